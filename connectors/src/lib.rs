@@ -1,0 +1,1 @@
+//! The contract that external sources answer, and the client that calls them.

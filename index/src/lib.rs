@@ -1,0 +1,1 @@
+//! The built-in full-text engine of trawl: documents, queries and pages over tantivy.

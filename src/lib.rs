@@ -1,0 +1,1 @@
+//! The trawl server as a library: see ARCHITECTURE.md for the map.

@@ -1,0 +1,3 @@
+//! The `trawl` program.
+
+fn main() {}
