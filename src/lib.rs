@@ -1,1 +1,6 @@
 //! The trawl server as a library: see ARCHITECTURE.md for the map.
+
+pub mod auth;
+pub mod config;
+pub mod error;
+pub mod store;

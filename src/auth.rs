@@ -1,0 +1,11 @@
+//! Who is calling: applications and people, their tokens, and the secrets behind them (decisions 3).
+
+pub mod applications;
+pub mod caller;
+pub mod directory;
+pub mod grants;
+pub mod keys;
+pub mod scopes;
+pub mod secrets;
+pub mod tenants;
+pub mod tokens;

@@ -1,0 +1,178 @@
+//! From a bearer token to the caller behind it: which tenant, which application, which person, what they may.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use moka::sync::Cache;
+
+use super::{
+    applications::{self, Kind},
+    directory::{self, Person, SubjectKind},
+    scopes::{Scope, Scopes},
+    tenants::{self, Tenant},
+    tokens::{self, Claims, Tokens},
+};
+use crate::{
+    error::{Error, Result},
+    store::Store,
+};
+
+/// Tokens whose caller is remembered.
+const REMEMBERED_TOKENS: u64 = 100_000;
+
+/// A caller is looked up anew after this time even when nothing was seen to change, for what another process
+/// (`trawl app create`) may have changed in the database.
+const REMEMBERED_FOR: Duration = Duration::from_secs(30);
+
+/// Who makes a call.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The tenant that the call acts on.
+    pub tenant: Arc<Tenant>,
+    /// The application's client id.
+    pub client_id: Arc<str>,
+    /// What the application is.
+    pub kind: Kind,
+    /// Tenants that a domain application may act on besides its own.
+    bound: Arc<[String]>,
+    /// The person, when the token is a user token.
+    pub user: Option<Arc<User>>,
+    /// What the token allows.
+    pub scopes: Scopes,
+    expires_at: u64,
+}
+
+/// The person behind a user token.
+#[derive(Clone, Debug)]
+pub struct User {
+    /// Who he is.
+    pub person: Person,
+    /// What an item must name for him to see it, besides what the whole tenant sees.
+    pub principals: Vec<String>,
+}
+
+impl Caller {
+    /// What an item must name for this caller to see it; an application sees only what the whole tenant sees
+    /// (decisions 3.5).
+    pub fn principals(&self) -> &[String] {
+        self.user.as_deref().map_or(&[], |user| &user.principals)
+    }
+
+    /// # Errors
+    /// 403 that says which scope is missing (decisions 3.3).
+    pub fn require(&self, scope: Scope) -> Result<()> {
+        if self.scopes.allow(scope) {
+            Ok(())
+        } else {
+            Err(Error::forbidden(format!(
+                "this operation needs the scope {scope}, which the token does not carry"
+            )))
+        }
+    }
+}
+
+/// Turns tokens into callers, and remembers them until they expire or anything about identities changes.
+pub struct Authenticator {
+    store: Store,
+    tokens: Tokens,
+    remembered: Cache<(u64, [u8; 32]), Arc<Caller>>,
+    generation: AtomicU64,
+}
+
+impl Authenticator {
+    /// An authenticator over this store.
+    pub fn new(store: Store, tokens: Tokens) -> Self {
+        let remembered =
+            Cache::builder().max_capacity(REMEMBERED_TOKENS).time_to_live(REMEMBERED_FOR).build();
+        Self { store, tokens, remembered, generation: AtomicU64::new(0) }
+    }
+
+    /// What signs and verifies tokens.
+    pub fn tokens(&self) -> &Tokens {
+        &self.tokens
+    }
+
+    /// Forgets every remembered caller, because people, departments, applications or tenants changed.
+    pub fn forget_callers(&self) {
+        // A look-up that began before the change files its caller under the old generation, where none finds it.
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The caller behind a bearer token, acting on the tenant that `indicated` (the header `indicated-e-code`)
+    /// names where his kind allows it.
+    ///
+    /// # Errors
+    /// 401 for a token that is not valid (any more), 403 for a tenant that is not his to act on (decisions 3.2).
+    pub async fn authenticate(&self, token: &str, indicated: Option<&str>) -> Result<Arc<Caller>> {
+        let caller = self.identify(token).await?;
+        match indicated {
+            Some(code) if code != caller.tenant.code => self.act_on(&caller, code).await,
+            _ => Ok(caller),
+        }
+    }
+
+    async fn identify(&self, token: &str) -> Result<Arc<Caller>> {
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+        let key = (self.generation.load(Ordering::Acquire), hash);
+        if let Some(caller) =
+            self.remembered.get(&key).filter(|caller| caller.expires_at > tokens::epoch_seconds())
+        {
+            return Ok(caller);
+        }
+        let claims = self.tokens.verify(token)?;
+        let caller = Arc::new(self.look_up(claims).await?);
+        self.remembered.insert(key, Arc::clone(&caller));
+        Ok(caller)
+    }
+
+    /// Finds what the claims speak of; what is gone makes the token worthless.
+    async fn look_up(&self, claims: Claims) -> Result<Caller> {
+        let gone = || Error::unauthorized("the token's application, tenant or user no longer exists");
+        let reader = self.store.reader();
+        let application = applications::find(reader, &claims.client_id).await?.ok_or_else(gone)?;
+        let tenant = tenants::find_by_id(reader, claims.tenant).await?.ok_or_else(gone)?;
+        let user = if claims.user {
+            let person = directory::find_person(reader, tenant.id, SubjectKind::UserId, &claims.sub)
+                .await?
+                .ok_or_else(gone)?;
+            let principals = directory::principals(reader, tenant.id, &person).await?;
+            Some(Arc::new(User { person, principals }))
+        } else {
+            None
+        };
+        let granted =
+            Scopes::parse(&claims.scope).map_err(|_| Error::unauthorized("the token is not valid"))?;
+        Ok(Caller {
+            tenant: Arc::new(tenant),
+            client_id: application.client_id.into(),
+            kind: application.kind,
+            bound: application.bound.into(),
+            user,
+            // What was taken from the application since is taken from its tokens.
+            scopes: granted.intersection(&application.scopes),
+            expires_at: claims.exp,
+        })
+    }
+
+    async fn act_on(&self, caller: &Caller, code: &str) -> Result<Arc<Caller>> {
+        let not_his = || Error::forbidden("indicated-e-code: this application may not act on that tenant");
+        let allowed = caller.user.is_none()
+            && match caller.kind {
+                Kind::Application => false,
+                Kind::Domain => caller.bound.iter().any(|bound| bound == code),
+                Kind::Admin => true,
+            };
+        if !allowed {
+            return Err(not_his());
+        }
+        let tenant = tenants::find_by_code(self.store.reader(), code).await?.ok_or_else(not_his)?;
+        Ok(Arc::new(Caller { tenant: Arc::new(tenant), ..caller.clone() }))
+    }
+}

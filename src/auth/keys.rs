@@ -1,0 +1,167 @@
+//! The master key and what is derived from it: sealing of secrets at rest, and authentication of cursors
+//! (decisions 3.7, 5.4).
+
+use std::{
+    fs,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+};
+
+use aws_lc_rs::{
+    aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey},
+    hkdf, rand,
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use secrecy::{ExposeSecret, SecretString};
+
+/// The file in the data directory that holds the master key where the configuration gives none.
+const FILE_NAME: &str = "master.key";
+
+const KEY_BYTES: usize = 32;
+
+/// Why there is no master key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The configured or stored key is not 32 bytes of base64.
+    #[error(
+        "the master key from {0} is not base64 of 32 bytes (make one with: head -c 32 /dev/urandom | base64)"
+    )]
+    Malformed(String),
+    /// The key file could not be read or made.
+    #[error("the master key file {path} could not be read or made: {cause}")]
+    File {
+        /// The key file.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The cryptographic library refused.
+    #[error("no key could be made or derived")]
+    Cryptography,
+}
+
+/// A sealed value that does not open: it was changed, cut, or sealed under another key or for another use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a sealed value does not open with this key")]
+pub struct CannotOpen;
+
+/// The keys that are derived from the master key, one for each use.
+#[derive(Debug)]
+pub struct Keys {
+    /// Seals secrets that trawl must present to others, and its own signing keys.
+    pub secrets: SealingKey,
+    /// Seals search cursors.
+    pub cursors: SealingKey,
+}
+
+impl Keys {
+    /// Takes the configured master key, or the one in the data directory's key file, which is made (mode 0600) when
+    /// it is not there.
+    pub fn load(configured: Option<&SecretString>, data: &Path) -> Result<Self, KeyError> {
+        let master = match configured {
+            Some(key) => decode(key.expose_secret(), "TRAWL_MASTER_KEY")?,
+            None => read_or_make(&data.join(FILE_NAME))?,
+        };
+        let root = hkdf::Salt::new(hkdf::HKDF_SHA256, b"trawl").extract(&master);
+        Ok(Self {
+            secrets: SealingKey::derive(&root, b"secrets")?,
+            cursors: SealingKey::derive(&root, b"cursors")?,
+        })
+    }
+}
+
+/// Authenticated encryption (AES-256-GCM, a random nonce for each value).
+#[derive(Debug)]
+pub struct SealingKey(RandomizedNonceKey);
+
+impl SealingKey {
+    fn derive(root: &hkdf::Prk, purpose: &[u8]) -> Result<Self, KeyError> {
+        let mut key = [0; KEY_BYTES];
+        root.expand(&[purpose], hkdf::HKDF_SHA256)
+            .and_then(|derived| derived.fill(&mut key))
+            .and_then(|()| RandomizedNonceKey::new(&AES_256_GCM, &key))
+            .map(Self)
+            .map_err(|_| KeyError::Cryptography)
+    }
+
+    /// Seals `value`; it opens only with the same `context`, which is not part of the result.
+    pub fn seal(&self, context: &[u8], value: &[u8]) -> Result<Vec<u8>, CannotOpen> {
+        let mut sealed = value.to_vec();
+        let nonce =
+            self.0.seal_in_place_append_tag(Aad::from(context), &mut sealed).map_err(|_| CannotOpen)?;
+        sealed.extend_from_slice(nonce.as_ref());
+        Ok(sealed)
+    }
+
+    /// Opens what [`SealingKey::seal`] made.
+    pub fn open(&self, context: &[u8], sealed: &[u8]) -> Result<Vec<u8>, CannotOpen> {
+        let (mut value, nonce) = sealed
+            .split_last_chunk::<NONCE_LEN>()
+            .map(|(value, nonce)| (value.to_vec(), Nonce::assume_unique_for_key(*nonce)))
+            .ok_or(CannotOpen)?;
+        let length =
+            self.0.open_in_place(nonce, Aad::from(context), &mut value).map_err(|_| CannotOpen)?.len();
+        value.truncate(length);
+        Ok(value)
+    }
+}
+
+fn decode(text: &str, origin: &str) -> Result<[u8; KEY_BYTES], KeyError> {
+    BASE64_STANDARD
+        .decode(text.trim())
+        .ok()
+        .and_then(|bytes| bytes.try_into().ok())
+        .ok_or_else(|| KeyError::Malformed(origin.to_owned()))
+}
+
+fn read_or_make(path: &Path) -> Result<[u8; KEY_BYTES], KeyError> {
+    let fail = |cause| KeyError::File { path: path.to_owned(), cause };
+    let mut key = [0; KEY_BYTES];
+    rand::fill(&mut key).map_err(|_| KeyError::Cryptography)?;
+    // Written aside and then linked: a key file is there whole or not at all, and of two processes one wins.
+    let aside = path.with_extension(format!("new-{}", std::process::id()));
+    let made = || -> io::Result<()> {
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;
+        file.write_all(BASE64_STANDARD.encode(key).as_bytes())?;
+        file.sync_all()?;
+        fs::hard_link(&aside, path)
+    };
+    if path.exists() {
+        return fs::read_to_string(path)
+            .map_err(fail)
+            .and_then(|text| decode(&text, &path.display().to_string()));
+    }
+    let outcome = made();
+    fs::remove_file(&aside).map_err(fail)?;
+    match outcome {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(fail(error)),
+        _ => {
+            fs::read_to_string(path).map_err(fail).and_then(|text| decode(&text, &path.display().to_string()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_file_is_made_once_and_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let sealed = Keys::load(None, directory.path()).unwrap().secrets.seal(b"context", b"value").unwrap();
+        let again = Keys::load(None, directory.path()).unwrap();
+        assert_eq!(again.secrets.open(b"context", &sealed).unwrap(), b"value");
+        assert_eq!(again.secrets.open(b"other", &sealed), Err(CannotOpen));
+        assert_eq!(again.cursors.open(b"context", &sealed), Err(CannotOpen));
+        let mode = fs::metadata(directory.path().join(FILE_NAME)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_malformed_key_is_refused() {
+        let key = SecretString::from("too short");
+        assert!(matches!(Keys::load(Some(&key), Path::new("/")), Err(KeyError::Malformed(_))));
+    }
+}

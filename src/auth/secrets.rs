@@ -1,0 +1,56 @@
+//! Client secrets: made at random, kept as Argon2id hashes (decisions 3.7).
+
+use std::sync::Arc;
+
+use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use aws_lc_rs::rand;
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Semaphore;
+
+use crate::error::{Error, Result};
+
+/// A new secret: 32 random bytes in URL-safe base64.
+pub fn generate() -> Result<SecretString> {
+    let mut bytes = [0; 32];
+    rand::fill(&mut bytes).map_err(|_| Error::internal("no random bytes could be had"))?;
+    Ok(SecretString::from(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
+}
+
+/// The Argon2id hash of a secret, in PHC form.
+pub fn hash(secret: &SecretString) -> Result<String> {
+    let hash: argon2::PasswordHash = Argon2::default()
+        .hash_password(secret.expose_secret().as_bytes())
+        .map_err(|error| Error::internal(error.to_string()))?;
+    Ok(hash.to_string())
+}
+
+/// Checks secrets against their hashes, a bounded number at once: each check takes 19 MiB and some 20 ms of a core.
+#[derive(Clone, Debug)]
+pub struct SecretChecker {
+    permits: Arc<Semaphore>,
+    /// Checked against when the application is not known, so that the time taken does not tell.
+    decoy: Arc<str>,
+}
+
+impl SecretChecker {
+    /// A checker that runs `at_once` checks at the most.
+    pub fn new(at_once: usize) -> Result<Self> {
+        let decoy = hash(&generate()?)?;
+        Ok(Self { permits: Arc::new(Semaphore::new(at_once)), decoy: decoy.into() })
+    }
+
+    /// Whether `secret` is the one that `hash` was made of; `None` takes as long and is false.
+    pub async fn check(&self, secret: SecretString, hash: Option<String>) -> Result<bool> {
+        let _permit = self.permits.acquire().await.map_err(Error::internal)?;
+        let decoy = Arc::clone(&self.decoy);
+        tokio::task::spawn_blocking(move || {
+            let known = hash.is_some();
+            let hash = hash.as_deref().unwrap_or(&decoy);
+            let matches = Argon2::default().verify_password(secret.expose_secret().as_bytes(), hash).is_ok();
+            known && matches
+        })
+        .await
+        .map_err(Error::internal)
+    }
+}

@@ -1,0 +1,238 @@
+//! Every setting, and the only reader of the settings file and the environment.
+//!
+//! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY` environment variables, flags (decisions 1).
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use figment::{
+    Figment,
+    providers::{Env, Format, Serialized, Toml},
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+/// The settings file that is read when none is named and it is there.
+const DEFAULT_FILE: &str = "trawl.toml";
+
+/// `TRAWL_…` variables that are not settings of the server but of the commands that call one.
+const CLIENT_VARIABLES: [&str; 3] = ["server", "client_id", "client_secret"];
+
+/// The effective settings of a server.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// The address to listen on; port 0 picks a free one.
+    pub listen: SocketAddr,
+    /// The directory that holds the database, the index and the keys.
+    pub data: PathBuf,
+    /// The key that seals secrets at rest, base64 of 32 bytes; without it a file in `data` holds one.
+    #[serde(serialize_with = "masked", skip_serializing_if = "Option::is_none")]
+    pub master_key: Option<SecretString>,
+    /// What is logged and how.
+    pub log: Log,
+    /// Tokens.
+    pub auth: Auth,
+    /// The database.
+    pub store: Store,
+    /// The built-in full-text index.
+    pub index: Index,
+    /// The coordinator.
+    pub search: Search,
+    /// External sources.
+    pub connectors: Connectors,
+    /// Bounds on what a caller may send (decisions 9.9).
+    pub limits: Limits,
+}
+
+/// What is logged and how.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// A filter such as `info` or `trawl=debug,warn`.
+    pub filter: String,
+    /// Text for people or JSON for machines.
+    pub format: LogFormat,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Tokens.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Auth {
+    /// How long an access token is valid, in seconds.
+    pub token_seconds: u32,
+    /// Checks of a client secret that run at once; each takes 19 MiB and some 20 ms of a core.
+    pub secret_checks_at_once: usize,
+}
+
+/// The database.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Store {
+    /// Connections that read.
+    pub readers: u32,
+}
+
+/// The built-in full-text index.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Index {
+    /// Memory of the indexing buffer, in bytes.
+    pub writer_memory_bytes: usize,
+    /// Changes that are indexed and committed together at the most.
+    pub batch_changes: u64,
+}
+
+/// The coordinator.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// A search's deadline when the caller names none, in milliseconds (decisions 6.1).
+    pub timeout_ms: u64,
+    /// Searches that run at once; one more is refused with 503.
+    pub at_once: usize,
+    /// Pages of an external source that one search reads at the most, to get to a time cursor or past what it filters out.
+    pub source_pages: usize,
+}
+
+/// External sources.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connectors {
+    /// The largest answer of an external source, in bytes, inflated (decisions 6.2).
+    pub max_body_bytes: usize,
+}
+
+/// Bounds on what a caller may send (decisions 9.9).
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Items of one batch.
+    pub batch_items: usize,
+    /// Items of one directory synchronisation.
+    pub sync_items: usize,
+    /// Bytes of a request body.
+    pub body_bytes: usize,
+    /// Bytes of a directory synchronisation's body.
+    pub sync_body_bytes: usize,
+    /// Characters of a search keyword.
+    pub keyword_chars: usize,
+    /// Writing calls of one application in a minute.
+    pub writes_per_minute: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            data: PathBuf::from("./trawl-data"),
+            master_key: None,
+            log: Log { filter: "info".to_owned(), format: LogFormat::Text },
+            auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2 },
+            store: Store { readers: 4 },
+            index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
+            search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50 },
+            connectors: Connectors { max_body_bytes: 2 << 20 },
+            limits: Limits {
+                batch_items: 1_000,
+                sync_items: 10_000,
+                body_bytes: 8 << 20,
+                sync_body_bytes: 64 << 20,
+                keyword_chars: 256,
+                writes_per_minute: 60_000,
+            },
+        }
+    }
+}
+
+/// What the command line says, over everything else.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Flags {
+    /// `--listen`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub listen: Option<SocketAddr>,
+    /// `--data`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<PathBuf>,
+}
+
+impl Config {
+    /// Reads the settings. `file` must be there when it is named; else `trawl.toml` is read if it is there.
+    ///
+    /// # Errors
+    /// A message for the operator that names the setting and where its value came from.
+    pub fn load(file: Option<&Path>, flags: Flags) -> Result<Self, String> {
+        if let Some(missing) = file.filter(|file| !file.is_file()) {
+            return Err(format!("there is no settings file {}", missing.display()));
+        }
+        let environment =
+            Env::prefixed("TRAWL_").filter(|key| !CLIENT_VARIABLES.contains(&key.as_str())).split("__");
+        let config: Self = Figment::from(Serialized::defaults(Self::default()))
+            .merge(Toml::file(file.unwrap_or(Path::new(DEFAULT_FILE))))
+            .merge(environment)
+            .merge(Serialized::globals(flags))
+            .extract()
+            .map_err(|error| error.to_string())?;
+        config.check()?;
+        Ok(config)
+    }
+
+    /// The effective settings as TOML, secrets masked.
+    pub fn to_toml(&self) -> Result<String, String> {
+        toml::to_string_pretty(self).map_err(|error| error.to_string())
+    }
+
+    /// A search's deadline when the caller names none.
+    pub fn search_timeout(&self) -> Duration {
+        Duration::from_millis(self.search.timeout_ms)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let positive = BTreeMap::from([
+            ("auth.token_seconds", u64::from(self.auth.token_seconds)),
+            ("auth.secret_checks_at_once", self.auth.secret_checks_at_once as u64),
+            ("store.readers", u64::from(self.store.readers)),
+            ("index.batch_changes", self.index.batch_changes),
+            ("search.at_once", self.search.at_once as u64),
+            ("search.source_pages", self.search.source_pages as u64),
+            ("connectors.max_body_bytes", self.connectors.max_body_bytes as u64),
+            ("limits.batch_items", self.limits.batch_items as u64),
+            ("limits.sync_items", self.limits.sync_items as u64),
+            ("limits.body_bytes", self.limits.body_bytes as u64),
+            ("limits.sync_body_bytes", self.limits.sync_body_bytes as u64),
+            ("limits.keyword_chars", self.limits.keyword_chars as u64),
+            ("limits.writes_per_minute", u64::from(self.limits.writes_per_minute)),
+        ]);
+        if let Some((name, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
+            return Err(format!("{name} must be at least 1"));
+        }
+        if !(50..=10_000).contains(&self.search.timeout_ms) {
+            return Err("search.timeout_ms must be 50 to 10000 (milliseconds)".to_owned());
+        }
+        if self.index.writer_memory_bytes < 16 << 20 {
+            return Err("index.writer_memory_bytes must be at least 16777216 (16 MiB)".to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn masked<S: serde::Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
+    match secret {
+        Some(secret) if !secret.expose_secret().is_empty() => serializer.serialize_str("********"),
+        _ => serializer.serialize_none(),
+    }
+}

@@ -1,0 +1,195 @@
+//! One error type for everything that can refuse a call, and the only place where a failure becomes an HTTP status.
+//!
+//! A failure has two texts: the public message, which says what is wrong, which field, and what would be right
+//! (decisions 2.3), and the inner cause, which is only ever logged under the request id.
+
+use std::{fmt, time::Duration};
+
+use sea_orm::{DbErr, RuntimeErr};
+
+/// The result of anything that may refuse.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call failed, as the caller is told (decisions 2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The request is malformed or a value is out of range.
+    BadRequest,
+    /// No or bad credentials.
+    Unauthorized,
+    /// The caller may not.
+    Forbidden,
+    /// The thing does not exist, or may not be seen.
+    NotFound,
+    /// The path exists, the method does not.
+    MethodNotAllowed,
+    /// It exists already, or is in a state that does not allow this.
+    Conflict,
+    /// The body is larger than `limits.body_bytes`.
+    TooLarge,
+    /// The body has another content type or charset than the endpoint reads.
+    UnsupportedMediaType,
+    /// More calls than a limit allows.
+    TooManyRequests,
+    /// Something inside failed; the log says what.
+    Internal,
+    /// No source of the module answered.
+    BadGateway,
+    /// The server cannot take this now; later it can.
+    Unavailable,
+    /// Every source of the module timed out.
+    GatewayTimeout,
+}
+
+impl Kind {
+    /// The HTTP status, which is also the envelope's `code`.
+    pub fn status(self) -> u16 {
+        match self {
+            Self::BadRequest => 400,
+            Self::Unauthorized => 401,
+            Self::Forbidden => 403,
+            Self::NotFound => 404,
+            Self::MethodNotAllowed => 405,
+            Self::Conflict => 409,
+            Self::TooLarge => 413,
+            Self::UnsupportedMediaType => 415,
+            Self::TooManyRequests => 429,
+            Self::Internal => 500,
+            Self::BadGateway => 502,
+            Self::Unavailable => 503,
+            Self::GatewayTimeout => 504,
+        }
+    }
+}
+
+/// A failure: its kind, what the caller is told, and what only the log is told.
+#[derive(Debug)]
+pub struct Error {
+    /// What kind of failure, hence which status.
+    pub kind: Kind,
+    /// What the caller is told; holds no secret, path, SQL or inner error.
+    pub message: String,
+    /// When trying again makes sense (429 and 503).
+    pub retry_after: Option<Duration>,
+    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, cause: None }
+    }
+
+    /// 400: `message` names the field and says what would be right.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(Kind::BadRequest, message)
+    }
+
+    /// 401.
+    pub fn unauthorized(message: impl Into<String>) -> Self {
+        Self::new(Kind::Unauthorized, message)
+    }
+
+    /// 403.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(Kind::Forbidden, message)
+    }
+
+    /// 404, for what does not exist and for what may not be seen alike (decisions 2.2).
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, message)
+    }
+
+    /// 405.
+    pub fn method_not_allowed(message: impl Into<String>) -> Self {
+        Self::new(Kind::MethodNotAllowed, message)
+    }
+
+    /// 409.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(Kind::Conflict, message)
+    }
+
+    /// 413.
+    pub fn too_large(message: impl Into<String>) -> Self {
+        Self::new(Kind::TooLarge, message)
+    }
+
+    /// 415.
+    pub fn unsupported_media_type(message: impl Into<String>) -> Self {
+        Self::new(Kind::UnsupportedMediaType, message)
+    }
+
+    /// 429 with `Retry-After`.
+    pub fn too_many_requests(message: impl Into<String>, retry_after: Duration) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(Kind::TooManyRequests, message) }
+    }
+
+    /// 503 with `Retry-After`.
+    pub fn unavailable(message: impl Into<String>, retry_after: Duration) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(Kind::Unavailable, message) }
+    }
+
+    /// 500: the caller learns nothing but the request id, the log learns `cause`.
+    pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self {
+            cause: Some(cause.into()),
+            ..Self::new(
+                Kind::Internal,
+                "something inside failed; the log has it under this request's x-request-id",
+            )
+        }
+    }
+
+    /// Adds what only the log is told.
+    #[must_use]
+    pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// What only the log is told.
+    pub fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
+        self.cause.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)?;
+        match &self.cause {
+            Some(cause) => write!(formatter, ": {cause}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn std::error::Error + 'static))
+    }
+}
+
+/// SQLite's primary result codes for "no room" and "cannot write": the disk is full or read-only, which passes.
+const SQLITE_CANNOT_WRITE: [&str; 3] = ["13", "8", "10"];
+
+impl From<DbErr> for Error {
+    /// A store that cannot write now is 503; everything else that the store reports is ours to mend: 500.
+    fn from(error: DbErr) -> Self {
+        let primary_code = match &error {
+            DbErr::Exec(RuntimeErr::SqlxError(inner)) | DbErr::Query(RuntimeErr::SqlxError(inner)) => inner
+                .as_database_error()
+                .and_then(|database| database.code())
+                .and_then(|code| code.parse::<u32>().ok())
+                .map(|extended| (extended & 0xff).to_string()),
+            _ => None,
+        };
+        match primary_code {
+            Some(code) if SQLITE_CANNOT_WRITE.contains(&code.as_str()) => Self::unavailable(
+                "the store cannot write at the moment; nothing was changed",
+                Duration::from_secs(10),
+            )
+            .caused_by(error),
+            _ => Self::internal(error),
+        }
+    }
+}

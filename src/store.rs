@@ -1,0 +1,163 @@
+//! What trawl keeps: an embedded SQLite database with one writer, many readers and a change log.
+//!
+//! The database is the truth; the full-text index follows it by the change log and can always be rebuilt from it.
+
+pub mod change_log;
+mod migrations;
+mod writer;
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use sea_orm::{
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, Statement, Value,
+    sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+pub use writer::{Transaction, WriteFuture};
+
+use crate::error::{Error, Result};
+
+/// The database's file name in the data directory.
+const FILE_NAME: &str = "trawl.db";
+
+/// How long a statement waits for another process's write lock (`trawl app create` beside a running server).
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The store, cheap to clone.
+#[derive(Clone)]
+pub struct Store {
+    reader: DatabaseConnection,
+    writer: writer::Writer,
+    id: String,
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The database was written by a later version of trawl.
+    #[error(
+        "the database {path} has the schema change `{migration}`, which this version of trawl does not know; start the newer trawl that wrote it"
+    )]
+    NewerSchema {
+        /// The database file.
+        path: PathBuf,
+        /// The first schema change that is not known here.
+        migration: String,
+    },
+    /// The database could not be opened or migrated.
+    #[error("the database {path} could not be opened: {cause}")]
+    Database {
+        /// The database file.
+        path: PathBuf,
+        /// What the database said.
+        cause: DbErr,
+    },
+}
+
+impl Store {
+    /// Opens the database in `directory`, creating or migrating it.
+    pub async fn open(directory: &Path, readers: u32) -> Result<Self, OpenError> {
+        let path = directory.join(FILE_NAME);
+        let fail = |cause| OpenError::Database { path: path.clone(), cause };
+
+        let write_connection = connect(&path, 1, false).await.map_err(fail)?;
+        if let Some(migration) = migrations::first_unknown(&write_connection).await.map_err(fail)? {
+            return Err(OpenError::NewerSchema { path, migration });
+        }
+        migrations::run(&write_connection).await.map_err(fail)?;
+        let id = store_id(&write_connection).await.map_err(fail)?;
+        let last_position = change_log::last_position(&write_connection).await.map_err(fail)?;
+        let reader = connect(&path, readers, true).await.map_err(fail)?;
+        Ok(Self { reader, writer: writer::Writer::start(write_connection, last_position), id })
+    }
+
+    /// A pool of connections that only read; each statement sees the last commit.
+    pub fn reader(&self) -> &DatabaseConnection {
+        &self.reader
+    }
+
+    /// Tells this database from every other one, so that an index of another database is not taken for its own.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The change log's last committed position, and a signal at each commit that moves it.
+    pub fn positions(&self) -> watch::Receiver<i64> {
+        self.writer.positions()
+    }
+
+    /// Runs `job` inside the writer's next transaction and answers once that is durable. What `job` did is undone
+    /// when it fails; other requests of the same group are not touched by that.
+    ///
+    /// # Errors
+    /// The job's own error; 503 when too many writes wait already or the store is closing.
+    pub async fn write<T, J>(&self, job: J) -> Result<T>
+    where
+        T: Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
+    {
+        self.writer.write(job).await
+    }
+
+    /// Finishes every write that was accepted, then closes the database. Later writes are refused.
+    pub async fn close(self) -> Result<()> {
+        self.writer.close().await;
+        self.reader.close().await.map_err(Error::from)
+    }
+}
+
+/// A statement with its values, in SQLite's dialect.
+pub fn sql(text: impl Into<String>, values: impl IntoIterator<Item = Value>) -> Statement {
+    Statement::from_sql_and_values(DbBackend::Sqlite, text, values)
+}
+
+/// Milliseconds since 1970, the unit of every time that trawl keeps.
+pub fn now_millis() -> i64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
+}
+
+async fn connect(path: &Path, connections: u32, read_only: bool) -> Result<DatabaseConnection, DbErr> {
+    let mut options = ConnectOptions::new("sqlite::memory:");
+    let path = path.to_owned();
+    options
+        .max_connections(connections)
+        .min_connections(1)
+        // An embedded database does not hang up: no test of a connection before each use, no ageing.
+        .test_before_acquire(false)
+        .idle_timeout(None::<Duration>)
+        .max_lifetime(None::<Duration>)
+        .sqlx_logging(false)
+        .map_sqlx_sqlite_opts(move |_| {
+            SqliteConnectOptions::new()
+                .filename(&path)
+                .create_if_missing(true)
+                .foreign_keys(true)
+                .journal_mode(SqliteJournalMode::Wal)
+                .synchronous(SqliteSynchronous::Full)
+                .busy_timeout(BUSY_TIMEOUT)
+                .statement_cache_capacity(256)
+                .pragma("query_only", if read_only { "on" } else { "off" })
+        });
+    Database::connect(options).await
+}
+
+/// The database's own id, made at its first opening.
+async fn store_id(connection: &DatabaseConnection) -> Result<String, DbErr> {
+    connection
+        .execute_raw(sql(
+            "INSERT INTO meta (name, value) VALUES ('store_id', ?) ON CONFLICT (name) DO NOTHING",
+            [Uuid::new_v4().to_string().into()],
+        ))
+        .await?;
+    let row = connection
+        .query_one_raw(sql("SELECT value FROM meta WHERE name = 'store_id'", []))
+        .await?
+        .ok_or_else(|| DbErr::RecordNotFound("store_id".to_owned()))?;
+    row.try_get("", "value")
+}

@@ -1,0 +1,132 @@
+-- Times are epoch milliseconds; lists and maps are JSON text; `sealed` values are encrypted (auth/keys.rs).
+
+CREATE TABLE meta (
+    name  TEXT NOT NULL PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- AUTOINCREMENT: a number is never used again, so a tenant that takes over a freed code sees nothing of the old one.
+CREATE TABLE tenants (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    code       TEXT    NOT NULL UNIQUE,
+    name       TEXT    NOT NULL,
+    created_at INTEGER NOT NULL
+);
+
+CREATE TABLE applications (
+    client_id           TEXT    NOT NULL PRIMARY KEY,
+    tenant_id           INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    kind                TEXT    NOT NULL,
+    name                TEXT    NOT NULL,
+    secret_hash         TEXT    NOT NULL,
+    callback_key_sealed BLOB    NOT NULL,
+    scopes              TEXT    NOT NULL,
+    bound               TEXT    NOT NULL,
+    created_at          INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE signing_keys (
+    id         TEXT    NOT NULL PRIMARY KEY,
+    key_sealed BLOB    NOT NULL,
+    created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE organizations (
+    tenant_id       INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    org_id          TEXT    NOT NULL,
+    platform_org_id TEXT    NOT NULL UNIQUE,
+    parent_id       TEXT,
+    name            TEXT    NOT NULL,
+    status          INTEGER NOT NULL,
+    is_hidden       INTEGER NOT NULL,
+    is_deleted      INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, org_id)
+) WITHOUT ROWID;
+
+CREATE TABLE users (
+    tenant_id        INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    user_id          TEXT    NOT NULL,
+    platform_user_id TEXT    NOT NULL UNIQUE,
+    login_id         TEXT    NOT NULL,
+    name             TEXT    NOT NULL,
+    sex              INTEGER NOT NULL,
+    mobile           TEXT,
+    org_id           TEXT,
+    status           INTEGER NOT NULL,
+    is_hidden        INTEGER NOT NULL,
+    is_deleted       INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, user_id)
+) WITHOUT ROWID;
+
+-- Someone who was deleted frees his login.
+CREATE UNIQUE INDEX users_by_login ON users (tenant_id, login_id) WHERE is_deleted = 0;
+
+CREATE TABLE search_sources (
+    id                   TEXT    NOT NULL PRIMARY KEY,
+    tenant_id            INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    name                 TEXT    NOT NULL,
+    url                  TEXT    NOT NULL,
+    method               TEXT    NOT NULL,
+    auth_type            TEXT    NOT NULL,
+    token_url            TEXT,
+    client_id            TEXT,
+    client_secret_sealed BLOB,
+    scope                TEXT,
+    audience             TEXT,
+    result_order         TEXT    NOT NULL,
+    timeout_ms           INTEGER NOT NULL,
+    page_size            INTEGER NOT NULL,
+    max_concurrency      INTEGER NOT NULL,
+    enabled              INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE INDEX search_sources_by_tenant ON search_sources (tenant_id);
+
+CREATE TABLE search_modules (
+    id        TEXT    NOT NULL PRIMARY KEY,
+    tenant_id INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    code      TEXT    NOT NULL,
+    name      TEXT    NOT NULL,
+    icon      TEXT    NOT NULL,
+    order_no  INTEGER NOT NULL,
+    type      INTEGER NOT NULL,
+    -- Source ids in their order: an external source's id, or builtin:CODE.
+    sources   TEXT    NOT NULL,
+    UNIQUE (tenant_id, code)
+) WITHOUT ROWID;
+
+CREATE TABLE contents (
+    row_number   INTEGER PRIMARY KEY,
+    tenant_id    INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    module       TEXT    NOT NULL,
+    id           TEXT    NOT NULL,
+    -- As given; the item's time is its creation where none was.
+    display_time INTEGER,
+    created_at   INTEGER NOT NULL,
+    visibility   TEXT,
+    -- The search content item without id and displayTime.
+    item         TEXT    NOT NULL,
+    UNIQUE (tenant_id, module, id)
+);
+
+CREATE TABLE tasks (
+    row_number        INTEGER PRIMARY KEY,
+    id                TEXT    NOT NULL UNIQUE,
+    tenant_id         INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    application       TEXT    NOT NULL,
+    app_task_id       TEXT    NOT NULL,
+    status            INTEGER NOT NULL,
+    assignee_login_id TEXT    NOT NULL,
+    creator_id        TEXT,
+    created_at        INTEGER NOT NULL,
+    -- The task form as it was sent.
+    task              TEXT    NOT NULL,
+    UNIQUE (application, app_task_id)
+);
+
+CREATE TABLE change_log (
+    position  INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant_id INTEGER NOT NULL,
+    module    TEXT    NOT NULL,
+    item_id   TEXT    NOT NULL
+);

@@ -1,0 +1,230 @@
+//! The one writer: it gathers waiting requests into a transaction, so that many callers share one durable commit.
+//!
+//! SQLite allows one writer at a time and a commit costs an fsync. Each request runs in a savepoint of its own, so a
+//! request that fails undoes only itself; every answer leaves after the commit that holds it is durable.
+
+use std::{
+    ops::Deref,
+    panic::AssertUnwindSafe,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures::FutureExt;
+use sea_orm::{
+    DatabaseConnection, DatabaseTransaction, DbErr, SqliteTransactionMode, TransactionOptions,
+    TransactionTrait,
+};
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    task::JoinHandle,
+};
+
+use super::change_log::{self, ItemKey};
+use crate::error::{Error, Result};
+
+/// Requests that may wait for the writer; one more is refused with 503.
+const QUEUE_LENGTH: usize = 1_024;
+
+/// Requests that share one commit at the most.
+const GROUP_LENGTH: usize = 256;
+
+/// A group that has run this long takes no more requests in, so that the first of it need not wait for ever.
+const GROUP_TIME: Duration = Duration::from_millis(20);
+
+/// What a write job returns: a future that borrows the transaction.
+pub type WriteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
+
+/// The writer's transaction as one request sees it: a connection to write with, and the change log to write to.
+pub struct Transaction {
+    savepoint: DatabaseTransaction,
+    changed: Mutex<Vec<ItemKey>>,
+}
+
+impl Transaction {
+    /// Notes that a searchable item changed; the entry is written with the rows, in the same transaction.
+    pub fn record_change(&self, tenant_id: i64, module: &str, item_id: &str) {
+        let item = ItemKey { tenant_id, module: module.to_owned(), item_id: item_id.to_owned() };
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+    }
+
+    fn take_changed(&self) -> Vec<ItemKey> {
+        std::mem::take(&mut self.changed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Deref for Transaction {
+    type Target = DatabaseTransaction;
+
+    fn deref(&self) -> &DatabaseTransaction {
+        &self.savepoint
+    }
+}
+
+/// Tells the caller how its request ended, given how the commit of its group ended.
+type Reply = Box<dyn FnOnce(Result<()>) + Send>;
+
+/// A request after it ran: whether what it wrote is to be kept, and how to answer it.
+struct Ran {
+    keep: bool,
+    reply: Reply,
+}
+
+type Job = Box<dyn for<'a> FnOnce(&'a Transaction) -> Pin<Box<dyn Future<Output = Ran> + Send + 'a>> + Send>;
+
+/// The handle that requests are sent through, cheap to clone.
+#[derive(Clone)]
+pub(super) struct Writer {
+    jobs: mpsc::Sender<Job>,
+    positions: watch::Receiver<i64>,
+    task: Arc<Mutex<Option<JoinHandle<()>>>>,
+    closing: Arc<tokio::sync::Notify>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: DatabaseConnection, last_position: i64) -> Self {
+        let (jobs, received) = mpsc::channel(QUEUE_LENGTH);
+        let (announce, positions) = watch::channel(last_position);
+        let closing = Arc::new(tokio::sync::Notify::new());
+        let task = tokio::spawn(run(connection, received, announce, Arc::clone(&closing)));
+        Self { jobs, positions, task: Arc::new(Mutex::new(Some(task))), closing }
+    }
+
+    pub(super) fn positions(&self) -> watch::Receiver<i64> {
+        self.positions.clone()
+    }
+
+    pub(super) async fn write<T, J>(&self, job: J) -> Result<T>
+    where
+        T: Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let boxed: Job = Box::new(move |transaction| Box::pin(run_job(job, transaction, answer)));
+        self.jobs.try_send(boxed).map_err(|refused| {
+            let message = match refused {
+                mpsc::error::TrySendError::Full(_) => "too many writes wait already; nothing was changed",
+                mpsc::error::TrySendError::Closed(_) => "the server is stopping; nothing was changed",
+            };
+            Error::unavailable(message, Duration::from_secs(1))
+        })?;
+        // Dropped unanswered: the transaction could not be begun or the savepoint not kept.
+        answered.await.map_err(|_| cannot_write())?
+    }
+
+    /// Refuses new requests, finishes the accepted ones, and closes the connection.
+    pub(super) async fn close(&self) {
+        self.closing.notify_one();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "the writer did not end in order");
+        }
+    }
+}
+
+fn cannot_write() -> Error {
+    Error::unavailable("the store cannot write at the moment; nothing was changed", Duration::from_secs(10))
+}
+
+async fn run_job<T, J>(job: J, transaction: &Transaction, answer: oneshot::Sender<Result<T>>) -> Ran
+where
+    T: Send + 'static,
+    J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send,
+{
+    let outcome = AssertUnwindSafe(async { job(transaction).await }).catch_unwind().await;
+    let result = outcome.unwrap_or_else(|_| Err(Error::internal("a write panicked")));
+    let keep = result.is_ok();
+    // A caller that went away has no use for the answer.
+    let reply: Reply = Box::new(move |committed| drop(answer.send(committed.and(result))));
+    Ran { keep, reply }
+}
+
+async fn run(
+    connection: DatabaseConnection,
+    mut jobs: mpsc::Receiver<Job>,
+    announce: watch::Sender<i64>,
+    closing: Arc<tokio::sync::Notify>,
+) {
+    loop {
+        let first = tokio::select! {
+            job = jobs.recv() => job,
+            () = closing.notified() => {
+                jobs.close();
+                continue;
+            }
+        };
+        let Some(first) = first else { break };
+        write_group(&connection, first, &mut jobs, &announce).await;
+    }
+    if let Err(error) = connection.close().await {
+        tracing::error!(%error, "the database did not close in order");
+    }
+}
+
+/// Runs a group of requests in one transaction, then answers each of them.
+async fn write_group(
+    connection: &DatabaseConnection,
+    first: Job,
+    jobs: &mut mpsc::Receiver<Job>,
+    announce: &watch::Sender<i64>,
+) {
+    let mut replies = Vec::new();
+    let committed = match run_group(connection, first, jobs, &mut replies).await {
+        Ok((group, position)) => group.commit().await.map(|()| position),
+        Err(error) => Err(error),
+    };
+    match committed {
+        Ok(position) => {
+            if let Some(position) = position {
+                announce.send_replace(position);
+            }
+            replies.into_iter().for_each(|reply| reply(Ok(())));
+        }
+        Err(error) => {
+            tracing::error!(%error, requests = replies.len(), "a group of writes could not be committed");
+            replies.into_iter().for_each(|reply| reply(Err(cannot_write())));
+        }
+    }
+}
+
+async fn run_group(
+    connection: &DatabaseConnection,
+    first: Job,
+    jobs: &mut mpsc::Receiver<Job>,
+    replies: &mut Vec<Reply>,
+) -> Result<(DatabaseTransaction, Option<i64>), DbErr> {
+    // IMMEDIATE: a deferred transaction that reads and then writes fails when another process wrote in between.
+    let options = TransactionOptions {
+        sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
+        ..TransactionOptions::default()
+    };
+    let started = Instant::now();
+    let mut position = None;
+    let mut next = Some(first);
+    let group = connection.begin_with_options(options).await?;
+    while let Some(job) = next {
+        let (reply, last) = run_in_savepoint(&group, job).await?;
+        replies.push(reply);
+        position = last.or(position);
+        let more = replies.len() < GROUP_LENGTH && started.elapsed() < GROUP_TIME;
+        next = if more { jobs.try_recv().ok() } else { None };
+    }
+    Ok((group, position))
+}
+
+async fn run_in_savepoint(group: &DatabaseTransaction, job: Job) -> Result<(Reply, Option<i64>), DbErr> {
+    let transaction = Transaction { savepoint: group.begin().await?, changed: Mutex::default() };
+    let Ran { keep, reply } = job(&transaction).await;
+    let mut position = None;
+    if keep {
+        let changed = transaction.take_changed();
+        position = change_log::append(&transaction, &changed).await?;
+        transaction.savepoint.commit().await?;
+    } else {
+        transaction.savepoint.rollback().await?;
+    }
+    Ok((reply, position))
+}
