@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::error::SourceError;
 use crate::item::{ContentItem, read_item};
-use crate::loose::{Integer, Tally};
+use crate::loose::{Integer, Tally, mend_surrogates};
 use crate::text::quote;
 
 /// The longest cursor taken from a source, in bytes: it travels inside trawl's own cursor, in a URL.
@@ -49,7 +49,7 @@ pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Re
         }
         None => body,
     };
-    let mut envelope = match serde_json::from_slice(json) {
+    let mut envelope = match read_json(json, &mut notes) {
         Ok(Value::Object(envelope)) => envelope,
         Ok(other) => {
             return Err(SourceError::Invalid(format!(
@@ -69,6 +69,14 @@ pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Re
         None => return Err(SourceError::Invalid("`data` is missing".to_owned())),
     };
     Ok(read_page(&envelope, data, limit, notes))
+}
+
+fn read_json(json: &[u8], notes: &mut Vec<String>) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(json).or_else(|error| {
+        let mended = mend_surrogates(json).ok_or(error)?;
+        notes.push("texts hold half characters (a surrogate without its pair)".to_owned());
+        serde_json::from_slice(&mended)
+    })
 }
 
 /// The page in a sound envelope: everything from here on leaves the rows usable.

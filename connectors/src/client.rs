@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use reqwest::{Response, StatusCode};
+use reqwest::{RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -14,7 +14,7 @@ use crate::answer::{Answer, parse_answer};
 use crate::error::SourceError;
 use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
 use crate::token::{Token, Tokens};
-use crate::transport::{SOURCE, build_http_client, read_retry_after};
+use crate::transport::{SOURCE, broke_before_answer, build_http_client, read_retry_after};
 
 /// Bodies larger than this are parsed off the runtime's threads, which other searches need.
 const PARSED_IN_PLACE_BYTES: usize = 128 * 1024;
@@ -101,7 +101,17 @@ impl Shared {
         answer.map_err(|error| error.without(token.text.expose_secret()))
     }
 
+    /// Sends the request; once more, as a search changes nothing, when a connection broke that may have been kept
+    /// from an earlier one.
     async fn send(&self, question: &Question<'_>, token: Option<&Token>) -> Result<Response, SourceError> {
+        let mut outcome = self.request(question, token).send().await;
+        if outcome.as_ref().is_err_and(broke_before_answer) {
+            outcome = self.request(question, token).send().await;
+        }
+        outcome.map_err(|error| SOURCE.describe_failure(&error))
+    }
+
+    fn request(&self, question: &Question<'_>, token: Option<&Token>) -> RequestBuilder {
         let url = self.settings.url.clone();
         let mut request = match self.settings.method {
             Method::Get => self.http.get(url).query(question),
@@ -114,7 +124,7 @@ impl Shared {
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, token.header.clone());
         }
-        request.send().await.map_err(|error| SOURCE.describe_failure(&error))
+        request
     }
 
     async fn read(&self, question: &Question<'_>, response: Response) -> Result<Answer, SourceError> {

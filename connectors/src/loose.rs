@@ -40,6 +40,36 @@ fn whole(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
+/// `json` with each half of a surrogate pair that stands alone (`\\ud83d`) replaced by U+FFFD, or `None` where there
+/// is none. Sources that cut texts between UTF-16 units write them, and no JSON parser takes them.
+pub(crate) fn mend_surrogates(json: &[u8]) -> Option<Vec<u8>> {
+    let mut mended: Option<Vec<u8>> = None;
+    let mut place = 0;
+    while let Some(found) = json[place..].iter().position(|byte| *byte == b'\\') {
+        place += found;
+        place += match (read_escape(json, place), read_escape(json, place + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                mended.get_or_insert_with(|| json.to_vec())[place + 2..place + 6].copy_from_slice(b"fffd");
+                6
+            }
+            // Any other escape, `\\\\` among them: its second byte begins none.
+            _ => 2,
+        };
+        place = place.min(json.len());
+    }
+    mended
+}
+
+/// The UTF-16 unit of the escape `\uXXXX` that begins at `place`.
+fn read_escape(json: &[u8], place: usize) -> Option<u16> {
+    let digits = json.get(place..place + 6)?.strip_prefix(b"\\u")?;
+    digits.iter().try_fold(0, |unit, digit| {
+        let digit = char::from(*digit).to_digit(16)?;
+        Some(unit << 4 | u16::try_from(digit).ok()?)
+    })
+}
+
 /// Slips of one kind met on a page.
 #[derive(Debug)]
 struct Slip {
@@ -103,6 +133,17 @@ mod tests {
         for value in [json!(1.5), json!("2024-01-01"), json!(""), json!(1e300), json!(u64::MAX), json!(true)]
         {
             assert_eq!(Integer::read(&value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn only_lone_surrogates_are_mended() {
+        let mend = |json: &str| mend_surrogates(json.as_bytes()).map(|json| String::from_utf8(json).unwrap());
+        let mended = |json: &str| Some(json.to_owned());
+        assert_eq!(mend(r#""a\ud83d""#), mended(r#""a\ufffd""#));
+        assert_eq!(mend(r#""\uDE00\ud83d\uD83D\ude00""#), mended(r#""\ufffd\ufffd\uD83D\ude00""#));
+        for sound in [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\n\u00e4""#, r#""\ud8"#, r#""\"#, ""] {
+            assert_eq!(mend(sound), None, "{sound}");
         }
     }
 

@@ -110,6 +110,20 @@ impl Endpoint {
     }
 }
 
+/// Whether a connection that had been open broke before any answer came: that is how a kept connection ends that the
+/// other side closed just then, and no fault of the source.
+pub(crate) fn broke_before_answer(error: &reqwest::Error) -> bool {
+    let reset = |kind| {
+        matches!(
+            kind,
+            io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe
+        )
+    };
+    !error.is_connect()
+        && (find_cause::<hyper::Error>(error).is_some_and(hyper::Error::is_incomplete_message)
+            || find_cause::<io::Error>(error).is_some_and(|cause| reset(cause.kind())))
+}
+
 /// The time that `Retry-After` asks for: seconds, or an HTTP date; at most one day.
 pub(crate) fn read_retry_after(response: &Response) -> Option<Duration> {
     let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();

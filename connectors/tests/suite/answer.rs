@@ -247,6 +247,14 @@ fn texts_are_bounded_and_cleaned() {
     assert_eq!(answer.broken, None);
 }
 
+#[test]
+fn a_text_cut_within_a_character_costs_no_row() {
+    let body = page(2).to_string().replacen("Budget", r"Budget \ud83d", 1);
+    let answer = parse_answer(body.as_bytes(), CONTENT_TYPE, 10).unwrap();
+    assert_eq!((answer.items[0].title.as_str(), answer.items.len()), ("Budget \u{fffd}", 2));
+    assert_eq!(answer.notes, ["texts hold half characters (a surrogate without its pair)"]);
+}
+
 fn any_text(bound: usize) -> impl Strategy<Value = String> {
     // Up to four bytes a character.
     proptest::string::string_regex(&format!("[^\\p{{Cc}}]{{1,{}}}", (bound / 4).min(12))).unwrap()

@@ -231,6 +231,32 @@ async fn broken_connections_and_other_protocols_are_told_apart() {
 }
 
 #[tokio::test]
+async fn a_kept_connection_that_closes_costs_no_search() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let answering = tokio::spawn(async move {
+        let body = page(1).to_string();
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let mut request = [0; 4096];
+        for closes_at_second in [true, false] {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            assert!(connection.read(&mut request).await.unwrap() > 0);
+            connection.write_all(answer.as_bytes()).await.unwrap();
+            if closes_at_second {
+                assert!(connection.read(&mut request).await.unwrap() > 0);
+            }
+        }
+    });
+    let server = Server::start(|_| async { good_answer() }).await;
+    let client = SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+
+    client.search(&QUESTION).await.unwrap();
+    client.search(&QUESTION).await.unwrap();
+
+    answering.await.unwrap();
+}
+
+#[tokio::test]
 async fn a_closed_port_is_unavailable_and_its_address_is_not_shown() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/?key=hidden", listener.local_addr().unwrap())).unwrap();
