@@ -128,9 +128,9 @@ fn drop_repeated(items: &mut Vec<ContentItem>, broken: &mut Vec<String>) {
     let fresh: Vec<bool> = items.iter().map(|item| seen.insert(item.id.as_str())).collect();
     let repeated = fresh.iter().filter(|fresh| !**fresh).count();
     if repeated > 0 {
+        broken.push(format!("{repeated} of {} items repeat an id of the page", items.len()));
         let mut fresh = fresh.into_iter();
         items.retain(|_| fresh.next().unwrap_or(true));
-        broken.push(format!("{repeated} items repeat an id of the same page"));
     }
 }
 

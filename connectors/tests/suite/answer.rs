@@ -202,7 +202,7 @@ fn of_repeated_ids_the_first_stays() {
     let answer = parse(&body).unwrap();
     let ids: Vec<&str> = answer.items.iter().map(|item| item.id.as_str()).collect();
     assert_eq!((ids, answer.items[0].title.as_str()), (vec!["i0", "i1", "i3"], "Budget"));
-    assert_eq!(answer.broken.unwrap(), "1 items repeat an id of the same page");
+    assert_eq!(answer.broken.unwrap(), "1 of 4 items repeat an id of the page");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `OAUTH2_CLIENT` against a token endpoint: one fetch for all, renewed once, failures told apart.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -182,6 +183,19 @@ async fn an_unreachable_token_endpoint_is_unavailable_and_tried_again() {
 }
 
 #[tokio::test]
+async fn waiting_for_a_token_counts_against_the_timeout() {
+    let server = Server::start(|_| std::future::pending()).await;
+    let authentication = Authentication::OAuth2Client(server.credentials());
+    let timeout = Duration::from_millis(50);
+    let settings = SourceSettings { authentication, timeout, ..server.settings(Method::Get) };
+
+    let error = SourceClient::new(settings).unwrap().search(&QUESTION).await.unwrap_err();
+
+    assert_eq!(error, SourceError::Timeout);
+    assert!(server.received("/search").is_empty());
+}
+
+#[tokio::test]
 async fn a_cancelled_search_leaves_the_fetch_to_those_who_come_after() {
     let (came, mut coming) = mpsc::unbounded_channel();
     let (release, released) = oneshot::channel::<()>();
@@ -189,28 +203,34 @@ async fn a_cancelled_search_leaves_the_fetch_to_those_who_come_after() {
     let server = Server::start(move |request| {
         let (came, released) = (came.clone(), Arc::clone(&released));
         async move {
-            if request.path == "/token" {
-                came.send(()).unwrap();
-                let released = released.lock().unwrap().take().unwrap();
-                released.await.unwrap();
+            if request.path != "/token" {
+                return good_answer();
+            }
+            came.send(()).unwrap();
+            if request.nth > 0 {
                 return token_answer("new", 3600);
             }
-            good_answer()
+            let released = released.lock().unwrap().take().unwrap();
+            released.await.unwrap();
+            refuse(StatusCode::UNAUTHORIZED, "invalid_client")
         }
     })
     .await;
     let client = server.client_with_token();
-    let search = |client: SourceClient| tokio::spawn(async move { client.search(&QUESTION).await });
 
-    let first = search(client.clone());
+    let first = tokio::spawn({
+        let client = client.clone();
+        async move { client.search(&QUESTION).await }
+    });
     coming.recv().await.unwrap();
     first.abort();
     assert!(first.await.unwrap_err().is_cancelled());
-    let second = search(client);
     release.send(()).unwrap();
 
-    tokio::time::timeout(PATIENCE, second).await.unwrap().unwrap().unwrap();
-    assert_eq!(server.received("/token").len(), 1);
+    // Nobody waits now, and yet the fetch goes on to its second attempt; who comes then joins it.
+    tokio::time::timeout(PATIENCE, coming.recv()).await.unwrap().unwrap();
+    tokio::time::timeout(PATIENCE, client.search(&QUESTION)).await.unwrap().unwrap();
+    assert_eq!(server.received("/token").len(), 2);
 }
 
 #[tokio::test]
