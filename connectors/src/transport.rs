@@ -135,14 +135,23 @@ pub(crate) fn read_retry_after(response: &Response) -> Option<Duration> {
 }
 
 fn describe_connect(error: &reqwest::Error) -> &'static str {
-    match find_cause::<io::Error>(error).map(io::Error::kind) {
+    match find_cause::<io::Error>(error).map(innermost_kind) {
         Some(io::ErrorKind::ConnectionRefused) => "connection refused",
         Some(io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted) => "connection reset",
         Some(io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable) => "no route to its host",
-        Some(io::ErrorKind::InvalidData) => "TLS failed (check its certificate)",
+        Some(io::ErrorKind::InvalidData) => "TLS failed (check its certificate, and that it speaks TLS)",
         Some(io::ErrorKind::UnexpectedEof) => "the connection was closed during TLS",
         _ => "the connection failed",
     }
+}
+
+/// The kind of the I/O error that others were wrapped around: `source` skips what they hold.
+fn innermost_kind(error: &io::Error) -> io::ErrorKind {
+    let mut innermost = error;
+    while let Some(inner) = innermost.get_ref().and_then(|inner| inner.downcast_ref()) {
+        innermost = inner;
+    }
+    innermost.kind()
 }
 
 /// The innermost cause of this type.

@@ -270,6 +270,21 @@ async fn a_closed_port_is_unavailable_and_its_address_is_not_shown() {
 }
 
 #[tokio::test]
+async fn a_server_without_tls_behind_an_https_address_is_said_to_be_that() {
+    let server = Server::start(|_| async { good_answer() }).await;
+    let mut url = server.base.clone();
+    url.set_scheme("https").unwrap();
+    let client = SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+
+    let error = client.search(&QUESTION).await.unwrap_err();
+
+    assert!(
+        matches!(&error, SourceError::Unavailable { reason, .. } if reason.contains("TLS failed")),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
 async fn dropping_a_search_ends_its_request_and_frees_its_permit() {
     let (came, mut coming) = mpsc::unbounded_channel();
     let (gone, mut going) = mpsc::unbounded_channel();
