@@ -1,1 +1,33 @@
 //! The contract that external sources answer, and the client that calls them.
+//!
+//! The contract is the section "Search data sources" of the specification; what it leaves open is in
+//! decisions 7. This crate knows neither the built-in index nor the database nor the HTTP API.
+//!
+//! | Module | What it holds |
+//! |---|---|
+//! | `settings` | How a source is reached: address, method, identity, limits |
+//! | `client` | [`SourceClient`]: permit, token, request, bounded body, answer; one per source |
+//! | `token` | `OAUTH2_CLIENT`: one token per source, fetched once however many wait |
+//! | `transport` | What both endpoints share: bounded bodies, transport failures put into safe words |
+//! | `answer` | [`parse_answer`]: bytes to [`Answer`], pure, tolerant of slips, strict about the contract |
+//! | `item` | [`ContentItem`], its bounds, and how one is read from loose JSON |
+//! | `loose`, `text` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts |
+//! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
+
+mod answer;
+mod client;
+mod error;
+mod item;
+mod loose;
+mod settings;
+mod text;
+mod token;
+mod transport;
+
+pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};
+pub use client::{Question, SourceClient};
+pub use error::SourceError;
+pub use item::{ContentItem, bounds};
+pub use settings::{
+    Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Method, SettingsError, SourceSettings,
+};

@@ -1,0 +1,277 @@
+//! Bytes to [`Answer`], without I/O: tolerant of what the contract leaves loose, strict about what breaks it
+//! (decisions 6.4).
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::error::SourceError;
+use crate::item::{ContentItem, read_item};
+use crate::loose::{Integer, Tally, mend_surrogates};
+use crate::text::quote;
+
+/// The longest cursor taken from a source, in bytes: it travels inside trawl's own cursor, in a URL.
+pub const MAX_CURSOR_BYTES: usize = 1024;
+
+/// How much of a source's own `message` is passed on, in characters.
+const MESSAGE_CHARACTERS: usize = 200;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// One page of a source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The items in the source's order; each id is there once.
+    pub items: Vec<ContentItem>,
+    /// How many items match in all, where the source says so readably.
+    pub total: Option<u64>,
+    /// The condition for the next page; `None` at the end.
+    pub cursor: Option<String>,
+    /// Slips that harm no row: the source stays `ok`, with these as its message.
+    pub notes: Vec<String>,
+    /// What the source broke although the rows are usable: it is `invalid`, for this reason.
+    pub broken: Option<String>,
+}
+
+/// Reads the body of an HTTP 200 answer to a search that asked for `limit` items.
+///
+/// `content_type` is the header's value, if there was one.
+///
+/// # Errors
+/// [`SourceError::Failed`] where the source says that it failed (`code` other than 200), and
+/// [`SourceError::Invalid`] where the answer is not the contract's envelope.
+pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Result<Answer, SourceError> {
+    let mut notes = Vec::new();
+    let json = match body.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => {
+            notes.push("the answer begins with a byte order mark".to_owned());
+            rest
+        }
+        None => body,
+    };
+    let mut envelope = match read_json(json, &mut notes) {
+        Ok(Value::Object(envelope)) => envelope,
+        Ok(other) => {
+            return Err(SourceError::Invalid(format!(
+                "the answer is {}, not the envelope object",
+                name_kind(&other)
+            )));
+        }
+        Err(error) => return Err(describe_unreadable(json, content_type, &error)),
+    };
+    note_content_type(content_type, &mut notes);
+    check_code(&envelope, &mut notes)?;
+    let data = match envelope.remove("data") {
+        Some(Value::Array(data)) => data,
+        Some(other) => {
+            return Err(SourceError::Invalid(format!("`data` is {}, not an array", name_kind(&other))));
+        }
+        None => return Err(SourceError::Invalid("`data` is missing".to_owned())),
+    };
+    Ok(read_page(&envelope, data, limit, notes))
+}
+
+fn read_json(json: &[u8], notes: &mut Vec<String>) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(json).or_else(|error| {
+        let mended = mend_surrogates(json).ok_or(error)?;
+        notes.push("texts hold half characters (a surrogate without its pair)".to_owned());
+        serde_json::from_slice(&mended)
+    })
+}
+
+/// The page in a sound envelope: everything from here on leaves the rows usable.
+fn read_page(
+    envelope: &Map<String, Value>,
+    data: Vec<Value>,
+    limit: usize,
+    mut notes: Vec<String>,
+) -> Answer {
+    let sent = data.len();
+    let mut broken = Vec::new();
+    if sent > limit {
+        broken.push(format!("{sent} items were sent where {limit} were asked for"));
+    }
+    let items = read_items(data, &mut notes, &mut broken);
+    let total = read_total(envelope, sent, &mut notes);
+    note_count(envelope, sent, &mut notes);
+    if !matches!(envelope.get("message"), None | Some(Value::Null)) {
+        notes.push("`message` is not null although `code` is 200".to_owned());
+    }
+    let cursor = read_cursor(envelope.get("cursor"), &mut notes, &mut broken);
+    Answer { items, total, cursor, notes, broken: (!broken.is_empty()).then(|| broken.join("; ")) }
+}
+
+fn read_items(data: Vec<Value>, notes: &mut Vec<String>, broken: &mut Vec<String>) -> Vec<ContentItem> {
+    let sent = data.len();
+    let mut slips = Tally::default();
+    let mut unreadable = Tally::default();
+    let mut items = Vec::with_capacity(sent);
+    for (place, value) in data.into_iter().enumerate() {
+        (slips.place, unreadable.place) = (place, place);
+        match read_item(value, &mut slips) {
+            Ok(item) => items.push(item),
+            Err((field, reason)) => unreadable.add(field, reason),
+        }
+    }
+    if unreadable.total() > 0 {
+        let reasons = unreadable.sentences().join(", ");
+        broken.push(format!("{} of {sent} items are unreadable: {reasons}", unreadable.total()));
+    }
+    notes.extend(slips.sentences());
+    drop_repeated(&mut items, broken);
+    items
+}
+
+/// Of items with the same id the first stays.
+fn drop_repeated(items: &mut Vec<ContentItem>, broken: &mut Vec<String>) {
+    let mut seen = HashSet::with_capacity(items.len());
+    let fresh: Vec<bool> = items.iter().map(|item| seen.insert(item.id.as_str())).collect();
+    let repeated = fresh.iter().filter(|fresh| !**fresh).count();
+    if repeated > 0 {
+        broken.push(format!("{repeated} of {} items repeat an id of the page", items.len()));
+        let mut fresh = fresh.into_iter();
+        items.retain(|_| fresh.next().unwrap_or(true));
+    }
+}
+
+fn check_code(envelope: &Map<String, Value>, notes: &mut Vec<String>) -> Result<(), SourceError> {
+    let code = match envelope.get("code") {
+        None | Some(Value::Null) => {
+            notes.push("`code` is missing".to_owned());
+            return Ok(());
+        }
+        Some(value) => Integer::read(value)
+            .ok_or_else(|| SourceError::Invalid(format!("`code` is {}, not an integer", name_kind(value))))?,
+    };
+    if let Integer::Text(_) = code {
+        notes.push("`code` is text, not an integer".to_owned());
+    }
+    let code = code.value();
+    if code == 200 {
+        return Ok(());
+    }
+    let message = match envelope.get("message") {
+        Some(Value::String(message)) => quote(message, MESSAGE_CHARACTERS),
+        _ => String::new(),
+    };
+    Err(SourceError::Failed(if message.is_empty() {
+        format!("the source answered with code {code}")
+    } else {
+        format!("the source answered with code {code}: {message}")
+    }))
+}
+
+fn read_total(envelope: &Map<String, Value>, sent: usize, notes: &mut Vec<String>) -> Option<u64> {
+    let value = match envelope.get("total") {
+        None | Some(Value::Null) => {
+            notes.push("`total` is missing".to_owned());
+            return None;
+        }
+        Some(value) => value,
+    };
+    let read = Integer::read(value);
+    let Some(total) = read.and_then(|total| u64::try_from(total.value()).ok()) else {
+        notes.push("`total` is not a count".to_owned());
+        return None;
+    };
+    if let Some(Integer::Text(_)) = read {
+        notes.push("`total` is text, not an integer".to_owned());
+    }
+    if total < sent as u64 {
+        notes.push(format!("`total` is {total} where {sent} items were sent"));
+    }
+    Some(total)
+}
+
+fn note_count(envelope: &Map<String, Value>, sent: usize, notes: &mut Vec<String>) {
+    let Some(value) = envelope.get("count").filter(|value| !value.is_null()) else {
+        notes.push("`count` is missing".to_owned());
+        return;
+    };
+    match Integer::read(value) {
+        None => notes.push("`count` is not a count".to_owned()),
+        Some(Integer::Text(_)) => notes.push("`count` is text, not an integer".to_owned()),
+        Some(Integer::Exact(count)) if usize::try_from(count) != Ok(sent) => {
+            notes.push(format!("`count` is {count} where {sent} items were sent"));
+        }
+        Some(Integer::Exact(_)) => {}
+    }
+}
+
+/// Null and an empty string mean the end, like no cursor at all.
+fn read_cursor(value: Option<&Value>, notes: &mut Vec<String>, broken: &mut Vec<String>) -> Option<String> {
+    let cursor = match value? {
+        Value::Null => return None,
+        Value::String(cursor) => cursor.clone(),
+        Value::Number(number) => {
+            notes.push("`cursor` is a number, not text".to_owned());
+            number.to_string()
+        }
+        other => {
+            broken.push(format!("`cursor` is {}, not text", name_kind(other)));
+            return None;
+        }
+    };
+    if cursor.len() > MAX_CURSOR_BYTES {
+        broken.push(format!("`cursor` is longer than {MAX_CURSOR_BYTES} bytes"));
+        return None;
+    }
+    Some(cursor).filter(|cursor| !cursor.is_empty())
+}
+
+fn note_content_type(content_type: Option<&str>, notes: &mut Vec<String>) {
+    let Some(content_type) = content_type else {
+        notes.push("the answer has no content type".to_owned());
+        return;
+    };
+    let mut parts = content_type.split(';').map(str::trim);
+    let json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
+    });
+    let utf_8 = charset
+        .is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("utf8"));
+    if !json || !utf_8 {
+        let shown = quote(content_type, 100);
+        notes.push(format!("the content type is {shown}, not application/json;charset=UTF-8"));
+    }
+}
+
+/// Says what kind of thing came instead of JSON, showing nothing of it.
+fn describe_unreadable(body: &[u8], content_type: Option<&str>, error: &serde_json::Error) -> SourceError {
+    let start = body.trim_ascii_start();
+    let opens = |tag: &[u8]| start.len() >= tag.len() && start[..tag.len()].eq_ignore_ascii_case(tag);
+    let kind = if start.is_empty() {
+        "empty".to_owned()
+    } else if opens(b"<!doctype html") || opens(b"<html") {
+        "an HTML page".to_owned()
+    } else if opens(b"<") {
+        "XML or HTML".to_owned()
+    } else if body.starts_with(b"\xff\xfe") || body.starts_with(b"\xfe\xff") {
+        "UTF-16, not UTF-8".to_owned()
+    } else if std::str::from_utf8(body).is_err() {
+        "not UTF-8 text".to_owned()
+    } else if matches!(start.first(), Some(b'{' | b'[')) {
+        let fault = if error.is_eof() { "cut off" } else { "faulty" };
+        format!("JSON that is {fault} at line {} column {}", error.line(), error.column())
+    } else {
+        "not JSON".to_owned()
+    };
+    let content_type = match content_type {
+        Some(content_type) => format!("content type {}", quote(content_type, 100)),
+        None => "no content type".to_owned(),
+    };
+    SourceError::Invalid(format!("the answer is {kind} ({content_type})"))
+}
+
+fn name_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}

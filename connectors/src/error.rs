@@ -1,0 +1,55 @@
+//! What kept a source from answering, told apart because the coordinator suspends by cause (decisions 6.3).
+
+use std::time::Duration;
+
+/// Why a search of one source gave no usable answer.
+///
+/// The text of each is safe to show to callers: it holds no address, no secret and no part of a body but the
+/// source's own `message`, cleaned and cut.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// The source's own time was over before its answer was complete.
+    #[error("the source did not answer in time")]
+    Timeout,
+    /// The source, or its token endpoint, could not be reached or asked to be left alone.
+    #[error("{reason}")]
+    Unavailable {
+        /// What happened.
+        reason: String,
+        /// How long the source asked to be left alone (`Retry-After`), at most one day.
+        retry_after: Option<Duration>,
+    },
+    /// The source, or its token endpoint, refused trawl's identity. Holds what the operator can look at.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// The answer breaks the contract so that nothing in it can be used.
+    #[error("{0}")]
+    Invalid(String),
+    /// The source answered that the search failed.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl SourceError {
+    /// An [`SourceError::Unavailable`] without a time to come back at.
+    pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
+        Self::Unavailable { reason: reason.into(), retry_after: None }
+    }
+
+    /// The same error with every occurrence of `secret` blotted out: a source may echo the token it was sent.
+    pub(crate) fn without(self, secret: &str) -> Self {
+        if secret.is_empty() {
+            return self;
+        }
+        let blot = |text: String| if text.contains(secret) { text.replace(secret, "…") } else { text };
+        match self {
+            Self::Timeout => Self::Timeout,
+            Self::Unavailable { reason, retry_after } => {
+                Self::Unavailable { reason: blot(reason), retry_after }
+            }
+            Self::Unauthorized(text) => Self::Unauthorized(blot(text)),
+            Self::Invalid(text) => Self::Invalid(blot(text)),
+            Self::Failed(text) => Self::Failed(blot(text)),
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The search content item, because it is the one shape that sources, the merge and the API all speak.
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::loose::{Integer, Tally};
+use crate::text::{Lines, clean};
+
+/// The largest sizes of an item's texts, in bytes of UTF-8. What a person reads is cut there; what a machine
+/// reads (`image`, `action`) is left out when it is longer, and an item with a longer `id` is not used.
+pub mod bounds {
+    /// `id`.
+    pub const ID: usize = 512;
+    /// `title`.
+    pub const TITLE: usize = 1024;
+    /// `subTitle`.
+    pub const SUB_TITLE: usize = 4 * 1024;
+    /// `brief`.
+    pub const BRIEF: usize = 8 * 1024;
+    /// `image`.
+    pub const IMAGE: usize = 8 * 1024;
+    /// `author`.
+    pub const AUTHOR: usize = 256;
+    /// `action`.
+    pub const ACTION: usize = 8 * 1024;
+    /// `attachInfo`.
+    pub const ATTACH_INFO: usize = 4 * 1024;
+    /// `attachDescription`.
+    pub const ATTACH_DESCRIPTION: usize = 1024;
+}
+
+/// One search content item, as the contract and the API give it (camelCase JSON). What it lacks is left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContentItem {
+    /// The content's id, unique within its source.
+    pub id: String,
+    /// The title, such as a to-do's name.
+    pub title: String,
+    /// A subtitle, such as a to-do's body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_title: Option<String>,
+    /// A summary; may hold line feeds and tabs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brief: Option<String>,
+    /// The address of an icon.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// The author's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// When the content is shown to have happened, in epoch milliseconds.
+    pub display_time: i64,
+    /// What a click does: text holding a JSON object keyed by client kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// Additional information, such as the first two picture addresses of a feed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attach_info: Option<String>,
+    /// What the additional information is, such as a picture count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attach_description: Option<String>,
+}
+
+/// Reads one element of `data`. Slips that leave the item usable go to `slips`.
+///
+/// # Errors
+/// The field, and what is wrong with it, that make the item unusable.
+pub(crate) fn read_item(
+    value: Value,
+    slips: &mut Tally,
+) -> Result<ContentItem, (&'static str, &'static str)> {
+    let Value::Object(mut fields) = value else {
+        return Err(("data", "holds something that is not an object"));
+    };
+    let id = read_id(fields.remove("id"), slips)?;
+    let display_time = read_time(fields.get("displayTime"), slips)?;
+    let mut reader = Reader { fields, slips };
+    let title = reader.text("title", bounds::TITLE, Lines::One).unwrap_or_default();
+    let brief = reader.text("brief", bounds::BRIEF, Lines::Many);
+    if title.is_empty() && brief.is_none() {
+        reader.slips.add("title", "is missing, and `brief` too");
+    }
+    Ok(ContentItem {
+        id,
+        title,
+        sub_title: reader.text("subTitle", bounds::SUB_TITLE, Lines::Many),
+        brief,
+        image: reader.whole_text("image", bounds::IMAGE),
+        author: reader.text("author", bounds::AUTHOR, Lines::One),
+        display_time,
+        action: reader.action(),
+        attach_info: reader.text("attachInfo", bounds::ATTACH_INFO, Lines::Many),
+        attach_description: reader.text("attachDescription", bounds::ATTACH_DESCRIPTION, Lines::One),
+    })
+}
+
+/// An id is never cut or cleaned: that could make two items one.
+fn read_id(value: Option<Value>, slips: &mut Tally) -> Result<String, (&'static str, &'static str)> {
+    let id = match value {
+        None | Some(Value::Null) => return Err(("id", "is missing")),
+        Some(Value::String(id)) => id,
+        Some(Value::Number(number)) => {
+            slips.add("id", "is a number, not text");
+            number.to_string()
+        }
+        Some(_) => return Err(("id", "is not text")),
+    };
+    if id.is_empty() {
+        Err(("id", "is empty"))
+    } else if id.len() > bounds::ID {
+        Err(("id", "is longer than 512 bytes"))
+    } else if id.contains(char::is_control) {
+        Err(("id", "holds control characters"))
+    } else {
+        Ok(id)
+    }
+}
+
+fn read_time(value: Option<&Value>, slips: &mut Tally) -> Result<i64, (&'static str, &'static str)> {
+    match value.map(Integer::read) {
+        None => Err(("displayTime", "is missing")),
+        Some(None) => Err(("displayTime", "is not an integer")),
+        Some(Some(Integer::Exact(time))) => Ok(time),
+        Some(Some(Integer::Text(time))) => {
+            slips.add("displayTime", "is text, not an integer");
+            Ok(time)
+        }
+    }
+}
+
+struct Reader<'a> {
+    fields: Map<String, Value>,
+    slips: &'a mut Tally,
+}
+
+impl Reader<'_> {
+    /// A text field, cleaned and cut to `bound`; null and empty are the same as missing.
+    fn text(&mut self, name: &'static str, bound: usize, lines: Lines) -> Option<String> {
+        let text = self.raw_text(name)?;
+        if text.len() > bound {
+            self.slips.add(name, "is too long and was cut");
+        }
+        Some(clean(text, bound, lines)).filter(|text| !text.is_empty())
+    }
+
+    /// A text field of which a part is worth nothing: left out when longer than `bound`.
+    fn whole_text(&mut self, name: &'static str, bound: usize) -> Option<String> {
+        let text = self.raw_text(name)?;
+        if text.len() > bound {
+            self.slips.add(name, "is too long and was left out");
+            return None;
+        }
+        Some(clean(text, bound, Lines::One)).filter(|text| !text.is_empty())
+    }
+
+    fn raw_text(&mut self, name: &'static str) -> Option<String> {
+        let text = match self.fields.remove(name)? {
+            Value::Null => return None,
+            Value::String(text) => text,
+            scalar @ (Value::Number(_) | Value::Bool(_)) => {
+                self.slips.add(name, "is not text");
+                scalar.to_string()
+            }
+            Value::Array(_) | Value::Object(_) => {
+                self.slips.add(name, "is not text and was left out");
+                return None;
+            }
+        };
+        Some(text)
+    }
+
+    /// The action: text holding a JSON object, or the object itself.
+    fn action(&mut self) -> Option<String> {
+        let text = match self.fields.remove("action")? {
+            Value::Null => return None,
+            Value::String(text) if text.is_empty() => return None,
+            Value::String(text) => text,
+            object @ Value::Object(_) => {
+                self.slips.add("action", "is an object, not text holding one");
+                object.to_string()
+            }
+            _ => String::new(),
+        };
+        if text.len() > bounds::ACTION {
+            self.slips.add("action", "is too long and was left out");
+            return None;
+        }
+        if !holds_object(&text) {
+            self.slips.add("action", "does not hold a JSON object and was left out");
+            return None;
+        }
+        Some(text)
+    }
+}
+
+fn holds_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}

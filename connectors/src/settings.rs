@@ -1,0 +1,107 @@
+//! How a source is reached, because a source's address, identity and limits are an operator's to set.
+
+use std::time::Duration;
+
+use secrecy::SecretString;
+use url::Url;
+
+/// The largest body taken from a source where nothing else is set: 2 MiB, after decompression (decisions 6.2).
+pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
+
+/// The HTTP method by which a source is called; it is set when the source is registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// `keyword`, `limit` and `cursor` are query parameters.
+    Get,
+    /// `keyword`, `limit` and `cursor` are fields of a JSON body.
+    Post,
+}
+
+/// Who trawl is for a source (decisions 7.1).
+#[derive(Clone, Debug)]
+pub enum Authentication {
+    /// `NONE`: the source is called without credentials.
+    None,
+    /// `OAUTH2_CLIENT`: a bearer token obtained by OAuth 2.0 client credentials.
+    OAuth2Client(ClientCredentials),
+}
+
+/// The application identity by which tokens for one source are obtained (RFC 6749 §4.4).
+///
+/// `Debug` shows everything but the secret.
+#[derive(Clone, Debug)]
+pub struct ClientCredentials {
+    /// The token endpoint.
+    pub token_url: Url,
+    /// The client account.
+    pub client_id: String,
+    /// The client secret.
+    pub client_secret: SecretString,
+    /// Scopes to ask for, separated by spaces.
+    pub scope: Option<String>,
+    /// The `audience` parameter, for authorization servers that want one.
+    pub audience: Option<String>,
+}
+
+/// Everything that a [`SourceClient`](crate::SourceClient) needs to know about its source.
+#[derive(Clone, Debug)]
+pub struct SourceSettings {
+    /// The interface URL; query parameters that it already has are kept.
+    pub url: Url,
+    /// How the source is called.
+    pub method: Method,
+    /// Who trawl is for the source.
+    pub authentication: Authentication,
+    /// The longest that one search may take, waiting for a permit and a token included.
+    pub timeout: Duration,
+    /// How many searches may be under way at once; further ones wait within their own timeout.
+    pub max_concurrency: usize,
+    /// The largest body read, in bytes after decompression; see [`DEFAULT_MAX_BODY_BYTES`].
+    pub max_body_bytes: usize,
+}
+
+/// Why a source's settings cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// An address is not http or https, or has no host. Holds the name of the setting.
+    #[error("{0} must be an http or https address with a host")]
+    Address(&'static str),
+    /// An address carries a user name or password, which would be shown wherever the address is.
+    #[error("{0} must not hold a user name or password")]
+    UserInfo(&'static str),
+    /// A limit is zero. Holds the name of the setting.
+    #[error("{0} must be greater than 0")]
+    Zero(&'static str),
+    /// The HTTP client could not be set up on this machine (for want of TLS roots, for instance).
+    #[error("the HTTP client could not be set up: {0}")]
+    Client(String),
+}
+
+impl SourceSettings {
+    /// Refuses what can never work, so that it fails where it is set and not at the first search.
+    pub(crate) fn check(&self) -> Result<(), SettingsError> {
+        check_address("url", &self.url)?;
+        if let Authentication::OAuth2Client(credentials) = &self.authentication {
+            check_address("tokenUrl", &credentials.token_url)?;
+        }
+        let limits = [
+            ("timeout", self.timeout.is_zero()),
+            ("maxConcurrency", self.max_concurrency == 0),
+            ("maxBodyBytes", self.max_body_bytes == 0),
+        ];
+        match limits.into_iter().find(|(_, zero)| *zero) {
+            Some((name, _)) => Err(SettingsError::Zero(name)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_address(name: &'static str, url: &Url) -> Result<(), SettingsError> {
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(SettingsError::Address(name));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(SettingsError::UserInfo(name));
+    }
+    Ok(())
+}

@@ -1,0 +1,349 @@
+//! Slow, dead, lying and oversized sources: each is its own result, and nothing of it leaks or lingers.
+
+use std::io::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures::StreamExt;
+use futures::future::join_all;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use trawl_connectors::{Method, Question, SourceClient, SourceError, SourceSettings};
+use url::Url;
+
+use crate::support::{PATIENCE, QUESTION, Server, good_answer, json_answer, page, status_answer};
+
+/// The error of one search of a source that answers so.
+async fn search_error<F>(answer: F) -> SourceError
+where
+    F: Fn() -> Response + Clone + Send + Sync + 'static,
+{
+    let server = Server::start(move |_| std::future::ready(answer())).await;
+    server.client().search(&QUESTION).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn each_status_is_its_own_kind_of_failure() {
+    for status in [401, 403] {
+        let error = search_error(move || status_answer(status)).await;
+        assert!(matches!(error, SourceError::Unauthorized(_)), "{status}: {error:?}");
+    }
+    for status in [400, 404, 405, 500, 502, 504] {
+        let error = search_error(move || status_answer(status)).await;
+        assert_eq!(error, SourceError::Failed(format!("the source answered with HTTP {status}")));
+    }
+    for status in [201, 204] {
+        let error = search_error(move || status_answer(status)).await;
+        assert!(matches!(error, SourceError::Invalid(_)), "{status}: {error:?}");
+    }
+    for status in [429, 503] {
+        let error = search_error(move || status_answer(status)).await;
+        assert!(matches!(error, SourceError::Unavailable { retry_after: None, .. }), "{status}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn retry_after_is_read_in_both_forms_and_bounded() {
+    let asked = |value: &'static str| async move {
+        let error = search_error(move || {
+            (axum::http::StatusCode::SERVICE_UNAVAILABLE, [("retry-after", value)]).into_response()
+        })
+        .await;
+        let SourceError::Unavailable { retry_after, .. } = error else { panic!("{error:?}") };
+        retry_after
+    };
+    assert_eq!(asked("120").await, Some(Duration::from_mins(2)));
+    assert_eq!(asked("18446744073709551615").await, Some(Duration::from_hours(24)));
+    assert_eq!(asked("Fri, 01 Jan 2100 00:00:00 GMT").await, Some(Duration::from_hours(24)));
+    assert_eq!(asked("Sat, 01 Jan 2000 00:00:00 GMT").await, Some(Duration::ZERO));
+    assert_eq!(asked("soon").await, None);
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let server = Server::start(|request| async move {
+        if request.path == "/search" {
+            (axum::http::StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "/elsewhere")]).into_response()
+        } else {
+            good_answer()
+        }
+    })
+    .await;
+
+    let error = server.client().search(&QUESTION).await.unwrap_err();
+
+    assert!(matches!(&error, SourceError::Invalid(text) if text.contains("HTTP 307")), "{error:?}");
+    assert!(server.received("/elsewhere").is_empty());
+}
+
+#[tokio::test]
+async fn a_source_that_never_answers_times_out() {
+    let server = Server::start(|_| std::future::pending()).await;
+    let settings = SourceSettings { timeout: Duration::from_millis(50), ..server.settings(Method::Get) };
+
+    let error = SourceClient::new(settings).unwrap().search(&QUESTION).await.unwrap_err();
+
+    assert_eq!(error, SourceError::Timeout);
+}
+
+#[tokio::test]
+async fn a_dripping_body_times_out() {
+    let server = Server::start(|_| async {
+        let ticks = futures::stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Some((Ok::<_, std::convert::Infallible>(" "), ()))
+        });
+        Body::from_stream(ticks).into_response()
+    })
+    .await;
+    let settings = SourceSettings { timeout: Duration::from_millis(100), ..server.settings(Method::Get) };
+
+    let error = SourceClient::new(settings).unwrap().search(&QUESTION).await.unwrap_err();
+
+    assert_eq!(error, SourceError::Timeout);
+}
+
+#[tokio::test]
+async fn no_more_searches_are_under_way_than_permitted() {
+    let under_way = Arc::new(AtomicUsize::new(0));
+    let most = Arc::new(AtomicUsize::new(0));
+    let server = Server::start({
+        let most = Arc::clone(&most);
+        move |_| {
+            let (under_way, most) = (Arc::clone(&under_way), Arc::clone(&most));
+            async move {
+                most.fetch_max(under_way.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                for _ in 0..100 {
+                    tokio::task::yield_now().await;
+                }
+                under_way.fetch_sub(1, Ordering::SeqCst);
+                good_answer()
+            }
+        }
+    })
+    .await;
+    let settings = SourceSettings { max_concurrency: 2, ..server.settings(Method::Get) };
+    let client = SourceClient::new(settings).unwrap();
+
+    for outcome in join_all((0..20).map(|_| client.search(&QUESTION))).await {
+        outcome.unwrap();
+    }
+
+    assert_eq!(most.load(Ordering::SeqCst), 2);
+    assert!(server.connections() <= 2);
+}
+
+#[tokio::test]
+async fn a_body_that_states_too_large_a_size_is_refused_before_it_is_read() {
+    let server = Server::start(|_| async {
+        let hanging = futures::stream::pending::<Result<&str, std::convert::Infallible>>();
+        let response = Body::from_stream(hanging).into_response();
+        (([(header::CONTENT_LENGTH, "3000000")]), response).into_response()
+    })
+    .await;
+
+    let error = server.client().search(&QUESTION).await.unwrap_err();
+
+    assert_eq!(error, SourceError::Invalid("the source sent a body of more than 2097152 bytes".into()));
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_read_up_to_the_bound_only() {
+    let server = Server::start(|_| async {
+        let chunk = "x".repeat(10_000);
+        let endless = futures::stream::repeat(chunk).map(Ok::<_, std::convert::Infallible>);
+        Body::from_stream(endless).into_response()
+    })
+    .await;
+
+    let error = server.client().search(&QUESTION).await.unwrap_err();
+
+    assert_eq!(error, SourceError::Invalid("the source sent a body of more than 2097152 bytes".into()));
+}
+
+fn gzip(bytes: &[u8]) -> Response {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    let headers =
+        [(header::CONTENT_ENCODING, "gzip"), (header::CONTENT_TYPE, "application/json;charset=UTF-8")];
+    (headers, encoder.finish().unwrap()).into_response()
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_read() {
+    let server = Server::start(|_| async { gzip(page(3).to_string().as_bytes()) }).await;
+
+    let answer = server.client().search(&QUESTION).await.unwrap();
+
+    assert_eq!((answer.items.len(), answer.notes.len(), answer.broken), (3, 0, None));
+}
+
+#[tokio::test]
+async fn the_inflated_size_is_what_is_bounded() {
+    let error = search_error(|| gzip(&vec![b' '; 50_000_000])).await;
+    assert_eq!(error, SourceError::Invalid("the source sent a body of more than 2097152 bytes".into()));
+}
+
+#[tokio::test]
+async fn broken_and_unasked_encodings_are_told_apart() {
+    let broken = search_error(|| ([(header::CONTENT_ENCODING, "gzip")], "not gzip").into_response()).await;
+    assert_eq!(broken, SourceError::Invalid("the source sent a body that cannot be decompressed".into()));
+    let unasked = search_error(|| ([(header::CONTENT_ENCODING, "br")], "…").into_response()).await;
+    assert!(matches!(unasked, SourceError::Invalid(text) if text.contains("not asked for")));
+}
+
+/// A client of a listener that answers its first connection with `bytes` and closes it.
+async fn client_of_bytes(bytes: &'static [u8]) -> SourceClient {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut request = [0; 4096];
+        let _ = connection.read(&mut request).await.unwrap();
+        connection.write_all(bytes).await.unwrap();
+        connection.shutdown().await.unwrap();
+    });
+    let server = Server::start(|_| async { good_answer() }).await;
+    SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap()
+}
+
+#[tokio::test]
+async fn broken_connections_and_other_protocols_are_told_apart() {
+    let cut = client_of_bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{").await;
+    let error = cut.search(&QUESTION).await.unwrap_err();
+    assert!(matches!(error, SourceError::Unavailable { .. }), "{error:?}");
+
+    let silent = client_of_bytes(b"").await;
+    let error = silent.search(&QUESTION).await.unwrap_err();
+    assert!(matches!(error, SourceError::Unavailable { .. }), "{error:?}");
+
+    let other = client_of_bytes(b"220 mail.example ESMTP ready\r\n").await;
+    let error = other.search(&QUESTION).await.unwrap_err();
+    assert_eq!(error, SourceError::Invalid("the source did not answer in HTTP".into()));
+}
+
+#[tokio::test]
+async fn a_kept_connection_that_closes_costs_no_search() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let answering = tokio::spawn(async move {
+        let body = page(1).to_string();
+        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        let mut request = [0; 4096];
+        for closes_at_second in [true, false] {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            assert!(connection.read(&mut request).await.unwrap() > 0);
+            connection.write_all(answer.as_bytes()).await.unwrap();
+            if closes_at_second {
+                assert!(connection.read(&mut request).await.unwrap() > 0);
+            }
+        }
+    });
+    let server = Server::start(|_| async { good_answer() }).await;
+    let client = SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+
+    client.search(&QUESTION).await.unwrap();
+    client.search(&QUESTION).await.unwrap();
+
+    answering.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_closed_port_is_unavailable_and_its_address_is_not_shown() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/?key=hidden", listener.local_addr().unwrap())).unwrap();
+    drop(listener);
+    let server = Server::start(|_| async { good_answer() }).await;
+    let client = SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+
+    let error = client.search(&QUESTION).await.unwrap_err();
+
+    assert_eq!(error.to_string(), "the source cannot be reached: connection refused");
+}
+
+#[tokio::test]
+async fn a_server_without_tls_behind_an_https_address_is_said_to_be_that() {
+    let server = Server::start(|_| async { good_answer() }).await;
+    let mut url = server.base.clone();
+    url.set_scheme("https").unwrap();
+    let client = SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+
+    let error = client.search(&QUESTION).await.unwrap_err();
+
+    assert!(
+        matches!(&error, SourceError::Unavailable { reason, .. } if reason.contains("TLS failed")),
+        "{error:?}"
+    );
+}
+
+#[tokio::test]
+async fn dropping_a_search_ends_its_request_and_frees_its_permit() {
+    let (came, mut coming) = mpsc::unbounded_channel();
+    let (gone, mut going) = mpsc::unbounded_channel();
+    let server = Server::start(move |request| {
+        let came = came.clone();
+        let gone = SendOnDrop(gone.clone());
+        async move {
+            if request.nth > 0 {
+                return good_answer();
+            }
+            let _gone = gone;
+            came.send(()).unwrap();
+            std::future::pending().await
+        }
+    })
+    .await;
+    let settings = SourceSettings { max_concurrency: 1, ..server.settings(Method::Get) };
+    let client = SourceClient::new(settings).unwrap();
+
+    let searching = tokio::spawn({
+        let client = client.clone();
+        async move { client.search(&QUESTION).await }
+    });
+    coming.recv().await.unwrap();
+    searching.abort();
+
+    tokio::time::timeout(PATIENCE, going.recv()).await.unwrap().unwrap();
+    client.search(&QUESTION).await.unwrap();
+}
+
+/// Tells that the server gave up a request, which it does when the client closed the connection.
+struct SendOnDrop(mpsc::UnboundedSender<()>);
+
+impl Drop for SendOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_that_repeats_ends_the_paging() {
+    let mut body = page(1);
+    body["cursor"] = json!("same");
+    let server = Server::start(move |_| std::future::ready(json_answer(&body))).await;
+    let client = server.client();
+
+    let first = client.search(&QUESTION).await.unwrap();
+    assert_eq!((first.cursor.as_deref(), first.broken), (Some("same"), None));
+    let second = client.search(&Question { cursor: Some("same"), ..QUESTION }).await.unwrap();
+
+    assert_eq!((second.items.len(), second.cursor), (1, None));
+    assert!(second.broken.unwrap().contains("repeats"));
+}
+
+#[tokio::test]
+async fn a_large_page_is_read_like_a_small_one() {
+    let server = Server::start(|_| async { json_answer(&page(5_000)) }).await;
+
+    let answer = server.client().search(&Question { limit: 5_000, ..QUESTION }).await.unwrap();
+
+    assert_eq!((answer.items.len(), answer.broken), (5_000, None));
+}

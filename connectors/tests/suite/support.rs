@@ -1,0 +1,166 @@
+//! A source (and its token endpoint) that answers as a test says, and remembers what it was asked.
+
+use std::future::Future;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method as HttpMethod, header};
+use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use trawl_connectors::{
+    Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Method, Question, SourceClient, SourceSettings,
+};
+use url::Url;
+
+/// A time after which a test that waits for an event has failed; nothing waits this long when all is well.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) const QUESTION: Question<'static> = Question { keyword: "budget", limit: 10, cursor: None };
+
+/// One request, as the server got it.
+#[derive(Clone, Debug)]
+pub(crate) struct Received {
+    pub(crate) method: HttpMethod,
+    pub(crate) path: String,
+    pub(crate) query: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: String,
+    /// How many requests of the same path came before it.
+    pub(crate) nth: usize,
+}
+
+impl Received {
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A running server; it ends with its test's runtime.
+pub(crate) struct Server {
+    pub(crate) base: Url,
+    connections: Arc<AtomicUsize>,
+    received: Arc<Mutex<Vec<Received>>>,
+}
+
+impl Server {
+    /// Starts a server that gives every request to `answer`.
+    pub(crate) async fn start<F, Fut>(answer: F) -> Self
+    where
+        F: Fn(Received) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Response> + Send + 'static,
+    {
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let remembered = Arc::clone(&received);
+        let router = Router::new().fallback(move |request: Request| {
+            let (remembered, answer) = (Arc::clone(&remembered), answer.clone());
+            async move {
+                let request = remember(request, &remembered).await;
+                answer(request).await
+            }
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&connections);
+        let listener = listener.tap_io(move |_| {
+            counted.fetch_add(1, Ordering::SeqCst);
+        });
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { base, connections, received }
+    }
+
+    /// How many connections were accepted.
+    pub(crate) fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    /// What was asked of `path` so far.
+    pub(crate) fn received(&self, path: &str) -> Vec<Received> {
+        self.received.lock().unwrap().iter().filter(|request| request.path == path).cloned().collect()
+    }
+
+    /// Settings for this server's `/search`, without credentials.
+    pub(crate) fn settings(&self, method: Method) -> SourceSettings {
+        SourceSettings {
+            url: self.base.join("search").unwrap(),
+            method,
+            authentication: Authentication::None,
+            timeout: PATIENCE,
+            max_concurrency: 64,
+            max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+        }
+    }
+
+    /// A client of this server's `/search`, without credentials.
+    pub(crate) fn client(&self) -> SourceClient {
+        SourceClient::new(self.settings(Method::Get)).unwrap()
+    }
+
+    /// Credentials for this server's `/token`.
+    pub(crate) fn credentials(&self) -> ClientCredentials {
+        ClientCredentials {
+            token_url: self.base.join("token").unwrap(),
+            client_id: "trawl".to_owned(),
+            client_secret: "the:secret/ü".into(),
+            scope: None,
+            audience: None,
+        }
+    }
+
+    /// A client of this server's `/search` with tokens from its `/token`.
+    pub(crate) fn client_with_token(&self) -> SourceClient {
+        let authentication = Authentication::OAuth2Client(self.credentials());
+        SourceClient::new(SourceSettings { authentication, ..self.settings(Method::Get) }).unwrap()
+    }
+}
+
+async fn remember(request: Request, remembered: &Mutex<Vec<Received>>) -> Received {
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, usize::MAX).await.unwrap();
+    let path = parts.uri.path().to_owned();
+    let mut remembered = remembered.lock().unwrap();
+    let received = Received {
+        nth: remembered.iter().filter(|earlier| earlier.path == path).count(),
+        method: parts.method,
+        path,
+        query: parts.uri.query().unwrap_or_default().to_owned(),
+        headers: parts.headers,
+        body: String::from_utf8(body.to_vec()).unwrap(),
+    };
+    remembered.push(received.clone());
+    received
+}
+
+/// A faultless page of `count` items.
+pub(crate) fn page(count: usize) -> Value {
+    let item =
+        |number| json!({"id": format!("i{number}"), "title": "Budget", "displayTime": 1_700_000_000_000_i64});
+    let data: Vec<Value> = (0..count).map(item).collect();
+    json!({"code": 200, "message": null, "data": data, "total": count, "count": count, "cursor": null})
+}
+
+/// A JSON answer with the contract's content type.
+pub(crate) fn json_answer(value: &Value) -> Response {
+    ([(header::CONTENT_TYPE, "application/json;charset=UTF-8")], value.to_string()).into_response()
+}
+
+/// A faultless page of one item.
+pub(crate) fn good_answer() -> Response {
+    json_answer(&page(1))
+}
+
+/// A token endpoint's answer.
+pub(crate) fn token_answer(token: &str, expires_in: u64) -> Response {
+    json_answer(&json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in}))
+}
+
+/// An answer with this status, no body.
+pub(crate) fn status_answer(status: u16) -> Response {
+    Response::builder().status(status).body(Body::empty()).unwrap()
+}
