@@ -1,0 +1,85 @@
+//! What is indexed: documents, where they live, who may see them, and changes to them.
+
+/// The longest id, in bytes, that can be indexed.
+pub const MAX_ID_BYTES: usize = 1_024;
+
+/// Ends the scope in a term. No word holds it, so no scope's terms are a prefix of another's.
+pub(crate) const SCOPE_END: char = '\0';
+
+/// Where a document lives: a module of a tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Scope {
+    /// The tenant's row id.
+    pub tenant: i64,
+    /// The module's code, such as `article`.
+    pub module: String,
+}
+
+impl Scope {
+    /// The module with the code `module` of the tenant `tenant`.
+    pub fn new(tenant: i64, module: impl Into<String>) -> Self {
+        Self { tenant, module: module.into() }
+    }
+
+    /// What every term of this scope begins with; also, alone, the term that every document of the scope carries.
+    pub(crate) fn prefix(&self) -> String {
+        let module: String = self.module.chars().filter(|&character| character != SCOPE_END).collect();
+        format!("{:x}.{module}{SCOPE_END}", self.tenant)
+    }
+}
+
+/// Who may see a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Audience {
+    /// Everybody in the tenant.
+    Tenant,
+    /// Viewers who carry one of these principals, opaque strings such as `u:42`. An empty list is nobody.
+    Principals(Vec<String>),
+}
+
+/// A document as it is indexed.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Where it lives.
+    pub scope: Scope,
+    /// Unique within its scope; at most [`MAX_ID_BYTES`] bytes.
+    pub id: String,
+    /// Epoch milliseconds.
+    pub display_time: i64,
+    /// Plain text; matched, and weighs more than the rest in relevance order.
+    pub title: String,
+    /// Plain text; matched.
+    pub sub_title: String,
+    /// Plain text; matched.
+    pub brief: String,
+    /// A name; matched by `author:NAME` and [`Request::author`](crate::Request::author) only.
+    pub author: String,
+    /// Who may see it.
+    pub audience: Audience,
+    /// The item as it is answered, in JSON; kept and given back verbatim, never looked into.
+    pub item: String,
+}
+
+/// A change to the index.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Adds a document, or puts it in the place of the one with the same scope and id.
+    Put(Document),
+    /// Removes a document; one that is not there is no error.
+    Remove {
+        /// Where it lives.
+        scope: Scope,
+        /// Its id there.
+        id: String,
+    },
+}
+
+impl Change {
+    /// The scope's prefix and the id of the document that is changed.
+    pub(crate) fn target(&self) -> (String, &str) {
+        match self {
+            Self::Put(document) => (document.scope.prefix(), &document.id),
+            Self::Remove { scope, id } => (scope.prefix(), id),
+        }
+    }
+}

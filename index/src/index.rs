@@ -1,0 +1,180 @@
+//! The index as it is opened, and the snapshots that searches run on.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tantivy::directory::error::{OpenDirectoryError, OpenReadError};
+use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
+use tantivy::{IndexReader, ReloadPolicy, TantivyError};
+
+use crate::directory::UnsyncedDirectory;
+use crate::schema::{self, Fields};
+use crate::text::{EncodedTokenizer, TOKENIZER};
+use crate::view::View;
+use crate::writer::{Payload, Writer};
+use crate::{Error, Page, Request};
+
+/// How an index is opened.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Memory, in bytes, that the documents of one uncommitted segment may take, over all indexing threads; at least
+    /// 15 MB a thread is taken.
+    pub writer_memory_bytes: usize,
+    /// Threads that index; each makes a segment of its own at each commit. One is right for a server that commits
+    /// small batches all the time: more only makes more segments to merge. Bulk loads into few commits gain from two.
+    pub indexing_threads: usize,
+    /// Threads that merge segments in the background.
+    pub merge_threads: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { writer_memory_bytes: 128 * 1024 * 1024, indexing_threads: 1, merge_threads: 2 }
+    }
+}
+
+/// The index, to read from. Clones are cheap and share it.
+#[derive(Clone)]
+pub struct Index {
+    shared: Arc<Shared>,
+}
+
+/// What the readers and the writer have in common.
+pub(crate) struct Shared {
+    reader: IndexReader,
+    fields: Fields,
+    view: ArcSwap<View>,
+}
+
+impl Index {
+    /// Opens the index in the directory, or creates both.
+    ///
+    /// Nothing is ever deleted: an index that another version wrote or that is damaged is [`Error::Unusable`], and
+    /// the caller wipes the directory and rebuilds.
+    pub fn open(directory: &Path, options: &Options) -> Result<(Self, Writer), Error> {
+        std::fs::create_dir_all(directory)?;
+        let mapped = MmapDirectory::open(directory).map_err(|error| match error {
+            OpenDirectoryError::IoError { io_error, .. } => {
+                Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
+            }
+            other => Error::Unusable(other.to_string()),
+        })?;
+        let directory = UnsyncedDirectory::new(mapped, directory);
+        Self::open_in(directory.clone(), options, |index| directory.verify(index))
+    }
+
+    /// Creates an index that lives in memory and ends with the last handle to it.
+    pub fn in_memory(options: &Options) -> Result<(Self, Writer), Error> {
+        Self::open_in(RamDirectory::create(), options, |_| Ok(()))
+    }
+
+    fn open_in<D: Directory>(
+        directory: D,
+        options: &Options,
+        verify: impl FnOnce(&tantivy::Index) -> Result<(), Error>,
+    ) -> Result<(Self, Writer), Error> {
+        let (schema, fields) = Fields::build();
+        let exists =
+            tantivy::Index::exists(&directory).map_err(|error| Error::Unusable(error.to_string()))?;
+        let index = if exists {
+            let index = tantivy::Index::open(directory).map_err(unusable)?;
+            if index.schema() != schema || index.settings() != &schema::settings() {
+                return Err(Error::Unusable("it was written with other fields or settings".to_owned()));
+            }
+            index
+        } else {
+            tantivy::Index::create(directory, schema, schema::settings())?
+        };
+        index.tokenizers().register(TOKENIZER, EncodedTokenizer::default());
+        let payload = Payload::read(&index)?;
+        verify(&index)?;
+
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            // The view keeps its own readers of stored items, across reloads.
+            .doc_store_cache_num_blocks(0)
+            .try_into()
+            .map_err(unusable)?;
+        let view = View::new(reader.searcher(), fields, None)?;
+        let shared = Arc::new(Shared { reader, fields, view: ArcSwap::from_pointee(view) });
+        let writer = Writer::new(&index, Arc::clone(&shared), options, payload)?;
+        Ok((Self { shared }, writer))
+    }
+
+    /// A consistent view of what was committed last. Cheap: taken per request.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot { view: self.shared.view() }
+    }
+}
+
+impl Shared {
+    pub(crate) fn fields(&self) -> Fields {
+        self.fields
+    }
+
+    pub(crate) fn view(&self) -> Arc<View> {
+        self.view.load_full()
+    }
+
+    /// Makes what was committed visible to the snapshots taken from now on.
+    pub(crate) fn reload(&self) -> Result<(), Error> {
+        self.reader.reload()?;
+        let view = View::new(self.reader.searcher(), self.fields, Some(&self.view.load()))?;
+        self.view.store(Arc::new(view));
+        Ok(())
+    }
+}
+
+/// The index as it was at one moment.
+#[derive(Clone)]
+pub struct Snapshot {
+    view: Arc<View>,
+}
+
+impl Snapshot {
+    /// Answers the request. Blocks on memory-mapped files and the processor; run it on a thread that may block.
+    pub fn search(&self, request: &Request<'_>) -> Result<Page, Error> {
+        crate::search::search(&self.view, request)
+    }
+
+    /// The documents in the index, over all scopes.
+    pub fn documents(&self) -> u64 {
+        self.view.searcher.num_docs()
+    }
+
+    /// Grows with every commit that was made visible while this process runs.
+    pub fn generation(&self) -> u64 {
+        self.view.searcher.generation().generation_id()
+    }
+
+    /// The segments that a search looks into, one after the other.
+    pub fn segments(&self) -> usize {
+        self.view.segments.len()
+    }
+}
+
+/// A new, empty engine of the same schema and settings, without anything of ours around it.
+pub fn bare_index(directory: &Path) -> Result<tantivy::Index, Error> {
+    let (schema, _) = Fields::build();
+    let mapped = MmapDirectory::open(directory).map_err(TantivyError::from)?;
+    let directory = UnsyncedDirectory::new(mapped, directory);
+    let index = tantivy::Index::create(directory, schema, schema::settings())?;
+    index.tokenizers().register(TOKENIZER, EncodedTokenizer::default());
+    Ok(index)
+}
+
+/// Files that are missing, cut or of another format make an index unusable; what the operating system refuses does not.
+fn unusable(error: TantivyError) -> Error {
+    match error {
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
+        | TantivyError::IoError(io_error)
+            if io_error.raw_os_error().is_some() && io_error.kind() != std::io::ErrorKind::NotFound =>
+        {
+            Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
+        }
+        TantivyError::LockFailure(..) => Error::Locked,
+        other => Error::Unusable(other.to_string()),
+    }
+}

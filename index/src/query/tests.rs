@@ -1,0 +1,129 @@
+//! The query language, clause by clause.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn text(pieces: Vec<Piece>) -> Clause {
+    Clause { exclude: false, target: Target::Text, pieces }
+}
+
+fn term(word: &str) -> Piece {
+    Piece::Term(word.to_owned())
+}
+
+fn phrase_of(words: &[(usize, &str)]) -> Piece {
+    Piece::Phrase(words.iter().map(|&(offset, word)| (offset, word.to_owned())).collect())
+}
+
+fn prefix(stem: &str, start: &str) -> Piece {
+    Piece::Prefix { stem: stem.to_owned(), start: start.to_owned() }
+}
+
+fn clauses(keyword: &str) -> Vec<Clause> {
+    Query::parse(keyword).clauses
+}
+
+#[test]
+fn words_are_stemmed_and_the_last_is_a_prefix() {
+    assert_eq!(clauses("Running dogs"), [text(vec![term("run")]), text(vec![prefix("dog", "dogs")])]);
+    assert_eq!(clauses("running dogs "), [text(vec![term("run")]), text(vec![term("dog")])]);
+    assert_eq!(clauses("a b"), [text(vec![term("a")]), text(vec![term("b")])]);
+}
+
+#[test]
+fn phrases_exclusions_and_authors() {
+    assert_eq!(clauses("\"red cars\""), [text(vec![phrase_of(&[(0, "red"), (1, "car")])])]);
+    let excluded = |pieces| Clause { exclude: true, ..text(pieces) };
+    assert_eq!(clauses("-red "), [excluded(vec![term("red")])]);
+    assert_eq!(clauses("-red"), [excluded(vec![term("red")])]);
+    assert_eq!(clauses("-\"red car"), [excluded(vec![phrase_of(&[(0, "red"), (1, "car")])])]);
+    let author = |pieces| Clause { target: Target::Author, ..text(pieces) };
+    assert_eq!(clauses("Author:\"Ann Lee\""), [author(vec![term("ann"), term("lee")])]);
+    assert_eq!(clauses("author:Ann"), [author(vec![term("ann")])]);
+    assert_eq!(clauses("-author:ann"), [Clause { exclude: true, ..author(vec![term("ann")]) }]);
+}
+
+#[test]
+fn full_width_forms_are_the_same() {
+    assert_eq!(clauses("“red cars”"), clauses("\"red cars\""));
+    assert_eq!(clauses("「red cars」"), clauses("\"red cars\""));
+    assert_eq!(clauses("－ｒｅｄ"), clauses("-red"));
+    assert_eq!(clauses("author：ann"), clauses("author:ann"));
+    assert_eq!(clauses("red　cars"), clauses("red cars"));
+}
+
+#[test]
+fn punctuation_is_not_syntax() {
+    assert_eq!(clauses("state-of-art "), [text(vec![term("state"), term("of"), term("art")])]);
+    assert_eq!(clauses("- red "), clauses("red "));
+    assert_eq!(clauses("author: red "), [text(vec![term("author")]), text(vec![term("red")])]);
+    assert_eq!(clauses("--red"), clauses("-red"));
+    for keyword in ["", "  ", "-", "\"", "\"\"", "!?", "-\"", "🦀", "author:\"\""] {
+        assert!(Query::parse(keyword).is_empty(), "{keyword:?}");
+    }
+}
+
+#[test]
+fn ideographs_are_segmented_and_single_ones_stay_together() {
+    assert_eq!(clauses("中国人民"), [text(vec![term("中国"), term("人民")])]);
+    assert_eq!(clauses("\"中国人民\""), [text(vec![phrase_of(&[(0, "中国"), (2, "人民")])])]);
+    assert_eq!(clauses("カナ"), [text(vec![phrase_of(&[(0, "カ"), (1, "ナ")])])]);
+    assert_eq!(clauses("iphone手机"), [text(vec![term("iphon"), term("手机")])]);
+}
+
+#[test]
+fn a_quote_inside_a_word_begins_a_phrase() {
+    assert_eq!(
+        clauses("big\"red cars\"x "),
+        [text(vec![term("big")]), text(vec![phrase_of(&[(0, "red"), (1, "car")])]), text(vec![term("x")]),]
+    );
+}
+
+#[test]
+fn what_is_beyond_the_bounds_is_ignored() {
+    let many: String = (0..100).map(|number| format!("w{number} ")).collect::<Vec<_>>().concat();
+    assert_eq!(clauses(&many).len(), MAX_CLAUSES);
+    let long = "\"".to_owned() + &"word ".repeat(1_000);
+    assert!(matches!(&clauses(&long)[0].pieces[..], [Piece::Phrase(words)] if words.len() == MAX_TERMS));
+}
+
+proptest! {
+    #[test]
+    fn any_string_is_a_bounded_query(keyword in any::<String>()) {
+        check_bounds(&Query::parse(&keyword))?;
+    }
+
+    #[test]
+    fn any_soup_of_syntax_is_a_bounded_query(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "\"", "“", "」", "「", "-", "－", "author:", "author：", " ", "　", "word", "中国人", "é", "🦀", "カ", "x-y",
+                "İ", "ﬁ",
+            ]),
+            0..200,
+        )
+    ) {
+        check_bounds(&Query::parse(&parts.concat()))?;
+    }
+}
+
+fn check_bounds(query: &Query) -> Result<(), TestCaseError> {
+    let mut terms = 0;
+    for clause in &query.clauses {
+        prop_assert!(!clause.pieces.is_empty());
+        for piece in &clause.pieces {
+            let words: Vec<&str> = match piece {
+                Piece::Term(word) => vec![word],
+                Piece::Phrase(words) => words.iter().map(|(_, word)| word.as_str()).collect(),
+                Piece::Prefix { stem, .. } => vec![stem],
+            };
+            prop_assert!(!matches!(piece, Piece::Phrase(words) if words.len() < 2));
+            prop_assert!(words.iter().all(|word| !word.is_empty() && word.chars().count() <= 64));
+            terms += words.len();
+        }
+    }
+    prop_assert!(query.clauses.len() <= MAX_CLAUSES);
+    prop_assert!(terms <= MAX_TERMS);
+    Ok(())
+}

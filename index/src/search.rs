@@ -1,0 +1,173 @@
+//! From a request to a page.
+
+mod compile;
+mod expansion;
+mod matches;
+mod relevance;
+mod statistics;
+mod time_order;
+
+use serde_json::value::RawValue;
+use tantivy::DocId;
+use tantivy::query::EnableScoring;
+use tantivy::schema::Field;
+use tantivy::schema::document::{
+    DeserializeError, DocumentDeserialize, DocumentDeserializer, ValueDeserialize, ValueDeserializer,
+};
+
+use self::compile::Compiler;
+use self::matches::{Branch, Parts};
+use self::statistics::ScopeStatistics;
+use crate::view::View;
+use crate::{Error, Query, Scope};
+
+/// What is searched, by whom, and which part of it is wanted.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The module that is searched.
+    pub scope: &'a Scope,
+    /// What is looked for.
+    pub query: &'a Query,
+    /// The viewer's principals; without any he sees [`Audience::Tenant`](crate::Audience::Tenant) only.
+    pub principals: &'a [String],
+    /// Epoch milliseconds, inclusive.
+    pub from: Option<i64>,
+    /// Epoch milliseconds, exclusive.
+    pub to: Option<i64>,
+    /// Only documents whose author's name holds every word of this.
+    pub author: Option<&'a str>,
+    /// The order, and where the page begins.
+    pub start: Start,
+    /// How many hits are wanted; 0 asks for the total only.
+    pub limit: usize,
+}
+
+/// The order, and where the page begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    /// `display_time` descending, then id ascending.
+    Time {
+        /// The page begins behind this; without it, at the newest.
+        after: Option<TimePosition>,
+        /// The page never splits a millisecond: it holds `limit` hits and all further ones that share the last one's
+        /// `display_time`, up to this many of that time (decisions 5.3).
+        whole_ties: Option<usize>,
+    },
+    /// Score descending, then `display_time` descending, then id ascending.
+    Relevance {
+        /// Hits passed over.
+        skip: usize,
+    },
+}
+
+/// A place in time order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TimePosition {
+    /// Epoch milliseconds.
+    pub display_time: i64,
+    /// The document of that time behind which to go on; without it the whole millisecond is passed over.
+    pub id: Option<String>,
+}
+
+/// One document found.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// Unique within the scope.
+    pub id: String,
+    /// Epoch milliseconds.
+    pub display_time: i64,
+    /// The item as it was put.
+    pub item: Box<RawValue>,
+}
+
+/// A page of hits.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// In the order that was asked for.
+    pub hits: Vec<Hit>,
+    /// Every match that the viewer sees within `from`, `to` and `author`, whatever the page; exact.
+    pub total: u64,
+    /// Whether there are further hits behind this page.
+    pub more: bool,
+    /// Whether more hits share the last one's `display_time` than `whole_ties` allows; they are behind this page.
+    pub cut: bool,
+}
+
+/// A document of a segment of the view.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    segment: usize,
+    document: DocId,
+    display_time: i64,
+}
+
+/// Answers a request from one view.
+pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> {
+    if request.query.is_empty() {
+        return Ok(Page::default());
+    }
+    let compiler = Compiler::new(view, request);
+    let statistics;
+    let scoring = match request.start {
+        Start::Time { .. } => EnableScoring::disabled_from_searcher(&view.searcher),
+        Start::Relevance { .. } => {
+            statistics = ScopeStatistics::collect(view, &request.scope.prefix())?;
+            EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher)
+        }
+    };
+    let mut branches: Vec<Branch> = Vec::with_capacity(2);
+    for compiled in compiler.compile(scoring.is_scoring_enabled())? {
+        branches.push(Branch::new(compiled, scoring)?);
+    }
+    let parts = Parts::new(view, &branches, request.from, request.to)?;
+    let total = parts.count()?;
+    let (found, more, cut) = match &request.start {
+        Start::Time { after, whole_ties } => {
+            let page = time_order::collect(view, &parts, after.as_ref(), *whole_ties, request.limit)?;
+            (page.found, page.more, page.cut)
+        }
+        Start::Relevance { skip } => {
+            let found = relevance::collect(view, &parts, *skip, request.limit)?;
+            let end = skip.saturating_add(found.len());
+            (found, (end as u64) < total, false)
+        }
+    };
+    let hits = found.into_iter().map(|found| read_hit(view, found)).collect::<Result<_, _>>()?;
+    Ok(Page { hits, total, more, cut })
+}
+
+fn read_hit(view: &View, found: Found) -> Result<Hit, Error> {
+    let stored: Stored = view.segments[found.segment].opened.store.get(found.document)?;
+    let (mut id, mut item) = (String::new(), String::new());
+    for (field, text) in stored.0 {
+        if field == view.fields.id {
+            id = text;
+        } else {
+            item = text;
+        }
+    }
+    let item =
+        RawValue::from_string(item).map_err(|error| Error::Unusable(format!("a stored item: {error}")))?;
+    Ok(Hit { id, display_time: found.display_time, item })
+}
+
+/// The stored fields of a document, all of which are texts.
+struct Stored(Vec<(Field, String)>);
+
+impl DocumentDeserialize for Stored {
+    fn deserialize<'de, D: DocumentDeserializer<'de>>(mut deserializer: D) -> Result<Self, DeserializeError> {
+        let mut fields = Vec::with_capacity(deserializer.size_hint());
+        while let Some((field, Text(text))) = deserializer.next_field()? {
+            fields.push((field, text));
+        }
+        Ok(Self(fields))
+    }
+}
+
+struct Text(String);
+
+impl ValueDeserialize for Text {
+    fn deserialize<'de, D: ValueDeserializer<'de>>(deserializer: D) -> Result<Self, DeserializeError> {
+        deserializer.deserialize_string().map(Self)
+    }
+}

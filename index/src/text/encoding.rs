@@ -1,0 +1,140 @@
+//! The words of a document in one string, and the tokenizer that reads them back.
+//!
+//! Texts are analysed by many threads before they are handed to the engine, whose one indexing thread then only splits
+//! this encoding. It is the scope's prefix, then for each word a mark (how far its position is from the last one's)
+//! and the word; each token is the prefix and the word together.
+
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+
+use super::{Spot, document_words, fold};
+use crate::document::SCOPE_END;
+
+/// The name that the tokenizer is registered under.
+pub(crate) const TOKENIZER: &str = "trawl_encoded";
+
+const NEXT: char = '\u{1}';
+const SAME: char = '\u{2}';
+/// Leaves one position empty, so that no phrase reaches from one text into the next.
+const GAP: char = '\u{3}';
+
+/// Words being encoded for one field of one document.
+#[derive(Debug)]
+pub(crate) struct EncodedWords {
+    encoded: String,
+    prefix_len: usize,
+}
+
+impl EncodedWords {
+    /// No words yet; all will be under the scope's `prefix`.
+    pub(crate) fn new(prefix: &str) -> Self {
+        Self { encoded: prefix.to_owned(), prefix_len: prefix.len() }
+    }
+
+    /// Adds the word that is empty: the prefix alone, which finds every document of the scope.
+    pub(crate) fn add_marker(&mut self) {
+        self.encoded.push(NEXT);
+    }
+
+    /// Adds a text; it begins one position further from the last text than words of one text are.
+    pub(crate) fn add_text(&mut self, text: &str) {
+        let mut first = self.encoded.len() > self.prefix_len;
+        document_words(&fold(text), |spot, word| {
+            let mark = match spot {
+                _ if std::mem::take(&mut first) => GAP,
+                Spot::Next => NEXT,
+                Spot::Same => SAME,
+            };
+            self.encoded.push(mark);
+            self.encoded.push_str(word);
+        });
+    }
+
+    /// The encoding, or nothing where there is no word.
+    pub(crate) fn finish(self) -> Option<String> {
+        (self.encoded.len() > self.prefix_len).then_some(self.encoded)
+    }
+}
+
+/// Reads what [`EncodedWords`] wrote.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EncodedTokenizer {
+    token: Token,
+}
+
+impl Tokenizer for EncodedTokenizer {
+    type TokenStream<'a> = EncodedStream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> EncodedStream<'a> {
+        self.token.reset();
+        let prefix_len = text.find(SCOPE_END).map_or(0, |end| end + SCOPE_END.len_utf8());
+        let (prefix, words) = text.split_at(prefix_len);
+        self.token.text.push_str(prefix);
+        EncodedStream { token: &mut self.token, words, prefix_len }
+    }
+}
+
+/// The tokens of one encoded text.
+pub(crate) struct EncodedStream<'a> {
+    token: &'a mut Token,
+    words: &'a str,
+    prefix_len: usize,
+}
+
+impl TokenStream for EncodedStream<'_> {
+    fn advance(&mut self) -> bool {
+        let mut characters = self.words.chars();
+        let step = match characters.next() {
+            None => return false,
+            Some(SAME) => 0,
+            Some(GAP) => 2,
+            Some(_) => 1,
+        };
+        let rest = characters.as_str();
+        let end = rest.find([NEXT, SAME, GAP]).unwrap_or(rest.len());
+        // The first token steps from "before the beginning", which tantivy writes as the largest number.
+        self.token.position = self.token.position.wrapping_add(step);
+        self.token.text.truncate(self.prefix_len);
+        self.token.text.push_str(&rest[..end]);
+        self.words = &rest[end..];
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let mut words = EncodedWords::new("7.news\0");
+        words.add_marker();
+        words.add_text("Cats 中国");
+        words.add_text("");
+        words.add_text("dog");
+        let encoded = words.finish().unwrap();
+
+        let mut tokenizer = EncodedTokenizer::default();
+        let mut stream = tokenizer.token_stream(&encoded);
+        let mut read = Vec::new();
+        while let Some(token) = stream.next() {
+            read.push((token.position, token.text.strip_prefix("7.news\0").unwrap().to_owned()));
+        }
+        let expected = [(0, ""), (2, "cat"), (2, "cats"), (3, "中"), (3, "中国"), (4, "国"), (6, "dog")];
+        assert_eq!(read, expected.map(|(position, word)| (position, word.to_owned())));
+    }
+
+    #[test]
+    fn no_word_is_no_text() {
+        let mut words = EncodedWords::new("7.news\0");
+        words.add_text(" …!");
+        assert_eq!(words.finish(), None);
+    }
+}

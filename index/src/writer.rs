@@ -1,0 +1,273 @@
+//! The one writer: changes in, commits that say how far the change log was followed.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use tantivy::indexer::{IndexWriterOptions, UserOperation};
+use tantivy::query::AllQuery;
+use tantivy::schema::Term;
+use tantivy::{IndexWriter, TantivyDocument, TantivyError};
+
+use crate::document::{Audience, Change, Document, MAX_ID_BYTES};
+use crate::index::{Options, Shared};
+use crate::schema::{Fields, VERSION};
+use crate::text::EncodedWords;
+use crate::view::View;
+use crate::{Error, merging};
+
+/// What one indexing thread needs at least, as tantivy demands.
+const MIN_THREAD_MEMORY_BYTES: usize = 15_000_000;
+/// From this many changes on, a batch is analysed on all cores.
+const PARALLEL_CHANGES: usize = 16;
+/// Operations handed to the engine at once.
+const BATCH_OPERATIONS: usize = 256;
+
+/// What a commit says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Which store the index follows: another store's positions mean nothing.
+    pub store: String,
+    /// The last entry of the change log that the index holds.
+    pub position: i64,
+    /// False while a rebuild is under way, so that one cut short is begun anew.
+    pub complete: bool,
+}
+
+/// The commit's payload as it is written.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Payload {
+    version: u32,
+    #[serde(flatten)]
+    checkpoint: Checkpoint,
+}
+
+impl Payload {
+    /// The payload of the last commit; none in an index that was never committed to.
+    pub(crate) fn read(index: &tantivy::Index) -> Result<Option<Self>, Error> {
+        let meta = index.load_metas()?;
+        let Some(payload) = meta.payload else {
+            if meta.segments.is_empty() {
+                return Ok(None);
+            }
+            return Err(Error::Unusable("its last commit has no checkpoint".to_owned()));
+        };
+        let payload: Self = serde_json::from_str(&payload)
+            .map_err(|error| Error::Unusable(format!("its checkpoint: {error}")))?;
+        if payload.version == VERSION {
+            Ok(Some(payload))
+        } else {
+            Err(Error::Unusable(format!("it is of version {}, this is version {VERSION}", payload.version)))
+        }
+    }
+}
+
+/// The only writer of an index. What it applies is visible after the next commit.
+pub struct Writer {
+    engine: IndexWriter,
+    shared: Arc<Shared>,
+    checkpoint: Option<Checkpoint>,
+    /// Hashes of the keys put since the last commit, which the committed segments do not know yet.
+    uncommitted: HashSet<u64>,
+}
+
+impl Writer {
+    pub(crate) fn new(
+        index: &tantivy::Index,
+        shared: Arc<Shared>,
+        options: &Options,
+        payload: Option<Payload>,
+    ) -> Result<Self, Error> {
+        let threads = options.indexing_threads.max(1);
+        let memory = (options.writer_memory_bytes / threads).max(MIN_THREAD_MEMORY_BYTES);
+        let engine_options = IndexWriterOptions::builder()
+            .num_worker_threads(threads)
+            .memory_budget_per_thread(memory)
+            .num_merge_threads(options.merge_threads.max(1))
+            .build();
+        let engine: IndexWriter = index.writer_with_options(engine_options)?;
+        engine.set_merge_policy(merging::policy());
+        Ok(Self {
+            engine,
+            shared,
+            checkpoint: payload.map(|payload| payload.checkpoint),
+            uncommitted: HashSet::new(),
+        })
+    }
+
+    /// What the last commit said of itself; nothing in an index that was never committed to.
+    pub fn checkpoint(&self) -> Option<&Checkpoint> {
+        self.checkpoint.as_ref()
+    }
+
+    /// Applies the changes; they are visible after the next commit. Of several changes to one document the last wins.
+    ///
+    /// A batch is analysed on all cores (rayon's threads). Fails with [`Error::IdTooLong`] before anything is applied.
+    pub fn apply(&mut self, changes: Vec<Change>) -> Result<(), Error> {
+        let fields = self.shared.fields();
+        let view = self.shared.view();
+        let changes = last_of_each(changes)?;
+        let uncommitted = &self.uncommitted;
+        let prepare = |(key, change): (Key, Change)| Prepared::new(&key, change, &view, fields, uncommitted);
+        let prepared: Vec<Prepared> = if changes.len() < PARALLEL_CHANGES {
+            changes.into_iter().map(prepare).collect::<Result<_, _>>()?
+        } else {
+            changes.into_par_iter().map(prepare).collect::<Result<_, _>>()?
+        };
+
+        let mut operations = Vec::with_capacity(BATCH_OPERATIONS);
+        for Prepared { key_hash, delete, add } in prepared {
+            operations.extend(delete.map(UserOperation::Delete));
+            if let Some(document) = add {
+                self.uncommitted.insert(key_hash);
+                operations.push(UserOperation::Add(document));
+            }
+            if operations.len() + 1 >= BATCH_OPERATIONS {
+                self.engine.run(std::mem::replace(&mut operations, Vec::with_capacity(BATCH_OPERATIONS)))?;
+            }
+        }
+        self.engine.run(operations)?;
+        Ok(())
+    }
+
+    /// Removes every document, applied ones that are not committed included; for a rebuild.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        // Not `delete_all_documents`: that turns the engine's clock back, and older deletions would hit newer documents.
+        self.engine.delete_query(Box::new(AllQuery))?;
+        Ok(())
+    }
+
+    /// Makes what was applied durable, under this checkpoint, and visible to the snapshots taken from now on.
+    pub fn commit(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let payload = Payload { version: VERSION, checkpoint: checkpoint.clone() };
+        let payload = serde_json::to_string(&payload).map_err(std::io::Error::from)?;
+        let mut commit = self.engine.prepare_commit()?;
+        commit.set_payload(&payload);
+        commit.commit()?;
+        self.checkpoint = Some(checkpoint.clone());
+        self.shared.reload()?;
+        self.uncommitted.clear();
+        Ok(())
+    }
+
+    /// Waits for the merges under way and lets the directory go. What is not committed is lost.
+    pub fn close(self) -> Result<(), Error> {
+        Ok(self.engine.wait_merging_threads()?)
+    }
+
+    /// Merges all segments into one and makes that visible: after a bulk load, since it reads and writes everything.
+    /// Does nothing while a background merge has one of the segments in hand.
+    pub fn merge_all(&mut self) -> Result<(), Error> {
+        let segments = self.engine.index().searchable_segment_ids()?;
+        if segments.len() > 1 {
+            match self.engine.merge(&segments).wait() {
+                Ok(_) | Err(TantivyError::InvalidArgument(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        self.shared.reload()
+    }
+}
+
+/// A document's key, and its hash.
+struct Key {
+    prefix: String,
+    /// The scope and the id: the term that the document is found by.
+    term: String,
+    hash: u64,
+}
+
+/// Keeps the last change to each document, in their order.
+fn last_of_each(changes: Vec<Change>) -> Result<Vec<(Key, Change)>, Error> {
+    let mut seen: HashSet<u64> = HashSet::with_capacity(changes.len());
+    let mut kept = Vec::with_capacity(changes.len());
+    let mut doubtful = false;
+    for change in changes.into_iter().rev() {
+        let (prefix, id) = change.target();
+        if id.len() > MAX_ID_BYTES {
+            return Err(Error::IdTooLong(id.len()));
+        }
+        let key = format!("{prefix}{id}");
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        let hash = hasher.finish();
+        doubtful |= !seen.insert(hash);
+        kept.push((Key { prefix, term: key, hash }, change));
+    }
+    if doubtful {
+        let mut seen: HashSet<String> = HashSet::with_capacity(kept.len());
+        kept.retain(|(key, _)| seen.insert(key.term.clone()));
+    }
+    kept.reverse();
+    Ok(kept)
+}
+
+/// A change, analysed and ready for the engine.
+struct Prepared {
+    key_hash: u64,
+    /// None where nothing can be there: looking here, on all cores, spares the engine a look into every segment.
+    delete: Option<Term>,
+    add: Option<TantivyDocument>,
+}
+
+impl Prepared {
+    fn new(
+        key: &Key,
+        change: Change,
+        view: &View,
+        fields: Fields,
+        uncommitted: &HashSet<u64>,
+    ) -> Result<Self, Error> {
+        let exists = uncommitted.contains(&key.hash) || view.may_hold(&key.term)?;
+        let delete = exists.then(|| Term::from_field_text(fields.key, &key.term));
+        let add = match change {
+            Change::Put(document) => Some(engine_document(key, document, fields)),
+            Change::Remove { .. } => None,
+        };
+        Ok(Self { key_hash: key.hash, delete, add })
+    }
+}
+
+/// The document as it is handed to the engine, analysed.
+pub fn bare_document(document: Document) -> TantivyDocument {
+    let (_, fields) = Fields::build();
+    let prefix = document.scope.prefix();
+    let term = format!("{prefix}{}", document.id);
+    engine_document(&Key { prefix, term, hash: 0 }, document, fields)
+}
+
+fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocument {
+    let prefix = &key.prefix;
+    let mut engine = TantivyDocument::new();
+    engine.add_text(fields.key, &key.term);
+    engine.add_text(fields.id, &document.id);
+    engine.add_i64(fields.display_time, document.display_time);
+    let texts = match &document.audience {
+        Audience::Tenant => fields.open,
+        Audience::Principals(principals) => {
+            for principal in principals {
+                engine.add_text(fields.principals, format!("{prefix}{principal}"));
+            }
+            fields.restricted
+        }
+    };
+
+    let mut body = EncodedWords::new(prefix);
+    body.add_marker();
+    for text in [&document.title, &document.sub_title, &document.brief] {
+        body.add_text(text);
+    }
+    let mut title = EncodedWords::new(prefix);
+    title.add_text(&document.title);
+    let mut author = EncodedWords::new(prefix);
+    author.add_text(&document.author);
+    for (field, words) in [(texts.body, body), (texts.title, title), (fields.author, author)] {
+        if let Some(encoded) = words.finish() {
+            engine.add_text(field, encoded);
+        }
+    }
+    engine.add_text(fields.item, document.item);
+    engine
+}

@@ -1,0 +1,350 @@
+//! The index against a naive model: a list that is filtered and sorted. Few times, few ids, few words, so that ties,
+//! upserts and matches abound; several tenants, modules and principals, so that what must never meet is there to meet.
+
+#![allow(clippy::unwrap_used, reason = "tests say what they expect by unwrapping it")]
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use trawl_index::{
+    Audience, Change, Checkpoint, Document, Index, Options, Page, Query, Request, Scope, Snapshot, Start,
+    TimePosition,
+};
+
+const WORDS: [&str; 8] = ["alpha", "alphabet", "beta", "betray", "gamma", "中国", "上海", "人"];
+const AUTHORS: [&str; 4] = ["Ann Lee", "Ann Poe", "王芳", ""];
+const PRINCIPALS: [&str; 3] = ["u:1", "u:2", "d:1"];
+
+type Key = (i64, String, String);
+type Model = BTreeMap<Key, Document>;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Apply(Vec<Change>),
+    Commit,
+    Merge,
+    Clear,
+}
+
+#[derive(Debug, Clone)]
+struct Ask {
+    scope: Scope,
+    words: Vec<Word>,
+    principals: Vec<String>,
+    from: Option<i64>,
+    to: Option<i64>,
+    author: Option<String>,
+    limit: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Word {
+    Plain(&'static str),
+    Phrase(&'static str, &'static str),
+    Not(&'static str),
+    Author(&'static str),
+    /// Always the last.
+    Prefix(&'static str),
+}
+
+impl Ask {
+    fn keyword(&self) -> String {
+        let word = |word: &Word| match word {
+            Word::Plain(word) => format!("{word} "),
+            Word::Phrase(first, second) => format!("\"{first} {second}\" "),
+            Word::Not(word) => format!("-{word} "),
+            Word::Author(name) => format!("author:\"{name}\" "),
+            Word::Prefix(start) => (*start).to_owned(),
+        };
+        self.words.iter().map(word).collect()
+    }
+
+    fn matches(&self, document: &Document) -> bool {
+        let texts = [&document.title, &document.sub_title, &document.brief];
+        let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
+        let has = |wanted: &str| words.iter().flatten().any(|&word| word == wanted);
+        let by = |name: &str| {
+            let names: Vec<&str> = document.author.split(' ').collect();
+            name.split(' ').all(|name| names.contains(&name))
+        };
+        let matched = self.words.iter().all(|word| match word {
+            Word::Plain(word) => has(word),
+            Word::Phrase(first, second) => {
+                words.iter().any(|words| words.windows(2).any(|pair| pair == [*first, *second]))
+            }
+            Word::Not(word) => !has(word),
+            Word::Author(name) => by(name),
+            Word::Prefix(start) => words.iter().flatten().any(|word| word.starts_with(start)),
+        });
+        let visible = match &document.audience {
+            Audience::Tenant => true,
+            Audience::Principals(allowed) => {
+                allowed.iter().any(|principal| self.principals.contains(principal))
+            }
+        };
+        matched
+            && visible
+            && document.scope == self.scope
+            && self.from.is_none_or(|from| document.display_time >= from)
+            && self.to.is_none_or(|to| document.display_time < to)
+            && self.author.as_deref().is_none_or(by)
+    }
+
+    fn expected(&self, model: &Model) -> Vec<(i64, String)> {
+        let mut expected: Vec<(i64, String)> = model
+            .values()
+            .filter(|document| self.matches(document))
+            .map(|document| (document.display_time, document.id.clone()))
+            .collect();
+        expected.sort_by(|left, right| right.0.cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
+        expected
+    }
+
+    fn search(&self, snapshot: &Snapshot, start: Start) -> Page {
+        let query = Query::parse(&self.keyword());
+        let request = Request {
+            scope: &self.scope,
+            query: &query,
+            principals: &self.principals,
+            from: self.from,
+            to: self.to,
+            author: self.author.as_deref(),
+            start,
+            limit: self.limit,
+        };
+        snapshot.search(&request).unwrap()
+    }
+}
+
+fn scope() -> impl Strategy<Value = Scope> {
+    // One tenant's number is the beginning of the other's, and so is a module's code.
+    (select(vec![1, 17]), select(vec!["news", "newsletter"]))
+        .prop_map(|(tenant, module)| Scope::new(tenant, module))
+}
+
+fn id() -> impl Strategy<Value = String> {
+    (0..24_u32).prop_map(|number| format!("id{number}"))
+}
+
+fn text(most: usize) -> impl Strategy<Value = String> {
+    vec(select(WORDS.to_vec()), 0..most).prop_map(|words| words.join(" "))
+}
+
+fn principals() -> impl Strategy<Value = Vec<String>> {
+    vec(select(PRINCIPALS.to_vec()).prop_map(str::to_owned), 0..3)
+}
+
+fn document() -> impl Strategy<Value = Document> {
+    let audience = prop_oneof![3 => Just(Audience::Tenant), 2 => principals().prop_map(Audience::Principals)];
+    (scope(), id(), -2..3_i64, text(3), text(2), text(4), select(AUTHORS.to_vec()), audience, any::<u32>())
+        .prop_map(|(scope, id, display_time, title, sub_title, brief, author, audience, mark)| Document {
+            item: format!("{{\"mark\": {mark}}}"),
+            scope,
+            id,
+            display_time,
+            title,
+            sub_title,
+            brief,
+            author: author.to_owned(),
+            audience,
+        })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let change = prop_oneof![
+        5 => document().prop_map(Change::Put),
+        1 => (scope(), id()).prop_map(|(scope, id)| Change::Remove { scope, id }),
+    ];
+    prop_oneof![
+        8 => vec(change, 1..40).prop_map(Step::Apply),
+        4 => Just(Step::Commit),
+        1 => Just(Step::Merge),
+        1 => Just(Step::Clear),
+    ]
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let word = prop_oneof![
+        5 => select(WORDS.to_vec()).prop_map(Word::Plain),
+        1 => (select(WORDS.to_vec()), select(WORDS.to_vec())).prop_map(|(first, second)| Word::Phrase(first, second)),
+        2 => select(WORDS.to_vec()).prop_map(Word::Not),
+        1 => select(vec!["Ann", "Ann Lee", "王芳"]).prop_map(Word::Author),
+    ];
+    let prefix =
+        prop::option::weighted(0.3, select(vec!["al", "alpha", "be", "bet", "gam"]).prop_map(Word::Prefix));
+    let words = (vec(word, 0..3), prefix).prop_map(|(mut words, prefix)| {
+        words.extend(prefix);
+        words
+    });
+    let words = words.prop_filter("an empty query has its own test", |words| !words.is_empty());
+    let author = prop::option::weighted(0.2, select(vec!["Ann", "Poe", "王芳"]).prop_map(str::to_owned));
+    let time = || prop::option::weighted(0.2, -3..4_i64);
+    (scope(), words, principals(), time(), time(), author, 1..9_usize).prop_map(
+        |(scope, words, principals, from, to, author, limit)| Ask {
+            scope,
+            words,
+            principals,
+            from,
+            to,
+            author,
+            limit,
+        },
+    )
+}
+
+/// Runs the steps, and gives the snapshot and the model of what was committed.
+fn run(steps: Vec<Step>) -> (Snapshot, Model) {
+    let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+    let mut model = Model::new();
+    let mut committed = Model::new();
+    let mut position = 0;
+    for step in steps {
+        match step {
+            Step::Apply(changes) => {
+                for change in &changes {
+                    match change.clone() {
+                        Change::Put(document) => {
+                            let key =
+                                (document.scope.tenant, document.scope.module.clone(), document.id.clone());
+                            model.insert(key, document);
+                        }
+                        Change::Remove { scope, id } => {
+                            model.remove(&(scope.tenant, scope.module, id));
+                        }
+                    }
+                }
+                writer.apply(changes).unwrap();
+            }
+            Step::Commit => {
+                position += 1;
+                writer.commit(&Checkpoint { store: "s".to_owned(), position, complete: true }).unwrap();
+                committed.clone_from(&model);
+            }
+            Step::Merge => writer.merge_all().unwrap(),
+            Step::Clear => {
+                writer.clear().unwrap();
+                model.clear();
+            }
+        }
+    }
+    (index.snapshot(), committed)
+}
+
+fn check_items(page: &Page, ask: &Ask, model: &Model) -> Result<(), TestCaseError> {
+    for hit in &page.hits {
+        let key = (ask.scope.tenant, ask.scope.module.clone(), hit.id.clone());
+        prop_assert_eq!(hit.item.get(), &model[&key].item);
+    }
+    Ok(())
+}
+
+fn ids(page: &Page) -> impl Iterator<Item = (i64, String)> + '_ {
+    page.hits.iter().map(|hit| (hit.display_time, hit.id.clone()))
+}
+
+/// Pages of exactly `limit`, each behind the last hit of the one before.
+fn check_exact_pages(snapshot: &Snapshot, ask: &Ask, model: &Model) -> Result<(), TestCaseError> {
+    let expected = ask.expected(model);
+    let mut after = None;
+    let mut seen: Vec<(i64, String)> = Vec::new();
+    loop {
+        let page = ask.search(snapshot, Start::Time { after: after.clone(), whole_ties: None });
+        seen.extend(ids(&page));
+        prop_assert_eq!(page.total, expected.len() as u64);
+        prop_assert_eq!(page.more, seen.len() < expected.len());
+        prop_assert!(!page.cut);
+        check_items(&page, ask, model)?;
+        if !page.more {
+            break;
+        }
+        prop_assert_eq!(page.hits.len(), ask.limit);
+        after = seen.last().map(|(time, id)| TimePosition { display_time: *time, id: Some(id.clone()) });
+    }
+    prop_assert_eq!(seen, expected);
+    Ok(())
+}
+
+/// Pages that never split a time, each below the last time of the one before; cut ties go on behind their last id.
+fn check_whole_ties(snapshot: &Snapshot, ask: &Ask, model: &Model, cap: usize) -> Result<(), TestCaseError> {
+    let expected = ask.expected(model);
+    let mut after: Option<TimePosition> = None;
+    let mut seen: Vec<(i64, String)> = Vec::new();
+    loop {
+        let page = ask.search(snapshot, Start::Time { after: after.clone(), whole_ties: Some(cap) });
+        let fresh: Vec<(i64, String)> = ids(&page).collect();
+        prop_assert_eq!(page.total, expected.len() as u64);
+        seen.extend(fresh.iter().cloned());
+        prop_assert_eq!(page.more, seen.len() < expected.len());
+        if let Some((time, _)) = fresh.last() {
+            let of_last = fresh.iter().filter(|(other, _)| other == time).count();
+            prop_assert!(fresh.len() - of_last < ask.limit, "the last time was not needed");
+            let left = expected[seen.len()..].iter().filter(|(other, _)| other == time).count();
+            prop_assert_eq!(page.cut, left > 0);
+            prop_assert!(!page.cut || of_last >= cap);
+        }
+        if !page.more {
+            break;
+        }
+        prop_assert!(fresh.len() >= ask.limit.min(cap));
+        after = seen
+            .last()
+            .map(|(time, id)| TimePosition { display_time: *time, id: page.cut.then(|| id.clone()) });
+    }
+    prop_assert_eq!(seen, expected);
+    Ok(())
+}
+
+/// Relevance finds the same documents in another order, whatever the page size, and pages join without a seam.
+fn check_relevance(snapshot: &Snapshot, ask: &Ask, model: &Model) -> Result<(), TestCaseError> {
+    let mut expected = ask.expected(model);
+    let whole = Ask { limit: 1_000, ..ask.clone() }.search(snapshot, Start::Relevance { skip: 0 });
+    let whole: Vec<(i64, String)> = ids(&whole).collect();
+    let mut seen = Vec::new();
+    loop {
+        let page = ask.search(snapshot, Start::Relevance { skip: seen.len() });
+        seen.extend(ids(&page));
+        prop_assert_eq!(page.total, expected.len() as u64);
+        prop_assert_eq!(page.more, seen.len() < expected.len());
+        check_items(&page, ask, model)?;
+        if !page.more {
+            break;
+        }
+    }
+    prop_assert_eq!(&seen, &whole);
+    seen.sort();
+    expected.sort();
+    prop_assert_eq!(seen, expected);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pages_are_those_of_the_model(
+        mut steps in vec(step(), 1..24),
+        asks in vec(ask(), 12),
+        cap in 1..12_usize,
+    ) {
+        steps.push(Step::Commit);
+        let (snapshot, model) = run(steps);
+        prop_assert_eq!(snapshot.documents(), model.len() as u64);
+        for ask in &asks {
+            check_exact_pages(&snapshot, ask, &model)?;
+            check_whole_ties(&snapshot, ask, &model, cap)?;
+            check_relevance(&snapshot, ask, &model)?;
+        }
+    }
+
+    #[test]
+    fn a_snapshot_shows_what_was_committed_and_nothing_else(
+        steps in vec(step(), 1..16),
+        ask in ask(),
+    ) {
+        let (snapshot, model) = run(steps);
+        prop_assert_eq!(snapshot.documents(), model.len() as u64);
+        check_exact_pages(&snapshot, &ask, &model)?;
+    }
+}
