@@ -3,4 +3,5 @@
 pub mod auth;
 pub mod config;
 pub mod error;
+pub mod search;
 pub mod store;

@@ -29,6 +29,8 @@ pub struct Entry {
     pub module: String,
     /// The item's id.
     pub item_id: String,
+    /// Whether it is the last entry of its request; what one request changed becomes visible together (decisions 2.4).
+    pub is_last: bool,
 }
 
 impl Entry {
@@ -43,21 +45,25 @@ const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// Appends entries in the transaction of the rows they speak of; answers the last position.
 pub(super) async fn append(transaction: &Transaction, items: &[ItemKey]) -> Result<Option<i64>, DbErr> {
-    let mut last = None;
+    let mut position = None;
+    let mut left = items.len();
     for chunk in items.chunks(ROWS_PER_STATEMENT) {
-        let mut text = String::from("INSERT INTO change_log (tenant_id, module, item_id) VALUES (?, ?, ?)");
-        text.extend(std::iter::repeat_n(", (?, ?, ?)", chunk.len() - 1));
+        let mut text =
+            String::from("INSERT INTO change_log (tenant_id, module, item_id, is_last) VALUES (?, ?, ?, ?)");
+        text.extend(std::iter::repeat_n(", (?, ?, ?, ?)", chunk.len() - 1));
         let values = chunk.iter().flat_map(|item| {
+            left -= 1;
             [
                 Value::from(item.tenant_id),
                 Value::from(item.module.as_str()),
                 Value::from(item.item_id.as_str()),
+                Value::from(left == 0),
             ]
         });
         let statement = sql(text, values);
-        last = i64::try_from(transaction.execute_raw(statement).await?.last_insert_id()).ok();
+        position = i64::try_from(transaction.execute_raw(statement).await?.last_insert_id()).ok();
     }
-    Ok(last)
+    Ok(position)
 }
 
 /// Up to `limit` entries after `position`, oldest first.
@@ -66,7 +72,7 @@ pub async fn entries_after<C: ConnectionTrait>(
     position: i64,
     limit: u64,
 ) -> Result<Vec<Entry>, DbErr> {
-    Entry::find_by_statement(sql("SELECT position, tenant_id, module, item_id FROM change_log WHERE position > ? ORDER BY position LIMIT ?",
+    Entry::find_by_statement(sql("SELECT position, tenant_id, module, item_id, is_last FROM change_log WHERE position > ? ORDER BY position LIMIT ?",
         [position.into(), limit.into()],
     ))
     .all(reader)
@@ -78,6 +84,12 @@ pub async fn last_position<C: ConnectionTrait>(reader: &C) -> Result<i64, DbErr>
     let row =
         reader.query_one_raw(sql("SELECT seq FROM sqlite_sequence WHERE name = 'change_log'", [])).await?;
     row.map_or(Ok(0), |row| row.try_get("", "seq"))
+}
+
+/// The oldest position that is still kept.
+pub async fn first_position<C: ConnectionTrait>(reader: &C) -> Result<Option<i64>, DbErr> {
+    let row = reader.query_one_raw(sql("SELECT MIN(position) AS first FROM change_log", [])).await?;
+    row.map_or(Ok(None), |row| row.try_get("", "first"))
 }
 
 /// Removes entries up to `position`, at most `limit` of them, which every follower has behind it.

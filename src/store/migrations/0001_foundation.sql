@@ -121,12 +121,15 @@ CREATE TABLE tasks (
     created_at        INTEGER NOT NULL,
     -- The task form as it was sent.
     task              TEXT    NOT NULL,
-    UNIQUE (application, app_task_id)
+    UNIQUE (tenant_id, application, app_task_id)
 );
 
 CREATE TABLE change_log (
+    -- AUTOINCREMENT: never used twice, and without gaps, so that a missing entry shows.
     position  INTEGER PRIMARY KEY AUTOINCREMENT,
     tenant_id INTEGER NOT NULL,
     module    TEXT    NOT NULL,
-    item_id   TEXT    NOT NULL
+    item_id   TEXT    NOT NULL,
+    -- Whether this is the last entry of its request: what one call changed becomes visible together.
+    is_last   INTEGER NOT NULL
 );

@@ -1,0 +1,125 @@
+//! The built-in index as a source.
+
+use std::time::Duration;
+
+use trawl_index as index;
+
+use super::{
+    request::{LARGEST_TIE, Order},
+    source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
+};
+
+/// What the sources of a module call a built-in one: `builtin:article` (decisions 4.1).
+pub(super) const ID_PREFIX: &str = "builtin:";
+
+/// The documents of one built-in module of one tenant.
+pub(super) struct BuiltinSource {
+    id: String,
+    name: String,
+    scope: index::Scope,
+    index: index::Index,
+}
+
+impl BuiltinSource {
+    /// The source over the documents of the module with this code.
+    pub(super) fn new(index: index::Index, tenant_id: i64, code: &str, name: &str) -> Self {
+        Self {
+            id: format!("{ID_PREFIX}{code}"),
+            name: name.to_owned(),
+            scope: index::Scope::new(tenant_id, code),
+            index,
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Source for BuiltinSource {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::MAX
+    }
+
+    async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
+        let Some(start) = start(ask, position) else { return Ok(Page::default()) };
+        let snapshot = self.index.snapshot();
+        let (scope, ask) = (self.scope.clone(), ask.clone());
+        tokio::task::spawn_blocking(move || {
+            let request = index::Request {
+                scope: &scope,
+                query: &ask.query,
+                principals: &ask.viewer.principals,
+                from: ask.filters.from,
+                to: ask.filters.to,
+                author: ask.filters.author.as_deref(),
+                start,
+                limit: ask.limit,
+            };
+            snapshot.search(&request).map(|page| into_page(page, &ask, &request.start))
+        })
+        .await
+        .map_err(|_| SourceFailure::new(FailureKind::Error, "the index failed inside the server"))?
+        .map_err(|error| {
+            tracing::error!(%error, source = self.id, "the index could not answer");
+            SourceFailure::new(FailureKind::Error, "the index could not answer")
+        })
+    }
+}
+
+fn start(ask: &Ask, position: &Position) -> Option<index::Start> {
+    match (ask.order, position) {
+        (_, Position::End) => None,
+        (Order::Time, position) => {
+            let after = match position {
+                Position::AfterItem(display_time, id) => {
+                    Some(index::TimePosition { display_time: *display_time, id: Some(id.clone()) })
+                }
+                // The time condition; `to` is a filter of its own, which the total heeds too.
+                _ => ask.before.map(|display_time| index::TimePosition { display_time, id: None }),
+            };
+            Some(index::Start::Time { after, whole_ties: ask.whole_ties.then_some(LARGEST_TIE) })
+        }
+        (Order::Relevance, Position::AfterRank(skip)) => Some(index::Start::Relevance { skip: *skip }),
+        (Order::Relevance, _) => Some(index::Start::Relevance { skip: 0 }),
+    }
+}
+
+fn into_page(page: index::Page, ask: &Ask, start: &index::Start) -> Page {
+    let skipped = match start {
+        index::Start::Relevance { skip } => *skip,
+        index::Start::Time { .. } => 0,
+    };
+    let entries: Vec<Entry> = page
+        .hits
+        .into_iter()
+        .enumerate()
+        .map(|(rank, hit)| Entry {
+            after: match ask.order {
+                Order::Time => Position::AfterItem(hit.display_time, hit.id.clone()),
+                Order::Relevance => Position::AfterRank(skipped + rank + 1),
+            },
+            item: Item { id: hit.id, display_time: hit.display_time, json: hit.item },
+        })
+        .collect();
+    let last = entries.last();
+    let later = match last.map(|entry| entry.item.display_time) {
+        // A page of whole groups leaves nothing of the last one's time behind, unless the group was cut.
+        Some(time) if ask.whole_ties && !page.cut => Later::AtMost(time.saturating_sub(1)),
+        Some(time) => Later::AtMost(time),
+        None => Later::AnyTime,
+    };
+    Page {
+        next: page.more.then(|| last.map(|entry| entry.after.clone())).flatten(),
+        later,
+        total: Some(page.total),
+        tie_cut: page.cut,
+        entries,
+        ..Page::default()
+    }
+}

@@ -1,0 +1,132 @@
+//! An external system as a source: pages of the contract become pages of the coordinator.
+
+use std::{cmp::Reverse, time::Duration};
+
+use trawl_connectors::{Answer, ContentItem, Question, SourceClient, SourceError};
+
+use super::{
+    request::Order,
+    source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
+};
+
+/// In which order a source says it sends its matches (decisions 7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeclaredOrder {
+    /// `displayTime` descending.
+    Time,
+    /// By relevance, or any other order.
+    Relevance,
+}
+
+/// A registered external system.
+pub(super) struct ExternalSource {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) order: DeclaredOrder,
+    pub(super) timeout: Duration,
+    /// The `limit` of every call. Always the same, whatever the caller's page, so that its cursors stay what they were.
+    pub(super) page_size: usize,
+    pub(super) client: SourceClient,
+}
+
+#[async_trait::async_trait]
+impl Source for ExternalSource {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
+        let (cursor, taken) = match position {
+            Position::InPage(cursor, taken) => (cursor.as_deref(), *taken),
+            Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => (None, 0),
+            Position::End => return Ok(Page::default()),
+        };
+        let question = Question { keyword: &ask.keyword, limit: self.page_size, cursor };
+        let answer = self.client.search(&question).await.map_err(into_failure)?;
+        into_page(answer, ask, self.order, cursor, taken)
+    }
+}
+
+fn into_failure(error: SourceError) -> SourceFailure {
+    let kind = match &error {
+        SourceError::Timeout => FailureKind::Timeout,
+        SourceError::Unavailable { .. } => FailureKind::Unavailable,
+        SourceError::Unauthorized(_) => FailureKind::Unauthorized,
+        SourceError::Invalid(_) => FailureKind::Invalid,
+        SourceError::Failed(_) => FailureKind::Error,
+    };
+    SourceFailure::new(kind, error.to_string())
+}
+
+/// Orders and filters what the source sent, and says where it stands after each item.
+fn into_page(
+    answer: Answer,
+    ask: &Ask,
+    declared: DeclaredOrder,
+    cursor: Option<&str>,
+    taken: usize,
+) -> Result<Page, SourceFailure> {
+    let Answer { mut items, total, cursor: next_cursor, notes, mut broken } = answer;
+    let stands_still = next_cursor.is_some() && next_cursor.as_deref() == cursor;
+    if stands_still {
+        broken.get_or_insert_with(|| "its cursor stands still: the next page would be this one".to_owned());
+    }
+    let next = next_cursor.filter(|_| !stands_still).map(|next| Position::InPage(Some(next), 0));
+
+    let mut later = Later::AnyTime;
+    if ask.order == Order::Time {
+        let in_order = items.is_sorted_by_key(|item| Reverse(item.display_time));
+        if declared == DeclaredOrder::Time {
+            later = Later::AtMost(items.iter().map(|item| item.display_time).min().unwrap_or(i64::MAX));
+            if !in_order {
+                broken.get_or_insert_with(|| "it declares time order and breaks it".to_owned());
+            }
+        }
+        items.sort_by(|left, right| {
+            (Reverse(left.display_time), &left.id).cmp(&(Reverse(right.display_time), &right.id))
+        });
+    }
+    let past_the_range = declared == DeclaredOrder::Time
+        && ask.order == Order::Time
+        && matches!((later, ask.filters.from), (Later::AtMost(time), Some(from)) if time < from);
+    let next = next.filter(|_| !past_the_range);
+
+    let mut entries = items
+        .into_iter()
+        .enumerate()
+        .skip(taken)
+        .filter(|(_, item)| is_wanted(item, ask))
+        .map(|(index, item)| {
+            let after = Position::InPage(cursor.map(str::to_owned), index + 1);
+            Ok(Entry { item: into_item(item)?, after })
+        })
+        .collect::<Result<Vec<_>, serde_json::Error>>()
+        .map_err(|_| SourceFailure::new(FailureKind::Error, "an item could not be written down"))?;
+    // After the last wanted item of the page nothing of it is left, so the source stands at the next one.
+    if let (Some(last), Some(next)) = (entries.last_mut(), &next) {
+        last.after = next.clone();
+    }
+    Ok(Page { entries, next, later, total, tie_cut: false, broken, note: notes.into_iter().next() })
+}
+
+/// The contract knows no filters, so what it sends is filtered here (decisions 5.8).
+fn is_wanted(item: &ContentItem, ask: &Ask) -> bool {
+    let by_the_author = |wanted: &str| {
+        item.author.as_deref().is_some_and(|author| author.to_lowercase().contains(&wanted.to_lowercase()))
+    };
+    ask.filters.from.is_none_or(|from| item.display_time >= from)
+        && ask.upper_bound().is_none_or(|bound| item.display_time < bound)
+        && ask.filters.author.as_deref().is_none_or(by_the_author)
+}
+
+fn into_item(item: ContentItem) -> Result<Item, serde_json::Error> {
+    Ok(Item { json: serde_json::value::to_raw_value(&item)?, display_time: item.display_time, id: item.id })
+}

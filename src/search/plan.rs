@@ -1,0 +1,75 @@
+//! The plan of one search: which sources take part, where each continues, how long the page is.
+
+use std::sync::Arc;
+
+use super::{
+    cursor::{Cursor, LaneState},
+    merge::PageLength,
+    request::{Order, SearchRequest, Start},
+    source::{Position, Source},
+};
+use crate::error::{Error, Result};
+
+/// One source's part in a search.
+#[derive(Clone)]
+pub(super) struct PlannedLane {
+    /// The source.
+    pub(super) source: Arc<dyn Source>,
+    /// Where it continues.
+    pub(super) position: Position,
+    /// How many of its items earlier pages held.
+    pub(super) taken: usize,
+    /// Its total as an earlier page knew it.
+    pub(super) total: Option<u64>,
+}
+
+/// What is to be done for one page.
+pub(super) struct Plan {
+    /// The sources, by their places in the module.
+    pub(super) lanes: Vec<PlannedLane>,
+    /// How long the page is.
+    pub(super) length: PageLength,
+    /// Only items below this time.
+    pub(super) before: Option<i64>,
+}
+
+/// Plans a page. `cursor` is the opened opaque cursor where the request holds one.
+///
+/// # Errors
+/// 400 when the source filter names no source of the module.
+pub(super) fn plan(
+    request: &SearchRequest,
+    sources: &[Arc<dyn Source>],
+    cursor: Option<Cursor>,
+) -> Result<Plan> {
+    let wanted = request.filters.source.as_deref();
+    let taking_part: Vec<&Arc<dyn Source>> = sources
+        .iter()
+        .filter(|source| wanted.is_none_or(|wanted| source.id() == wanted || source.name() == wanted))
+        .collect();
+    if let (Some(wanted), []) = (wanted, taking_part.as_slice()) {
+        return Err(Error::bad_request(format!("source: the module has no source {wanted:?}")));
+    }
+    let exact = request.exact_pages || request.order == Order::Relevance || cursor.is_some();
+    let length = if exact { PageLength::Exact(request.limit) } else { PageLength::WholeTies(request.limit) };
+    let Cursor { before, lanes: states } = cursor.unwrap_or_else(|| Cursor {
+        before: match request.start {
+            Start::Before(time) => Some(time),
+            Start::Beginning | Start::Cursor(_) => None,
+        },
+        lanes: Vec::new(),
+    });
+    let lanes = taking_part.into_iter().map(|source| continue_lane(source, &states)).collect();
+    Ok(Plan { lanes, length, before })
+}
+
+/// A source that the cursor does not know was added since and begins at its beginning: what it has is caught up.
+fn continue_lane(source: &Arc<dyn Source>, states: &[LaneState]) -> PlannedLane {
+    let state = states.iter().find(|state| state.source == source.id());
+    PlannedLane {
+        source: Arc::clone(source),
+        position: state.map(|state| state.position.clone()).unwrap_or_default(),
+        taken: state.map_or(0, |state| state.taken),
+        total: state.and_then(|state| state.total),
+    }
+}

@@ -1,0 +1,154 @@
+//! What the coordinator knows of a source, be it built-in or an external system.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::request::{Filters, Order, Viewer};
+
+/// Something that can be searched page by page. There are two kinds: the built-in index and external systems; what
+/// later comes between the coordinator and a source (cache, suspension) is a source around a source.
+#[async_trait::async_trait]
+pub trait Source: Send + Sync {
+    /// The id by which modules, cursors and answers name it.
+    fn id(&self) -> &str;
+
+    /// A name for people.
+    fn name(&self) -> &str;
+
+    /// The longest that one request to it may take; the request's deadline may be nearer.
+    fn timeout(&self) -> Duration;
+
+    /// One page from `position` on.
+    async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure>;
+}
+
+/// What one search asks of each of its sources.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Who asks.
+    pub viewer: Viewer,
+    /// What was typed.
+    pub keyword: String,
+    /// The same, understood.
+    pub query: Arc<trawl_index::Query>,
+    /// Which matches count.
+    pub filters: Filters,
+    /// In which order.
+    pub order: Order,
+    /// Items that the page still needs.
+    pub limit: usize,
+    /// Whether the page is to hold all items of its last `displayTime`.
+    pub whole_ties: bool,
+    /// The time condition of the whole chain of pages: only items below it (decisions 5.3).
+    pub before: Option<i64>,
+}
+
+impl Ask {
+    /// The time below which items must lie: the nearer of `to` and the time condition.
+    pub fn upper_bound(&self) -> Option<i64> {
+        [self.filters.to, self.before].into_iter().flatten().min()
+    }
+}
+
+/// Where a source stands in a chain of pages. What it means is the source's affair; the cursor carries it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Position {
+    /// Nothing was taken yet.
+    #[default]
+    #[serde(rename = "b")]
+    Beginning,
+    /// Built-in, by time: after this item.
+    #[serde(rename = "t")]
+    AfterItem(i64, String),
+    /// Built-in, by relevance: after so many items.
+    #[serde(rename = "r")]
+    AfterRank(usize),
+    /// External: in the page that its cursor leads to (`None`: the first), after so many of its items.
+    #[serde(rename = "p")]
+    InPage(Option<String>, usize),
+    /// Everything was taken.
+    #[serde(rename = "e")]
+    End,
+}
+
+/// One item of an answer, as it is sent: its JSON is written once and copied through.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The item's id in its source.
+    pub id: String,
+    /// Epoch milliseconds.
+    pub display_time: i64,
+    /// The search content item.
+    pub json: Box<RawValue>,
+}
+
+/// An item that a source sent, with the position after it.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The item.
+    pub item: Item,
+    /// Where the source stands once this item is taken.
+    pub after: Position,
+}
+
+/// One page of a source, in the order asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The matches, filtered and ordered.
+    pub entries: Vec<Entry>,
+    /// Where the next page begins; `None` when there is none.
+    pub next: Option<Position>,
+    /// What later pages may still hold.
+    pub later: Later,
+    /// Every match, whatever the page, where the source says so.
+    pub total: Option<u64>,
+    /// A group of equal times was cut (decisions 5.3).
+    pub tie_cut: bool,
+    /// The contract was broken, yet the entries are usable (decisions 6.4).
+    pub broken: Option<String>,
+    /// A slip that harms no row.
+    pub note: Option<String>,
+}
+
+/// The bound on what the later pages of a source may hold, in time order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Later {
+    /// Items of any time: the source does not order by time.
+    #[default]
+    AnyTime,
+    /// Items with a `displayTime` of at most this.
+    AtMost(i64),
+}
+
+/// Why a source gave no page; the text is safe to show to callers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceFailure {
+    /// What kind of failure.
+    pub kind: FailureKind,
+    /// What happened, for people.
+    pub message: String,
+}
+
+/// The kinds of failure (decisions 5.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// No answer in time.
+    Timeout,
+    /// It cannot be reached, or takes no calls now.
+    Unavailable,
+    /// It refused our credentials, or its token endpoint did.
+    Unauthorized,
+    /// It broke the contract.
+    Invalid,
+    /// Anything else.
+    Error,
+}
+
+impl SourceFailure {
+    /// A failure of this kind.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+}
