@@ -1,7 +1,12 @@
 //! The trawl server as a library: see ARCHITECTURE.md for the map.
 
+pub mod api;
+pub mod app;
 pub mod auth;
 pub mod config;
 pub mod error;
+pub mod indexer;
+pub mod json;
+pub mod platform;
 pub mod search;
 pub mod store;

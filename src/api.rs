@@ -1,0 +1,45 @@
+//! The HTTP interface: the route table, and what every route shares.
+
+pub mod access;
+pub mod docs;
+pub mod envelope;
+pub mod extract;
+pub mod health;
+pub mod middleware;
+pub mod oauth;
+pub mod search;
+pub mod sync;
+
+use std::sync::Arc;
+
+use axum::Router;
+use utoipa::OpenApi;
+use utoipa_axum::{router::OpenApiRouter, routes};
+
+use crate::{
+    app::App,
+    platform::{contents, organizations, tasks, users},
+};
+
+/// The route table. Who may call what stands beside it, in [`access::TABLE`].
+fn routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(docs::Description::openapi())
+        .routes(routes!(oauth::issue_token))
+        .routes(routes!(users::routes::sync_users))
+        .routes(routes!(organizations::routes::sync_organizations))
+        .routes(routes!(tasks::routes::create_todo))
+        .routes(routes!(tasks::routes::create_todos))
+        .routes(routes!(contents::routes::put_contents))
+        .routes(routes!(contents::routes::delete_contents))
+        .routes(routes!(search::list_modules))
+        .routes(routes!(search::post_search, search::get_search))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+}
+
+/// The whole service.
+pub fn service(app: Arc<App>) -> Router {
+    let (router, description) = routes().split_for_parts();
+    middleware::wrap(router.merge(docs::pages(description)), app)
+}

@@ -1,0 +1,180 @@
+//! Who may call what: one table, enforced in one place (decisions 3.5).
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, Method, header},
+    middleware::Next,
+    response::Response,
+};
+use governor::clock::{Clock, DefaultClock};
+
+use crate::{
+    app::App,
+    auth::{caller::Caller, scopes::Scope},
+    error::{Error, Result},
+};
+
+/// Which identity an operation needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// None: the caller need not be known.
+    Anyone,
+    /// An application token.
+    Application,
+    /// An application token or a user token.
+    Either,
+}
+
+/// Which bound a request body has (decisions 9.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// `limits.body_bytes`.
+    Ordinary,
+    /// `limits.sync_body_bytes`.
+    Sync,
+}
+
+/// What one operation asks of its caller.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// HTTP method.
+    pub method: &'static str,
+    /// Path, as in the route table.
+    pub path: &'static str,
+    /// Which identity.
+    pub identity: Identity,
+    /// Which scope; none where anyone may call.
+    pub scope: Option<Scope>,
+    /// Whether it counts towards `limits.writes_per_minute`.
+    pub writes: bool,
+    /// How large its body may be.
+    pub body: Body,
+}
+
+const fn anyone(method: &'static str, path: &'static str) -> Rule {
+    Rule { method, path, identity: Identity::Anyone, scope: None, writes: false, body: Body::Ordinary }
+}
+
+const fn reads(method: &'static str, path: &'static str, identity: Identity, scope: Scope) -> Rule {
+    Rule { method, path, identity, scope: Some(scope), writes: false, body: Body::Ordinary }
+}
+
+const fn writes(method: &'static str, path: &'static str, identity: Identity, scope: Scope) -> Rule {
+    Rule { method, path, identity, scope: Some(scope), writes: true, body: Body::Ordinary }
+}
+
+const fn syncs(method: &'static str, path: &'static str) -> Rule {
+    Rule {
+        method,
+        path,
+        identity: Identity::Application,
+        scope: Some(Scope::DirectoryWrite),
+        writes: true,
+        body: Body::Sync,
+    }
+}
+
+/// Every operation of the route table. One that does not stand here is refused.
+#[rustfmt::skip]
+pub const TABLE: &[Rule] = &[
+    anyone("POST", "/oauth2/token"),
+    syncs("PUT", "/v1/users/sync"),
+    syncs("PUT", "/v1/organizations/sync"),
+    writes("POST", "/api/todo/create", Identity::Application, Scope::Tasks),
+    writes("POST", "/api/todo/batch_create", Identity::Application, Scope::Tasks),
+    writes("PUT", "/v1/contents/{moduleCode}", Identity::Application, Scope::ContentsWrite),
+    writes("POST", "/v1/contents/{moduleCode}/delete", Identity::Application, Scope::ContentsWrite),
+    reads("POST", "/modules", Identity::Either, Scope::ContentsRead),
+    reads("POST", "/contents/search", Identity::Either, Scope::ContentsRead),
+    reads("GET", "/contents/search", Identity::Either, Scope::ContentsRead),
+    anyone("GET", "/healthz"),
+    anyone("GET", "/readyz"),
+    anyone("GET", "/metrics"),
+    anyone("GET", "/openapi.json"),
+    anyone("GET", "/docs"),
+    anyone("GET", "/docs/"),
+    anyone("GET", "/docs/{*rest}"),
+];
+
+/// How large the body of this request may be, for the extractors.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyLimit(pub usize);
+
+/// Finds the rule of the matched route, the caller, and whether he satisfies it; handlers find the
+/// [`Caller`] among the request's extensions.
+pub async fn enforce(
+    State(app): State<Arc<App>>,
+    path: MatchedPath,
+    mut request: Request,
+    next: Next,
+) -> Result<Response> {
+    let rule = rule_for(request.method(), path.as_str()).ok_or_else(|| {
+        Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
+    })?;
+    let limits = &app.config.limits;
+    request.extensions_mut().insert(BodyLimit(match rule.body {
+        Body::Ordinary => limits.body_bytes,
+        Body::Sync => limits.sync_body_bytes,
+    }));
+    if rule.identity != Identity::Anyone {
+        let token = bearer_token(request.headers())?;
+        let indicated = indicated_code(request.headers())?;
+        let caller = app.authenticator.authenticate(token, indicated).await?;
+        check(rule, &caller)?;
+        if rule.writes {
+            count_write(&app, &caller)?;
+        }
+        request.extensions_mut().insert(caller);
+    }
+    Ok(next.run(request).await)
+}
+
+/// The rule of an operation.
+pub fn rule_for(method: &Method, path: &str) -> Option<&'static Rule> {
+    // HEAD is GET without its body.
+    let method = if method == Method::HEAD { "GET" } else { method.as_str() };
+    TABLE.iter().find(|rule| rule.path == path && rule.method == method)
+}
+
+fn check(rule: &Rule, caller: &Caller) -> Result<()> {
+    if rule.identity == Identity::Application && caller.user.is_some() {
+        return Err(Error::forbidden("this operation needs an application token"));
+    }
+    rule.scope.map_or(Ok(()), |scope| caller.require(scope))
+}
+
+fn count_write(app: &App, caller: &Caller) -> Result<()> {
+    app.writes.check_key(&caller.client_id).map_err(|until| {
+        let wait = until.wait_time_from(DefaultClock::default().now());
+        let most = app.config.limits.writes_per_minute;
+        Error::too_many_requests(
+            format!("more than {most} writing calls in a minute by this application"),
+            wait,
+        )
+    })
+}
+
+fn bearer_token(headers: &HeaderMap) -> Result<&str> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        return Err(Error::unauthorized(
+            "a token is needed: Authorization: Bearer <token from /oauth2/token>",
+        ));
+    };
+    value
+        .to_str()
+        .ok()
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim())
+        .ok_or_else(|| Error::unauthorized("Authorization: must be `Bearer <token>`"))
+}
+
+fn indicated_code(headers: &HeaderMap) -> Result<Option<&str>> {
+    let Some(value) = headers.get("indicated-e-code") else { return Ok(None) };
+    value
+        .to_str()
+        .map(|code| Some(code.trim()).filter(|code| !code.is_empty()))
+        .map_err(|_| Error::bad_request("indicated-e-code: must be a tenant code in ASCII"))
+}

@@ -1,0 +1,54 @@
+//! The interface described by itself: `/openapi.json`, and a page to read and try it that needs no network.
+
+use std::sync::Arc;
+
+use axum::Router;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::{
+        OpenApi as Document,
+        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+    },
+};
+use utoipa_swagger_ui::SwaggerUi;
+
+use crate::app::App;
+
+/// What the description says of the whole.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "trawl",
+        description = "Federated search for the workplace. Every answer is the common envelope \
+            `{code, message, data, …}` unless stated; every failure carries its HTTP status as `code`, \
+            and the request's id in the header `x-request-id`."
+    ),
+    modifiers(&Bearer),
+    security(("bearer" = [])),
+    tags(
+        (name = "search", description = "Modules and their contents"),
+        (name = "contents", description = "Articles, news, feeds and an operator's own modules"),
+        (name = "tasks", description = "To-do items"),
+        (name = "directory", description = "Users and departments"),
+        (name = "identity", description = "Tokens"),
+        (name = "operation", description = "Health and metrics"),
+    )
+)]
+pub struct Description;
+
+struct Bearer;
+
+impl Modify for Bearer {
+    fn modify(&self, document: &mut Document) {
+        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
+        document
+            .components
+            .get_or_insert_default()
+            .add_security_scheme("bearer", SecurityScheme::Http(scheme));
+    }
+}
+
+/// The pages.
+pub fn pages(description: Document) -> Router<Arc<App>> {
+    SwaggerUi::new("/docs").url("/openapi.json", description).into()
+}

@@ -1,0 +1,105 @@
+//! The common response envelope (decisions 2).
+
+use axum::{
+    body::Body,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use crate::{
+    error::{Error, Kind},
+    store::now_millis,
+};
+
+/// The content type of every envelope.
+pub const CONTENT_TYPE: HeaderValue = HeaderValue::from_static("application/json;charset=UTF-8");
+
+/// The envelope of a success.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct Envelope<T> {
+    /// 200.
+    pub code: u16,
+    /// null.
+    pub message: Option<String>,
+    /// The result.
+    pub data: T,
+    /// Total number of items, of lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Number of items in this answer, of lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+}
+
+impl<T> Envelope<T> {
+    /// A success.
+    pub fn of(data: T) -> Self {
+        Self { code: 200, message: None, data, total: None, count: None }
+    }
+}
+
+impl<T> Envelope<Vec<T>> {
+    /// A whole list.
+    pub fn list(data: Vec<T>) -> Self {
+        let count = data.len();
+        Self { total: Some(count as u64), count: Some(count), ..Self::of(data) }
+    }
+}
+
+impl<T: Serialize> IntoResponse for Envelope<T> {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, &self)
+    }
+}
+
+/// The envelope of a failure.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct FailureEnvelope {
+    /// The HTTP status.
+    pub code: u16,
+    /// What is wrong, which field, and what would be right.
+    pub message: String,
+    /// null.
+    #[schema(value_type = Option<Object>)]
+    pub data: (),
+    /// Server time, epoch milliseconds.
+    pub date: i64,
+}
+
+impl IntoResponse for Error {
+    /// The one place where a failure is answered and, when it is ours, logged.
+    fn into_response(self) -> Response {
+        if let Some(cause) = self.cause() {
+            tracing::error!(kind = ?self.kind, cause, "a request failed");
+        }
+        let status = StatusCode::from_u16(self.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let envelope =
+            FailureEnvelope { code: status.as_u16(), message: self.message, data: (), date: now_millis() };
+        let mut response = json(status, &envelope);
+        let headers = response.headers_mut();
+        if self.kind == Kind::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(wait) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        }
+        response
+    }
+}
+
+/// A JSON answer. What cannot be written as JSON is a failure of ours.
+pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
+    match serde_json::to_vec(value) {
+        Ok(body) => {
+            let mut response = Response::new(Body::from(body));
+            *response.status_mut() = status;
+            response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
+            response
+        }
+        Err(error) => {
+            tracing::error!(%error, "an answer could not be written as JSON");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Reading requests: bodies and query parameters, with failures that name the field (decisions 2.3, 2.4).
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{FromRequest, FromRequestParts, Request},
+    http::{HeaderMap, header, request::Parts},
+};
+use futures::StreamExt;
+use serde::de::DeserializeOwned;
+
+use super::access::BodyLimit;
+use crate::{
+    auth::caller::Caller,
+    error::{Error, Result},
+    json,
+};
+
+/// What is read and thrown away of a body that is too large, so that the caller gets to read why it was refused.
+const DRAINED_BYTES: usize = 64 << 20;
+
+/// The caller, as the access table let him in.
+pub struct Identified(pub Arc<Caller>);
+
+impl<S: Sync> FromRequestParts<S> for Identified {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self> {
+        let caller = parts.extensions.get::<Arc<Caller>>().cloned();
+        caller
+            .map(Self)
+            .ok_or_else(|| Error::internal("a handler asks for a caller where the table lets anyone in"))
+    }
+}
+
+/// A JSON body.
+pub struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        check_content_type(request.headers(), "application/json")?;
+        let body = read_body(request).await?;
+        json::read(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+    }
+}
+
+/// Query parameters.
+pub struct Parameters<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Parameters<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self> {
+        let query = parts.uri.query().unwrap_or_default();
+        json::read_form(query.as_bytes()).map(Self).map_err(Error::bad_request)
+    }
+}
+
+/// Whether the request says that it has a body.
+pub fn has_body(headers: &HeaderMap) -> bool {
+    headers.contains_key(header::TRANSFER_ENCODING)
+        || headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0")
+}
+
+/// Refuses another content type than `expected`, and another charset than UTF-8.
+pub fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<()> {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut parts = value.split(';').map(str::trim);
+    let is_expected = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(expected));
+    let is_utf8 = parts
+        .filter_map(|parameter| parameter.split_once('='))
+        .filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
+        .all(|(_, charset)| charset.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"));
+    if is_expected && is_utf8 {
+        Ok(())
+    } else {
+        Err(Error::unsupported_media_type(format!(
+            "Content-Type: must be {expected} in UTF-8, not {value:?}"
+        )))
+    }
+}
+
+/// Reads a body within its bound.
+///
+/// # Errors
+/// 413 for a larger one, 400 for one that breaks off.
+pub async fn read_body(request: Request) -> Result<Bytes> {
+    let limit = request.extensions().get::<BodyLimit>().map_or(0, |limit| limit.0);
+    let announced = request
+        .headers()
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok())
+        .and_then(|length| length.parse::<usize>().ok())
+        .unwrap_or(0);
+    let mut body = Vec::with_capacity(announced.min(limit));
+    let mut chunks = request.into_body().into_data_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| Error::bad_request("body: it broke off").caused_by(error))?;
+        if body.len() + chunk.len() > limit || announced > limit {
+            drain(Body::from_stream(chunks)).await;
+            return Err(Error::too_large(format!("body: must be at most {limit} bytes")));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.into())
+}
+
+async fn drain(body: Body) {
+    let mut chunks = body.into_data_stream();
+    let mut left = DRAINED_BYTES;
+    while let Some(Ok(chunk)) = chunks.next().await {
+        if chunk.len() > left {
+            return;
+        }
+        left -= chunk.len();
+    }
+}

@@ -1,0 +1,56 @@
+//! Whether the server lives, whether it is ready, and its metrics.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use crate::app::App;
+
+/// What `/readyz` says.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Readiness {
+    /// Whether searches find everything that was acknowledged before the start.
+    ready: bool,
+    /// The change log's position that searches see.
+    index_position: i64,
+    /// The change log's last position.
+    store_position: i64,
+    /// Whether the index is being filled anew.
+    rebuilding: bool,
+}
+
+/// Answers as long as the process does.
+#[utoipa::path(get, path = "/healthz", tag = "operation", responses((status = 200, description = "Alive", body = String)))]
+pub async fn healthz() -> &'static str {
+    "ok"
+}
+
+/// Ready once the index has caught up with the database.
+#[utoipa::path(get, path = "/readyz", tag = "operation", responses(
+    (status = 200, description = "Ready", body = Readiness),
+    (status = 503, description = "The index has not caught up yet", body = Readiness),
+))]
+pub async fn readyz(State(app): State<Arc<App>>) -> Response {
+    let progress = app.index_progress.borrow().clone();
+    let ready = progress.caught_up && !progress.rebuilding;
+    let readiness = Readiness {
+        ready,
+        index_position: progress.position,
+        store_position: *app.store.positions().borrow(),
+        rebuilding: progress.rebuilding,
+    };
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    super::envelope::json(status, &readiness)
+}
+
+/// The metrics, in the text format of Prometheus.
+#[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, description = "Metrics", body = String)))]
+pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render())
+}

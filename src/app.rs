@@ -1,0 +1,130 @@
+//! Every long-lived part, built once and handed around as state.
+
+use std::{num::NonZeroU32, sync::Arc};
+
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::watch;
+
+use crate::{
+    auth::{caller::Authenticator, keys::Keys, secrets::SecretChecker, tokens::Tokens},
+    config::Config,
+    error::Error,
+    indexer::{Indexer, Progress},
+    search::{Coordinator, registry::Registry},
+    store::{OpenError, Store},
+};
+
+/// The directory of the full-text index in the data directory.
+const INDEX_DIRECTORY: &str = "index";
+
+/// What every handler may use.
+pub struct App {
+    /// The effective settings.
+    pub config: Config,
+    /// The database.
+    pub store: Store,
+    /// The keys derived from the master key.
+    pub keys: Arc<Keys>,
+    /// Turns tokens into callers.
+    pub authenticator: Authenticator,
+    /// Checks client secrets.
+    pub secret_checker: SecretChecker,
+    /// The modules and sources of each tenant.
+    pub registry: Arc<Registry>,
+    /// Runs searches.
+    pub coordinator: Coordinator,
+    /// How far the full-text index is.
+    pub index_progress: watch::Receiver<Progress>,
+    /// Writing calls of each application (decisions 9.9).
+    pub writes: DefaultKeyedRateLimiter<Arc<str>>,
+    /// Renders the metrics.
+    pub metrics: PrometheusHandle,
+}
+
+/// Why the server could not be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory could not be made.
+    #[error("the data directory {path} could not be made: {cause}")]
+    Data {
+        /// The directory.
+        path: std::path::PathBuf,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// The database could not be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// There is no master key.
+    #[error(transparent)]
+    Keys(#[from] crate::auth::keys::KeyError),
+    /// The full-text index could not be opened or made.
+    #[error("the full-text index could not be opened: {0}")]
+    Index(#[from] trawl_index::Error),
+    /// Its files could not be put aside.
+    #[error("the unusable full-text index could not be removed: {0}")]
+    RemoveIndex(std::io::Error),
+    /// Something else.
+    #[error(transparent)]
+    Other(#[from] Error),
+}
+
+impl App {
+    /// Opens the data directory and starts what runs in the background.
+    pub async fn start(
+        config: Config,
+        metrics: PrometheusHandle,
+        rebuild_index: bool,
+    ) -> Result<(Arc<Self>, Indexer), StartError> {
+        let data = &config.data;
+        std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
+        let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
+        let store = Store::open(data, config.store.readers).await?;
+        let tokens = Tokens::load(&store, &keys, config.auth.token_seconds).await?;
+
+        let (index, writer) = open_index(&config)?;
+        let indexer = Indexer::start(store.clone(), writer, config.index.batch_changes, rebuild_index);
+        let registry = Arc::new(Registry::new(
+            store.clone(),
+            index,
+            Arc::clone(&keys),
+            config.connectors.max_body_bytes,
+        ));
+        let search = &config.search;
+        let coordinator =
+            Coordinator::new(Arc::clone(&registry), Arc::clone(&keys), search.at_once, search.source_pages);
+        let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
+        let app = Self {
+            authenticator: Authenticator::new(store.clone(), tokens),
+            secret_checker: SecretChecker::new(config.auth.secret_checks_at_once)?,
+            registry,
+            coordinator,
+            index_progress: indexer.progress(),
+            writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
+            metrics,
+            store,
+            keys,
+            config,
+        };
+        Ok((Arc::new(app), indexer))
+    }
+}
+
+/// Opens the index; one whose files are damaged or of another schema is removed, to be filled anew from the
+/// database.
+fn open_index(config: &Config) -> Result<(trawl_index::Index, trawl_index::Writer), StartError> {
+    let directory = config.data.join(INDEX_DIRECTORY);
+    let options = trawl_index::Options {
+        writer_memory_bytes: config.index.writer_memory_bytes,
+        ..trawl_index::Options::default()
+    };
+    match trawl_index::Index::open(&directory, &options) {
+        Err(error @ trawl_index::Error::Unusable(_)) => {
+            tracing::warn!(%error, "the full-text index is unusable; it is removed and filled anew");
+            std::fs::remove_dir_all(&directory).map_err(StartError::RemoveIndex)?;
+            Ok(trawl_index::Index::open(&directory, &options)?)
+        }
+        opened => Ok(opened?),
+    }
+}

@@ -1,0 +1,65 @@
+//! Reading JSON so that a failure names the field and says what would be right (decisions 2.3).
+
+use serde::de::DeserializeOwned;
+
+/// Reads a value.
+///
+/// # Errors
+/// `field: reason` for a wrong field, `reason` alone for text that is not JSON or not of the shape.
+pub fn read<'a, T: serde::Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
+    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = reason(error.inner());
+        if matches!(path.as_str(), "." | "?") { reason } else { format!("{path}: {reason}") }
+    })?;
+    deserializer.end().map_err(|error| reason(&error))?;
+    Ok(value)
+}
+
+/// Reads a value from query parameters or a form.
+///
+/// # Errors
+/// `field: reason`.
+pub fn read_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
+    let deserializer = serde_html_form::Deserializer::from_bytes(text);
+    serde_path_to_error::deserialize(deserializer).map_err(|error| {
+        let path = error.path().to_string();
+        let reason = error.inner().to_string();
+        if matches!(path.as_str(), "." | "?") { reason } else { format!("{path}: {reason}") }
+    })
+}
+
+/// What serde says, in words for callers: JSON types instead of Rust's, and no values that were sent.
+fn reason(error: &serde_json::Error) -> String {
+    if error.is_syntax() || error.is_eof() {
+        return format!("malformed JSON at line {}, column {}", error.line(), error.column());
+    }
+    let text = error.to_string();
+    let text = text.split(" at line ").next().unwrap_or(&text);
+    ["i64", "u64", "usize", "u32", "i32"]
+        .iter()
+        .fold(text.to_owned(), |text, rust| text.replace(&format!("expected {rust}"), "expected an integer"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Sample {
+        #[allow(dead_code, reason = "only its reading matters")]
+        display_time: i64,
+    }
+
+    #[test]
+    fn a_failure_names_the_field() {
+        let wrong = super::read::<Sample>(br#"{"displayTime":"x"}"#).unwrap_err();
+        assert_eq!(wrong, "displayTime: invalid type: string \"x\", expected an integer");
+        assert_eq!(super::read::<Sample>(b"{}").unwrap_err(), "missing field `displayTime`");
+        assert_eq!(super::read::<Sample>(b"{").unwrap_err(), "malformed JSON at line 1, column 1");
+        let trailing = super::read::<Sample>(br#"{"displayTime":1} x"#).unwrap_err();
+        assert!(trailing.starts_with("malformed JSON"), "{trailing}");
+    }
+}

@@ -1,0 +1,10 @@
+//! The areas of the platform. Each has the same files: `routes` (HTTP), `model` (rules, without I/O), `repo` (rows)
+//! and, where its rows are searched, `documents`.
+//!
+//! Areas never use each other's `repo`; what one needs of another goes through that area's `model`.
+
+pub mod contents;
+pub mod organizations;
+pub mod tasks;
+pub mod tenants;
+pub mod users;

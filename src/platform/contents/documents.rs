@@ -1,0 +1,64 @@
+//! Built-in content as documents of the full-text index.
+
+use sea_orm::ConnectionTrait;
+use trawl_connectors::ContentItem;
+use trawl_index::{Audience, Document, Scope};
+
+use super::{
+    model::{Content, Visibility},
+    repo::{self, Row},
+};
+use crate::error::{Error, Result};
+
+/// The documents of the items with these ids, as far as they are there.
+pub async fn find<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    module: &str,
+    ids: &[String],
+) -> Result<Vec<Document>> {
+    repo::find(reader, tenant_id, module, ids).await?.into_iter().map(into_document).collect()
+}
+
+/// The documents of up to `limit` items after `row_number`, and the last one's number.
+pub async fn scan<C: ConnectionTrait>(
+    reader: &C,
+    row_number: i64,
+    limit: u64,
+) -> Result<Option<(Vec<Document>, i64)>> {
+    let rows = repo::scan(reader, row_number, limit).await?;
+    let Some(last) = rows.last().map(|row| row.row_number) else { return Ok(None) };
+    let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
+    Ok(Some((documents, last)))
+}
+
+fn into_document(row: Row) -> Result<Document> {
+    let fields: Content = serde_json::from_str(&row.item).map_err(Error::internal)?;
+    let visibility: Option<Visibility> =
+        row.visibility.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;
+    let display_time = row.display_time.unwrap_or(row.created_at);
+    let item = ContentItem {
+        id: row.id.clone(),
+        title: fields.title.unwrap_or_default(),
+        sub_title: fields.sub_title,
+        brief: fields.brief,
+        image: fields.image,
+        author: fields.author,
+        display_time,
+        action: fields.action,
+        attach_info: fields.attach_info,
+        attach_description: fields.attach_description,
+    };
+    Ok(Document {
+        scope: Scope::new(row.tenant_id, row.module),
+        id: row.id,
+        display_time,
+        item: serde_json::to_string(&item).map_err(Error::internal)?,
+        title: item.title,
+        sub_title: item.sub_title.unwrap_or_default(),
+        brief: item.brief.unwrap_or_default(),
+        author: item.author.unwrap_or_default(),
+        audience: visibility
+            .map_or(Audience::Tenant, |visibility| Audience::Principals(visibility.principals())),
+    })
+}

@@ -1,0 +1,232 @@
+//! What a search content item must be to be kept.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::{
+    auth::directory::{department_principal, group_principal, user_principal},
+    json,
+};
+
+/// Bytes of an id.
+const ID_BYTES: usize = 512;
+/// Bytes of a title.
+const TITLE_BYTES: usize = 4 << 10;
+/// Bytes of a brief; the whole text of an article fits.
+const BRIEF_BYTES: usize = 64 << 10;
+/// Bytes of any other text.
+const OTHER_BYTES: usize = 8 << 10;
+/// The last millisecond of the year 9999: a larger time is a slip.
+const LATEST_TIME: i64 = 253_402_300_799_999;
+
+/// Module codes whose content comes in by endpoints of its own, and those endpoints.
+const OWNED_MODULES: [(&str, &str); 8] = [
+    ("todo", "POST /api/todo/create and /api/todo/batch_create"),
+    ("done", "POST /api/done/create and /api/done/batch_create"),
+    ("people", "PUT /v1/users/sync"),
+    ("department", "PUT /v1/organizations/sync"),
+    ("group", "POST /v1/groups"),
+    ("file", "POST /v1/stream/upload"),
+    ("favorite", "POST /v1/favorites"),
+    ("message", "the group robots' webhook"),
+];
+
+/// The endpoint that a module's content comes in by, when it is not `PUT /v1/contents/{moduleCode}`.
+pub fn owning_endpoint(module: &str) -> Option<&'static str> {
+    OWNED_MODULES.iter().find(|(code, _)| *code == module).map(|(_, endpoint)| *endpoint)
+}
+
+/// Who may see an item (decisions 4.3): any of these; a department covers those below it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(default)]
+pub struct Visibility {
+    /// User ids on the synchronising side.
+    pub users: Vec<String>,
+    /// Department ids on the synchronising side.
+    pub departments: Vec<String>,
+    /// Group ids.
+    pub groups: Vec<String>,
+}
+
+impl Visibility {
+    /// The principals that it names.
+    pub fn principals(&self) -> Vec<String> {
+        let users = self.users.iter().map(|id| user_principal(id));
+        let departments = self.departments.iter().map(|id| department_principal(id));
+        let groups = self.groups.iter().map(|id| group_principal(id));
+        users.chain(departments).chain(groups).collect()
+    }
+}
+
+/// A search content item as it is sent to be kept. The store keeps it as JSON without id, time and visibility, which
+/// have columns of their own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Content {
+    /// Content id, unique in the module.
+    #[serde(skip_serializing)]
+    pub id: String,
+    /// Epoch milliseconds; the time of its creation when absent.
+    #[serde(skip_serializing)]
+    pub display_time: Option<i64>,
+    /// Who may see it; the whole tenant when absent.
+    #[serde(skip_serializing)]
+    pub visibility: Option<Visibility>,
+    /// Title; may be empty where `brief` is not.
+    pub title: Option<String>,
+    /// Subtitle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_title: Option<String>,
+    /// Summary, or the whole text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brief: Option<String>,
+    /// Icon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
+    /// Author.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// Click-handling action: a JSON object in a string, keyed by client kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// Additional information.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attach_info: Option<String>,
+    /// Description of the additional information.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attach_description: Option<String>,
+}
+
+/// Why one item of a batch was not kept; the shape of a sync failure entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct ItemFailure {
+    /// The item's id; empty when it has none.
+    pub id: String,
+    /// Which field is wrong, and what would be right.
+    pub message: String,
+}
+
+/// Reads and checks the items of a batch: those to keep, and a failure for each other one. Of several items with one
+/// id the last stands.
+pub fn read_batch(items: &[Box<RawValue>]) -> (Vec<Content>, Vec<ItemFailure>) {
+    let mut kept: Vec<Content> = Vec::with_capacity(items.len());
+    let mut places = std::collections::HashMap::new();
+    let mut failures = Vec::new();
+    for raw in items {
+        match read_item(raw) {
+            Ok(item) => match places.get(&item.id) {
+                Some(&place) => kept[place] = item,
+                None => {
+                    places.insert(item.id.clone(), kept.len());
+                    kept.push(item);
+                }
+            },
+            Err(message) => failures.push(ItemFailure { id: id_of(raw), message }),
+        }
+    }
+    (kept, failures)
+}
+
+fn read_item(raw: &RawValue) -> Result<Content, String> {
+    let item: Content = json::read(raw.get().as_bytes())?;
+    check(&item)?;
+    Ok(item)
+}
+
+fn check(item: &Content) -> Result<(), String> {
+    check_id(&item.id)?;
+    if item.display_time.is_some_and(|time| !(0..=LATEST_TIME).contains(&time)) {
+        return Err(format!("displayTime: must be epoch milliseconds, 0 to {LATEST_TIME}"));
+    }
+    let bounded = [
+        ("title", &item.title, TITLE_BYTES),
+        ("subTitle", &item.sub_title, OTHER_BYTES),
+        ("brief", &item.brief, BRIEF_BYTES),
+        ("image", &item.image, OTHER_BYTES),
+        ("author", &item.author, OTHER_BYTES),
+        ("action", &item.action, OTHER_BYTES),
+        ("attachInfo", &item.attach_info, OTHER_BYTES),
+        ("attachDescription", &item.attach_description, OTHER_BYTES),
+    ];
+    for (name, text, most) in bounded {
+        if text.as_ref().is_some_and(|text| text.len() > most) {
+            return Err(format!("{name}: must be at most {most} bytes of UTF-8"));
+        }
+    }
+    let blank = |text: &Option<String>| text.as_deref().is_none_or(|text| text.trim().is_empty());
+    if blank(&item.title) && blank(&item.brief) {
+        return Err("title: must not be empty where brief is empty too".to_owned());
+    }
+    if let Some(action) = item.action.as_deref().filter(|action| !action.is_empty())
+        && serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(action).is_err()
+    {
+        return Err("action: must be a JSON object in a string, keyed by client kind".to_owned());
+    }
+    Ok(())
+}
+
+/// An id is 1 to 512 bytes without control characters.
+pub fn check_id(id: &str) -> Result<(), String> {
+    if id.is_empty() || id.len() > ID_BYTES || id.chars().any(char::is_control) {
+        return Err(format!("id: must be 1 to {ID_BYTES} bytes of UTF-8 without control characters"));
+    }
+    Ok(())
+}
+
+/// What stands as `id` in an item that could not be read.
+fn id_of(raw: &RawValue) -> String {
+    #[derive(Deserialize)]
+    struct OnlyId {
+        id: serde_json::Value,
+    }
+    match serde_json::from_str::<OnlyId>(raw.get()).map(|only| only.id) {
+        Ok(serde_json::Value::String(id)) => id,
+        Ok(serde_json::Value::Number(id)) => id.to_string(),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(json: &str) -> Result<Content, String> {
+        read_item(&RawValue::from_string(json.to_owned()).unwrap())
+    }
+
+    #[test]
+    fn an_item_needs_an_id_and_a_text() {
+        assert_eq!(read(r#"{"id":"1","title":"","brief":"b"}"#).unwrap().brief.as_deref(), Some("b"));
+        assert!(read(r#"{"id":"1","title":" ","brief":null}"#).unwrap_err().starts_with("title:"));
+        assert!(read(r#"{"title":"t"}"#).unwrap_err().starts_with("id:"));
+        assert!(read(r#"{"id":"","title":"t"}"#).unwrap_err().starts_with("id:"));
+        assert!(read("{\"id\":\"a\\u0000b\",\"title\":\"t\"}").unwrap_err().starts_with("id:"));
+    }
+
+    #[test]
+    fn a_wrong_field_is_named() {
+        assert!(read(r#"{"id":"1","title":"t","displayTime":-1}"#).unwrap_err().starts_with("displayTime:"));
+        assert!(read(r#"{"id":"1","title":"t","displayTime":"x"}"#).unwrap_err().starts_with("displayTime:"));
+        assert!(read(r#"{"id":"1","title":5}"#).unwrap_err().starts_with("title: "));
+        assert!(read(r#"{"id":"1","title":"t","action":"[]"}"#).unwrap_err().starts_with("action:"));
+        assert!(
+            read(r#"{"id":"1","title":"t","visibility":{"users":[1]}}"#)
+                .unwrap_err()
+                .starts_with("visibility")
+        );
+    }
+
+    #[test]
+    fn of_one_id_the_last_stands() {
+        let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
+        let batch = [
+            raw(r#"{"id":"1","title":"first"}"#),
+            raw(r#"{"id":7,"title":"x"}"#),
+            raw(r#"{"id":"1","title":"second"}"#),
+        ];
+        let (kept, failures) = read_batch(&batch);
+        assert_eq!(kept.len(), 1);
+        assert_eq!(kept[0].title.as_deref(), Some("second"));
+        assert_eq!(failures[0].id, "7");
+    }
+}

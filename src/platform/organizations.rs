@@ -1,0 +1,5 @@
+//! Departments, synchronised from the organisation's own system.
+
+pub mod model;
+mod repo;
+pub mod routes;

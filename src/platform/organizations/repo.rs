@@ -1,0 +1,88 @@
+//! Rows of departments.
+
+use std::collections::HashMap;
+
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
+
+use super::model::{Organization, OrganizationWrite};
+use crate::{
+    error::Result,
+    platform::users::model::SyncFailure,
+    store::{Transaction, sql},
+};
+
+/// Rows of one INSERT; SQLite takes 32,766 values in a statement.
+const ROWS_PER_STATEMENT: usize = 1_000;
+
+/// The tenant's departments by id, deleted ones included.
+pub(super) async fn load(transaction: &Transaction, tenant_id: i64) -> Result<HashMap<String, Organization>> {
+    let rows = Organization::find_by_statement(sql(
+        "SELECT org_id, platform_org_id, parent_id, name, status, is_hidden, is_deleted FROM organizations \
+         WHERE tenant_id = ?",
+        [tenant_id.into()],
+    ))
+    .all(&**transaction)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.org_id.clone(), row)).collect())
+}
+
+/// Applies the changes in their order, each on its own: one that fails leaves the others alone.
+pub(super) async fn synchronise(
+    transaction: &Transaction,
+    tenant_id: i64,
+    changes: &[OrganizationWrite],
+) -> Result<Vec<SyncFailure>> {
+    let mut known = load(transaction, tenant_id).await?;
+    let mut id_by_platform_id: HashMap<String, String> =
+        known.values().map(|row| (row.platform_org_id.clone(), row.org_id.clone())).collect();
+    let mut changed = Vec::new();
+    let mut failures = Vec::new();
+    for change in changes {
+        let outcome =
+            change.apply(&known).and_then(|row| match id_by_platform_id.get(&row.platform_org_id) {
+                Some(owner) if *owner != row.org_id => {
+                    Err(format!("platformOrgId: {:?} is another department's already", row.platform_org_id))
+                }
+                _ => Ok(row),
+            });
+        match outcome {
+            Ok(row) => {
+                id_by_platform_id.insert(row.platform_org_id.clone(), row.org_id.clone());
+                changed.push(row.org_id.clone());
+                known.insert(row.org_id.clone(), row);
+            }
+            Err(message) => failures.push(SyncFailure { id: change.org_id.clone(), message }),
+        }
+    }
+    changed.sort_unstable();
+    changed.dedup();
+    let rows: Vec<&Organization> = changed.iter().filter_map(|org_id| known.get(org_id)).collect();
+    store(transaction, tenant_id, &rows).await?;
+    Ok(failures)
+}
+
+async fn store(transaction: &Transaction, tenant_id: i64, rows: &[&Organization]) -> Result<()> {
+    for chunk in rows.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "INSERT INTO organizations (tenant_id, org_id, platform_org_id, parent_id, name, status, is_hidden, \
+             is_deleted) VALUES {} ON CONFLICT (tenant_id, org_id) DO UPDATE SET \
+             platform_org_id = excluded.platform_org_id, parent_id = excluded.parent_id, name = excluded.name, \
+             status = excluded.status, is_hidden = excluded.is_hidden, is_deleted = excluded.is_deleted",
+            vec!["(?, ?, ?, ?, ?, ?, ?, ?)"; chunk.len()].join(", ")
+        );
+        let values = chunk.iter().flat_map(|row| {
+            [
+                Value::from(tenant_id),
+                row.org_id.as_str().into(),
+                row.platform_org_id.as_str().into(),
+                row.parent_id.as_deref().into(),
+                row.name.as_str().into(),
+                row.status.into(),
+                row.is_hidden.into(),
+                row.is_deleted.into(),
+            ]
+        });
+        transaction.execute_raw(sql(text, values)).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Tasks as documents of the full-text index.
+
+use sea_orm::ConnectionTrait;
+use trawl_connectors::ContentItem;
+use trawl_index::{Audience, Document, Scope};
+
+use super::{
+    model::{Task, TaskStatus},
+    repo::{self, Row},
+};
+use crate::{
+    auth::directory::{login_principal, user_principal},
+    error::{Error, Result},
+};
+
+/// The module that open tasks are found in.
+pub const TODO: &str = "todo";
+
+/// The documents of the tenant's tasks with these ids, as far as they stand in module `todo`.
+pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+    let rows = repo::find(reader, tenant_id, ids).await?;
+    rows.into_iter().filter(is_open).map(into_document).collect()
+}
+
+/// The documents of up to `limit` tasks after `row_number`, and the last one's number.
+pub async fn scan<C: ConnectionTrait>(
+    reader: &C,
+    row_number: i64,
+    limit: u64,
+) -> Result<Option<(Vec<Document>, i64)>> {
+    let rows = repo::scan(reader, row_number, limit).await?;
+    let Some(last) = rows.last().map(|row| row.row_number) else { return Ok(None) };
+    let documents = rows.into_iter().filter(is_open).map(into_document).collect::<Result<_>>()?;
+    Ok(Some((documents, last)))
+}
+
+fn is_open(row: &Row) -> bool {
+    [TaskStatus::ToDo.number(), TaskStatus::ToRead.number()].contains(&row.status)
+}
+
+fn into_document(row: Row) -> Result<Document> {
+    let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
+    let item = ContentItem {
+        id: row.id.clone(),
+        title: task.title,
+        sub_title: task.proc_inst_title,
+        brief: None,
+        image: None,
+        author: task.creator_name,
+        display_time: row.created_at,
+        action: task.action,
+        attach_info: None,
+        attach_description: None,
+    };
+    // A to-do is seen by its assignee, whoever has that login now or later, and by its creator (decisions 4.5).
+    let mut principals = vec![login_principal(&row.assignee_login_id)];
+    principals.extend(row.creator_id.as_deref().map(user_principal));
+    Ok(Document {
+        scope: Scope::new(row.tenant_id, TODO),
+        id: row.id,
+        display_time: row.created_at,
+        item: serde_json::to_string(&item).map_err(Error::internal)?,
+        title: item.title,
+        sub_title: item.sub_title.unwrap_or_default(),
+        brief: String::new(),
+        author: item.author.unwrap_or_default(),
+        audience: Audience::Principals(principals),
+    })
+}

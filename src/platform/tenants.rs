@@ -1,0 +1,3 @@
+//! Tenants, and the applications registered with them.
+
+pub mod model;

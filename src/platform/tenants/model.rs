@@ -1,0 +1,54 @@
+//! Making tenants and registering their applications.
+
+use std::sync::Arc;
+
+use crate::{
+    auth::{
+        applications::{self, Credentials, NewApplication},
+        keys::Keys,
+        tenants::{self, Tenant},
+    },
+    error::Result,
+    search::registry,
+    store::{Store, Transaction},
+};
+
+/// A registered application, and whether its tenant was made along with it.
+#[derive(Debug)]
+pub struct Registered {
+    /// The application's secrets, to be shown this once.
+    pub credentials: Credentials,
+    /// The tenant that it belongs to.
+    pub tenant: Tenant,
+    /// Whether the tenant is new.
+    pub tenant_created: bool,
+}
+
+/// Registers an application. A tenant that does not exist yet is made; its name is the code (decisions 1).
+///
+/// # Errors
+/// 400 for a tenant code, scope or binding that cannot be.
+pub async fn register_application(store: &Store, keys: &Keys, new: NewApplication) -> Result<Registered> {
+    let credentials = Arc::new(Credentials::generate(keys, &new)?);
+    let kept = Arc::clone(&credentials);
+    let (tenant, tenant_created) = store
+        .write(move |transaction| {
+            Box::pin(async move {
+                let (tenant, created) = find_or_create(transaction, &new.tenant).await?;
+                applications::insert(transaction, tenant.id, &new, &kept).await?;
+                Ok((tenant, created))
+            })
+        })
+        .await?;
+    Ok(Registered { credentials: Arc::unwrap_or_clone(credentials), tenant, tenant_created })
+}
+
+/// The tenant with this code; a new one starts with the built-in modules (decisions 4.2).
+async fn find_or_create(transaction: &Transaction, code: &str) -> Result<(Tenant, bool)> {
+    if let Some(tenant) = tenants::find_by_code(&**transaction, code).await? {
+        return Ok((tenant, false));
+    }
+    let tenant = tenants::create(transaction, code).await?;
+    registry::create_default_modules(transaction, tenant.id).await?;
+    Ok((tenant, true))
+}

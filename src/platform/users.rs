@@ -1,0 +1,5 @@
+//! Users: the directory's people, synchronised from the organisation's own system.
+
+pub mod model;
+mod repo;
+pub mod routes;

@@ -1,0 +1,159 @@
+//! Rows of users.
+
+use std::collections::HashMap;
+
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
+
+use super::model::{SyncFailure, User, UserWrite};
+use crate::{
+    error::Result,
+    platform::organizations,
+    store::{Transaction, sql},
+};
+
+/// Rows of one INSERT; SQLite takes 32,766 values in a statement.
+const ROWS_PER_STATEMENT: usize = 1_000;
+
+/// Applies the changes in their order, each on its own: one that fails leaves the others alone.
+pub(super) async fn synchronise(
+    transaction: &Transaction,
+    tenant_id: i64,
+    changes: &[UserWrite],
+) -> Result<Vec<SyncFailure>> {
+    let departments = organizations::model::ids(transaction, tenant_id).await?;
+    let mut people = People::load(transaction, tenant_id, changes).await?;
+    let mut failures = Vec::new();
+    for change in changes {
+        let outcome = change.apply(people.by_id.get(&change.user_id)).and_then(|user| {
+            match &user.org_id {
+                Some(org_id) if !departments.contains(org_id) => {
+                    return Err(format!("orgId: there is no department {org_id:?}"));
+                }
+                _ => {}
+            }
+            people.put(user)
+        });
+        if let Err(message) = outcome {
+            failures.push(SyncFailure { id: change.user_id.clone(), message });
+        }
+    }
+    people.store(transaction, tenant_id).await?;
+    Ok(failures)
+}
+
+/// The rows that a synchronisation may touch or collide with, as they stand after the changes so far.
+struct People {
+    by_id: HashMap<String, User>,
+    id_by_login: HashMap<String, String>,
+    id_by_platform_id: HashMap<String, String>,
+    changed: Vec<String>,
+}
+
+impl People {
+    async fn load(transaction: &Transaction, tenant_id: i64, changes: &[UserWrite]) -> Result<Self> {
+        let mut people = Self {
+            by_id: HashMap::new(),
+            id_by_login: HashMap::new(),
+            id_by_platform_id: HashMap::new(),
+            changed: Vec::new(),
+        };
+        for chunk in changes.chunks(ROWS_PER_STATEMENT) {
+            let ids = chunk.iter().map(|change| change.user_id.as_str());
+            let logins = chunk.iter().flat_map(|change| [&change.login_id, &change.mobile]);
+            let logins: Vec<&str> = logins.flatten().map(String::as_str).collect();
+            let platform_ids: Vec<&str> =
+                chunk.iter().filter_map(|change| change.platform_user_id.as_deref()).collect();
+            let text = format!(
+                "SELECT user_id, platform_user_id, login_id, name, sex, mobile, org_id, status, is_hidden, \
+                 is_deleted FROM users WHERE tenant_id = ? AND (user_id IN ({}) OR login_id IN ({}) OR \
+                 platform_user_id IN ({}))",
+                placeholders(chunk.len()),
+                placeholders(logins.len()),
+                placeholders(platform_ids.len()),
+            );
+            let values = std::iter::once(Value::from(tenant_id)).chain(
+                ids.chain(logins.iter().copied()).chain(platform_ids.iter().copied()).map(Value::from),
+            );
+            for user in User::find_by_statement(sql(text, values)).all(&**transaction).await? {
+                people.remember(user);
+            }
+        }
+        Ok(people)
+    }
+
+    fn remember(&mut self, user: User) {
+        if !user.is_deleted {
+            self.id_by_login.insert(user.login_id.clone(), user.user_id.clone());
+        }
+        self.id_by_platform_id.insert(user.platform_user_id.clone(), user.user_id.clone());
+        self.by_id.insert(user.user_id.clone(), user);
+    }
+
+    /// Takes a changed row in, unless its login or platform id is another one's.
+    fn put(&mut self, user: User) -> Result<(), String> {
+        let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
+        if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
+            return Err(format!("loginId: {:?} is another user's already", user.login_id));
+        }
+        if others(self.id_by_platform_id.get(&user.platform_user_id)) {
+            return Err(format!("platformUserId: {:?} is another user's already", user.platform_user_id));
+        }
+        if let Some(before) = self.by_id.get(&user.user_id)
+            && !before.is_deleted
+        {
+            self.id_by_login.remove(&before.login_id);
+        }
+        self.changed.push(user.user_id.clone());
+        self.remember(user);
+        Ok(())
+    }
+
+    async fn store(self, transaction: &Transaction, tenant_id: i64) -> Result<()> {
+        let mut ids = self.changed;
+        ids.sort_unstable();
+        ids.dedup();
+        let rows: Vec<&User> = ids.iter().filter_map(|id| self.by_id.get(id)).collect();
+        // A login may move from one row to another within the call, so every row lets go of its own first.
+        for chunk in rows.chunks(ROWS_PER_STATEMENT) {
+            let text = format!(
+                "UPDATE users SET login_id = char(0) || user_id WHERE tenant_id = ? AND user_id IN ({})",
+                placeholders(chunk.len())
+            );
+            let values = std::iter::once(Value::from(tenant_id))
+                .chain(chunk.iter().map(|user| user.user_id.as_str().into()));
+            transaction.execute_raw(sql(text, values)).await?;
+        }
+        for chunk in rows.chunks(ROWS_PER_STATEMENT) {
+            let row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            let text = format!(
+                "INSERT INTO users (tenant_id, user_id, platform_user_id, login_id, name, sex, mobile, org_id, \
+                 status, is_hidden, is_deleted) VALUES {} ON CONFLICT (tenant_id, user_id) DO UPDATE SET \
+                 platform_user_id = excluded.platform_user_id, login_id = excluded.login_id, name = excluded.name, \
+                 sex = excluded.sex, mobile = excluded.mobile, org_id = excluded.org_id, \
+                 status = excluded.status, is_hidden = excluded.is_hidden, is_deleted = excluded.is_deleted",
+                vec![row; chunk.len()].join(", ")
+            );
+            let values = chunk.iter().flat_map(|user| {
+                [
+                    Value::from(tenant_id),
+                    user.user_id.as_str().into(),
+                    user.platform_user_id.as_str().into(),
+                    user.login_id.as_str().into(),
+                    user.name.as_str().into(),
+                    user.sex.into(),
+                    user.mobile.as_deref().into(),
+                    user.org_id.as_deref().into(),
+                    user.status.into(),
+                    user.is_hidden.into(),
+                    user.is_deleted.into(),
+                ]
+            });
+            transaction.execute_raw(sql(text, values)).await?;
+        }
+        Ok(())
+    }
+}
+
+fn placeholders(count: usize) -> String {
+    vec!["?"; count].join(", ")
+}
