@@ -3,10 +3,13 @@
 pub mod api;
 pub mod app;
 pub mod auth;
+pub mod cli;
 pub mod config;
+pub mod demo;
 pub mod error;
 pub mod indexer;
 pub mod json;
 pub mod platform;
 pub mod search;
 pub mod store;
+pub mod telemetry;

@@ -1,0 +1,47 @@
+//! The command line: one file for each command (decisions 1).
+
+pub mod app;
+pub mod client;
+pub mod import;
+pub mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Wrong usage; 0 is done, 1 is that the work failed or fell short.
+pub const WRONG_USAGE: u8 = 2;
+
+/// Federated search for the workplace
+#[derive(Debug, Parser)]
+#[command(name = "trawl", version, about)]
+pub struct Program {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Options),
+    /// Manage calling applications
+    #[command(subcommand)]
+    App(app::Command),
+    Import(Box<import::Options>),
+}
+
+impl Program {
+    /// Runs the command to its end.
+    pub async fn run(self) -> ExitCode {
+        match self.command {
+            Command::Serve(options) => serve::run(options).await,
+            Command::App(app::Command::Create(options)) => app::create(options).await,
+            Command::Import(options) => import::run(*options).await,
+        }
+    }
+}
+
+/// Says what went wrong and answers the exit code.
+fn fail(code: u8, reason: impl std::fmt::Display) -> ExitCode {
+    eprintln!("error: {reason}");
+    ExitCode::from(code)
+}

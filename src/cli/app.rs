@@ -1,0 +1,137 @@
+//! `trawl app create`: registers a calling application in the data directory, also while the server runs.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use secrecy::ExposeSecret;
+use serde::Serialize;
+
+use super::{WRONG_USAGE, fail};
+use crate::{
+    auth::{
+        applications::{Kind, NewApplication},
+        keys::Keys,
+        scopes::{Scope, Scopes},
+    },
+    config::{Config, Flags},
+    error,
+    platform::tenants::model::{Registered, register_application},
+    store::Store,
+};
+
+/// What can be done with applications.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Register one.
+    Create(CreateOptions),
+}
+
+/// Register a calling application and print its secrets, this once
+#[derive(Debug, clap::Args)]
+pub struct CreateOptions {
+    /// Tenant that it belongs to; one that does not exist yet is made
+    #[arg(long, value_name = "ECODE")]
+    tenant: String,
+    /// What it is
+    #[arg(long, value_enum)]
+    kind: Kind,
+    /// For a domain application: another tenant that it may act on (repeatable)
+    #[arg(long, value_name = "ECODE")]
+    bind: Vec<String>,
+    /// What it may do (repeatable); without it all that its kind may have, except act-as-user
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<Scope>,
+    /// A name for people
+    #[arg(long, default_value = "")]
+    name: String,
+    /// Settings file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Data directory of the server
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed with `--json`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Printed<'a> {
+    client_id: &'a str,
+    client_secret: &'a str,
+    callback_key: &'a str,
+    tenant: &'a str,
+    kind: Kind,
+    bound: &'a [String],
+    scopes: &'a Scopes,
+}
+
+/// Registers the application.
+pub async fn create(options: CreateOptions) -> ExitCode {
+    let flags = Flags { data: options.data.clone(), listen: None };
+    let config = match Config::load(options.config.as_deref(), flags) {
+        Ok(config) => config,
+        Err(reason) => return fail(WRONG_USAGE, reason),
+    };
+    let json = options.json;
+    let new = NewApplication {
+        tenant: options.tenant,
+        kind: options.kind,
+        bound: options.bind,
+        scopes: (!options.scope.is_empty()).then(|| options.scope.into_iter().collect()),
+        name: options.name,
+    };
+    match register(&config, new.clone()).await {
+        Ok(registered) => {
+            print(&new, &registered, json);
+            ExitCode::SUCCESS
+        }
+        Err(failure) => failure,
+    }
+}
+
+async fn register(config: &Config, new: NewApplication) -> Result<Registered, ExitCode> {
+    std::fs::create_dir_all(&config.data)
+        .map_err(|error| fail(1, format!("the data directory {}: {error}", config.data.display())))?;
+    let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| fail(1, error))?;
+    let store = Store::open(&config.data, 1).await.map_err(|error| fail(1, error))?;
+    let registered = register_application(&store, &keys, new)
+        .await
+        .map_err(|error| fail(if error.kind == error::Kind::BadRequest { WRONG_USAGE } else { 1 }, error));
+    if let Err(error) = store.close().await {
+        eprintln!("error: {error}");
+    }
+    registered
+}
+
+fn print(new: &NewApplication, registered: &Registered, json: bool) {
+    let Registered { credentials, tenant, tenant_created } = registered;
+    if *tenant_created {
+        eprintln!("made the tenant {}", tenant.code);
+    }
+    let printed = Printed {
+        client_id: &credentials.client_id,
+        client_secret: credentials.client_secret.expose_secret(),
+        callback_key: credentials.callback_key.expose_secret(),
+        tenant: &tenant.code,
+        kind: new.kind,
+        bound: &new.bound,
+        scopes: &credentials.scopes,
+    };
+    if json {
+        match serde_json::to_string(&printed) {
+            Ok(text) => println!("{text}"),
+            Err(error) => eprintln!("error: {error}"),
+        }
+        return;
+    }
+    println!("clientId      {}", printed.client_id);
+    println!("clientSecret  {}", printed.client_secret);
+    println!("callbackKey   {}", printed.callback_key);
+    println!("tenant        {}", printed.tenant);
+    println!("kind          {}", printed.kind);
+    println!("bound         {}", printed.bound.join(" "));
+    println!("scopes        {}", printed.scopes);
+    eprintln!("the secrets are shown this once; keep them now");
+}

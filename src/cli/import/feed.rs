@@ -1,0 +1,130 @@
+//! Reads RSS, Atom and JSON Feed as rows with the names of a content item.
+
+use feed_rs::model::{Entry, Feed, Link, Person, Text};
+use feed_rs::parser::{self, ParseFeedError};
+use html2text::config;
+use serde_json::{Map, Value};
+
+/// A feed is held in memory; a larger one is refused. Inflated.
+pub(super) const LARGEST_FEED: usize = 64 * 1024 * 1024;
+
+/// Wider than any paragraph, so that none is broken into lines.
+const TEXT_WIDTH: usize = 1_000_000;
+
+/// The entries of a feed, in its order.
+pub(super) fn rows(feed: &[u8]) -> Result<Vec<Map<String, Value>>, ParseFeedError> {
+    // An entry without an id gets one made of its link and title, so that importing it again meets the same row;
+    // the parser's own last resort, a random id, would make a second one.
+    let parser = parser::Builder::new()
+        .id_generator(|links, title, _| match (links.first(), title) {
+            (Some(link), title) => parser::generate_id_from_link_and_title(link, title),
+            (None, Some(title)) => parser::generate_id_from_uri_and_title("", title),
+            (None, None) => String::new(),
+        })
+        .build();
+    let Feed { entries, authors, .. } = parser.parse(feed)?;
+    Ok(entries.into_iter().map(|entry| row(entry, &authors)).collect())
+}
+
+fn row(entry: Entry, feed_authors: &[Person]) -> Map<String, Value> {
+    let time = entry.published.or(entry.updated);
+    let image =
+        entry.media.iter().flat_map(|media| &media.thumbnails).map(|thumbnail| thumbnail.image.uri.clone());
+    let content = entry.content.and_then(|content| Some((content.body?, content.content_type.to_string())));
+    let summary = entry.summary.map(|text| (text.content, text.content_type.to_string()));
+    let brief = content.into_iter().chain(summary).map(|(text, kind)| plain_text(text, &kind));
+    let values = [
+        ("id", Some(Value::from(entry.id))),
+        (
+            "title",
+            entry
+                .title
+                .map(|Text { content, content_type, .. }| plain_text(content, content_type.as_str()).into()),
+        ),
+        ("brief", brief.into_iter().find(|text| !text.is_empty()).map(Value::from)),
+        ("author", author(&entry.authors).or_else(|| author(feed_authors)).map(Value::from)),
+        ("displayTime", time.map(|time| time.timestamp_millis().into())),
+        ("image", image.into_iter().next().map(Value::from)),
+        ("link", main_link(&entry.links).map(Value::from)),
+    ];
+    values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+fn author(people: &[Person]) -> Option<String> {
+    people.iter().find_map(|person| person.name.clone().or_else(|| person.email.clone()))
+}
+
+/// The entry's own page: the link that says so, or that says nothing.
+fn main_link(links: &[Link]) -> Option<String> {
+    let is_main = |link: &&Link| link.rel.as_deref().is_none_or(|rel| rel == "alternate");
+    links.iter().find(is_main).or(links.first()).map(|link| link.href.clone())
+}
+
+/// Text without markup, since what is searched and shown is text.
+fn plain_text(text: String, kind: &str) -> String {
+    let is_markup = kind.contains("html") && text.contains(['<', '&']);
+    if !is_markup {
+        return text.trim().to_owned();
+    }
+    let rendered = config::plain_no_decorate()
+        .no_table_borders()
+        .raw_mode(true)
+        .link_footnotes(false)
+        .string_from_read(text.as_bytes(), TEXT_WIDTH);
+    rendered.map_or(text, |plain| plain.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn rss_items_become_rows_of_plain_text() {
+        let feed = br#"<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
+            <item><guid>n1</guid><title>Tea &amp; cake</title><link>https://example.org/1</link>
+            <pubDate>Thu, 20 Aug 2026 07:10:30 GMT</pubDate>
+            <description>&lt;p&gt;At &lt;b&gt;four&lt;/b&gt;&lt;/p&gt;&lt;p&gt;Come &amp;amp; eat&lt;/p&gt;</description></item>
+            <item><title>No id, no link</title></item>
+            </channel></rss>"#;
+        let found = rows(feed).unwrap();
+        assert_eq!(found[0]["id"], json!("n1"));
+        assert_eq!(found[0]["title"], json!("Tea & cake"));
+        assert_eq!(found[0]["brief"], json!("At four\n\nCome & eat"));
+        assert_eq!(found[0]["displayTime"], json!(1_787_209_830_000_i64));
+        assert_eq!(found[0]["link"], json!("https://example.org/1"));
+        assert_eq!(found[1]["id"], rows(feed).unwrap()[1]["id"], "an id made up is the same each time");
+        assert_ne!(found[1]["id"], json!(""));
+    }
+
+    #[test]
+    fn atom_entries_take_the_feeds_author_and_the_alternate_link() {
+        let feed = br#"<feed xmlns="http://www.w3.org/2005/Atom"><id>f</id><title>F</title>
+            <author><name>Ann</name></author>
+            <entry><id>e1</id><title type="html">&lt;i&gt;One&lt;/i&gt;</title><updated>2026-08-20T07:10:30Z</updated>
+            <link rel="self" href="https://example.org/self"/><link rel="alternate" href="https://example.org/1"/>
+            <summary>short</summary><content type="text">a &lt; b</content></entry></feed>"#;
+        let found = rows(feed).unwrap();
+        assert_eq!(
+            Value::Object(found[0].clone()),
+            json!({"id": "e1", "title": "One", "brief": "a < b", "author": "Ann",
+                   "displayTime": 1_787_209_830_000_i64, "link": "https://example.org/1"})
+        );
+    }
+
+    #[test]
+    fn json_feeds_are_read() {
+        let feed = br#"{"version":"https://jsonfeed.org/version/1.1","title":"F","items":[
+            {"id":"j1","content_html":"<p>Hello<br>you</p>","url":"https://example.org/j1",
+             "date_published":"2026-08-20T07:10:30Z"}]}"#;
+        let found = rows(feed).unwrap();
+        assert_eq!(found[0]["id"], json!("j1"));
+        assert_eq!(found[0]["brief"], json!("Hello\nyou"));
+    }
+
+    #[test]
+    fn what_is_no_feed_is_an_error() {
+        assert!(rows(b"<html><body>404</body></html>").is_err());
+        assert!(rows(b"").is_err());
+    }
+}

@@ -1,0 +1,301 @@
+//! Splits an input into the raw texts of its rows without holding more than one of them, so that one that is broken
+//! or far too long costs only itself.
+
+use std::io::{self, BufRead, Read};
+
+/// A raw row longer than this is skipped: it could not be sent anyway.
+pub(super) const LONGEST_RECORD: usize = 16 * 1024 * 1024;
+
+/// What a call of `next_record` found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// The row's text is in the buffer.
+    Record,
+    /// A row longer than [`LONGEST_RECORD`]; the buffer holds its beginning.
+    TooLong,
+    /// The array is not closed at the end of the file.
+    Unclosed,
+    /// There is text behind the array's end.
+    Trailing,
+    /// There are no more.
+    End,
+}
+
+/// The lines of a JSON Lines input.
+pub(super) struct Lines<R> {
+    input: R,
+    number: u64,
+    longest: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self { input, number: 0, longest: LONGEST_RECORD }
+    }
+
+    /// The number, from 1, of the record found last.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Fills `buffer` with the next line that is not blank.
+    pub(super) fn next_record(&mut self, buffer: &mut Vec<u8>) -> io::Result<Found> {
+        loop {
+            buffer.clear();
+            let most = u64::try_from(self.longest).unwrap_or(u64::MAX).saturating_add(1);
+            if (&mut self.input).take(most).read_until(b'\n', buffer)? == 0 {
+                return Ok(Found::End);
+            }
+            self.number += 1;
+            if buffer.len() > self.longest && !buffer.ends_with(b"\n") {
+                self.input.skip_until(b'\n')?;
+                return Ok(Found::TooLong);
+            }
+            if !buffer.trim_ascii().is_empty() {
+                return Ok(Found::Record);
+            }
+        }
+    }
+}
+
+/// The elements of one JSON array. An element ends at a comma or bracket outside of texts and inner brackets;
+/// whether it is JSON is for the parser to say.
+pub(super) struct Elements<R> {
+    input: R,
+    number: u64,
+    longest: usize,
+    place: Place,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Before,
+    Inside,
+    Behind,
+    Done,
+}
+
+/// Where the scanner stands inside an element.
+#[derive(Default)]
+struct Scanner {
+    depth: usize,
+    in_text: bool,
+    escaped: bool,
+}
+
+impl Scanner {
+    /// The place of the comma or bracket that ends the element, if it is in `chunk`.
+    fn end_in(&mut self, chunk: &[u8]) -> Option<usize> {
+        chunk.iter().position(|&byte| self.ends_at(byte))
+    }
+
+    fn ends_at(&mut self, byte: u8) -> bool {
+        if self.in_text {
+            if self.escaped {
+                self.escaped = false;
+            } else if byte == b'\\' {
+                self.escaped = true;
+            } else if byte == b'"' {
+                self.in_text = false;
+            }
+            return false;
+        }
+        match byte {
+            b'"' => self.in_text = true,
+            b'{' | b'[' => self.depth += 1,
+            b',' | b']' if self.depth == 0 => return true,
+            b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
+        }
+        false
+    }
+}
+
+impl<R: BufRead> Elements<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self { input, number: 0, longest: LONGEST_RECORD, place: Place::Before }
+    }
+
+    /// The number, from 1, of the record found last.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Fills `buffer` with the text of the next element.
+    pub(super) fn next_record(&mut self, buffer: &mut Vec<u8>) -> io::Result<Found> {
+        buffer.clear();
+        if self.place == Place::Before {
+            // The format was told by this bracket.
+            self.input.skip_until(b'[')?;
+            self.place = Place::Inside;
+        }
+        if self.place == Place::Inside {
+            return self.next_element(buffer);
+        }
+        if self.place == Place::Behind {
+            self.place = Place::Done;
+            if !self.rest_is_blank()? {
+                return Ok(Found::Trailing);
+            }
+        }
+        Ok(Found::End)
+    }
+
+    fn next_element(&mut self, buffer: &mut Vec<u8>) -> io::Result<Found> {
+        let mut scanner = Scanner::default();
+        let mut too_long = false;
+        let closing = loop {
+            let chunk = match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other?,
+            };
+            if chunk.is_empty() {
+                self.number += 1;
+                self.place = Place::Done;
+                return Ok(Found::Unclosed);
+            }
+            let end = scanner.end_in(chunk);
+            let taken = end.unwrap_or(chunk.len());
+            let kept = taken.min(self.longest.saturating_sub(buffer.len()));
+            too_long |= kept < taken;
+            buffer.extend_from_slice(&chunk[..kept]);
+            let ending = end.map(|place| chunk[place]);
+            self.input.consume(taken + usize::from(end.is_some()));
+            if let Some(byte) = ending {
+                break byte == b']';
+            }
+        };
+        if closing {
+            self.place = Place::Behind;
+            if buffer.trim_ascii().is_empty() {
+                // An empty array, or a comma behind the last element.
+                return self.next_record(buffer);
+            }
+        }
+        self.number += 1;
+        Ok(if too_long { Found::TooLong } else { Found::Record })
+    }
+
+    fn rest_is_blank(&mut self) -> io::Result<bool> {
+        for byte in (&mut self.input).bytes() {
+            if !byte?.is_ascii_whitespace() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    fn lines(text: &str, longest: usize) -> Vec<(u64, Found, String)> {
+        let mut lines = Lines { input: text.as_bytes(), number: 0, longest };
+        let mut buffer = Vec::new();
+        std::iter::from_fn(|| {
+            let found = lines.next_record(&mut buffer).unwrap();
+            (found != Found::End).then(|| {
+                (lines.number(), found, String::from_utf8(buffer.clone()).unwrap().trim().to_owned())
+            })
+        })
+        .collect()
+    }
+
+    fn elements(text: &str, longest: usize, capacity: usize) -> Vec<(u64, Found, String)> {
+        let input = BufReader::with_capacity(capacity, text.as_bytes());
+        let mut elements = Elements { input, number: 0, longest, place: Place::Before };
+        let mut buffer = Vec::new();
+        std::iter::from_fn(|| {
+            let found = elements.next_record(&mut buffer).unwrap();
+            (found != Found::End).then(|| {
+                (elements.number(), found, String::from_utf8(buffer.clone()).unwrap().trim().to_owned())
+            })
+        })
+        .collect()
+    }
+
+    fn record(number: u64, text: &str) -> (u64, Found, String) {
+        (number, Found::Record, text.to_owned())
+    }
+
+    #[test]
+    fn blank_lines_are_counted_and_skipped() {
+        assert_eq!(lines("{}\r\n\n  \n[1]", 100), [record(1, "{}"), record(4, "[1]")]);
+        assert_eq!(lines("", 100), []);
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_costs_only_itself() {
+        let found = lines("{\"a\":\"0123456789\"}\n{}\n", 8);
+        assert_eq!(found[0].0, 1);
+        assert_eq!(found[0].1, Found::TooLong);
+        assert_eq!(found[1], record(2, "{}"));
+        // Exactly as long as allowed.
+        assert_eq!(lines("12345678\n{}", 8), [record(1, "12345678"), record(2, "{}")]);
+    }
+
+    #[test]
+    fn broken_elements_cost_only_themselves() {
+        let found = elements(r#" [ {"a":1} {"b":2}, nonsense,, {"c":"],[\"}"} ] "#, 100, 4);
+        let texts: Vec<_> = found.iter().map(|(_, _, text)| text.as_str()).collect();
+        assert_eq!(texts, [r#"{"a":1} {"b":2}"#, "nonsense", "", r#"{"c":"],[\"}"}"#]);
+        assert_eq!(elements("[]", 100, 4), []);
+        assert_eq!(elements("[1,]", 100, 4), [record(1, "1")]);
+    }
+
+    #[test]
+    fn an_element_that_is_too_long_costs_only_itself() {
+        let found = elements(r#"[{"a":"0123456789"},{}]"#, 8, 3);
+        assert_eq!((found[0].0, found[0].1), (1, Found::TooLong));
+        assert_eq!(found[1], record(2, "{}"));
+    }
+
+    #[test]
+    fn an_array_without_end_and_text_behind_one_are_seen() {
+        assert_eq!(elements(r#"[{},{"a":"#, 100, 4).last().unwrap().1, Found::Unclosed);
+        assert_eq!(elements("[{},", 100, 4).last().unwrap().1, Found::Unclosed);
+        assert_eq!(elements("[{}] {}", 100, 4).last().unwrap().1, Found::Trailing);
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            r#"[a-z"\\\[\]{},: 中]{0,8}"#.prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::hash_map(r#"[a-z"\\]{0,4}"#, inner, 0..4)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn an_array_is_split_into_its_elements(
+            values in prop::collection::vec(any_json(), 0..8),
+            pretty in any::<bool>(),
+            capacity in 1_usize..40,
+        ) {
+            let text = if pretty { serde_json::to_string_pretty(&values) } else { serde_json::to_string(&values) };
+            let found = elements(&text.unwrap(), 1 << 20, capacity);
+            let parsed: Vec<Value> = found.iter().map(|(_, _, text)| serde_json::from_str(text).unwrap()).collect();
+            prop_assert_eq!(parsed, values);
+        }
+
+        #[test]
+        fn no_bytes_make_it_fail_or_loop(text in r#"\[[\[\]{},"\\a1 ]{0,40}"#, capacity in 1_usize..8) {
+            let found = elements(&text, 16, capacity);
+            prop_assert!(found.len() <= text.len() + 1);
+        }
+    }
+}

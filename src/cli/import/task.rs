@@ -1,0 +1,202 @@
+//! Makes a to-do of a row (open-interface "Task", decisions 8.2).
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::content::BRIEF_NAMES;
+use super::row::{Fields, Prepared, Rejection, Row, truncate, visible_id};
+
+/// A title made of a text's first line is cut to this many bytes, at a character's border.
+pub(super) const LONGEST_MADE_TITLE: usize = 512;
+
+const ID_NAMES: [&str; 2] = ["appTaskId", "id"];
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Task {
+    app_task_id: String,
+    title: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    creator_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    creator_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    degree: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proc_inst_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proc_inst_title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proc_inst_status: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proc_creator_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proc_creator_name: Option<String>,
+    assignee_login_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    app_data: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tags: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quick_deal: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    quick_deal_callback: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<i64>,
+}
+
+/// The to-do of a row, or why there is none. `assignee` is the login of those that name none.
+pub(super) fn prepare(row: Row, assignee: Option<&str>) -> Result<Prepared, Rejection> {
+    let number = row.number;
+    let id = visible_id(&row.fields, &ID_NAMES);
+    map(Fields(row.fields), assignee).map_err(|reason| Rejection::of_row(number, id, reason))
+}
+
+fn map(mut fields: Fields, assignee: Option<&str>) -> Result<Prepared, String> {
+    let (title, truncated) = take_title(&mut fields)?;
+    let task = Task {
+        app_task_id: fields.take_id(&ID_NAMES)?,
+        title,
+        source: fields.take_text(&["source"])?,
+        creator_id: fields.take_text(&["creatorId"])?,
+        creator_name: fields.take_text(&["creatorName", "author"])?,
+        degree: fields.take_integer("degree")?,
+        proc_inst_id: fields.take_text(&["procInstId"])?,
+        proc_inst_title: fields.take_text(&["procInstTitle"])?,
+        proc_inst_status: fields.take_text(&["procInstStatus"])?,
+        proc_creator_id: fields.take_text(&["procCreatorId"])?,
+        proc_creator_name: fields.take_text(&["procCreatorName"])?,
+        assignee_login_id: take_assignee(&mut fields, assignee)?,
+        app_data: fields.take_json_text("appData")?,
+        tags: fields.take_json_text("tags")?,
+        action: fields.take_action()?,
+        quick_deal: fields.take_boolean("quickDeal")?,
+        quick_deal_callback: fields.take_text(&["quickDealCallback"])?,
+        status: take_status(&mut fields)?,
+    };
+    let json = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
+    Ok(Prepared { id: task.app_task_id, json, truncated })
+}
+
+/// `title`, or the first line of the text; and whether that was cut.
+fn take_title(fields: &mut Fields) -> Result<(String, bool), String> {
+    if let Some(title) = fields.take_text(&["title"])? {
+        return Ok((title, false));
+    }
+    let text = fields.take_text(&BRIEF_NAMES)?.unwrap_or_default();
+    let Some(line) = text.lines().map(str::trim).find(|line| !line.is_empty()) else {
+        return Err("no `title`, and no text to take one from".to_owned());
+    };
+    let mut title = line.to_owned();
+    let truncated = truncate(&mut title, LONGEST_MADE_TITLE);
+    Ok((title, truncated))
+}
+
+fn take_assignee(fields: &mut Fields, default: Option<&str>) -> Result<String, String> {
+    if let Some(login) = fields.take_text(&["assigneeLoginId", "assignee"])? {
+        return Ok(login);
+    }
+    let first = match fields.0.remove("assignees") {
+        Some(Value::Array(logins)) => logins.into_iter().next(),
+        _ => None,
+    };
+    match (first, default) {
+        (Some(Value::String(login)), _) if !login.is_empty() => Ok(login),
+        (_, Some(login)) => Ok(login.to_owned()),
+        _ => {
+            Err("no `assigneeLoginId`, `assignee` or `assignees`; --assignee names one for such rows"
+                .to_owned())
+        }
+    }
+}
+
+fn take_status(fields: &mut Fields) -> Result<Option<i64>, String> {
+    let status = fields.take_integer("status")?;
+    match status {
+        None | Some(0 | 2) => Ok(status),
+        Some(1 | 4 | 5) => {
+            Err("done items are not imported by this version (`status` is 1, 4 or 5)".to_owned())
+        }
+        Some(_) => Err("`status` must be 0 (to-do) or 2 (to-read)".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn prepared(fields: Value, assignee: Option<&str>) -> Result<Prepared, Rejection> {
+        let Value::Object(fields) = fields else { panic!("not an object") };
+        prepare(Row { number: 7, fields }, assignee)
+    }
+
+    fn task(fields: Value) -> Value {
+        serde_json::from_slice(&prepared(fields, Some("bob")).unwrap().json).unwrap()
+    }
+
+    fn reason(fields: Value) -> String {
+        prepared(fields, None).unwrap_err().reason
+    }
+
+    #[test]
+    fn a_task_is_sent_as_it_is_without_unknown_fields() {
+        let proper = json!({
+            "appTaskId": "t1", "title": "T", "source": "s", "creatorId": "c", "creatorName": "C", "degree": 2,
+            "procInstId": "p", "procInstTitle": "P", "procInstStatus": "pending", "procCreatorId": "pc",
+            "procCreatorName": "PC", "assigneeLoginId": "ann", "appData": "{\"k\":1}", "tags": "[\"x\"]",
+            "action": "{}", "quickDeal": false, "quickDealCallback": "https://x/", "status": 2,
+        });
+        let mut with_more = proper.clone();
+        with_more["id"] = json!("not the id");
+        with_more["labels"] = json!(["x"]);
+        assert_eq!(task(with_more), proper);
+    }
+
+    #[test]
+    fn other_names_are_understood_where_the_proper_ones_are_absent() {
+        assert_eq!(
+            task(
+                json!({"id": 5, "title": "", "text": "\n First line \nsecond", "author": "Ann", "assignees": [],
+                        "appData": {"k": 1}, "tags": ["x"], "link": "http://x/"})
+            ),
+            json!({"appTaskId": "5", "title": "First line", "creatorName": "Ann", "assigneeLoginId": "bob",
+                   "appData": "{\"k\":1}", "tags": "[\"x\"]", "action": "{\"web\":\"[OpenUrl]\\nurl=http://x/\"}"})
+        );
+        let row = json!({"id": 5, "title": "t", "assignees": ["ann", "eve"]});
+        assert_eq!(task(row)["assigneeLoginId"], json!("ann"));
+        let row = json!({"id": 5, "title": "t", "assignee": "eve", "assignees": ["ann"]});
+        assert_eq!(task(row)["assigneeLoginId"], json!("eve"));
+    }
+
+    #[test]
+    fn a_made_title_is_cut_and_said_so() {
+        let prepared =
+            prepared(json!({"id": "a", "text": "中".repeat(1000), "assignee": "ann"}), None).unwrap();
+        let sent: Value = serde_json::from_slice(&prepared.json).unwrap();
+        assert!(prepared.truncated);
+        assert_eq!(sent["title"].as_str().unwrap().len(), 510);
+    }
+
+    #[test]
+    fn what_cannot_be_a_task_is_rejected_with_its_reason() {
+        assert!(reason(json!({"id": "a", "title": "t"})).starts_with("no `assigneeLoginId`"));
+        assert_eq!(reason(json!({"title": "t", "assignee": "ann"})), "no `appTaskId` or `id`");
+        assert!(reason(json!({"id": "a", "assignee": "ann"})).starts_with("no `title`"));
+        let done = reason(json!({"id": "a", "title": "t", "assignee": "ann", "status": 1}));
+        assert!(done.contains("done items are not imported by this version"));
+        assert!(
+            reason(json!({"id": "a", "title": "t", "assignee": "ann", "status": 9})).contains("0 (to-do)")
+        );
+        assert!(
+            reason(json!({"id": "a", "title": "t", "assignee": "ann", "quickDeal": 1}))
+                .contains("true or false")
+        );
+        let rejection = prepared(json!({"id": 3}), None).unwrap_err();
+        assert_eq!((rejection.number, rejection.id.as_deref()), (Some(7), Some("3")));
+    }
+}

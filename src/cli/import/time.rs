@@ -1,0 +1,78 @@
+//! Reads the many ways in which files write a time, as epoch milliseconds.
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, civil};
+use serde_json::Value;
+
+/// Whole numbers below this are seconds, from here on milliseconds: as seconds it is the year 5138, as
+/// milliseconds the third of March 1973.
+const FIRST_MILLISECONDS: u64 = 100_000_000_000;
+
+/// `displayTime` itself: a whole number is epoch milliseconds (decisions 4.4), whatever its size.
+pub(super) fn display_time(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| from_text(value.as_str()?))
+}
+
+/// Another field's time: epoch seconds or milliseconds, RFC 3339, or an ISO date, with or without a time of day,
+/// in UTC where it names no zone.
+pub(super) fn any_time(value: &Value) -> Option<i64> {
+    match value.as_i64() {
+        Some(number) if number.unsigned_abs() < FIRST_MILLISECONDS => Some(number * 1000),
+        Some(number) => Some(number),
+        None => from_text(value.as_str()?),
+    }
+}
+
+fn from_text(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if let Ok(time) = text.parse::<Timestamp>() {
+        return Some(time.as_millisecond());
+    }
+    let time: civil::DateTime = text.parse().ok()?;
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_documented_form_is_read() {
+        let expected = Some(1_787_209_830_000);
+        for value in [
+            json!("2026-08-20T07:10:30Z"),
+            json!("2026-08-20T00:10:30-07:00"),
+            json!(" 2026-08-20T07:10:30.000+00:00 "),
+            json!("2026-08-20 07:10:30"),
+            json!(1_787_209_830),
+            json!(1_787_209_830_000_i64),
+        ] {
+            assert_eq!(any_time(&value), expected, "{value}");
+        }
+        assert_eq!(any_time(&json!("2026-08-20")), Some(1_787_184_000_000), "midnight UTC");
+    }
+
+    #[test]
+    fn what_is_no_time_is_none() {
+        for value in [json!("yesterday"), json!("2026-13-01"), json!(""), json!(true), json!(1.5), json!([1])]
+        {
+            assert_eq!(any_time(&value), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn display_time_is_never_taken_for_seconds() {
+        assert_eq!(display_time(&json!(1_700_000_000)), Some(1_700_000_000));
+        assert_eq!(display_time(&json!("1970-01-02")), Some(86_400_000));
+    }
+
+    proptest! {
+        #[test]
+        fn a_time_written_as_rfc_3339_reads_back(milliseconds in 0_i64..4_000_000_000_000) {
+            let text = Timestamp::from_millisecond(milliseconds).unwrap().to_string();
+            prop_assert_eq!(any_time(&json!(text)), Some(milliseconds));
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `trawl serve --demo`: one company's content, its people, and an external system, loaded by the real doors.
+
+mod content;
+mod contracts;
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+use trawl_connectors::{Authentication, ClientCredentials, Method};
+
+use self::contracts::ContractSystem;
+use crate::{
+    app::App,
+    auth::applications::{Kind, NewApplication},
+    auth::scopes::Scope,
+    error::Error,
+    indexer::Progress,
+    platform::tenants::model::register_application,
+    search::registry::{DeclaredOrder, ExternalRegistration, Module},
+};
+
+/// The demo company's tenant code.
+const TENANT: &str = "northwind";
+/// The person whom the printed example searches as.
+const LOGIN: &str = "mei.chen";
+/// The module that shows everything at once.
+const MODULE: &str = "all";
+
+/// A running demo.
+pub struct Demo {
+    contracts: ContractSystem,
+    invitation: String,
+}
+
+/// Why the demo could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// The server refused a step.
+    #[error(transparent)]
+    Refused(#[from] Error),
+    /// A call of its own could not be made.
+    #[error("the demo could not call the server: {0}")]
+    Http(#[from] reqwest::Error),
+    /// The server did not take something in.
+    #[error("the server did not take the demo's content in: {0}")]
+    Content(String),
+    /// The external system could not be started.
+    #[error("the demo's external system could not be started: {0}")]
+    External(#[from] std::io::Error),
+}
+
+impl Demo {
+    /// Loads the content through the server's own interface, registers the external system, and waits until all of
+    /// it is found.
+    pub async fn start(
+        app: &Arc<App>,
+        address: SocketAddr,
+        progress: watch::Receiver<Progress>,
+    ) -> Result<Self, DemoError> {
+        let new = NewApplication {
+            tenant: TENANT.to_owned(),
+            kind: Kind::Application,
+            bound: Vec::new(),
+            scopes: Some(
+                Scope::ALL
+                    .into_iter()
+                    .filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin))
+                    .collect(),
+            ),
+            name: "demo".to_owned(),
+        };
+        let registered = register_application(&app.store, &app.keys, new).await?;
+        let contracts = ContractSystem::start().await?;
+        register_contracts(app, registered.tenant.id, &contracts).await?;
+
+        let server = Server {
+            http: reqwest::Client::builder().no_proxy().build()?,
+            base: format!("http://{address}"),
+            client_id: registered.credentials.client_id,
+            client_secret: registered.credentials.client_secret,
+        };
+        let now = crate::store::now_millis();
+        let token = server.token(None).await?;
+        server.send("PUT", "/v1/organizations/sync", &token, &content::departments()?).await?;
+        server.send("PUT", "/v1/users/sync", &token, &content::users()?).await?;
+        server.send("PUT", "/v1/contents/article", &token, &content::articles(now)?).await?;
+        server.send("PUT", "/v1/contents/feed", &token, &content::feeds(now)?).await?;
+        server.send("POST", "/api/todo/batch_create", &token, &content::todos()?).await?;
+        wait_until_searchable(app, progress).await?;
+
+        let user_token = server.token(Some(LOGIN)).await?;
+        Ok(Self { contracts, invitation: invitation(&server, &user_token) })
+    }
+
+    /// What to try, for the terminal.
+    pub fn invitation(&self) -> &str {
+        &self.invitation
+    }
+
+    /// Ends the external system.
+    pub async fn stop(self) {
+        self.contracts.stop().await;
+    }
+}
+
+async fn register_contracts(app: &App, tenant_id: i64, contracts: &ContractSystem) -> Result<(), DemoError> {
+    let source = ExternalRegistration {
+        id: "contracts".to_owned(),
+        name: "Contracts".to_owned(),
+        url: contracts.search_url(),
+        method: Method::Get,
+        authentication: Authentication::OAuth2Client(ClientCredentials {
+            token_url: contracts.token_url(),
+            client_id: contracts::CLIENT_ID.to_owned(),
+            client_secret: contracts.client_secret(),
+            scope: None,
+            audience: None,
+        }),
+        order: DeclaredOrder::Time,
+        timeout: Duration::from_secs(1),
+        page_size: 20,
+        max_concurrency: 8,
+        enabled: true,
+    };
+    let module = Module {
+        id: uuid::Uuid::new_v4().to_string(),
+        name: "Everything".to_owned(),
+        icon: "all".to_owned(),
+        code: MODULE.to_owned(),
+        order_no: 0,
+        kind: 101,
+        sources: ["builtin:todo", "builtin:feed", "builtin:article", "contracts"].map(str::to_owned).to_vec(),
+    };
+    Ok(app.registry.register(tenant_id, source, module).await?)
+}
+
+/// Everything acknowledged so far is found once the index has reached the store's position.
+async fn wait_until_searchable(app: &App, mut progress: watch::Receiver<Progress>) -> Result<(), DemoError> {
+    let position = *app.store.positions().borrow();
+    progress
+        .wait_for(|progress| progress.position >= position)
+        .await
+        .map_err(|_| DemoError::Content("the indexer ended".to_owned()))?;
+    Ok(())
+}
+
+/// The server as one of its applications sees it.
+struct Server {
+    http: reqwest::Client,
+    base: String,
+    client_id: String,
+    client_secret: SecretString,
+}
+
+impl Server {
+    async fn token(&self, login: Option<&str>) -> Result<String, DemoError> {
+        let form: Vec<(&str, &str)> = match login {
+            None => vec![("grant_type", "client_credentials")],
+            Some(login) => vec![
+                ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+                ("subject_token_type", "urn:trawl:params:oauth:token-type:login-id"),
+                ("subject_token", login),
+            ],
+        };
+        let answer: Value = self
+            .http
+            .post(format!("{}/oauth2/token", self.base))
+            .basic_auth(&self.client_id, Some(self.client_secret.expose_secret()))
+            .form(&form)
+            .send()
+            .await?
+            .json()
+            .await?;
+        let token = answer["access_token"].as_str().map(str::to_owned);
+        token.ok_or_else(|| DemoError::Content(answer.to_string()))
+    }
+
+    /// Sends rows; every one of them has to be taken in.
+    async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        rows: &impl Serialize,
+    ) -> Result<(), DemoError> {
+        let url = format!("{}{path}", self.base);
+        let request = if method == "PUT" { self.http.put(url) } else { self.http.post(url) };
+        let answer: Value = request.bearer_auth(token).json(rows).send().await?.json().await?;
+        let data = &answer["data"];
+        let refused = data.get("error").unwrap_or(data);
+        if answer["code"] == 200 && refused.as_array().is_some_and(Vec::is_empty) {
+            Ok(())
+        } else {
+            Err(DemoError::Content(format!("{path}: {answer}")))
+        }
+    }
+}
+
+fn invitation(server: &Server, token: &str) -> String {
+    let Server { base, client_id, client_secret, .. } = server;
+    let secret = client_secret.expose_secret();
+    format!(
+        "\nNorthwind Harbour's to-dos, feeds and articles are loaded, and its contract system is connected.\n\
+         Search all of it as {LOGIN}, who sees her own to-dos and what she may see of the rest:\n\n\
+         curl -sS -X POST '{base}/contents/search?moduleId={MODULE}&keyword=warehouse' -H 'Authorization: Bearer {token}'\n\n\
+         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too. The interface, to read and to try: {base}/docs\n\
+         The application that the token was asked for with: {client_id} {secret}\n\
+         Stop with Ctrl-C; everything is thrown away then."
+    )
+}

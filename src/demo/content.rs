@@ -1,0 +1,65 @@
+//! The demo company's content: the project's own writing, with times relative to now.
+
+use serde_json::{Map, Value, json};
+
+use super::DemoError;
+
+/// One JSON object a line.
+type Row = Map<String, Value>;
+
+const MILLIS_PER_MINUTE: i64 = 60_000;
+
+/// Departments, parents first.
+pub(super) fn departments() -> Result<Vec<Row>, DemoError> {
+    read(include_str!("data/departments.jsonl"))
+}
+
+/// People. The directory wants a sex of each; the demo does not care.
+pub(super) fn users() -> Result<Vec<Row>, DemoError> {
+    let mut rows = read(include_str!("data/users.jsonl"))?;
+    for (number, row) in rows.iter_mut().enumerate() {
+        row.entry("sex").or_insert(json!(number % 2 + 1));
+    }
+    Ok(rows)
+}
+
+/// Articles.
+pub(super) fn articles(now: i64) -> Result<Vec<Row>, DemoError> {
+    dated(include_str!("data/articles.jsonl"), now)
+}
+
+/// Feeds.
+pub(super) fn feeds(now: i64) -> Result<Vec<Row>, DemoError> {
+    dated(include_str!("data/feeds.jsonl"), now)
+}
+
+/// To-do items.
+pub(super) fn todos() -> Result<Vec<Row>, DemoError> {
+    read(include_str!("data/todos.jsonl"))
+}
+
+/// What the external system knows.
+pub(super) fn contracts(now: i64) -> Result<Vec<Row>, DemoError> {
+    dated(include_str!("data/contracts.jsonl"), now)
+}
+
+fn read(lines: &str) -> Result<Vec<Row>, DemoError> {
+    lines
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .map(|line| {
+            serde_json::from_str(line).map_err(|error| DemoError::Content(format!("{error}: {line}")))
+        })
+        .collect()
+}
+
+/// `minutesAgo` becomes `displayTime`, to the minute.
+fn dated(lines: &str, now: i64) -> Result<Vec<Row>, DemoError> {
+    let this_minute = now - now % MILLIS_PER_MINUTE;
+    let mut rows = read(lines)?;
+    for row in &mut rows {
+        let minutes = row.remove("minutesAgo").and_then(|minutes| minutes.as_i64()).unwrap_or_default();
+        row.insert("displayTime".to_owned(), json!(this_minute - minutes * MILLIS_PER_MINUTE));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,174 @@
+//! The demo's external system: a contract register that answers the search contract on a port of its own, with a
+//! token endpoint, as an organisation's own system would.
+
+use std::{
+    collections::HashSet,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use axum::{
+    Json, Router,
+    extract::{Query, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::content;
+use crate::{auth::secrets, store::now_millis};
+
+/// The client account that trawl calls it with.
+pub(super) const CLIENT_ID: &str = "trawl";
+
+/// Items of a page when the caller names no number, and at the most.
+const DEFAULT_LIMIT: usize = 10;
+const MOST: usize = 100;
+
+/// The running system.
+pub(super) struct ContractSystem {
+    address: SocketAddr,
+    client_secret: SecretString,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+struct Register {
+    /// Newest first.
+    contracts: Vec<Map<String, Value>>,
+    client_secret: SecretString,
+    tokens: Mutex<HashSet<String>>,
+}
+
+impl ContractSystem {
+    /// Starts it on a free loopback port.
+    pub(super) async fn start() -> std::io::Result<Self> {
+        let mut contracts = content::contracts(now_millis()).map_err(std::io::Error::other)?;
+        contracts.sort_by_key(|contract| std::cmp::Reverse(contract["displayTime"].as_i64()));
+        let client_secret = secrets::generate().map_err(std::io::Error::other)?;
+        let register =
+            Arc::new(Register { contracts, client_secret: client_secret.clone(), tokens: Mutex::default() });
+        let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let service = Router::new()
+            .route("/oauth2/token", post(issue_token))
+            .route("/contracts/search", get(search))
+            .with_state(register);
+        let stop = CancellationToken::new();
+        let stopped = stop.clone().cancelled_owned();
+        let task = tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, service).with_graceful_shutdown(stopped).await {
+                tracing::error!(%error, "the demo's contract system ended");
+            }
+        });
+        Ok(Self { address, client_secret, stop, task })
+    }
+
+    /// Where it is searched.
+    pub(super) fn search_url(&self) -> Url {
+        self.url("/contracts/search")
+    }
+
+    /// Where its tokens come from.
+    pub(super) fn token_url(&self) -> Url {
+        self.url("/oauth2/token")
+    }
+
+    /// The secret of the client account.
+    pub(super) fn client_secret(&self) -> SecretString {
+        self.client_secret.clone()
+    }
+
+    pub(super) async fn stop(self) {
+        self.stop.cancel();
+        // Connections that trawl keeps open would hold it up; nothing of it is worth waiting for.
+        self.task.abort();
+        drop(self.task.await);
+    }
+
+    fn url(&self, path: &str) -> Url {
+        let mut url = Url::parse("http://127.0.0.1").unwrap_or_else(|_| unreachable!("a constant address"));
+        url.set_path(path);
+        if url.set_port(Some(self.address.port())).is_err() {
+            unreachable!("an http address takes a port");
+        }
+        url
+    }
+}
+
+async fn issue_token(State(register): State<Arc<Register>>, headers: HeaderMap) -> Response {
+    let expected = format!("{CLIENT_ID}:{}", register.client_secret.expose_secret());
+    let given = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.strip_prefix("Basic "))
+        .and_then(|encoded| BASE64_STANDARD.decode(encoded).ok());
+    if given.as_deref() != Some(expected.as_bytes()) {
+        return (StatusCode::UNAUTHORIZED, Json(json!({"error": "invalid_client"}))).into_response();
+    }
+    let Ok(token) = secrets::generate() else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let token = token.expose_secret().to_owned();
+    register.tokens.lock().unwrap_or_else(PoisonError::into_inner).insert(token.clone());
+    Json(json!({"access_token": token, "token_type": "Bearer", "expires_in": 3600})).into_response()
+}
+
+#[derive(Deserialize)]
+struct Question {
+    #[serde(default)]
+    keyword: String,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+/// Every word must stand somewhere in the contract. The cursor is the number of items already sent.
+async fn search(
+    State(register): State<Arc<Register>>,
+    headers: HeaderMap,
+    Query(question): Query<Question>,
+) -> Response {
+    let token = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.strip_prefix("Bearer "));
+    let known = |token: &str| register.tokens.lock().unwrap_or_else(PoisonError::into_inner).contains(token);
+    if !token.is_some_and(known) {
+        return envelope(StatusCode::UNAUTHORIZED, "no or bad credentials");
+    }
+    if question.keyword.trim().is_empty() {
+        return envelope(StatusCode::BAD_REQUEST, "keyword: is required");
+    }
+    let Ok(skip) = question.cursor.as_deref().unwrap_or("0").parse::<usize>() else {
+        return envelope(StatusCode::BAD_REQUEST, "cursor: is not one of ours");
+    };
+    let limit = question.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MOST);
+    let words: Vec<String> = question.keyword.split_whitespace().map(str::to_lowercase).collect();
+    let matches = |contract: &&Map<String, Value>| {
+        let text = ["title", "subTitle", "brief"]
+            .map(|field| contract.get(field).and_then(Value::as_str).unwrap_or_default().to_lowercase())
+            .join("\n");
+        words.iter().all(|word| text.contains(word.as_str()))
+    };
+    let found: Vec<_> = register.contracts.iter().filter(matches).collect();
+    let data: Vec<_> = found.iter().skip(skip).take(limit).collect();
+    let sent = skip + data.len();
+    Json(json!({
+        "code": 200,
+        "message": null,
+        "total": found.len(),
+        "count": data.len(),
+        "cursor": (sent < found.len()).then(|| sent.to_string()),
+        "data": data,
+    }))
+    .into_response()
+}
+
+fn envelope(status: StatusCode, message: &str) -> Response {
+    (status, Json(json!({"code": status.as_u16(), "message": message, "data": null}))).into_response()
+}

@@ -1,0 +1,44 @@
+//! Logs and metrics.
+
+use std::{io::IsTerminal, sync::OnceLock};
+
+use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{Log, LogFormat};
+
+/// Upper bounds of the histograms' buckets, in seconds.
+const SECONDS: [f64; 14] =
+    [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0];
+
+/// Starts logging to standard error.
+///
+/// # Errors
+/// A message for the operator when the filter cannot be read.
+pub fn start_logging(log: &Log) -> Result<(), String> {
+    let filter = EnvFilter::try_new(&log.filter).map_err(|error| format!("log.filter: {error}"))?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
+    let started = match log.format {
+        LogFormat::Text => builder.try_init(),
+        LogFormat::Json => builder.json().try_init(),
+    };
+    started.map_err(|error| error.to_string())
+}
+
+/// Collects the metrics of this process; the second call answers the first one's handle.
+pub fn collect_metrics() -> Result<PrometheusHandle, BuildError> {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    if let Some(handle) = HANDLE.get() {
+        return Ok(handle.clone());
+    }
+    let recorder = PrometheusBuilder::new().set_buckets(&SECONDS)?.build_recorder();
+    let handle = HANDLE.get_or_init(|| recorder.handle()).clone();
+    // Another thread may have been first; its recorder is the one that counts then.
+    if metrics::set_global_recorder(recorder).is_err() {
+        tracing::debug!("metrics are collected already");
+    }
+    Ok(handle)
+}
