@@ -230,6 +230,7 @@ impl Config {
     }
 }
 
+#[allow(clippy::ref_option, reason = "the shape that serialize_with asks for")]
 fn masked<S: serde::Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
     match secret {
         Some(secret) if !secret.expose_secret().is_empty() => serializer.serialize_str("********"),

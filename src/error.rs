@@ -178,7 +178,7 @@ impl From<DbErr> for Error {
         let primary_code = match &error {
             DbErr::Exec(RuntimeErr::SqlxError(inner)) | DbErr::Query(RuntimeErr::SqlxError(inner)) => inner
                 .as_database_error()
-                .and_then(|database| database.code())
+                .and_then(sea_orm::sqlx::error::DatabaseError::code)
                 .and_then(|code| code.parse::<u32>().ok())
                 .map(|extended| (extended & 0xff).to_string()),
             _ => None,

@@ -174,12 +174,12 @@ impl Follower {
         let mut uncommitted = 0;
         let mut documents_in_all = 0;
         for area in Area::ALL {
-            let mut row_number = 0;
-            while let Some((documents, last)) = area.scan(&self.store, row_number).await? {
+            let mut sequence = 0;
+            while let Some((documents, last)) = area.scan(&self.store, sequence).await? {
                 if self.stop.is_cancelled() {
                     return Err(Error::internal("stopped while filling the index"));
                 }
-                row_number = last;
+                sequence = last;
                 uncommitted += documents.len();
                 documents_in_all += documents.len();
                 let changes = documents.into_iter().map(Change::Put).collect();
@@ -274,7 +274,7 @@ impl Follower {
     }
 
     fn announce(&self, position: i64, rebuilding: bool) {
-        metrics::gauge!("trawl_index_position").set(position as f64);
+        metrics::counter!("trawl_index_position").absolute(u64::try_from(position).unwrap_or_default());
         self.announce.send_modify(|progress| {
             progress.position = position;
             progress.rebuilding = rebuilding;
@@ -317,10 +317,10 @@ impl Area {
         }
     }
 
-    async fn scan(self, store: &Store, row_number: i64) -> Result<Option<(Vec<Document>, i64)>> {
+    async fn scan(self, store: &Store, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
         match self {
-            Self::Contents => contents::documents::scan(store.reader(), row_number, REBUILD_ROWS).await,
-            Self::Tasks => tasks::documents::scan(store.reader(), row_number, REBUILD_ROWS).await,
+            Self::Contents => contents::documents::scan(store.reader(), sequence, REBUILD_ROWS).await,
+            Self::Tasks => tasks::documents::scan(store.reader(), sequence, REBUILD_ROWS).await,
         }
     }
 }

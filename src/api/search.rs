@@ -35,7 +35,7 @@ const DEFAULT_LIMIT: usize = 10;
 #[serde(rename_all = "camelCase", default)]
 #[into_params(parameter_in = Query)]
 pub struct SearchParameters {
-    /// What to look for: words are ANDed, `"a phrase"`, `-word` excludes, `author:NAME`; the last word also matches
+    /// What to look for: words are joined by AND, `"a phrase"`, `-word` excludes, `author:NAME`; the last word also matches
     /// as a prefix. Required.
     #[param(required = true)]
     keyword: Option<String>,
@@ -326,24 +326,26 @@ impl SearchParameters {
             None | Some("" | "time") => Order::Time,
             Some("relevance") => Order::Relevance,
             Some(other) => {
-                return Err(Error::bad_request(format!("sort: must be `time` or `relevance`, not {other:?}")));
+                return Err(Error::bad_request(format!(
+                    "sort: must be `time` or `relevance`, not {other:?}"
+                )));
             }
         };
         let filters = Filters {
-            from: parse("from", self.from, i64::MIN, i64::MAX)?,
-            to: parse("to", self.to, i64::MIN, i64::MAX)?,
+            from: parse("from", self.from, &i64::MIN, &i64::MAX)?,
+            to: parse("to", self.to, &i64::MIN, &i64::MAX)?,
             author: self.author.filter(|author| !author.trim().is_empty()),
             source: self.source.filter(|source| !source.is_empty()),
         };
         Ok(SearchRequest {
             keyword,
             module,
-            limit: parse("limit", self.limit, 1, 1_000)?.unwrap_or(DEFAULT_LIMIT),
+            limit: parse("limit", self.limit, &1, &1_000)?.unwrap_or(DEFAULT_LIMIT),
             start: start(self.cursor, order)?,
             exact_pages,
             order,
             filters,
-            timeout: parse("timeout", self.timeout, 50, 10_000)?
+            timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(app.config.search_timeout(), Duration::from_millis),
         })
     }
@@ -369,12 +371,12 @@ fn start(cursor: Option<String>, order: Order) -> Result<Start> {
 fn parse<T: FromStr + PartialOrd + Display>(
     name: &str,
     text: Option<String>,
-    least: T,
-    most: T,
+    least: &T,
+    most: &T,
 ) -> Result<Option<T>> {
     let Some(text) = text else { return Ok(None) };
     match text.trim().parse() {
-        Ok(value) if value >= least && value <= most => Ok(Some(value)),
+        Ok(value) if value >= *least && value <= *most => Ok(Some(value)),
         _ => Err(Error::bad_request(format!("{name}: must be an integer, {least} to {most}, not {text:?}"))),
     }
 }

@@ -181,11 +181,15 @@ async fn write_group(
             if let Some(position) = position {
                 announce.send_replace(position);
             }
-            replies.into_iter().for_each(|reply| reply(Ok(())));
+            for reply in replies {
+                reply(Ok(()));
+            }
         }
         Err(error) => {
             tracing::error!(%error, requests = replies.len(), "a group of writes could not be committed");
-            replies.into_iter().for_each(|reply| reply(Err(cannot_write())));
+            for reply in replies {
+                reply(Err(cannot_write()));
+            }
         }
     }
 }

@@ -20,14 +20,14 @@ pub async fn find<C: ConnectionTrait>(
     repo::find(reader, tenant_id, module, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// The documents of up to `limit` items after `row_number`, and the last one's number.
+/// The documents of up to `limit` items after `sequence`, and the last one's number.
 pub async fn scan<C: ConnectionTrait>(
     reader: &C,
-    row_number: i64,
+    sequence: i64,
     limit: u64,
 ) -> Result<Option<(Vec<Document>, i64)>> {
-    let rows = repo::scan(reader, row_number, limit).await?;
-    let Some(last) = rows.last().map(|row| row.row_number) else { return Ok(None) };
+    let rows = repo::scan(reader, sequence, limit).await?;
+    let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
     let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
     Ok(Some((documents, last)))
 }

@@ -1,5 +1,7 @@
 //! What a search content item must be to be kept.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -110,17 +112,18 @@ pub struct ItemFailure {
 /// id the last stands.
 pub fn read_batch(items: &[Box<RawValue>]) -> (Vec<Content>, Vec<ItemFailure>) {
     let mut kept: Vec<Content> = Vec::with_capacity(items.len());
-    let mut places = std::collections::HashMap::new();
+    let mut places = HashMap::new();
     let mut failures = Vec::new();
     for raw in items {
         match read_item(raw) {
-            Ok(item) => match places.get(&item.id) {
-                Some(&place) => kept[place] = item,
-                None => {
+            Ok(item) => {
+                if let Some(&place) = places.get(&item.id) {
+                    kept[place] = item;
+                } else {
                     places.insert(item.id.clone(), kept.len());
                     kept.push(item);
                 }
-            },
+            }
             Err(message) => failures.push(ItemFailure { id: id_of(raw), message }),
         }
     }

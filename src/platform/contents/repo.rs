@@ -14,7 +14,7 @@ const ROWS_PER_STATEMENT: usize = 1_000;
 /// One kept item.
 #[derive(Clone, Debug, FromQueryResult)]
 pub(super) struct Row {
-    pub(super) row_number: i64,
+    pub(super) sequence: i64,
     pub(super) tenant_id: i64,
     pub(super) module: String,
     pub(super) id: String,
@@ -56,7 +56,9 @@ pub(super) async fn upsert(
             ]);
         }
         transaction.execute_raw(sql(text, values)).await?;
-        chunk.iter().for_each(|item| transaction.record_change(tenant_id, module, &item.id));
+        for item in chunk {
+            transaction.record_change(tenant_id, module, &item.id);
+        }
     }
     Ok(())
 }
@@ -75,7 +77,9 @@ pub(super) async fn delete(
         );
         let deleted = transaction.execute_raw(sql(text, key_values(tenant_id, module, chunk))).await?;
         if deleted.rows_affected() > 0 {
-            chunk.iter().for_each(|id| transaction.record_change(tenant_id, module, id));
+            for id in chunk {
+                transaction.record_change(tenant_id, module, id);
+            }
         }
     }
     Ok(())
@@ -100,15 +104,15 @@ pub(super) async fn find<C: ConnectionTrait>(
     Ok(rows)
 }
 
-/// Up to `limit` items of all tenants after `row_number`, in the order of that.
+/// Up to `limit` items of all tenants after `sequence`, in the order of that.
 pub(super) async fn scan<C: ConnectionTrait>(
     reader: &C,
-    row_number: i64,
+    sequence: i64,
     limit: u64,
 ) -> Result<Vec<Row>, DbErr> {
     Row::find_by_statement(sql(
-        "SELECT * FROM contents WHERE row_number > ? ORDER BY row_number LIMIT ?",
-        [row_number.into(), limit.into()],
+        "SELECT * FROM contents WHERE sequence > ? ORDER BY sequence LIMIT ?",
+        [sequence.into(), limit.into()],
     ))
     .all(reader)
     .await

@@ -35,7 +35,7 @@ pub(super) async fn synchronise(
     let mut known = load(transaction, tenant_id).await?;
     let mut id_by_platform_id: HashMap<String, String> =
         known.values().map(|row| (row.platform_org_id.clone(), row.org_id.clone())).collect();
-    let mut changed = Vec::new();
+    let mut written = Vec::new();
     let mut failures = Vec::new();
     for change in changes {
         let outcome =
@@ -48,15 +48,15 @@ pub(super) async fn synchronise(
         match outcome {
             Ok(row) => {
                 id_by_platform_id.insert(row.platform_org_id.clone(), row.org_id.clone());
-                changed.push(row.org_id.clone());
+                written.push(row.org_id.clone());
                 known.insert(row.org_id.clone(), row);
             }
             Err(message) => failures.push(SyncFailure { id: change.org_id.clone(), message }),
         }
     }
-    changed.sort_unstable();
-    changed.dedup();
-    let rows: Vec<&Organization> = changed.iter().filter_map(|org_id| known.get(org_id)).collect();
+    written.sort_unstable();
+    written.dedup();
+    let rows: Vec<&Organization> = written.iter().filter_map(|org_id| known.get(org_id)).collect();
     store(transaction, tenant_id, &rows).await?;
     Ok(failures)
 }

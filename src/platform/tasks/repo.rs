@@ -13,12 +13,12 @@ use crate::{
 const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// The columns that are read; `FromQueryResult` finds them by name.
-const COLUMNS: &str = "row_number, id, tenant_id, status, assignee_login_id, creator_id, created_at, task";
+const COLUMNS: &str = "sequence, id, tenant_id, status, assignee_login_id, creator_id, created_at, task";
 
 /// One kept task.
 #[derive(Clone, Debug, FromQueryResult)]
 pub(super) struct Row {
-    pub(super) row_number: i64,
+    pub(super) sequence: i64,
     pub(super) id: String,
     pub(super) tenant_id: i64,
     pub(super) status: i64,
@@ -111,15 +111,15 @@ pub(super) async fn find<C: ConnectionTrait>(
     Ok(rows)
 }
 
-/// Up to `limit` tasks of all tenants after `row_number`, in the order of that.
+/// Up to `limit` tasks of all tenants after `sequence`, in the order of that.
 pub(super) async fn scan<C: ConnectionTrait>(
     reader: &C,
-    row_number: i64,
+    sequence: i64,
     limit: u64,
 ) -> Result<Vec<Row>, DbErr> {
     Row::find_by_statement(sql(
-        format!("SELECT {COLUMNS} FROM tasks WHERE row_number > ? ORDER BY row_number LIMIT ?"),
-        [row_number.into(), limit.into()],
+        format!("SELECT {COLUMNS} FROM tasks WHERE sequence > ? ORDER BY sequence LIMIT ?"),
+        [sequence.into(), limit.into()],
     ))
     .all(reader)
     .await

@@ -96,7 +96,7 @@ CREATE TABLE search_modules (
 ) WITHOUT ROWID;
 
 CREATE TABLE contents (
-    row_number   INTEGER PRIMARY KEY,
+    sequence   INTEGER PRIMARY KEY,
     tenant_id    INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     module       TEXT    NOT NULL,
     id           TEXT    NOT NULL,
@@ -110,7 +110,7 @@ CREATE TABLE contents (
 );
 
 CREATE TABLE tasks (
-    row_number        INTEGER PRIMARY KEY,
+    sequence        INTEGER PRIMARY KEY,
     id                TEXT    NOT NULL UNIQUE,
     tenant_id         INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     application       TEXT    NOT NULL,
