@@ -4,6 +4,8 @@
 
 pub mod change_log;
 mod migrations;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::{
