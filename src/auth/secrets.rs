@@ -1,6 +1,6 @@
 //! Client secrets: made at random, kept as Argon2id hashes (decisions 3.7).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use aws_lc_rs::rand;
@@ -9,6 +9,9 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Semaphore;
 
 use crate::error::{Error, Result};
+
+/// Checks that may wait for their turn, for each that may run.
+const WAITING_FOR_EACH: usize = 32;
 
 /// A new secret: 32 random bytes in URL-safe base64.
 pub fn generate() -> Result<SecretString> {
@@ -28,7 +31,8 @@ pub fn hash(secret: &SecretString) -> Result<String> {
 /// Checks secrets against their hashes, a bounded number at once: each check takes 19 MiB and some 20 ms of a core.
 #[derive(Clone, Debug)]
 pub struct SecretChecker {
-    permits: Arc<Semaphore>,
+    running: Arc<Semaphore>,
+    admitted: Arc<Semaphore>,
     /// Checked against when the application is not known, so that the time taken does not tell.
     decoy: Arc<str>,
 }
@@ -37,12 +41,22 @@ impl SecretChecker {
     /// A checker that runs `at_once` checks at the most.
     pub fn new(at_once: usize) -> Result<Self> {
         let decoy = hash(&generate()?)?;
-        Ok(Self { permits: Arc::new(Semaphore::new(at_once)), decoy: decoy.into() })
+        Ok(Self {
+            running: Arc::new(Semaphore::new(at_once)),
+            admitted: Arc::new(Semaphore::new(at_once.saturating_mul(1 + WAITING_FOR_EACH))),
+            decoy: decoy.into(),
+        })
     }
 
     /// Whether `secret` is the one that `hash` was made of; `None` takes as long and is false.
+    ///
+    /// # Errors
+    /// 503 when too many checks wait already.
     pub async fn check(&self, secret: SecretString, hash: Option<String>) -> Result<bool> {
-        let _permit = self.permits.acquire().await.map_err(Error::internal)?;
+        let _admitted = self.admitted.try_acquire().map_err(|_| {
+            Error::unavailable("too many token requests wait already", Duration::from_secs(1))
+        })?;
+        let _running = self.running.acquire().await.map_err(Error::internal)?;
         let decoy = Arc::clone(&self.decoy);
         tokio::task::spawn_blocking(move || {
             let known = hash.is_some();
