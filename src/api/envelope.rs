@@ -67,6 +67,37 @@ pub struct FailureEnvelope {
     pub date: i64,
 }
 
+/// The failures that every operation with a caller may answer, for the interface's description.
+#[derive(utoipa::IntoResponses)]
+pub enum Refusals {
+    /// The request is malformed or a value is out of range; the message names the field
+    #[response(status = 400)]
+    BadRequest(FailureEnvelope),
+    /// No or bad credentials
+    #[response(status = 401)]
+    Unauthorized(FailureEnvelope),
+    /// The wrong identity, or a scope is missing
+    #[response(status = 403)]
+    Forbidden(FailureEnvelope),
+    /// More calls than a limit allows; `Retry-After` says when to come back
+    #[response(status = 429)]
+    TooManyRequests(FailureEnvelope),
+    /// The server cannot take this now; `Retry-After` says when to come back
+    #[response(status = 503)]
+    Unavailable(FailureEnvelope),
+}
+
+/// The failures of operations that read a body, besides.
+#[derive(utoipa::IntoResponses)]
+pub enum BodyRefusals {
+    /// The body is larger than its limit
+    #[response(status = 413)]
+    TooLarge(FailureEnvelope),
+    /// The body is not JSON in UTF-8
+    #[response(status = 415)]
+    UnsupportedMediaType(FailureEnvelope),
+}
+
 impl IntoResponse for Error {
     /// The one place where a failure is answered and, when it is ours, logged.
     fn into_response(self) -> Response {

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    envelope::{Envelope, FailureEnvelope, json},
+    envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals, json},
     extract::{Identified, check_content_type, has_body, read_body},
 };
 use crate::{
@@ -133,8 +133,7 @@ struct ContentItemSchema {
 /// The modules that the caller may search, by `orderNo`.
 #[utoipa::path(post, path = "/modules", tag = "search", responses(
     (status = 200, description = "The modules", body = Envelope<Vec<Module>>),
-    (status = 401, description = "No or bad credentials", body = FailureEnvelope),
-    (status = 403, description = "The scope contents:read is missing", body = FailureEnvelope),
+    Refusals,
 ))]
 pub async fn list_modules(
     State(app): State<Arc<App>>,
@@ -150,12 +149,9 @@ pub async fn list_modules(
     request_body(content = Option<Object>, description = "The same names as the query parameters"),
     responses(
         (status = 200, description = "One page", body = SearchEnvelope),
-        (status = 400, description = "A parameter is wrong", body = FailureEnvelope),
-        (status = 401, description = "No or bad credentials", body = FailureEnvelope),
-        (status = 403, description = "The scope contents:read is missing", body = FailureEnvelope),
+        Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
         (status = 502, description = "No source answered", body = NoSourceEnvelope),
-        (status = 503, description = "Too many searches run already", body = FailureEnvelope),
         (status = 504, description = "Every source timed out", body = NoSourceEnvelope),
     )
 )]
@@ -175,12 +171,9 @@ pub async fn post_search(
     get, path = "/contents/search", tag = "search", params(SearchParameters),
     responses(
         (status = 200, description = "One page", body = SearchEnvelope),
-        (status = 400, description = "A parameter is wrong", body = FailureEnvelope),
-        (status = 401, description = "No or bad credentials", body = FailureEnvelope),
-        (status = 403, description = "The scope contents:read is missing", body = FailureEnvelope),
+        Refusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
         (status = 502, description = "No source answered", body = NoSourceEnvelope),
-        (status = 503, description = "Too many searches run already", body = FailureEnvelope),
         (status = 504, description = "Every source timed out", body = NoSourceEnvelope),
     )
 )]

@@ -3,17 +3,45 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Value, value::RawValue};
 
+use super::envelope::Envelope;
 use crate::{
+    app::App,
+    auth::caller::Caller,
     error::{Error, Result},
     json,
     platform::users::model::SyncFailure,
+    store::{Transaction, WriteFuture},
 };
+
+/// Reads the rows, hands those that can be read to `apply` in one transaction, and answers every failure.
+///
+/// # Errors
+/// 400 when there are more rows than `limits.sync_items`.
+pub async fn synchronise<T, A>(
+    app: &App,
+    caller: &Caller,
+    rows: &[Box<RawValue>],
+    id_field: &str,
+    apply: A,
+) -> Result<Envelope<Vec<SyncFailure>>>
+where
+    T: DeserializeOwned + Send + 'static,
+    A: for<'a> FnOnce(&'a Transaction, i64, Vec<T>) -> WriteFuture<'a, Vec<SyncFailure>> + Send + 'static,
+{
+    let (changes, mut failures) = read_rows(rows, id_field, app.config.limits.sync_items)?;
+    let tenant_id = caller.tenant.id;
+    let refused = app.store.write(move |transaction| apply(transaction, tenant_id, changes)).await?;
+    // What callers may see hangs on people and departments.
+    app.authenticator.forget_callers();
+    failures.extend(refused);
+    Ok(Envelope::list(failures))
+}
 
 /// Reads the rows of a synchronisation; a row that cannot be read is a failure of its own.
 ///
 /// # Errors
 /// 400 when there are more than `most`.
-pub fn read_rows<T: DeserializeOwned>(
+fn read_rows<T: DeserializeOwned>(
     rows: &[Box<RawValue>],
     id_field: &str,
     most: usize,

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{
-        envelope::{Envelope, FailureEnvelope},
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         extract::{Identified, JsonBody},
     },
     app::App,
@@ -26,9 +26,7 @@ use crate::{
     request_body = Vec<Content>,
     responses(
         (status = 200, description = "The items that were not kept, and why", body = Envelope<Vec<ItemFailure>>),
-        (status = 400, description = "The body is not an array of items, or holds too many", body = FailureEnvelope),
-        (status = 401, description = "No or bad credentials", body = FailureEnvelope),
-        (status = 403, description = "A user token, or the scope contents:write is missing", body = FailureEnvelope),
+        Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
 )]
@@ -59,9 +57,7 @@ pub async fn put_contents(
     request_body = Vec<String>,
     responses(
         (status = 200, description = "The ids that were not removed, and why", body = Envelope<Vec<ItemFailure>>),
-        (status = 400, description = "The body is not an array of ids, or holds too many", body = FailureEnvelope),
-        (status = 401, description = "No or bad credentials", body = FailureEnvelope),
-        (status = 403, description = "A user token, or the scope contents:write is missing", body = FailureEnvelope),
+        Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
 )]

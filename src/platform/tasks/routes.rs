@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::{
-        envelope::{Envelope, FailureEnvelope},
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         extract::{Identified, JsonBody},
     },
     app::App,
@@ -25,9 +25,7 @@ use crate::{
     post, path = "/api/todo/create", tag = "tasks", request_body = Task,
     responses(
         (status = 200, description = "The item", body = Envelope<CreatedTask>),
-        (status = 400, description = "A field is wrong", body = FailureEnvelope),
-        (status = 401, description = "No or bad credentials", body = FailureEnvelope),
-        (status = 403, description = "A user token, or the scope tasks is missing", body = FailureEnvelope),
+        Refusals, BodyRefusals,
         (status = 409, description = "The application has another item of this appTaskId", body = FailureEnvelope),
     )
 )]
@@ -58,9 +56,7 @@ const OTHER_CONTENT: &str = "appTaskId: this application has a task of this id w
     post, path = "/api/todo/batch_create", tag = "tasks", request_body = Vec<Task>,
     responses(
         (status = 200, description = "What came of each item", body = Envelope<BatchResult>),
-        (status = 400, description = "The body is not an array, or holds too many items", body = FailureEnvelope),
-        (status = 401, description = "No or bad credentials", body = FailureEnvelope),
-        (status = 403, description = "A user token, or the scope tasks is missing", body = FailureEnvelope),
+        Refusals, BodyRefusals,
     )
 )]
 pub async fn create_todos(

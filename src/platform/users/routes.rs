@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use super::{model::UserWrite, repo};
 use crate::{
     api::{
-        envelope::{Envelope, FailureEnvelope},
+        envelope::{BodyRefusals, Envelope, Refusals},
         extract::{Identified, JsonBody},
-        sync::read_rows,
+        sync::synchronise,
     },
     app::App,
     error::Result,
@@ -23,9 +23,7 @@ use crate::{
     params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
     responses(
         (status = 200, description = "The rows that failed, and why", body = Envelope<Vec<SyncFailure>>),
-        (status = 400, description = "The body is not an array, or holds too many rows", body = FailureEnvelope),
-        (status = 401, description = "No or bad credentials", body = FailureEnvelope),
-        (status = 403, description = "A user token, or the scope directory:write is missing", body = FailureEnvelope),
+        Refusals, BodyRefusals,
     )
 )]
 pub async fn sync_users(
@@ -33,16 +31,8 @@ pub async fn sync_users(
     Identified(caller): Identified,
     JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<Vec<SyncFailure>>> {
-    let (changes, mut failures) = read_rows::<UserWrite>(&rows, "userId", app.config.limits.sync_items)?;
-    let tenant_id = caller.tenant.id;
-    let refused = app
-        .store
-        .write(move |transaction| {
-            Box::pin(async move { repo::synchronise(transaction, tenant_id, &changes).await })
-        })
-        .await?;
-    // What callers may see hangs on people and departments.
-    app.authenticator.forget_callers();
-    failures.extend(refused);
-    Ok(Envelope::list(failures))
+    synchronise(&app, &caller, &rows, "userId", |transaction, tenant_id, changes: Vec<UserWrite>| {
+        Box::pin(async move { repo::synchronise(transaction, tenant_id, &changes).await })
+    })
+    .await
 }
