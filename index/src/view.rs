@@ -14,13 +14,16 @@ use tantivy::index::{InvertedIndexReader, SegmentId, SegmentReader};
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
 use tantivy::store::StoreReader;
-use tantivy::{DocId, Searcher};
+use tantivy::{BitSet, DocId, Searcher};
 
 use crate::Error;
 use crate::schema::{Fields, ID_COLUMN, TIME_COLUMN};
 
 /// Blocks of stored items kept unpacked per segment: 4 MiB at most.
 const STORE_CACHE_BLOCKS: usize = 1_024;
+
+/// Documents in a word of a bit set.
+const WORD_BITS: u32 = 64;
 
 /// A view of all segments, as they were when the index was last reloaded.
 pub(crate) struct View {
@@ -140,7 +143,15 @@ impl Segment {
     pub(crate) fn deleted(&self) -> &[DocId] {
         self.deleted.get_or_init(|| {
             let Some(alive) = self.reader.alive_bitset() else { return Vec::new() };
-            (0..self.reader.max_doc()).filter(|&document| alive.is_deleted(document)).collect()
+            let max_document = self.reader.max_doc();
+            // By words of 64 documents, since nearly all are full, and every commit may ask anew.
+            let mut documents = BitSet::with_max_value_and_full(max_document);
+            documents.intersect_update(alive.bitset());
+            (0..max_document.div_ceil(WORD_BITS))
+                .filter(|&word| documents.tinyset(word).len() < WORD_BITS)
+                .flat_map(|word| word * WORD_BITS..((word + 1) * WORD_BITS).min(max_document))
+                .filter(|&document| alive.is_deleted(document))
+                .collect()
         })
     }
 }

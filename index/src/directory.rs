@@ -1,0 +1,227 @@
+//! A directory that leaves it to the operating system when files reach the disk.
+//!
+//! The index is derived: the store is the truth, and the commit's checkpoint says where to go on from. A commit that
+//! waits for the disk makes some fourteen `fsync`s, tens of milliseconds beside other work; one that does not takes
+//! two milliseconds. A killed process loses nothing by it, for what was written is the operating system's. Only when
+//! the machine itself goes down can files be damaged; so the directory notes on which boot it was last opened, and on
+//! another one every checksum is verified before the index is trusted.
+//!
+//! The engine's list of its own files, which it rewrites for every file that it makes, is read from the directory
+//! itself: on ext4 each replacement of a file costs a millisecond, even unsynced.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
+use tantivy::directory::{
+    AntiCallToken, Directory, DirectoryLock, FileHandle, Lock, MmapDirectory, TerminatingWrite,
+    WatchCallback, WatchHandle, WritePtr,
+};
+
+use crate::Error;
+
+/// The file that holds the boot on which the directory was last opened.
+const BOOT_FILE: &str = "boot";
+/// The engine's list of its files.
+const FILE_LIST: &str = ".managed.json";
+/// The hexadecimal digits that the names of segment files begin with.
+const SEGMENT_NAME_LEN: usize = 32;
+/// Where Linux says which boot this is.
+const BOOT_SOURCE: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Memory-mapped files, written without waiting for the disk.
+#[derive(Debug, Clone)]
+pub(crate) struct UnsyncedDirectory {
+    mapped: MmapDirectory,
+    root: PathBuf,
+}
+
+impl UnsyncedDirectory {
+    pub(crate) fn new(mapped: MmapDirectory, root: &Path) -> Self {
+        Self { mapped, root: root.to_owned() }
+    }
+
+    /// Fails where the machine went down since the directory was last opened and damaged a file.
+    pub(crate) fn verify(&self, index: &tantivy::Index) -> Result<(), Error> {
+        // Where no boot can be told from another, every opening may be the first after one.
+        let boot = fs::read(BOOT_SOURCE).ok();
+        let noted = fs::read(self.root.join(BOOT_FILE)).ok();
+        if boot.is_some() && noted == boot {
+            return Ok(());
+        }
+        for file in index.load_metas()?.list_segment_files() {
+            let is_there = index.directory().exists(&file).map_err(tantivy::TantivyError::from)?;
+            if is_there && !index.directory().validate_checksum(&file).is_ok_and(|is_whole| is_whole) {
+                return Err(Error::Unusable(format!("{} is damaged", file.display())));
+            }
+        }
+        if let Some(boot) = boot {
+            fs::write(self.root.join(BOOT_FILE), boot)?;
+        }
+        Ok(())
+    }
+
+    /// The segment files that are there, those that a killed process left over included, as the engine lists them.
+    fn file_list(&self) -> io::Result<Vec<u8>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.root)? {
+            let name = entry?.file_name().into_string().unwrap_or_default();
+            let segment = name.split('.').next().unwrap_or_default();
+            if segment.len() == SEGMENT_NAME_LEN && segment.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                names.push(name);
+            }
+        }
+        Ok(serde_json::to_vec(&names)?)
+    }
+}
+
+impl Directory for UnsyncedDirectory {
+    fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
+        self.mapped.get_file_handle(path)
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), DeleteError> {
+        self.mapped.delete(path)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, OpenReadError> {
+        self.mapped.exists(path)
+    }
+
+    fn open_write(&self, path: &Path) -> Result<WritePtr, OpenWriteError> {
+        let opened = OpenOptions::new().write(true).create_new(true).open(self.root.join(path));
+        let file = opened.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => OpenWriteError::FileAlreadyExists(path.to_owned()),
+            _ => OpenWriteError::wrap_io_error(error, path.to_owned()),
+        })?;
+        Ok(BufWriter::new(Box::new(UnsyncedFile(file))))
+    }
+
+    fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        if path == Path::new(FILE_LIST) {
+            return self.file_list().map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()));
+        }
+        self.mapped.atomic_read(path)
+    }
+
+    fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        if path == Path::new(FILE_LIST) {
+            return Ok(());
+        }
+        let path = self.root.join(path);
+        // The engine writes one of these files from one thread at a time, and the writer's lock keeps others out.
+        let fresh = path.with_extension("fresh");
+        fs::write(&fresh, data)?;
+        fs::rename(fresh, path)
+    }
+
+    fn sync_directory(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn acquire_lock(&self, lock: &Lock) -> Result<DirectoryLock, LockError> {
+        self.mapped.acquire_lock(lock)
+    }
+
+    fn watch(&self, watch_callback: WatchCallback) -> tantivy::Result<WatchHandle> {
+        self.mapped.watch(watch_callback)
+    }
+}
+
+struct UnsyncedFile(File);
+
+impl Write for UnsyncedFile {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.0.write(buffer)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+impl TerminatingWrite for UnsyncedFile {
+    fn terminate_ref(&mut self, _: AntiCallToken) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::BOOT_FILE;
+    use crate::{Audience, Change, Checkpoint, Document, Error, Index, Options, Scope};
+
+    fn written(directory: &Path) {
+        let (_, mut writer) = Index::open(directory, &Options::default()).unwrap();
+        let put = |id: &str| {
+            Change::Put(Document {
+                scope: Scope::new(1, "news"),
+                id: id.to_owned(),
+                display_time: 0,
+                title: "text".to_owned(),
+                sub_title: String::new(),
+                brief: String::new(),
+                author: String::new(),
+                audience: Audience::Tenant,
+                item: "{}".to_owned(),
+            })
+        };
+        writer.apply(["a", "b", "c", "d", "e"].map(put).into()).unwrap();
+        let checkpoint = Checkpoint { store: "s".to_owned(), position: 1, complete: true };
+        writer.commit(&checkpoint).unwrap();
+        // The second commit deletes from the first's segment, so that there is a file of deletions too.
+        writer.apply(vec![put("a")]).unwrap();
+        writer.commit(&checkpoint).unwrap();
+        writer.close().unwrap();
+    }
+
+    fn open(directory: &Path) -> Result<(), Error> {
+        Index::open(directory, &Options::default()).map(|_| ())
+    }
+
+    #[test]
+    fn what_a_killed_process_left_over_is_collected() {
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path());
+        let left_over = directory.path().join(format!("{}.idx", "0123456789abcdef".repeat(2)));
+        let foreign = directory.path().join("notes.txt");
+        fs::write(&left_over, "half a segment").unwrap();
+        fs::write(&foreign, "not ours").unwrap();
+        written(directory.path());
+        assert!(!left_over.exists());
+        assert!(foreign.exists());
+    }
+
+    #[test]
+    fn after_another_boot_damage_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path());
+        let reboot = || fs::write(directory.path().join(BOOT_FILE), "another boot").unwrap();
+        let kinds = ["idx", "pos", "term", "store", "fast", "fieldnorm", "del"];
+        let files = fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().path());
+        let files =
+            files.filter(|file| kinds.iter().any(|kind| file.extension().is_some_and(|of| of == *kind)));
+        let mut damaged_kinds = 0;
+        for file in files {
+            let whole = fs::read(&file).unwrap();
+            let mut damaged = whole.clone();
+            damaged[0] ^= 0x55;
+            fs::write(&file, damaged).unwrap();
+            reboot();
+            assert!(matches!(open(directory.path()), Err(Error::Unusable(_))), "{}", file.display());
+            fs::write(&file, whole).unwrap();
+            damaged_kinds += 1;
+        }
+        assert!(damaged_kinds >= kinds.len(), "{damaged_kinds}");
+        reboot();
+        open(directory.path()).unwrap();
+        // It is noted, so the next opening need not look.
+        let noted = fs::read(directory.path().join(BOOT_FILE)).unwrap();
+        assert_eq!(fs::read(super::BOOT_SOURCE).ok().unwrap_or_else(|| noted.clone()), noted);
+    }
+}
