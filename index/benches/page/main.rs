@@ -1,0 +1,242 @@
+//! What a page costs beside bare tantivy over the same index, and what indexing costs beside bare tantivy over the
+//! same analysed documents. Prints a table for benches/README.md; see `peers` for what the peers do and leave out.
+//!
+//! `cargo bench -p trawl-index --bench page`
+
+#![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
+
+mod peers;
+mod texts;
+
+use std::time::{Duration, Instant};
+
+use peers::Bare;
+use texts::Times;
+use trawl_index::{
+    Change, Checkpoint, Document, Index, Options, Query, Request, Scope, Snapshot, Start, TimePosition,
+};
+
+const LIMIT: usize = 10;
+const DEEP_PAGE: usize = 1_000;
+
+fn main() {
+    let scope = Scope::new(1, "feed");
+    println!("## A page of {LIMIT} in time order, with its total\n");
+    println!(
+        "Microseconds, median / p99. Seek: a bare hand-written seek over tantivy, without ids, ties and visibility. \
+         TopDocs: `(Count, TopDocs::order_by_fast_field)`.\n"
+    );
+    println!(
+        "| documents | segments | query | matches | page | trawl | seek | trawl : seek | TopDocs | TopDocs : trawl |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for (count, times) in [(100_000, Times::Distinct), (1_000_000, Times::Distinct), (1_000_000, Times::Days)]
+    {
+        let directory = tempfile::tempdir().unwrap();
+        let (index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
+        for batch in texts::documents(&scope, count, times).chunks(20_000) {
+            writer.apply(batch.iter().cloned().map(Change::Put).collect()).unwrap();
+        }
+        commit(&mut writer);
+        writer.merge_all().unwrap();
+        writer.close().unwrap();
+        let snapshot = index.snapshot();
+        let bare = Bare::open(directory.path(), &scope);
+        let label = format!("{count}{}", if times == Times::Days { ", whole days" } else { "" });
+        for (name, keyword) in bare.words() {
+            for page in [1, DEEP_PAGE] {
+                page_row(&snapshot, &bare, &scope, &label, &format!("{name} `{keyword}`"), &keyword, page);
+            }
+        }
+        if times == Times::Distinct && count == 1_000_000 {
+            other_rows(&snapshot, &scope);
+        }
+    }
+    indexing(&scope);
+}
+
+/// One row of the table of pages; none where the query has no such page.
+fn page_row(
+    snapshot: &Snapshot,
+    bare: &Bare,
+    scope: &Scope,
+    label: &str,
+    name: &str,
+    keyword: &str,
+    page: usize,
+) {
+    let query = Query::parse(&format!("{keyword} "));
+    let skipped = (page - 1) * LIMIT;
+    let after = (skipped > 0).then(|| {
+        let before = search(snapshot, scope, &query, None, skipped);
+        let last = before.hits.last().unwrap();
+        (before.more, TimePosition { display_time: last.display_time, id: Some(last.id.clone()) })
+    });
+    if matches!(after, Some((false, _))) {
+        return;
+    }
+    let after = after.map(|(_, after)| after);
+    let total = search(snapshot, scope, &query, after.as_ref(), LIMIT).total;
+    let after_time = after.as_ref().map(|after| after.display_time);
+
+    let ours =
+        || search(snapshot, scope, &Query::parse(&format!("{keyword} ")), after.as_ref(), LIMIT).hits.len();
+    let [ours, seek] = measure([&ours, &|| bare.seek_page(keyword, after_time, LIMIT)], 3_000);
+    let [top] = measure([&|| bare.top_docs_page(keyword, skipped, LIMIT)], 60);
+    println!(
+        "| {label} | {} | {name} | {total} | {page} | {ours} | {seek} | {:.2} | {top} | {:.1} |",
+        snapshot.segments(),
+        ours.median / seek.median,
+        top.median / ours.median,
+    );
+}
+
+/// Queries that are more than one term.
+fn other_rows(snapshot: &Snapshot, scope: &Scope) {
+    let keywords = ["中国 美国", "\"中国人\"", "中国 -美国", "回应", "iphon", "n", "的"];
+    for keyword in keywords {
+        let query = Query::parse(keyword);
+        let total = search(snapshot, scope, &query, None, LIMIT).total;
+        let [time] =
+            measure([&|| search(snapshot, scope, &Query::parse(keyword), None, LIMIT).hits.len()], 300);
+        let relevance =
+            Request { start: Start::Relevance { skip: 0 }, ..request(scope, &query, None, LIMIT) };
+        let [relevance] = measure([&|| snapshot.search(&relevance).unwrap().hits.len()], 60);
+        println!("| | | other `{keyword}` | {total} | 1 | {time} | by relevance: {relevance} | | | |");
+    }
+}
+
+fn request<'a>(
+    scope: &'a Scope,
+    query: &'a Query,
+    after: Option<&TimePosition>,
+    limit: usize,
+) -> Request<'a> {
+    Request {
+        scope,
+        query,
+        principals: &[],
+        from: None,
+        to: None,
+        author: None,
+        start: Start::Time { after: after.cloned(), whole_ties: None },
+        limit,
+    }
+}
+
+fn search(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    query: &Query,
+    after: Option<&TimePosition>,
+    limit: usize,
+) -> trawl_index::Page {
+    snapshot.search(&request(scope, query, after, limit)).unwrap()
+}
+
+/// Bulk indexing, and commits of a few documents.
+fn indexing(scope: &Scope) {
+    const COUNT: usize = 200_000;
+    let documents: Vec<Document> = texts::documents(scope, COUNT, Times::Distinct);
+    println!("\n## Indexing {COUNT} documents\n");
+    println!("| what | documents a second | of bare tantivy |");
+    println!("|---|---|---|");
+
+    let analysed: Vec<_> = documents.iter().cloned().map(trawl_index::bare::document).collect();
+    let directory = tempfile::tempdir().unwrap();
+    let bare_index = trawl_index::bare::index(directory.path()).unwrap();
+    let mut bare_writer: tantivy::IndexWriter =
+        bare_index.writer_with_num_threads(1, 128 * 1024 * 1024).unwrap();
+    let started = Instant::now();
+    for document in analysed {
+        bare_writer.add_document(document).unwrap();
+    }
+    bare_writer.commit().unwrap();
+    let bare = rate(COUNT, started.elapsed());
+    println!("| bare tantivy, analysed documents, one thread, one commit | {bare:.0} | 1.00 |");
+
+    for threads in [1, 2] {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options { indexing_threads: threads, ..Options::default() };
+        let (_index, mut writer) = Index::open(directory.path(), &options).unwrap();
+        let batches: Vec<Vec<Change>> =
+            documents.chunks(5_000).map(|batch| batch.iter().cloned().map(Change::Put).collect()).collect();
+        let started = Instant::now();
+        for batch in batches {
+            writer.apply(batch).unwrap();
+        }
+        commit(&mut writer);
+        let ours = rate(COUNT, started.elapsed());
+        println!(
+            "| trawl, analysis included, {threads} indexing, one commit | {ours:.0} | {:.2} |",
+            ours / bare
+        );
+        if threads == 1 {
+            small_commits(&mut writer, &documents);
+        }
+    }
+}
+
+/// Commits of 1, 20 and 100 upserts, as a server makes them all the time.
+fn small_commits(writer: &mut trawl_index::Writer, documents: &[Document]) {
+    for size in [1, 20, 100] {
+        let mut samples = Vec::new();
+        for batch in documents.chunks(size).step_by(37).take(150) {
+            let changes = batch.iter().cloned().map(Change::Put).collect();
+            let started = Instant::now();
+            writer.apply(changes).unwrap();
+            commit(writer);
+            samples.push(started.elapsed());
+        }
+        let measured = Measured::of(samples);
+        println!(
+            "| commit of {size} upserts on {} documents, µs median / p99 | {measured} | |",
+            documents.len()
+        );
+    }
+}
+
+fn commit(writer: &mut trawl_index::Writer) {
+    writer.commit(&Checkpoint { store: "bench".to_owned(), position: 1, complete: true }).unwrap();
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a rate needs no more than 52 bits")]
+fn rate(count: usize, elapsed: Duration) -> f64 {
+    count as f64 / elapsed.as_secs_f64()
+}
+
+/// Microseconds.
+struct Measured {
+    median: f64,
+    p99: f64,
+}
+
+impl Measured {
+    fn of(mut samples: Vec<Duration>) -> Self {
+        samples.sort_unstable();
+        let at = |index: usize| samples[index.min(samples.len() - 1)].as_secs_f64() * 1e6;
+        Self { median: at(samples.len() / 2), p99: at(samples.len() * 99 / 100) }
+    }
+}
+
+impl std::fmt::Display for Measured {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:.1} / {:.1}", self.median, self.p99)
+    }
+}
+
+/// Runs all in turn, so that what disturbs one disturbs the others.
+fn measure<const N: usize>(works: [&dyn Fn() -> usize; N], rounds: usize) -> [Measured; N] {
+    let mut samples = [const { Vec::new() }; N];
+    for round in 0..rounds + rounds / 10 {
+        for (work, samples) in works.iter().zip(&mut samples) {
+            let started = Instant::now();
+            std::hint::black_box(work());
+            // The first tenth warms up.
+            if round >= rounds / 10 {
+                samples.push(started.elapsed());
+            }
+        }
+    }
+    samples.map(Measured::of)
+}
