@@ -18,7 +18,7 @@ use tantivy::schema::document::{
 use self::compile::Compiler;
 use self::matches::{Branch, Parts};
 use self::statistics::ScopeStatistics;
-use crate::view::View;
+use crate::view::{TotalOf, View};
 use crate::{Error, Query, Scope};
 
 /// What is searched, by whom, and which part of it is wanted.
@@ -110,7 +110,9 @@ pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> 
     // Without scores even where they are wanted: counting needs none.
     let branches = compile(&compiler, EnableScoring::disabled_from_searcher(&view.searcher))?;
     let parts = Parts::new(view, &branches, request.from, request.to)?;
-    let total = parts.count()?;
+    let is_cheap =
+        view.is_without_deletions() && branches.iter().all(|branch| matches!(branch, Branch::Term(_)));
+    let total = if is_cheap { parts.count()? } else { view.total(total_of(request), || parts.count())? };
     let (found, more, cut) = match &request.start {
         Start::Time { after, whole_ties } => {
             let page = time_order::collect(view, &parts, after.as_ref(), *whole_ties, request.limit)?;
@@ -128,6 +130,17 @@ pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> 
     };
     let hits = found.into_iter().map(|found| read_hit(view, found)).collect::<Result<_, _>>()?;
     Ok(Page { hits, total, more, cut })
+}
+
+fn total_of(request: &Request<'_>) -> TotalOf {
+    TotalOf {
+        scope: request.scope.clone(),
+        query: request.query.clone(),
+        principals: request.principals.to_vec(),
+        from: request.from,
+        to: request.to,
+        author: request.author.map(str::to_owned),
+    }
 }
 
 fn compile(compiler: &Compiler<'_>, scoring: EnableScoring<'_>) -> Result<Vec<Branch>, Error> {
