@@ -5,6 +5,9 @@
 //! two milliseconds. A killed process loses nothing by it, for what was written is the operating system's. Only when
 //! the machine itself goes down can files be damaged; so the directory notes on which boot it was last opened, and on
 //! another one every checksum is verified before the index is trusted.
+//!
+//! The engine's list of its own files, which it rewrites for every file that it makes, is read from the directory
+//! itself: on ext4 each replacement of a file costs a millisecond, even unsynced.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -21,6 +24,10 @@ use crate::Error;
 
 /// The file that holds the boot on which the directory was last opened.
 const BOOT_FILE: &str = "boot";
+/// The engine's list of its files.
+const FILE_LIST: &str = ".managed.json";
+/// The hexadecimal digits that the names of segment files begin with.
+const SEGMENT_NAME_LEN: usize = 32;
 /// Where Linux says which boot this is.
 const BOOT_SOURCE: &str = "/proc/sys/kernel/random/boot_id";
 
@@ -55,6 +62,19 @@ impl UnsyncedDirectory {
         }
         Ok(())
     }
+
+    /// The segment files that are there, those that a killed process left over included, as the engine lists them.
+    fn file_list(&self) -> io::Result<Vec<u8>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.root)? {
+            let name = entry?.file_name().into_string().unwrap_or_default();
+            let segment = name.split('.').next().unwrap_or_default();
+            if segment.len() == SEGMENT_NAME_LEN && segment.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                names.push(name);
+            }
+        }
+        Ok(serde_json::to_vec(&names)?)
+    }
 }
 
 impl Directory for UnsyncedDirectory {
@@ -80,10 +100,16 @@ impl Directory for UnsyncedDirectory {
     }
 
     fn atomic_read(&self, path: &Path) -> Result<Vec<u8>, OpenReadError> {
+        if path == Path::new(FILE_LIST) {
+            return self.file_list().map_err(|error| OpenReadError::wrap_io_error(error, path.to_owned()));
+        }
         self.mapped.atomic_read(path)
     }
 
     fn atomic_write(&self, path: &Path, data: &[u8]) -> io::Result<()> {
+        if path == Path::new(FILE_LIST) {
+            return Ok(());
+        }
         let path = self.root.join(path);
         // The engine writes one of these files from one thread at a time, and the writer's lock keeps others out.
         let fresh = path.with_extension("fresh");
@@ -156,6 +182,19 @@ mod tests {
 
     fn open(directory: &Path) -> Result<(), Error> {
         Index::open(directory, &Options::default()).map(|_| ())
+    }
+
+    #[test]
+    fn what_a_killed_process_left_over_is_collected() {
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path());
+        let left_over = directory.path().join(format!("{}.idx", "0123456789abcdef".repeat(2)));
+        let foreign = directory.path().join("notes.txt");
+        fs::write(&left_over, "half a segment").unwrap();
+        fs::write(&foreign, "not ours").unwrap();
+        written(directory.path());
+        assert!(!left_over.exists());
+        assert!(foreign.exists());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use tantivy::directory::error::{OpenDirectoryError, OpenReadError};
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
+use crate::directory::UnsyncedDirectory;
 use crate::schema::{self, Fields};
 use crate::text::{EncodedTokenizer, TOKENIZER};
 use crate::view::View;
@@ -53,21 +54,26 @@ impl Index {
     /// the caller wipes the directory and rebuilds.
     pub fn open(directory: &Path, options: &Options) -> Result<(Self, Writer), Error> {
         std::fs::create_dir_all(directory)?;
-        let directory = MmapDirectory::open(directory).map_err(|error| match error {
+        let mapped = MmapDirectory::open(directory).map_err(|error| match error {
             OpenDirectoryError::IoError { io_error, .. } => {
                 Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
             }
             other => Error::Unusable(other.to_string()),
         })?;
-        Self::open_in(directory, options)
+        let directory = UnsyncedDirectory::new(mapped, directory);
+        Self::open_in(directory.clone(), options, |index| directory.verify(index))
     }
 
     /// Creates an index that lives in memory and ends with the last handle to it.
     pub fn in_memory(options: &Options) -> Result<(Self, Writer), Error> {
-        Self::open_in(RamDirectory::create(), options)
+        Self::open_in(RamDirectory::create(), options, |_| Ok(()))
     }
 
-    fn open_in<D: Directory>(directory: D, options: &Options) -> Result<(Self, Writer), Error> {
+    fn open_in<D: Directory>(
+        directory: D,
+        options: &Options,
+        verify: impl FnOnce(&tantivy::Index) -> Result<(), Error>,
+    ) -> Result<(Self, Writer), Error> {
         let (schema, fields) = Fields::build();
         let exists =
             tantivy::Index::exists(&directory).map_err(|error| Error::Unusable(error.to_string()))?;
@@ -82,6 +88,7 @@ impl Index {
         };
         index.tokenizers().register(TOKENIZER, EncodedTokenizer::default());
         let payload = Payload::read(&index)?;
+        verify(&index)?;
 
         let reader = index
             .reader_builder()
@@ -148,21 +155,26 @@ impl Snapshot {
     }
 }
 
-/// Files that are missing, cut or of another format make an index unusable; all else is reported as it is.
+/// A new, empty engine of the same schema and settings, without anything of ours around it.
+pub fn bare_index(directory: &Path) -> Result<tantivy::Index, Error> {
+    let (schema, _) = Fields::build();
+    let mapped = MmapDirectory::open(directory).map_err(TantivyError::from)?;
+    let directory = UnsyncedDirectory::new(mapped, directory);
+    let index = tantivy::Index::create(directory, schema, schema::settings())?;
+    index.tokenizers().register(TOKENIZER, EncodedTokenizer::default());
+    Ok(index)
+}
+
+/// Files that are missing, cut or of another format make an index unusable; what the operating system refuses does not.
 fn unusable(error: TantivyError) -> Error {
     match error {
-        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
-            Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
-        }
-        TantivyError::LockFailure(..) => Error::Locked,
-        TantivyError::IoError(io_error)
-            if matches!(
-                io_error.kind(),
-                std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::StorageFull
-            ) =>
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
+        | TantivyError::IoError(io_error)
+            if io_error.raw_os_error().is_some() && io_error.kind() != std::io::ErrorKind::NotFound =>
         {
             Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
         }
+        TantivyError::LockFailure(..) => Error::Locked,
         other => Error::Unusable(other.to_string()),
     }
 }

@@ -9,6 +9,7 @@
 //! [`Index`] reads, [`Writer`] writes (there is one), [`Query`] is what a person typed, [`Snapshot::search`] answers
 //! a [`Request`] with a [`Page`].
 
+mod directory;
 mod document;
 mod error;
 mod index;
@@ -26,3 +27,10 @@ pub use index::{Index, Options, Snapshot};
 pub use query::{MAX_CLAUSES, MAX_TERMS, Query};
 pub use search::{Hit, Page, Request, Start, TimePosition};
 pub use writer::{Checkpoint, Writer};
+
+/// What benches need to do the same work with bare tantivy. No part of the interface.
+#[doc(hidden)]
+pub mod bare {
+    pub use crate::index::bare_index as index;
+    pub use crate::writer::bare_document as document;
+}

@@ -18,7 +18,7 @@ use tantivy::schema::document::{
 use self::compile::Compiler;
 use self::matches::{Branch, Parts};
 use self::statistics::ScopeStatistics;
-use crate::view::View;
+use crate::view::{TotalOf, View};
 use crate::{Error, Query, Scope};
 
 /// What is searched, by whom, and which part of it is wanted.
@@ -107,26 +107,22 @@ pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> 
         return Ok(Page::default());
     }
     let compiler = Compiler::new(view, request);
-    let statistics;
-    let scoring = match request.start {
-        Start::Time { .. } => EnableScoring::disabled_from_searcher(&view.searcher),
-        Start::Relevance { .. } => {
-            statistics = ScopeStatistics::collect(view, &request.scope.prefix())?;
-            EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher)
-        }
-    };
-    let mut branches: Vec<Branch> = Vec::with_capacity(2);
-    for compiled in compiler.compile(scoring.is_scoring_enabled())? {
-        branches.push(Branch::new(compiled, scoring)?);
-    }
+    // Without scores even where they are wanted: counting needs none.
+    let branches = compile(&compiler, EnableScoring::disabled_from_searcher(&view.searcher))?;
     let parts = Parts::new(view, &branches, request.from, request.to)?;
-    let total = parts.count()?;
+    let is_cheap =
+        view.is_without_deletions() && branches.iter().all(|branch| matches!(branch, Branch::Term(_)));
+    let total = if is_cheap { parts.count()? } else { view.total(total_of(request), || parts.count())? };
     let (found, more, cut) = match &request.start {
         Start::Time { after, whole_ties } => {
             let page = time_order::collect(view, &parts, after.as_ref(), *whole_ties, request.limit)?;
             (page.found, page.more, page.cut)
         }
         Start::Relevance { skip } => {
+            let statistics = ScopeStatistics::collect(view, &request.scope.prefix())?;
+            let scoring = EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher);
+            let branches = compile(&compiler, scoring)?;
+            let parts = Parts::new(view, &branches, request.from, request.to)?;
             let found = relevance::collect(view, &parts, *skip, request.limit)?;
             let end = skip.saturating_add(found.len());
             (found, (end as u64) < total, false)
@@ -134,6 +130,22 @@ pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> 
     };
     let hits = found.into_iter().map(|found| read_hit(view, found)).collect::<Result<_, _>>()?;
     Ok(Page { hits, total, more, cut })
+}
+
+fn total_of(request: &Request<'_>) -> TotalOf {
+    TotalOf {
+        scope: request.scope.clone(),
+        query: request.query.clone(),
+        principals: request.principals.to_vec(),
+        from: request.from,
+        to: request.to,
+        author: request.author.map(str::to_owned),
+    }
+}
+
+fn compile(compiler: &Compiler<'_>, scoring: EnableScoring<'_>) -> Result<Vec<Branch>, Error> {
+    let branches = compiler.compile(scoring.is_scoring_enabled())?;
+    branches.into_iter().map(|branch| Branch::new(branch, scoring)).collect()
 }
 
 fn read_hit(view: &View, found: Found) -> Result<Hit, Error> {

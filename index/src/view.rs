@@ -7,26 +7,44 @@
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tantivy::columnar::{Column, ColumnIndex, ColumnValues, StrColumn};
 use tantivy::index::{InvertedIndexReader, SegmentId, SegmentReader};
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
 use tantivy::store::StoreReader;
-use tantivy::{DocId, Searcher};
+use tantivy::{BitSet, DocId, Searcher};
 
-use crate::Error;
 use crate::schema::{Fields, ID_COLUMN, TIME_COLUMN};
+use crate::{Error, Query, Scope};
 
 /// Blocks of stored items kept unpacked per segment: 4 MiB at most.
 const STORE_CACHE_BLOCKS: usize = 1_024;
+
+/// Totals remembered per view.
+const MAX_REMEMBERED_TOTALS: usize = 1_024;
+/// Documents in a word of a bit set.
+const WORD_BITS: u32 = 64;
 
 /// A view of all segments, as they were when the index was last reloaded.
 pub(crate) struct View {
     pub(crate) searcher: Searcher,
     pub(crate) segments: Vec<Segment>,
     pub(crate) fields: Fields,
+    /// Totals that took some counting, for as long as this view stands.
+    totals: Mutex<HashMap<TotalOf, u64>>,
+}
+
+/// All that a total depends on, in one view.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TotalOf {
+    pub(crate) scope: Scope,
+    pub(crate) query: Query,
+    pub(crate) principals: Vec<String>,
+    pub(crate) from: Option<i64>,
+    pub(crate) to: Option<i64>,
+    pub(crate) author: Option<String>,
 }
 
 /// One segment of a view.
@@ -68,7 +86,32 @@ impl View {
                 Ok(Segment { reader: reader.clone(), opened, deleted: OnceLock::new() })
             })
             .collect::<Result<_, Error>>()?;
-        Ok(Self { searcher, segments, fields })
+        Ok(Self { searcher, segments, fields, totals: Mutex::default() })
+    }
+
+    /// Whether nothing is deleted that is not merged away.
+    pub(crate) fn is_without_deletions(&self) -> bool {
+        self.segments.iter().all(|segment| !segment.reader.has_deletes())
+    }
+
+    /// The total as it was counted before in this view, or as `count` counts it now.
+    pub(crate) fn total(
+        &self,
+        of: TotalOf,
+        count: impl FnOnce() -> Result<u64, Error>,
+    ) -> Result<u64, Error> {
+        let known = self.totals.lock().unwrap_or_else(PoisonError::into_inner).get(&of).copied();
+        if let Some(total) = known {
+            return Ok(total);
+        }
+        let total = count()?;
+        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        // Rare enough that forgetting all is as good as choosing.
+        if totals.len() >= MAX_REMEMBERED_TOTALS {
+            totals.clear();
+        }
+        totals.insert(of, total);
+        Ok(total)
     }
 
     /// Whether a document is indexed under this key; one that is deleted, but not merged away yet, still counts.
@@ -140,7 +183,21 @@ impl Segment {
     pub(crate) fn deleted(&self) -> &[DocId] {
         self.deleted.get_or_init(|| {
             let Some(alive) = self.reader.alive_bitset() else { return Vec::new() };
-            (0..self.reader.max_doc()).filter(|&document| alive.is_deleted(document)).collect()
+            let max_document = self.reader.max_doc();
+            // By words of 64 documents, since nearly all are full, and every commit may ask anew.
+            let mut documents = BitSet::with_max_value_and_full(max_document);
+            documents.intersect_update(alive.bitset());
+            let mut deleted = Vec::new();
+            for word in 0..max_document.div_ceil(WORD_BITS) {
+                let mut missing = !u64::from_le_bytes(documents.tinyset(word).into_bytes());
+                while missing != 0 {
+                    deleted.push(word * WORD_BITS + missing.trailing_zeros());
+                    missing &= missing - 1;
+                }
+            }
+            // The last word may reach beyond the last document.
+            deleted.truncate(deleted.partition_point(|&document| document < max_document));
+            deleted
         })
     }
 }

@@ -230,6 +230,14 @@ impl Prepared {
     }
 }
 
+/// The document as it is handed to the engine, analysed.
+pub fn bare_document(document: Document) -> TantivyDocument {
+    let (_, fields) = Fields::build();
+    let prefix = document.scope.prefix();
+    let term = format!("{prefix}{}", document.id);
+    engine_document(&Key { prefix, term, hash: 0 }, document, fields)
+}
+
 fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocument {
     let prefix = &key.prefix;
     let mut engine = TantivyDocument::new();

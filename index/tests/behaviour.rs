@@ -202,6 +202,40 @@ fn a_tie_of_thousands_is_read_in_order_of_ids_and_cut_at_the_cap() {
 }
 
 #[test]
+fn totals_are_exact_among_many_deleted_documents() {
+    let documents = (0..1_000).map(|number| Document {
+        display_time: number,
+        ..document(&number.to_string(), if number % 3 == 0 { "x y" } else { "x" })
+    });
+    let (index, mut writer) = index_of(documents.collect());
+    let is_removed = |number: &i64| number % 7 == 0 || *number == 999 || (128..192).contains(number);
+    let remove = |number: i64| Change::Remove { scope: news(), id: number.to_string() };
+    writer.apply((0..1_000).filter(is_removed).map(remove).collect()).unwrap();
+    writer.commit(&checkpoint(2)).unwrap();
+
+    let left = |from: i64, to: i64| (from..to).filter(|number| !is_removed(number));
+    let (scope, query) = (news(), Query::parse("x "));
+    for (from, to) in [(0, 1_000), (100, 200), (130, 190), (998, 1_000), (500, 500)] {
+        let request = Request {
+            scope: &scope,
+            query: &query,
+            principals: &[],
+            from: Some(from),
+            to: Some(to),
+            author: None,
+            start: NEWEST,
+            limit: 1_000,
+        };
+        let page = index.snapshot().search(&request).unwrap();
+        assert_eq!(page.total, left(from, to).count() as u64, "{from}..{to}");
+        assert!(page.hits.iter().map(|hit| hit.display_time).eq(left(from, to).rev()), "{from}..{to}");
+    }
+    let of_both = left(0, 1_000).filter(|number| number % 3 == 0).count();
+    assert_eq!(page(&index.snapshot(), "x y ", NEWEST, 1).total, of_both as u64);
+    assert_eq!(page(&index.snapshot(), "x -y", NEWEST, 1).total, (left(0, 1_000).count() - of_both) as u64);
+}
+
+#[test]
 fn relevance_prefers_the_title_and_then_the_newest() {
     let mut in_brief = document("a", "something else");
     in_brief.brief = "whales".to_owned();
