@@ -10,7 +10,7 @@ use crate::{
     auth::{caller::Authenticator, keys::Keys, secrets::SecretChecker, tokens::Tokens},
     config::Config,
     error::Error,
-    indexer::{Indexer, Progress},
+    indexer::{BulkGate, Indexer, Progress},
     search::{Coordinator, registry::Registry},
     store::{OpenError, Store},
 };
@@ -36,6 +36,8 @@ pub struct App {
     pub coordinator: Coordinator,
     /// How far the full-text index is.
     pub index_progress: watch::Receiver<Progress>,
+    /// Holds bulk writes back while the index is far behind.
+    pub bulk: BulkGate,
     /// Writing calls of each application (decisions 9.9).
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
     /// Renders the metrics.
@@ -101,6 +103,7 @@ impl App {
             registry,
             coordinator,
             index_progress: indexer.progress(),
+            bulk: BulkGate::new(&store, &indexer),
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
             metrics,
             store,

@@ -4,10 +4,11 @@
 //! index that does not fit the database is filled anew from the rows themselves.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     time::Duration,
 };
 
+use futures::StreamExt;
 use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use trawl_index::{Change, Checkpoint, Document, Scope};
@@ -39,12 +40,58 @@ const CUT_ENTRIES: u64 = 2_000;
 /// The wait before the work is tried again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
+/// A write of fewer items than this is never held back.
+const BULK_ITEMS: usize = 50;
+
+/// Changes that may lie between the database and the index before bulk writes wait for the index.
+const MOST_BEHIND: i64 = 10_000;
+
+/// How long a bulk write waits for the index before it is refused.
+const BULK_WAIT: Duration = Duration::from_secs(30);
+
+/// Holds bulk writes back while the index is far behind, so that what others write meanwhile is still found a moment
+/// after it was acknowledged.
+pub struct BulkGate {
+    positions: watch::Receiver<i64>,
+    progress: watch::Receiver<Progress>,
+}
+
+impl BulkGate {
+    /// A gate before this store, which this indexer follows.
+    pub fn new(store: &Store, indexer: &Indexer) -> Self {
+        Self { positions: store.positions(), progress: indexer.progress() }
+    }
+
+    /// Waits until a write of so many items may begin.
+    ///
+    /// # Errors
+    /// 503 when the index does not come near enough in time.
+    pub async fn wait_for_room(&self, items: usize) -> Result<()> {
+        if items < BULK_ITEMS {
+            return Ok(());
+        }
+        let mut progress = self.progress.clone();
+        let near = |progress: &Progress| {
+            // An index that is filled anew stands still for long; the log keeps what is written meanwhile.
+            progress.rebuilding || *self.positions.borrow() - progress.position < MOST_BEHIND
+        };
+        let waited = tokio::time::timeout(BULK_WAIT, progress.wait_for(near)).await;
+        match waited {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Error::unavailable(
+                "the search index is too far behind; nothing was changed",
+                RETRY_AFTER,
+            )),
+        }
+    }
+}
+
 /// How far the index is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The change log's position that searches see.
     pub position: i64,
-    /// Whether it has been level with the database once since the start.
+    /// Whether it has been level with the database since the start, or since indexing last failed.
     pub caught_up: bool,
     /// Whether it is being filled anew.
     pub rebuilding: bool,
@@ -107,6 +154,7 @@ impl Follower {
         while !self.stop.is_cancelled() {
             if let Err(error) = self.follow().await {
                 tracing::error!(%error, "indexing failed; trying again");
+                self.announce.send_modify(|progress| progress.caught_up = false);
                 tokio::select! {
                     () = tokio::time::sleep(RETRY_AFTER) => {}
                     () = self.stop.cancelled() => {}
@@ -219,13 +267,22 @@ impl Follower {
         for key in entries.into_iter().map(Entry::into_key) {
             items.entry((key.tenant_id, key.module)).or_default().insert(key.item_id);
         }
-        for ((tenant_id, module), ids) in items {
-            let ids: Vec<String> = ids.into_iter().collect();
-            for ids in ids.chunks(ITEMS_AT_A_TIME) {
-                let documents = Area::of(&module).find(&self.store, tenant_id, &module, ids).await?;
-                let changes = into_changes(&Scope::new(tenant_id, module.as_str()), ids, documents);
-                self.with_writer(move |writer| writer.apply(changes)).await?;
-            }
+        let pieces: Vec<Piece> = items
+            .into_iter()
+            .flat_map(|((tenant_id, module), ids)| {
+                let ids: Vec<String> = ids.into_iter().collect();
+                let piece = |ids: &[String]| Piece { tenant_id, module: module.clone(), ids: ids.to_vec() };
+                ids.chunks(ITEMS_AT_A_TIME).map(piece).collect::<Vec<_>>()
+            })
+            .collect();
+        // The next piece is read while the one before it is indexed.
+        let store = self.store.clone();
+        let mut read = futures::stream::iter(pieces)
+            .map(move |piece| tokio::spawn(piece.read(store.clone())))
+            .buffered(2);
+        while let Some(changes) = read.next().await {
+            let changes = changes.map_err(Error::internal)??;
+            self.with_writer(move |writer| writer.apply(changes)).await?;
         }
         Ok(())
     }
@@ -325,15 +382,23 @@ impl Area {
     }
 }
 
-/// Puts what is there and removes what is not.
-fn into_changes(scope: &Scope, ids: &[String], documents: Vec<Document>) -> Vec<Change> {
-    let found: BTreeSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();
-    let mut changes: Vec<Change> = ids
-        .iter()
-        .filter(|id| !found.contains(id.as_str()))
-        .map(|id| Change::Remove { scope: scope.clone(), id: id.clone() })
-        .collect();
-    drop(found);
-    changes.extend(documents.into_iter().map(Change::Put));
-    changes
+/// Items of one module that changed.
+struct Piece {
+    tenant_id: i64,
+    module: String,
+    ids: Vec<String>,
+}
+
+impl Piece {
+    /// Brings the index to their present state: puts what is there and removes what is not.
+    async fn read(self, store: Store) -> Result<Vec<Change>> {
+        let documents = Area::of(&self.module).find(&store, self.tenant_id, &self.module, &self.ids).await?;
+        let scope = Scope::new(self.tenant_id, self.module);
+        let found: HashSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();
+        let gone = self.ids.iter().filter(|id| !found.contains(id.as_str()));
+        let mut changes: Vec<Change> =
+            gone.map(|id| Change::Remove { scope: scope.clone(), id: id.clone() }).collect();
+        changes.extend(documents.into_iter().map(Change::Put));
+        Ok(changes)
+    }
 }

@@ -41,6 +41,7 @@ pub async fn put_contents(
     let (kept, failures) = model::read_batch(&items);
     let tenant_id = caller.tenant.id;
     if !kept.is_empty() {
+        app.bulk.wait_for_room(kept.len()).await?;
         app.store
             .write(move |transaction| {
                 Box::pin(async move { repo::upsert(transaction, tenant_id, &module, &kept).await })
@@ -72,6 +73,7 @@ pub async fn delete_contents(
     let (ids, wrong): (Vec<String>, Vec<String>) =
         ids.into_iter().partition(|id| model::check_id(id).is_ok());
     let tenant_id = caller.tenant.id;
+    app.bulk.wait_for_room(ids.len()).await?;
     app.store
         .write(move |transaction| {
             Box::pin(async move { repo::delete(transaction, tenant_id, &module, &ids).await })

@@ -77,6 +77,7 @@ pub async fn create_todos(
         }
     }
     let (tenant_id, application) = (caller.tenant.id, Arc::clone(&caller.client_id));
+    app.bulk.wait_for_room(tasks.len()).await?;
     let stored = app
         .store
         .write(move |transaction| {
