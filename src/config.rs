@@ -141,7 +141,7 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             data: PathBuf::from("./trawl-data"),
             master_key: None,
-            log: Log { filter: "info".to_owned(), format: LogFormat::Text },
+            log: Log { filter: "info,sea_orm_migration=warn".to_owned(), format: LogFormat::Text },
             auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2 },
             store: Store { readers: 4 },
             index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
