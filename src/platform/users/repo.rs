@@ -24,14 +24,17 @@ pub(super) async fn synchronise(
     let mut people = People::load(transaction, tenant_id, changes).await?;
     let mut failures = Vec::new();
     for change in changes {
-        let outcome = change.apply(people.by_id.get(&change.user_id)).and_then(|user| {
+        let known = people.by_id.get(&change.user_id);
+        let known_department = known.and_then(|known| known.org_id.clone());
+        let outcome = change.apply(known).and_then(|user| {
+            // Who stayed in a department that was deleted can still be changed, and be removed.
+            let joins = user.org_id != known_department;
             match &user.org_id {
-                Some(org_id) if !departments.contains(org_id) => {
-                    return Err(format!("orgId: there is no department {org_id:?}"));
+                Some(org_id) if joins && !departments.contains(org_id) => {
+                    Err(format!("orgId: there is no department {org_id:?}"))
                 }
-                _ => {}
+                _ => people.put(user),
             }
-            people.put(user)
         });
         if let Err(message) = outcome {
             failures.push(SyncFailure { id: change.user_id.clone(), message });
