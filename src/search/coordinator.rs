@@ -236,7 +236,6 @@ impl Run {
         match outcome.result {
             Ok(mut page) => {
                 account.total = page.total.or(account.total);
-                account.lacking |= page.tie_cut;
                 account.answered = true;
                 account.status = Some(if page.broken.is_some() || account.status == Some(Status::Invalid) {
                     Status::Invalid

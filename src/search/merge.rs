@@ -95,7 +95,6 @@ impl Merge {
         lane.pending.extend(page.entries);
         lane.later = page.later;
         lane.next = page.next;
-        self.tie_cut |= page.tie_cut;
         if lane.pending.is_empty() {
             // Nothing of the page is wanted: the lane is past it.
             lane.position = lane.next.clone().unwrap_or(Position::End);
@@ -185,7 +184,7 @@ impl Merge {
 
     /// The lanes that may still hold items of the last released time, on a page that holds such groups whole.
     /// A source without time order cannot say, and does not keep a page open.
-    fn holders_of_the_last_time(&self) -> Vec<usize> {
+    fn holders_of_the_last_time(&mut self) -> Vec<usize> {
         let (PageLength::WholeTies(_), Order::Time, Some((_, last)), false) =
             (self.length, self.order, self.released.last(), self.tie_cut)
         else {
@@ -194,7 +193,9 @@ impl Merge {
         let holds = |lane: &Lane| {
             lane.waits() && matches!(lane.later, Later::AtMost(time) if time >= last.display_time)
         };
-        (0..self.lanes.len()).filter(|place| holds(&self.lanes[*place])).collect()
+        let holders: Vec<usize> = (0..self.lanes.len()).filter(|place| holds(&self.lanes[*place])).collect();
+        self.tie_cut = self.tie >= LARGEST_TIE && !holders.is_empty();
+        if self.tie_cut { Vec::new() } else { holders }
     }
 
     fn is_complete_before(&mut self, key: Key) -> bool {
