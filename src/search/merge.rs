@@ -5,7 +5,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, VecDeque},
+    collections::{BinaryHeap, HashSet, VecDeque},
 };
 
 use super::{
@@ -104,6 +104,13 @@ impl Merge {
     /// Goes on without a lane: what it has at hand still counts, what it might have had stays for a later page.
     pub(super) fn fail(&mut self, place: usize) {
         self.lanes[place].failed = true;
+    }
+
+    /// The ids of a lane that were released or are at hand.
+    pub(super) fn ids_of(&self, place: usize) -> HashSet<&str> {
+        let released = self.released.iter().filter(|(of, _)| *of == place).map(|(_, item)| item);
+        let pending = self.lanes[place].pending.iter().map(|entry| &entry.item);
+        released.chain(pending).map(|item| item.id.as_str()).collect()
     }
 
     /// Where the next page of a lane begins, if it has one.
