@@ -151,7 +151,10 @@ impl Snapshot {
 /// Files that are missing, cut or of another format make an index unusable; all else is reported as it is.
 fn unusable(error: TantivyError) -> Error {
     match error {
-        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. }) => {
+        // A file too short to hold its own end is cut; the system refused nothing.
+        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
+            if io_error.kind() != std::io::ErrorKind::UnexpectedEof =>
+        {
             Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
         }
         TantivyError::LockFailure(..) => Error::Locked,
