@@ -2,7 +2,11 @@
 //! for what cuts across them.
 
 #[cfg(test)]
+mod cli;
+#[cfg(test)]
 mod contents;
+#[cfg(test)]
+mod crash;
 #[cfg(test)]
 mod errors;
 #[cfg(test)]
@@ -19,6 +23,8 @@ mod openapi;
 mod organizations;
 #[cfg(test)]
 mod paging;
+#[cfg(test)]
+mod real_texts;
 #[cfg(test)]
 mod search;
 #[cfg(test)]
