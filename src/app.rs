@@ -1,6 +1,6 @@
 //! Every long-lived part, built once and handed around as state.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::{num::NonZeroU32, path::Path, sync::Arc};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -122,7 +122,7 @@ fn open_index(config: &Config) -> Result<(trawl_index::Index, trawl_index::Write
         writer_memory_bytes: config.index.writer_memory_bytes,
         ..trawl_index::Options::default()
     };
-    match trawl_index::Index::open(&directory, &options) {
+    match open_even_damaged(&directory, &options) {
         Err(error @ trawl_index::Error::Unusable(_)) => {
             tracing::warn!(%error, "the full-text index is unusable; it is removed and filled anew");
             std::fs::remove_dir_all(&directory).map_err(StartError::RemoveIndex)?;
@@ -130,4 +130,14 @@ fn open_index(config: &Config) -> Result<(trawl_index::Index, trawl_index::Write
         }
         opened => Ok(opened?),
     }
+}
+
+/// Opens the index; some damages, such as a file that is cut in the middle, make the engine panic.
+fn open_even_damaged(
+    directory: &Path,
+    options: &trawl_index::Options,
+) -> Result<(trawl_index::Index, trawl_index::Writer), trawl_index::Error> {
+    std::panic::catch_unwind(|| trawl_index::Index::open(directory, options)).unwrap_or_else(|_| {
+        Err(trawl_index::Error::Unusable("the engine panicked when it was opened".to_owned()))
+    })
 }

@@ -1,6 +1,6 @@
 //! Reading JSON so that a failure names the field and says what would be right (decisions 2.3).
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// Reads a value.
 ///
@@ -15,6 +15,17 @@ pub fn read<'a, T: serde::Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> 
     })?;
     deserializer.end().map_err(|error| reason(&error))?;
     Ok(value)
+}
+
+/// Reads a value that is an object. Without this check a list would be taken for its fields, by their places.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_object<'a, T: serde::Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
+    match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        Some(b'{') | None => read(text),
+        Some(_) => read::<IgnoredAny>(text).and(Err("must be an object".to_owned())),
+    }
 }
 
 /// Reads a value from query parameters or a form.
@@ -37,9 +48,16 @@ fn reason(error: &serde_json::Error) -> String {
     }
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or(&text);
-    ["i64", "u64", "usize", "u32", "i32"]
+    let text = ["i64", "u64", "usize", "u32", "i32"]
         .iter()
-        .fold(text.to_owned(), |text, rust| text.replace(&format!("expected {rust}"), "expected an integer"))
+        .fold(text.to_owned(), |text, rust| text.replace(&format!("expected {rust}"), "expected an integer"));
+    [
+        ("type: map", "type: object"),
+        ("type: sequence", "type: array"),
+        ("expected a sequence", "expected an array"),
+    ]
+    .iter()
+    .fold(text, |text, (rust, json)| text.replace(rust, json))
 }
 
 #[cfg(test)]
@@ -49,7 +67,6 @@ mod tests {
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Sample {
-        #[allow(dead_code, reason = "only its reading matters")]
         display_time: i64,
     }
 
@@ -61,5 +78,15 @@ mod tests {
         assert_eq!(super::read::<Sample>(b"{").unwrap_err(), "malformed JSON at line 1, column 1");
         let trailing = super::read::<Sample>(br#"{"displayTime":1} x"#).unwrap_err();
         assert!(trailing.starts_with("malformed JSON"), "{trailing}");
+    }
+
+    #[test]
+    fn a_list_is_no_object() {
+        assert_eq!(super::read::<Vec<i64>>(b"{}").unwrap_err(), "invalid type: object, expected an array");
+        assert_eq!(super::read_object::<Sample>(b"[1]").unwrap_err(), "must be an object");
+        assert_eq!(super::read_object::<Sample>(b" 5").unwrap_err(), "must be an object");
+        assert!(super::read_object::<Sample>(b"[1").unwrap_err().starts_with("malformed JSON"));
+        assert!(super::read_object::<Sample>(b" ").unwrap_err().starts_with("malformed JSON"));
+        assert_eq!(super::read_object::<Sample>(b"\n{\"displayTime\":1}").unwrap().display_time, 1);
     }
 }

@@ -47,6 +47,19 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
     }
 }
 
+/// A JSON body that is an object.
+pub struct JsonObject<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonObject<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        check_content_type(request.headers(), "application/json")?;
+        let body = read_body(request).await?;
+        json::read_object(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+    }
+}
+
 /// Query parameters.
 pub struct Parameters<T>(pub T);
 

@@ -240,7 +240,7 @@ async fn read_parameters(request: Request) -> Result<SearchParameters> {
     check_content_type(request.headers(), "application/json")?;
     let body = read_body(request).await?;
     let body: SearchBody =
-        json::read(&body).map_err(|reason| Error::bad_request(format!("body: {reason}")))?;
+        json::read_object(&body).map_err(|reason| Error::bad_request(format!("body: {reason}")))?;
     Ok(query.or(body))
 }
 

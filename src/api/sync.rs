@@ -52,7 +52,7 @@ fn read_rows<T: DeserializeOwned>(
     let mut read = Vec::with_capacity(rows.len());
     let mut failures = Vec::new();
     for raw in rows {
-        match json::read(raw.get().as_bytes()) {
+        match json::read_object(raw.get().as_bytes()) {
             Ok(row) => read.push(row),
             Err(message) => failures.push(SyncFailure { id: id_of(raw, id_field), message }),
         }

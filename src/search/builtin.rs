@@ -118,7 +118,6 @@ fn into_page(page: index::Page, ask: &Ask, start: &index::Start) -> Page {
         next: page.more.then(|| last.map(|entry| entry.after.clone())).flatten(),
         later,
         total: Some(page.total),
-        tie_cut: page.cut,
         entries,
         ..Page::default()
     }

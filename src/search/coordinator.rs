@@ -1,7 +1,7 @@
 //! One search from plan to page: asks the sources in rounds until the page is full, the sources are at their end,
 //! or the time is over, and gives an honest account of each.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use serde::Serialize;
 use tokio::{sync::Semaphore, time::Instant};
@@ -13,7 +13,7 @@ use super::{
     plan::{Plan, PlannedLane, plan},
     registry::{Module, Registry},
     request::{SearchRequest, Start, Viewer},
-    source::{Ask, FailureKind, Item, Position},
+    source::{Ask, FailureKind, Item, Page, Position},
 };
 use crate::{
     auth::keys::Keys,
@@ -235,8 +235,10 @@ impl Run {
         account.took += outcome.took;
         match outcome.result {
             Ok(mut page) => {
+                if account.pages > 1 {
+                    drop_repeated(&mut page, &self.merge.ids_of(outcome.place));
+                }
                 account.total = page.total.or(account.total);
-                account.lacking |= page.tie_cut;
                 account.answered = true;
                 account.status = Some(if page.broken.is_some() || account.status == Some(Status::Invalid) {
                     Status::Invalid
@@ -282,6 +284,18 @@ impl Run {
             sources: reports,
             items,
         })
+    }
+}
+
+/// A source that ignores its cursor sends the same page again; nothing is shown twice for that (decisions 6.4).
+fn drop_repeated(page: &mut Page, known: &HashSet<&str>) {
+    let sent = page.entries.len();
+    page.entries.retain(|entry| !known.contains(entry.item.id.as_str()));
+    let repeated = sent - page.entries.len();
+    if repeated > 0 {
+        let repeats = || format!("{repeated} of {sent} items repeat an id of an earlier page");
+        page.broken =
+            Some(page.broken.take().map_or_else(repeats, |broken| format!("{}; {broken}", repeats())));
     }
 }
 

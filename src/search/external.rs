@@ -114,7 +114,7 @@ fn into_page(
     if let (Some(last), Some(next)) = (entries.last_mut(), &next) {
         last.after = next.clone();
     }
-    Ok(Page { entries, next, later, total, tie_cut: false, broken, note: notes.into_iter().next() })
+    Ok(Page { entries, next, later, total, broken, note: notes.into_iter().next() })
 }
 
 /// The contract knows no filters, so what it sends is filtered here (decisions 5.8).

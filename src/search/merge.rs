@@ -5,7 +5,7 @@
 
 use std::{
     cmp::Reverse,
-    collections::{BinaryHeap, VecDeque},
+    collections::{BinaryHeap, HashSet, VecDeque},
 };
 
 use super::{
@@ -95,7 +95,6 @@ impl Merge {
         lane.pending.extend(page.entries);
         lane.later = page.later;
         lane.next = page.next;
-        self.tie_cut |= page.tie_cut;
         if lane.pending.is_empty() {
             // Nothing of the page is wanted: the lane is past it.
             lane.position = lane.next.clone().unwrap_or(Position::End);
@@ -105,6 +104,13 @@ impl Merge {
     /// Goes on without a lane: what it has at hand still counts, what it might have had stays for a later page.
     pub(super) fn fail(&mut self, place: usize) {
         self.lanes[place].failed = true;
+    }
+
+    /// The ids of a lane that were released or are at hand.
+    pub(super) fn ids_of(&self, place: usize) -> HashSet<&str> {
+        let released = self.released.iter().filter(|(of, _)| *of == place).map(|(_, item)| item);
+        let pending = self.lanes[place].pending.iter().map(|entry| &entry.item);
+        released.chain(pending).map(|item| item.id.as_str()).collect()
     }
 
     /// Where the next page of a lane begins, if it has one.
@@ -185,7 +191,7 @@ impl Merge {
 
     /// The lanes that may still hold items of the last released time, on a page that holds such groups whole.
     /// A source without time order cannot say, and does not keep a page open.
-    fn holders_of_the_last_time(&self) -> Vec<usize> {
+    fn holders_of_the_last_time(&mut self) -> Vec<usize> {
         let (PageLength::WholeTies(_), Order::Time, Some((_, last)), false) =
             (self.length, self.order, self.released.last(), self.tie_cut)
         else {
@@ -194,7 +200,9 @@ impl Merge {
         let holds = |lane: &Lane| {
             lane.waits() && matches!(lane.later, Later::AtMost(time) if time >= last.display_time)
         };
-        (0..self.lanes.len()).filter(|place| holds(&self.lanes[*place])).collect()
+        let holders: Vec<usize> = (0..self.lanes.len()).filter(|place| holds(&self.lanes[*place])).collect();
+        self.tie_cut = self.tie >= LARGEST_TIE && !holders.is_empty();
+        if self.tie_cut { Vec::new() } else { holders }
     }
 
     fn is_complete_before(&mut self, key: Key) -> bool {

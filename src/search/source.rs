@@ -104,8 +104,6 @@ pub struct Page {
     pub later: Later,
     /// Every match, whatever the page, where the source says so.
     pub total: Option<u64>,
-    /// A group of equal times was cut (decisions 5.3).
-    pub tie_cut: bool,
     /// The contract was broken, yet the entries are usable (decisions 6.4).
     pub broken: Option<String>,
     /// A slip that harms no row.

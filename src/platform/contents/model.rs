@@ -131,7 +131,7 @@ pub fn read_batch(items: &[Box<RawValue>]) -> (Vec<Content>, Vec<ItemFailure>) {
 }
 
 fn read_item(raw: &RawValue) -> Result<Content, String> {
-    let item: Content = json::read(raw.get().as_bytes())?;
+    let item: Content = json::read_object(raw.get().as_bytes())?;
     check(&item)?;
     Ok(item)
 }

@@ -74,7 +74,9 @@ impl OrganizationWrite {
             return Err("platformOrgId: must be a UUID".to_owned());
         }
         let parent_id = text(&self.parent_id, |organization| organization.parent_id.as_ref());
-        if let Some(parent_id) = &parent_id {
+        // What lies below a department that was deleted can still be changed, and be removed.
+        let moves = before.is_none_or(|before| before.parent_id != parent_id);
+        if let Some(parent_id) = parent_id.as_deref().filter(|_| moves) {
             check_parent(&self.org_id, parent_id, known)?;
         }
         Ok(Organization {

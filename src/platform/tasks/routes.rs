@@ -12,7 +12,7 @@ use super::{
 use crate::{
     api::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonBody},
+        extract::{Identified, JsonBody, JsonObject},
     },
     app::App,
     error::{Error, Result},
@@ -32,7 +32,7 @@ use crate::{
 pub async fn create_todo(
     State(app): State<Arc<App>>,
     Identified(caller): Identified,
-    JsonBody(task): JsonBody<Task>,
+    JsonObject(task): JsonObject<Task>,
 ) -> Result<Envelope<CreatedTask>> {
     let (task, status) = task.checked().map_err(Error::bad_request)?;
     let new = NewTask { task, status, created_at: now_millis() };
@@ -104,7 +104,8 @@ pub async fn create_todos(
 
 fn read_task(raw: &RawValue) -> Result<(Task, TaskStatus), FailedTask> {
     let failed = |app_task_id: String, message| FailedTask { id: None, message, app_task_id };
-    let task: Task = json::read(raw.get().as_bytes()).map_err(|message| failed(String::new(), message))?;
+    let task: Task =
+        json::read_object(raw.get().as_bytes()).map_err(|message| failed(String::new(), message))?;
     let app_task_id = task.app_task_id.clone();
     task.checked().map_err(|message| failed(app_task_id, message))
 }

@@ -24,14 +24,17 @@ pub(super) async fn synchronise(
     let mut people = People::load(transaction, tenant_id, changes).await?;
     let mut failures = Vec::new();
     for change in changes {
-        let outcome = change.apply(people.by_id.get(&change.user_id)).and_then(|user| {
+        let known = people.by_id.get(&change.user_id);
+        let known_department = known.and_then(|known| known.org_id.clone());
+        let outcome = change.apply(known).and_then(|user| {
+            // Who stayed in a department that was deleted can still be changed, and be removed.
+            let joins = user.org_id != known_department;
             match &user.org_id {
-                Some(org_id) if !departments.contains(org_id) => {
-                    return Err(format!("orgId: there is no department {org_id:?}"));
+                Some(org_id) if joins && !departments.contains(org_id) => {
+                    Err(format!("orgId: there is no department {org_id:?}"))
                 }
-                _ => {}
+                _ => people.put(user),
             }
-            people.put(user)
         });
         if let Err(message) = outcome {
             failures.push(SyncFailure { id: change.user_id.clone(), message });
@@ -58,27 +61,52 @@ impl People {
             changed: Vec::new(),
         };
         for chunk in changes.chunks(ROWS_PER_STATEMENT) {
-            let ids = chunk.iter().map(|change| change.user_id.as_str());
+            let ids: Vec<&str> = chunk.iter().map(|change| change.user_id.as_str()).collect();
+            people.read(transaction, tenant_id, "user_id", &ids).await?;
             let logins = chunk.iter().flat_map(|change| [&change.login_id, &change.mobile]);
             let logins: Vec<&str> = logins.flatten().map(String::as_str).collect();
+            people.read(transaction, tenant_id, "login_id", &logins).await?;
             let platform_ids: Vec<&str> =
                 chunk.iter().filter_map(|change| change.platform_user_id.as_deref()).collect();
-            let text = format!(
-                "SELECT user_id, platform_user_id, login_id, name, sex, mobile, org_id, status, is_hidden, \
-                 is_deleted FROM users WHERE tenant_id = ? AND (user_id IN ({}) OR login_id IN ({}) OR \
-                 platform_user_id IN ({}))",
-                placeholders(chunk.len()),
-                placeholders(logins.len()),
-                placeholders(platform_ids.len()),
-            );
-            let values = std::iter::once(Value::from(tenant_id)).chain(
-                ids.chain(logins.iter().copied()).chain(platform_ids.iter().copied()).map(Value::from),
-            );
-            for user in User::find_by_statement(sql(text, values)).all(&**transaction).await? {
-                people.remember(user);
-            }
+            people.read(transaction, tenant_id, "platform_user_id", &platform_ids).await?;
+        }
+        // Someone who comes back, or falls back on his number, takes a login that his change does not name.
+        let known: Vec<String> = changes
+            .iter()
+            .filter_map(|change| people.by_id.get(&change.user_id))
+            .flat_map(|user| [Some(&user.login_id), user.mobile.as_ref()])
+            .flatten()
+            .cloned()
+            .collect();
+        for chunk in known.chunks(ROWS_PER_STATEMENT) {
+            let logins: Vec<&str> = chunk.iter().map(String::as_str).collect();
+            people.read(transaction, tenant_id, "login_id", &logins).await?;
         }
         Ok(people)
+    }
+
+    /// Takes in the rows that hold one of `values` in `column`.
+    async fn read(
+        &mut self,
+        transaction: &Transaction,
+        tenant_id: i64,
+        column: &str,
+        values: &[&str],
+    ) -> Result<()> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        let text = format!(
+            "SELECT user_id, platform_user_id, login_id, name, sex, mobile, org_id, status, is_hidden, \
+             is_deleted FROM users WHERE tenant_id = ? AND {column} IN ({})",
+            placeholders(values.len()),
+        );
+        let values =
+            std::iter::once(Value::from(tenant_id)).chain(values.iter().map(|value| Value::from(*value)));
+        for user in User::find_by_statement(sql(text, values)).all(&**transaction).await? {
+            self.remember(user);
+        }
+        Ok(())
     }
 
     fn remember(&mut self, user: User) {

@@ -34,19 +34,21 @@ CREATE TABLE signing_keys (
 CREATE TABLE organizations (
     tenant_id       INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     org_id          TEXT    NOT NULL,
-    platform_org_id TEXT    NOT NULL UNIQUE,
+    platform_org_id TEXT    NOT NULL,
     parent_id       TEXT,
     name            TEXT    NOT NULL,
     status          INTEGER NOT NULL,
     is_hidden       INTEGER NOT NULL,
     is_deleted      INTEGER NOT NULL,
-    PRIMARY KEY (tenant_id, org_id)
+    PRIMARY KEY (tenant_id, org_id),
+    -- Per tenant: what another one holds is no obstacle, and does not show.
+    UNIQUE (tenant_id, platform_org_id)
 ) WITHOUT ROWID;
 
 CREATE TABLE users (
     tenant_id        INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     user_id          TEXT    NOT NULL,
-    platform_user_id TEXT    NOT NULL UNIQUE,
+    platform_user_id TEXT    NOT NULL,
     login_id         TEXT    NOT NULL,
     name             TEXT    NOT NULL,
     sex              INTEGER NOT NULL,
@@ -55,7 +57,8 @@ CREATE TABLE users (
     status           INTEGER NOT NULL,
     is_hidden        INTEGER NOT NULL,
     is_deleted       INTEGER NOT NULL,
-    PRIMARY KEY (tenant_id, user_id)
+    PRIMARY KEY (tenant_id, user_id),
+    UNIQUE (tenant_id, platform_user_id)
 ) WITHOUT ROWID;
 
 -- Someone who was deleted frees his login.

@@ -1,0 +1,234 @@
+//! Killed at any moment: what was acknowledged is there, once, and whole (decisions 2.4; DESIGN "One write, walked").
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::util::{
+    caller::Caller,
+    eventually,
+    items::{NEW_YEAR, item, many},
+    paging::{Walk, ids_of, walk_by_cursor},
+    program::{Server, create_application, own_address, text, trawl},
+};
+
+const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
+
+/// Items of each batch of [`writes_until_killed`].
+const BATCH: usize = 7;
+
+/// Writes batches, each of one call, until the server is gone; answers which calls were acknowledged.
+async fn writes_until_killed(caller: Caller, name: String) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    for number in 0.. {
+        let batch = format!("{name}-{number:04}");
+        let items: Vec<Value> =
+            (0..BATCH).map(|place| item(&format!("{batch}.{place}"), "harbour", NEW_YEAR)).collect();
+        let request = caller.request(reqwest::Method::PUT, "/v1/contents/article").json(&items);
+        match request.send().await {
+            Ok(response) if response.status() == 200 => acknowledged.push(batch),
+            _ => break,
+        }
+    }
+    acknowledged
+}
+
+/// How many items of each batch are found; an item found twice fails.
+fn batches_of(walk: &Walk) -> BTreeMap<&str, usize> {
+    let mut batches = BTreeMap::new();
+    for id in &walk.ids {
+        *batches.entry(id.split_once('.').unwrap().0).or_default() += 1;
+    }
+    walk.met(walk.ids.iter().cloned());
+    batches
+}
+
+#[tokio::test]
+async fn kill_9_among_writes_loses_nothing_acknowledged_and_shows_nothing_half() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = Server::start(directory.path()).await;
+    let application = create_application(directory.path(), "acme").await;
+    let mut acknowledged: Vec<String> = Vec::new();
+    let mut position = 0;
+    for round in 0..6_i64 {
+        let caller = server.caller(&application).await;
+        let writers: Vec<_> = (0..4)
+            .map(|writer| tokio::spawn(writes_until_killed(caller.clone(), format!("{round}-{writer}"))))
+            .collect();
+        // At another moment each time.
+        let until = position + 40 + 97 * round;
+        position = eventually("some writes", async || {
+            server.readyz().await?.body["storePosition"].as_i64().filter(|position| *position > until)
+        })
+        .await;
+        server.kill();
+        for writer in writers {
+            acknowledged.extend(writer.await.unwrap());
+        }
+
+        server = Server::start(directory.path()).await;
+        let caller = server.caller(&application).await;
+        let walk = walk_by_cursor(&caller, &ARTICLES, 1_000).await;
+        let found = batches_of(&walk);
+        assert!(found.values().all(|count| *count == BATCH), "a batch is there in part: {found:?}");
+        let lost: Vec<&String> =
+            acknowledged.iter().filter(|batch| !found.contains_key(batch.as_str())).collect();
+        assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
+    }
+    assert!(acknowledged.len() > 100, "{}", acknowledged.len());
+}
+
+/// The import goes on by itself when the server comes back, and again after it was killed too.
+#[tokio::test]
+async fn kill_9_in_the_middle_of_an_import() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let listen = own_address();
+    let mut server = Server::start_at(data, &listen, &[]).await;
+    let application = create_application(data, "acme").await;
+    let items = many("i", "harbour", 6_000, 11);
+    let file = data.join("items.jsonl");
+    fs::write(&file, items.iter().map(|item| format!("{item}\n")).collect::<String>()).unwrap();
+
+    let mut child = import(&server, &application, data, &file).spawn().unwrap();
+    for until in [300, 1_500, 2_500] {
+        reached(&server, until).await;
+        server.kill();
+        assert!(child.try_wait().unwrap().is_none(), "the import ended while the server was away");
+        server = Server::start_at(data, &listen, &[]).await;
+    }
+    // The server stays, the import is killed, and given again.
+    reached(&server, 3_500).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let output = tokio::task::spawn_blocking({
+        let mut command = import(&server, &application, data, &file);
+        move || command.output().unwrap()
+    })
+    .await
+    .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let resumed_after = report["files"][0]["resumedAfter"].as_u64().unwrap();
+    assert!(resumed_after > 2_000, "it began anew: {report}");
+    assert_eq!(report["sent"], 6_000 - resumed_after);
+    server.settled().await;
+    let caller = server.caller(&application).await;
+    walk_by_cursor(&caller, &ARTICLES, 1_000).await.met(ids_of(&items));
+    let total = caller.search(&ARTICLES).await.ok().total();
+    assert_eq!(total, 6_000);
+}
+
+/// `trawl import --json`, in small batches so that there is a middle.
+fn import(server: &Server, application: &Value, state: &Path, file: &Path) -> std::process::Command {
+    let mut command =
+        trawl(&["import", "--module", "article", "--json", "--batch", "20", "--server", &server.base]);
+    command.args(["--client-id", application["clientId"].as_str().unwrap()]).arg(file);
+    command.env("TRAWL_CLIENT_SECRET", application["clientSecret"].as_str().unwrap());
+    command
+        .env("XDG_STATE_HOME", state)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    command
+}
+
+/// Waits until so many changes are stored.
+async fn reached(server: &Server, position: i64) {
+    eventually("the import's progress", async || {
+        (server.readyz().await?.body["storePosition"].as_i64()? >= position).then_some(())
+    })
+    .await;
+}
+
+/// A data directory with 300 articles, two of which were written again, one deleted.
+async fn filled(data: &Path) -> (Value, Vec<String>) {
+    let mut server = Server::start(data).await;
+    let application = create_application(data, "acme").await;
+    let caller = server.caller(&application).await;
+    let items = many("i", "harbour", 300, 7);
+    for batch in items.chunks(50) {
+        caller.put("/v1/contents/article", &Value::from(batch)).await.ok();
+    }
+    caller.put("/v1/contents/article", &Value::from(&items[5..7])).await.ok();
+    caller.post("/v1/contents/article/delete", &json!(["i00299"])).await.ok();
+    server.settled().await;
+    server.terminate();
+    assert!(server.ended().await.success());
+    (application, ids_of(&items[..299]))
+}
+
+async fn all_there(server: &Server, application: &Value, expected: &[String]) {
+    let caller = server.caller(application).await;
+    walk_by_cursor(&caller, &ARTICLES, 40).await.met(expected.iter().cloned());
+    assert_eq!(caller.search(&ARTICLES).await.ok().total(), expected.len() as u64);
+    // And it goes on from there.
+    caller.put("/v1/contents/news", &json!([item("new", "harbour", 1)])).await.ok();
+    server.settled().await;
+    assert_eq!(caller.find("news", "harbour").await, ["new"]);
+}
+
+#[tokio::test]
+async fn the_index_is_filled_anew_when_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let (application, expected) = filled(directory.path()).await;
+    let server = Server::start_at(directory.path(), "127.0.0.1:0", &["--rebuild-index"]).await;
+    assert!(server.log().contains("filling the full-text index anew"), "{}", server.log());
+    all_there(&server, &application, &expected).await;
+}
+
+#[tokio::test]
+async fn a_damaged_or_missing_index_is_filled_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = directory.path().join("index");
+    let (application, expected) = filled(directory.path()).await;
+    let named = |ending: &str| {
+        let files = fs::read_dir(&index).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.to_str().unwrap().ends_with(ending)).collect::<Vec<_>>()
+    };
+    let damages: [(&str, &dyn Fn()); 7] = [
+        ("the directory is gone", &|| fs::remove_dir_all(&index).unwrap()),
+        ("its description is garbage", &|| fs::write(index.join("meta.json"), "garbage").unwrap()),
+        ("its description is empty", &|| fs::write(index.join("meta.json"), "").unwrap()),
+        ("its description is gone", &|| fs::remove_file(index.join("meta.json")).unwrap()),
+        ("term dictionaries are gone", &|| {
+            named(".term").iter().for_each(|path| fs::remove_file(path).unwrap())
+        }),
+        ("columns are cut", &|| named(".fast").iter().for_each(|path| fs::write(path, "").unwrap())),
+        ("stored items are cut", &|| {
+            named(".store").iter().for_each(|path| fs::write(path, "short").unwrap())
+        }),
+    ];
+    for (damage, inflict) in damages {
+        inflict();
+        let mut server = Server::start(directory.path()).await;
+        eprintln!("{damage}");
+        all_there(&server, &application, &expected).await;
+        server.terminate();
+        assert!(server.ended().await.success(), "{damage}: {}", server.log());
+    }
+}
+
+/// A kill while the index is filled anew: the next start begins that again.
+#[tokio::test]
+async fn a_rebuild_that_was_killed_is_done_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let (application, expected) = filled(directory.path()).await;
+    for _ in 0..3 {
+        let mut command = trawl(&["serve", "--listen", "127.0.0.1:0", "--rebuild-index"]);
+        command.arg("--data").arg(directory.path()).stdout(std::process::Stdio::null());
+        command.stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let log = child.stderr.take().unwrap();
+        tokio::task::spawn_blocking(move || {
+            use std::io::{BufRead, BufReader};
+            let begun = BufReader::new(log).lines().any(|line| line.unwrap().contains("anew"));
+            assert!(begun, "no rebuild began");
+            child.kill().unwrap();
+            child.wait().unwrap();
+        })
+        .await
+        .unwrap();
+    }
+    let server = Server::start(directory.path()).await;
+    all_there(&server, &application, &expected).await;
+}

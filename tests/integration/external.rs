@@ -1,0 +1,285 @@
+//! External systems as sources: how they are called, and that their failures are theirs alone (decisions 5.5, 6, 7).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use trawl::search::registry::{DeclaredOrder, ExternalRegistration};
+use trawl_connectors::Method;
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    external::{ExternalSystem, Mood},
+    items::{NEW_YEAR, item, many},
+    paging::{ids_of, walk_by_cursor},
+};
+
+const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
+
+/// Three articles and a module that shows them and the system.
+async fn beside_articles(registration: ExternalRegistration) -> (TestApp, Application) {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.keep(&acme.caller, "article", &many("a", "harbour", 3, 1)).await;
+    app.show(acme.tenant_id, registration, "all", &["builtin:article", "x"]).await;
+    (app, acme)
+}
+
+#[tokio::test]
+async fn get_and_post_carry_keyword_limit_and_cursor() {
+    for (method, name) in [(Method::Get, "GET"), (Method::Post, "POST")] {
+        let system = ExternalSystem::start(many("x", "harbour", 25, 1)).await;
+        let registration = ExternalRegistration { method, ..system.registration("x") };
+        let (_app, acme) = beside_articles(registration).await;
+        let keyword = "harbour & 港口 +\"x\"";
+        let parameters = [("keyword", keyword), ("moduleId", "all")];
+        let walk = walk_by_cursor(&acme.caller, &parameters, 1_000).await;
+        assert_eq!(walk.ids.len(), 25, "the articles do not match");
+        let asked = system.asked();
+        let seen: Vec<(&str, &str, usize, &str)> = asked
+            .iter()
+            .map(|asked| (asked.method.as_str(), asked.keyword.as_str(), asked.limit, asked.cursor.as_str()))
+            .collect();
+        assert_eq!(seen, [(name, keyword, 10, ""), (name, keyword, 10, "10"), (name, keyword, 10, "20")]);
+    }
+}
+
+#[tokio::test]
+async fn one_list_with_the_built_in_sources() {
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let (_app, acme) = beside_articles(system.registration("x")).await;
+    let answer = acme.caller.search(&ALL).await.ok();
+    assert_eq!(answer.ids(), ["a00000", "x00000", "a00001", "x00001", "a00002", "x00002"]);
+    assert_eq!((answer.total(), &answer.body["partial"]), (6, &json!(false)));
+    let external = answer.source("x");
+    assert_eq!(
+        (&external["name"], &external["status"], &external["total"]),
+        (&json!("System x"), &json!("ok"), &json!(3))
+    );
+    // By its id or its name, one source alone.
+    for source in ["x", "System x"] {
+        let alone = acme.caller.search(&[ALL[0], ALL[1], ("source", source)]).await.ok();
+        assert_eq!((alone.items().len(), alone.total()), (3, 3));
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_fetched_once_and_anew_when_it_is_refused() {
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let registration =
+        ExternalRegistration { authentication: system.credentials(), ..system.registration("x") };
+    let (app, acme) = beside_articles(registration).await;
+    let searches = (0..8).map(|_| acme.caller.search(&ALL));
+    for answer in futures::future::join_all(searches).await {
+        assert_eq!(answer.ok().total(), 6);
+    }
+    assert_eq!(system.tokens(), 1);
+    assert!(system.asked().iter().all(|asked| asked.authorization == "Bearer token-1"));
+    system.void_tokens();
+    assert_eq!(acme.caller.search(&ALL).await.ok().total(), 6);
+    assert_eq!(system.tokens(), 2);
+
+    // The secret is sealed in the store, and opens after a restart.
+    let token = acme.caller.token.clone();
+    drop(acme);
+    let app = app.restart().await;
+    assert_eq!(app.caller(&token).search(&ALL).await.ok().total(), 6);
+    let database = std::fs::read(app.data().join("trawl.db")).unwrap();
+    assert!(!database.windows(11).any(|window| window == b"very secret"));
+    assert_eq!(system.tokens(), 3);
+}
+
+/// The articles are complete, the system's failure is named and marked.
+#[track_caller]
+fn articles_and(answer: Answer, status: &str, said: &str) {
+    let answer = answer.ok();
+    assert_eq!(answer.ids(), ["a00000", "a00001", "a00002"], "{}", answer.text);
+    assert_eq!((answer.total(), &answer.body["partial"]), (3, &json!(true)), "{}", answer.text);
+    assert_eq!(answer.source("builtin:article")["status"], "ok");
+    let external = answer.source("x");
+    assert_eq!(external["status"], status, "{external}");
+    assert!(external["message"].as_str().is_some_and(|message| message.contains(said)), "{external}");
+    assert!(answer.cursor().is_some(), "what the system has could not be caught up");
+    assert!(!answer.text.contains("127.0.0.1"), "an address is shown: {}", answer.text);
+}
+
+#[tokio::test]
+async fn each_failure_has_its_status_and_costs_the_others_nothing() {
+    let mut system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let registration =
+        ExternalRegistration { timeout: Duration::from_millis(300), ..system.registration("x") };
+    let (_app, acme) = beside_articles(registration).await;
+    let body = |text: &str| Mood::Body(text.to_owned());
+    let large = json!({"code": 200, "data": [], "total": 0, "message": "x".repeat(3 << 20)}).to_string();
+    for (mood, status, said) in [
+        (Mood::Silent, "timeout", "answer"),
+        (Mood::Status(503), "unavailable", "503"),
+        (Mood::Status(429), "unavailable", "429"),
+        (Mood::Status(401), "unauthorized", "401"),
+        (Mood::Status(403), "unauthorized", "403"),
+        (Mood::Status(500), "error", "500"),
+        (Mood::Status(404), "error", "404"),
+        (Mood::Status(302), "invalid", "redirect"),
+        (Mood::Status(204), "invalid", "204"),
+        (body("<html>"), "invalid", ""),
+        (body("[]"), "invalid", "envelope"),
+        (body(r#"{"code":200,"message":null}"#), "invalid", "data"),
+        (body(r#"{"code":500,"message":"out of order","data":null}"#), "error", "out of order"),
+        (body(&large), "invalid", "bytes"),
+    ] {
+        system.set_mood(mood);
+        articles_and(acme.caller.search(&ALL).await, status, said);
+    }
+    system.set_mood(Mood::Good);
+    assert_eq!(acme.caller.search(&ALL).await.ok().total(), 6, "it is back");
+    system.stop().await;
+    articles_and(acme.caller.search(&ALL).await, "unavailable", "cannot be reached");
+}
+
+#[tokio::test]
+async fn a_refused_application_identity_is_unauthorized() {
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let registration =
+        ExternalRegistration { authentication: system.credentials(), ..system.registration("x") };
+    let (_app, acme) = beside_articles(registration).await;
+    system.refuse_tokens();
+    articles_and(acme.caller.search(&ALL).await, "unauthorized", "token endpoint");
+}
+
+/// Decisions 6.4: what breaks the contract is told, and used where that is safe.
+#[tokio::test]
+async fn a_source_that_breaks_its_order_or_stands_still_is_invalid_and_used() {
+    for (mood, said) in [(Mood::Disordered, "order"), (Mood::Stuck, "cursor")] {
+        let system = ExternalSystem::start(many("x", "harbour", 5, 1)).await;
+        let (_app, acme) = beside_articles(system.registration("x")).await;
+        system.set_mood(mood.clone());
+        let answer = acme.caller.search(&ALL).await.ok();
+        let external = answer.source("x");
+        assert_eq!(external["status"], "invalid", "{external}");
+        assert!(external["message"].as_str().unwrap().contains(said), "{external}");
+        assert_eq!(answer.items().len(), 8, "{mood:?}: {}", answer.text);
+        assert!(answer.items().is_sorted_by_key(|item| -item["displayTime"].as_i64().unwrap()));
+        assert!(system.asked().len() <= 3, "it was asked {} times", system.asked().len());
+    }
+}
+
+/// Decisions 5.5: an answer without any source is 502, or 504 when all timed out.
+#[tokio::test]
+async fn no_source_at_all_is_502_or_504() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let (one, two) = (ExternalSystem::start(Vec::new()).await, ExternalSystem::start(Vec::new()).await);
+    app.show(acme.tenant_id, one.registration("one"), "one", &["one"]).await;
+    app.show(acme.tenant_id, two.registration("two"), "both", &["one", "two"]).await;
+    let search = async |timeout: &str| {
+        acme.caller.search(&[("keyword", "harbour"), ("moduleId", "both"), ("timeout", timeout)]).await
+    };
+    one.set_mood(Mood::Status(500));
+    two.set_mood(Mood::Status(503));
+    let failed = search("5000").await.has_no_source(502);
+    assert_eq!(
+        (&failed.source("one")["status"], &failed.source("two")["status"]),
+        (&json!("error"), &json!("unavailable"))
+    );
+    two.set_mood(Mood::Silent);
+    let mixed = search("300").await.has_no_source(502);
+    assert_eq!(mixed.source("two")["status"], "timeout");
+    one.set_mood(Mood::Silent);
+    let late = search("300").await.has_no_source(504);
+    for id in ["one", "two"] {
+        assert_eq!(late.source(id)["status"], "timeout");
+        assert!(late.source(id)["tookMs"].as_u64().unwrap() >= 290, "{}", late.text);
+    }
+    // An empty answer of one of them is a success.
+    two.set_mood(Mood::Good);
+    let one_left = search("300").await.ok();
+    assert_eq!((one_left.items().len(), &one_left.body["partial"]), (0, &json!(true)));
+}
+
+/// Decisions 6.4: nothing is shown that a source of declared time order could still overtake, and one of another order
+/// takes part page by page.
+#[tokio::test]
+async fn a_source_in_order_of_relevance_takes_part_page_by_page() {
+    // Its first page of ten holds old items, its second new ones.
+    let mut items = many("old", "harbour", 10, 1);
+    items.extend((0..10).map(|number| item(&format!("new{number}"), "harbour", NEW_YEAR + 100 - number)));
+    let system = ExternalSystem::start(items.clone()).await;
+    let registration = ExternalRegistration { order: DeclaredOrder::Relevance, ..system.registration("x") };
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.show(acme.tenant_id, registration, "all", &["builtin:article", "x"]).await;
+    let first = acme.caller.search(&[ALL[0], ALL[1], ("paging", "cursor"), ("limit", "10")]).await.ok();
+    assert_eq!(first.ids(), ids_of(&items[..10]));
+    let cursor = first.cursor().unwrap();
+    let second = acme.caller.search(&[ALL[0], ALL[1], ("limit", "10"), ("cursor", &cursor)]).await.ok();
+    assert_eq!(second.ids(), ids_of(&items[10..]));
+    assert_eq!((second.cursor(), second.total()), (None, 20));
+    assert_eq!(second.source("x")["status"], "ok");
+}
+
+/// Filters are applied to what a source sends, which knows none.
+#[tokio::test]
+async fn filters_hold_for_external_items_too() {
+    let mut items = many("x", "harbour", 40, 1);
+    for (number, item) in items.iter_mut().enumerate() {
+        item["author"] = Value::from(if number % 10 == 0 { "Mei Chen" } else { "Omar" });
+    }
+    let system = ExternalSystem::start(items).await;
+    let (_app, acme) = beside_articles(system.registration("x")).await;
+    let (from, to) = ((NEW_YEAR - 30).to_string(), (NEW_YEAR - 5).to_string());
+    let found =
+        acme.caller.search(&[ALL[0], ALL[1], ("author", "mei"), ("from", &from), ("to", &to)]).await.ok();
+    assert_eq!(found.ids(), ["x00010", "x00020", "x00030"]);
+    let by_time = acme.caller.search(&[ALL[0], ALL[1], ("cursor", &to), ("limit", "2")]).await.ok();
+    assert_eq!(by_time.ids(), ["x00006", "x00007"]);
+}
+
+/// A disabled source is not asked, and not named.
+#[tokio::test]
+async fn a_disabled_source_is_left_out() {
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let registration = ExternalRegistration { enabled: false, ..system.registration("x") };
+    let (_app, acme) = beside_articles(registration).await;
+    let answer = acme.caller.search(&ALL).await.ok();
+    assert_eq!((answer.total(), &answer.body["partial"]), (3, &json!(false)));
+    assert!(system.asked().is_empty());
+}
+
+/// Decisions 5.1: one trawl is a source of another.
+#[tokio::test]
+async fn one_trawl_is_a_source_of_another() {
+    let inner = TestApp::start().await;
+    let provider = inner.tenant("provider").await;
+    let items = many("i", "harbour", 55, 4);
+    inner.keep(&provider.caller, "article", &items).await;
+    let url = format!("{}/contents/search?moduleId=article&paging=cursor", inner.base);
+    let authentication =
+        trawl_connectors::Authentication::OAuth2Client(trawl_connectors::ClientCredentials {
+            token_url: format!("{}/oauth2/token", inner.base).parse().unwrap(),
+            client_id: provider.client_id.clone(),
+            client_secret: provider.client_secret.clone(),
+            scope: Some("contents:read".to_owned()),
+            audience: None,
+        });
+    for (method, code) in [(Method::Get, "by-get"), (Method::Post, "by-post")] {
+        let outer = TestApp::start().await;
+        let acme = outer.tenant("acme").await;
+        let unused = ExternalSystem::start(Vec::new()).await;
+        let registration = ExternalRegistration {
+            url: url.parse().unwrap(),
+            method,
+            authentication: authentication.clone(),
+            ..unused.registration("inner")
+        };
+        outer.show(acme.tenant_id, registration, code, &["inner"]).await;
+        let walk = walk_by_cursor(&acme.caller, &[("keyword", "harbour"), ("moduleId", code)], 20).await;
+        walk.met(ids_of(&items));
+        let page = acme.caller.search(&[("keyword", "harbour"), ("moduleId", code)]).await.ok();
+        let source = page.source("inner");
+        assert_eq!(
+            (&source["status"], &source["message"], page.total()),
+            (&json!("ok"), &Value::Null, 55),
+            "{source}"
+        );
+    }
+}

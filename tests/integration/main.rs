@@ -1,0 +1,35 @@
+//! The server over HTTP, and the program as an operator runs it: one module for each route or command, and suites
+//! for what cuts across them.
+
+#[cfg(test)]
+mod cli;
+#[cfg(test)]
+mod contents;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod errors;
+#[cfg(test)]
+mod external;
+#[cfg(test)]
+mod health;
+#[cfg(test)]
+mod modules;
+#[cfg(test)]
+mod oauth;
+#[cfg(test)]
+mod openapi;
+#[cfg(test)]
+mod organizations;
+#[cfg(test)]
+mod paging;
+#[cfg(test)]
+mod real_texts;
+#[cfg(test)]
+mod search;
+#[cfg(test)]
+mod todo;
+#[cfg(test)]
+mod users;
+#[cfg(test)]
+mod util;

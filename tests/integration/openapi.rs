@@ -1,0 +1,50 @@
+//! `/openapi.json` and `/docs`: the description is of what is there.
+
+use std::collections::BTreeSet;
+
+use trawl::api::access::TABLE;
+
+use crate::util::app::TestApp;
+
+#[tokio::test]
+async fn every_route_is_described_and_stands_in_the_access_table() {
+    let app = TestApp::start().await;
+    let description = app.caller("").get("/openapi.json").await;
+    assert_eq!(description.status, 200);
+    let described: BTreeSet<(String, String)> = description.body["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .flat_map(|(path, methods)| {
+            let methods = methods.as_object().unwrap().keys();
+            methods.map(|method| (path.clone(), method.to_uppercase()))
+        })
+        .collect();
+    let in_table: BTreeSet<(String, String)> = TABLE
+        .iter()
+        .filter(|rule| !rule.path.starts_with("/docs") && rule.path != "/openapi.json")
+        .map(|rule| (rule.path.to_owned(), rule.method.to_owned()))
+        .collect();
+    assert_eq!(described, in_table);
+}
+
+#[tokio::test]
+async fn every_described_operation_says_what_it_answers() {
+    let app = TestApp::start().await;
+    let description = app.caller("").get("/openapi.json").await.body;
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            assert!(operation["summary"].is_string(), "{method} {path} has no summary");
+            assert!(operation["responses"]["200"].is_object(), "{method} {path} has no success");
+        }
+    }
+    assert_eq!(description["components"]["securitySchemes"]["bearer"]["scheme"], "bearer");
+}
+
+#[tokio::test]
+async fn the_page_needs_no_network() {
+    let app = TestApp::start().await;
+    let page = app.caller("").get("/docs/").await;
+    assert_eq!(page.status, 200);
+    assert!(!page.text.contains("https://"), "{}", page.text);
+}

@@ -1,0 +1,87 @@
+//! `PUT /v1/organizations/sync` (specification, "Department"; decisions 9.6).
+
+use serde_json::{Value, json};
+
+use crate::util::{
+    answer::Answer,
+    app::TestApp,
+    caller::Caller,
+    items::{department, item, user},
+};
+
+async fn sync(caller: &Caller, rows: Value) -> Answer {
+    caller.put("/v1/organizations/sync", &rows).await.ok()
+}
+
+#[track_caller]
+fn only_failure(answer: &Answer, id: &str, field: &str) {
+    assert_eq!(answer.ids(), [id], "{}", answer.text);
+    let message = answer.items()[0]["message"].as_str().unwrap();
+    assert!(message.starts_with(field), "{message}");
+}
+
+#[tokio::test]
+async fn parents_come_before_children() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let child_first = json!([department("child", "parent"), department("parent", "")]);
+    only_failure(&sync(&acme.caller, child_first).await, "child", "parentId:");
+    // The parent of that call is there.
+    app.sync(&acme.caller, "organizations", &json!([department("child", "parent")])).await;
+    let both = json!([department("p2", ""), department("c2", "p2")]);
+    app.sync(&acme.caller, "organizations", &both).await;
+}
+
+#[tokio::test]
+async fn each_wrong_row_fails_alone_and_names_its_field() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let tree = json!([department("a", ""), department("b", "a"), department("c", "b")]);
+    app.sync(&acme.caller, "organizations", &tree).await;
+    for (row, id, field) in [
+        (json!({"orgId": "new"}), "new", "name:"),
+        (json!({"orgId": "a", "name": ""}), "a", "name:"),
+        (json!({"orgId": "a", "status": 7}), "a", "status:"),
+        (json!({"orgId": "a", "platformOrgId": "x"}), "a", "platformOrgId:"),
+        (json!({"orgId": "a", "parentId": "a"}), "a", "parentId:"),
+        (json!({"orgId": "a", "parentId": "c"}), "a", "parentId:"),
+        (json!({"orgId": "a", "parentId": "nowhere"}), "a", "parentId:"),
+        (json!({"orgId": "a", "isHidden": 1}), "a", "isHidden:"),
+        (json!({"orgId": 7, "name": "x"}), "7", "orgId:"),
+        (json!({"name": "x"}), "", "orgId:"),
+    ] {
+        let rows = json!([{"orgId": "b", "name": "B"}, row, {"orgId": "c", "name": "C"}]);
+        only_failure(&sync(&acme.caller, rows).await, id, field);
+    }
+}
+
+#[tokio::test]
+async fn a_deleted_department_shows_nobody_anything() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "organizations", &json!([department("a", ""), department("b", "a")])).await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "b")])).await;
+    let mut of_b = item("1", "harbour", 1);
+    of_b["visibility"] = json!({"departments": ["b"]});
+    app.keep(&acme.caller, "article", &[of_b]).await;
+    let mei = app.user(&acme, "mei").await;
+    assert_eq!(mei.find("article", "harbour").await, ["1"]);
+    app.sync(&acme.caller, "organizations", &json!([{"orgId": "b", "isDeleted": true}])).await;
+    assert_eq!(mei.find("article", "harbour").await, [""; 0]);
+    app.sync(&acme.caller, "organizations", &json!([{"orgId": "b", "isDeleted": false}])).await;
+    assert_eq!(mei.find("article", "harbour").await, ["1"]);
+}
+
+/// A department whose parent is gone can still be changed and deleted.
+#[tokio::test]
+async fn the_child_of_a_deleted_department_can_be_changed_and_deleted() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let tree = json!([department("a", ""), department("b", "a"), department("c", "a")]);
+    app.sync(&acme.caller, "organizations", &tree).await;
+    app.sync(&acme.caller, "organizations", &json!([{"orgId": "a", "isDeleted": true}])).await;
+    app.sync(&acme.caller, "organizations", &json!([{"orgId": "b", "name": "B"}])).await;
+    let gone = json!([{"orgId": "c", "parentId": "a", "isDeleted": true}]);
+    app.sync(&acme.caller, "organizations", &gone).await;
+    only_failure(&sync(&acme.caller, json!([department("d", "a")])).await, "d", "parentId:");
+}

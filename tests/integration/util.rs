@@ -1,0 +1,32 @@
+//! What the tests share: a server in this process, callers of it, an external system, the program itself.
+
+pub(crate) mod answer;
+pub(crate) mod app;
+pub(crate) mod caller;
+pub(crate) mod external;
+pub(crate) mod items;
+pub(crate) mod paging;
+pub(crate) mod program;
+pub(crate) mod raw;
+
+use std::time::Duration;
+
+/// A time after which a test that waits for a condition has failed; nothing waits this long when all is well.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Between two looks at a condition of another process, of which nothing tells when it changes.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// Waits until `look` gives something.
+pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let waiting = async {
+        loop {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    };
+    let found = tokio::time::timeout(PATIENCE, waiting).await;
+    found.unwrap_or_else(|_| panic!("{what} did not come about within {PATIENCE:?}"))
+}

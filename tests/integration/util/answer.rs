@@ -1,0 +1,106 @@
+//! One answer of the server, and what every answer has to be (decisions 2).
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use serde_json::Value;
+
+/// An answer, read to its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    /// The HTTP status.
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) text: String,
+    /// The body as JSON; null where it is none.
+    pub(crate) body: Value,
+}
+
+impl Answer {
+    pub(crate) async fn read(response: reqwest::Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.unwrap();
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        Self { status, headers, text, body }
+    }
+
+    /// A header's text; empty when it is not there.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// The envelope of a success (decisions 2.1, 2.2).
+    #[track_caller]
+    pub(crate) fn ok(self) -> Self {
+        self.check_envelope();
+        assert_eq!((self.status, &self.body["code"]), (200, &Value::from(200)), "{}", self.text);
+        assert!(self.body["message"].is_null(), "{}", self.text);
+        self
+    }
+
+    /// The envelope of a failure whose message holds `named` (decisions 2.1–2.3).
+    #[track_caller]
+    pub(crate) fn fails(self, status: u16, named: &str) -> Self {
+        self.check_envelope();
+        assert_eq!(self.status, status, "{}", self.text);
+        assert_eq!(self.body["code"], status, "{}", self.text);
+        assert!(self.body["data"].is_null(), "{}", self.text);
+        assert!(self.body["date"].as_i64().is_some_and(|date| date > 1_600_000_000_000), "{}", self.text);
+        assert!(self.message().contains(named), "the message does not name {named:?}: {}", self.text);
+        for leak in ["SELECT", "INSERT", "/tmp", ".rs:", "Error(", "panicked"] {
+            assert!(!self.message().contains(leak), "the message leaks {leak:?}: {}", self.text);
+        }
+        if status == 401 {
+            assert_eq!(self.header("www-authenticate"), "Bearer");
+        }
+        self
+    }
+
+    /// 502 or 504: the envelope of a failure, with an account of each source (decisions 5.5).
+    #[track_caller]
+    pub(crate) fn has_no_source(self, status: u16) -> Self {
+        let answer = self.fails(status, "no source of the module answered");
+        assert!(answer.body["sources"].is_array(), "{}", answer.text);
+        answer
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        self.body["message"].as_str().unwrap_or_default()
+    }
+
+    pub(crate) fn data(&self) -> &Value {
+        &self.body["data"]
+    }
+
+    /// The elements of `data`.
+    #[track_caller]
+    pub(crate) fn items(&self) -> &[Value] {
+        self.data().as_array().unwrap_or_else(|| panic!("`data` is no list: {}", self.text))
+    }
+
+    /// The ids of the elements of `data`.
+    #[track_caller]
+    pub(crate) fn ids(&self) -> Vec<&str> {
+        self.items().iter().map(|item| item["id"].as_str().unwrap()).collect()
+    }
+
+    pub(crate) fn total(&self) -> u64 {
+        self.body["total"].as_u64().unwrap()
+    }
+
+    pub(crate) fn cursor(&self) -> Option<String> {
+        self.body["cursor"].as_str().map(str::to_owned)
+    }
+
+    /// The report of one source (decisions 5.5).
+    #[track_caller]
+    pub(crate) fn source(&self, id: &str) -> &Value {
+        let sources = self.body["sources"].as_array().unwrap_or_else(|| panic!("no sources: {}", self.text));
+        sources.iter().find(|source| source["id"] == id).unwrap_or_else(|| panic!("no {id}: {}", self.text))
+    }
+
+    #[track_caller]
+    fn check_envelope(&self) {
+        assert!(self.body.is_object(), "not an envelope: HTTP {} {}", self.status, self.text);
+        assert!(!self.header("x-request-id").is_empty(), "no x-request-id: {:?}", self.headers);
+        assert_eq!(self.headers[CONTENT_TYPE], "application/json;charset=UTF-8");
+    }
+}

@@ -1,0 +1,213 @@
+//! The server in this process: the real service on a port of its own, over a data directory of its own.
+
+use std::{path::Path, sync::Arc};
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use trawl::{
+    api,
+    app::App,
+    auth::{
+        applications::{Kind, NewApplication},
+        scopes::Scope,
+    },
+    config::Config,
+    indexer::Indexer,
+    platform::tenants::model::register_application,
+    search::registry::{ExternalRegistration, Module},
+    telemetry,
+};
+
+use super::{
+    PATIENCE,
+    answer::Answer,
+    caller::{Caller, send},
+};
+
+pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
+pub(crate) const LOGIN_ID: &str = "urn:trawl:params:oauth:token-type:login-id";
+pub(crate) const USER_ID: &str = "urn:trawl:params:oauth:token-type:user-id";
+
+/// A running server.
+pub(crate) struct TestApp {
+    pub(crate) app: Arc<App>,
+    pub(crate) base: String,
+    pub(crate) http: reqwest::Client,
+    directory: TempDir,
+    stop: CancellationToken,
+    server: JoinHandle<()>,
+    indexer: Indexer,
+}
+
+/// A registered application, and a caller with a token of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Application {
+    pub(crate) tenant_id: i64,
+    pub(crate) client_id: String,
+    pub(crate) client_secret: SecretString,
+    pub(crate) caller: Caller,
+}
+
+impl Application {
+    pub(crate) fn secret(&self) -> &str {
+        self.client_secret.expose_secret()
+    }
+}
+
+impl TestApp {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// Starts a server with other settings.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config::default();
+        config.index.writer_memory_bytes = 16 << 20;
+        config.store.readers = 2;
+        change(&mut config);
+        Self::start_in(tempfile::tempdir().unwrap(), config).await
+    }
+
+    async fn start_in(directory: TempDir, mut config: Config) -> Self {
+        directory.path().clone_into(&mut config.data);
+        let metrics = telemetry::collect_metrics().unwrap();
+        let (app, indexer) = App::start(config, metrics, false).await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let stop = CancellationToken::new();
+        let service = api::service(Arc::clone(&app));
+        let stopped = stop.clone().cancelled_owned();
+        let server = tokio::spawn(async move {
+            axum::serve(listener, service).with_graceful_shutdown(stopped).await.unwrap();
+        });
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        Self { app, base, http, directory, stop, server, indexer }
+    }
+
+    /// Ends the server in order and starts it again over the same data. Callers of before need
+    /// [`TestApp::caller`]: the port is another one.
+    pub(crate) async fn restart(self) -> Self {
+        let Self { app, http, directory, stop, server, indexer, .. } = self;
+        // Kept connections would hold the server up.
+        drop(http);
+        stop.cancel();
+        indexer.stop().await;
+        let aborted = server.abort_handle();
+        if tokio::time::timeout(std::time::Duration::from_secs(1), server).await.is_err() {
+            aborted.abort();
+        }
+        app.store.clone().close().await.unwrap();
+        let config = app.config.clone();
+        drop(app);
+        Self::start_in(directory, config).await
+    }
+
+    pub(crate) fn data(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// An application that has every scope an ordinary one can have.
+    pub(crate) async fn tenant(&self, code: &str) -> Application {
+        let scopes =
+            Scope::ALL.into_iter().filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin)).collect();
+        self.register(code, Kind::Application, &[], scopes).await
+    }
+
+    /// An application with these scopes.
+    pub(crate) async fn register(
+        &self,
+        tenant: &str,
+        kind: Kind,
+        bound: &[&str],
+        scopes: Vec<Scope>,
+    ) -> Application {
+        let new = NewApplication {
+            tenant: tenant.to_owned(),
+            kind,
+            bound: bound.iter().map(|code| (*code).to_owned()).collect(),
+            scopes: Some(scopes.into_iter().collect()),
+            name: "test".to_owned(),
+        };
+        let registered = register_application(&self.app.store, &self.app.keys, new).await.unwrap();
+        let client_id = registered.credentials.client_id;
+        let client_secret = registered.credentials.client_secret;
+        let mut application = Application {
+            tenant_id: registered.tenant.id,
+            client_id,
+            client_secret,
+            caller: self.caller(""),
+        };
+        let answer = self.grant(&application, &[("grant_type", "client_credentials")]).await;
+        application.caller = self.caller(answer.body["access_token"].as_str().unwrap());
+        application
+    }
+
+    /// Registers an external source and a module that shows `sources`.
+    pub(crate) async fn show(
+        &self,
+        tenant_id: i64,
+        registration: ExternalRegistration,
+        module: &str,
+        sources: &[&str],
+    ) {
+        let module = Module {
+            id: format!("id-of-{module}"),
+            name: module.to_owned(),
+            icon: String::new(),
+            code: module.to_owned(),
+            order_no: 50,
+            kind: 101,
+            sources: sources.iter().map(|id| (*id).to_owned()).collect(),
+        };
+        self.app.registry.register(tenant_id, registration, module).await.unwrap();
+    }
+
+    /// A caller with this token.
+    pub(crate) fn caller(&self, token: &str) -> Caller {
+        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned() }
+    }
+
+    /// A caller with a user token, by token exchange.
+    pub(crate) async fn user(&self, application: &Application, login: &str) -> Caller {
+        let answer = self.exchange(application, LOGIN_ID, login).await;
+        let token = answer.body["access_token"].as_str();
+        self.caller(token.unwrap_or_else(|| panic!("no token of {login}: {}", answer.text)))
+    }
+
+    pub(crate) async fn exchange(&self, application: &Application, kind: &str, subject: &str) -> Answer {
+        let form = [("grant_type", TOKEN_EXCHANGE), ("subject_token_type", kind), ("subject_token", subject)];
+        self.grant(application, &form).await
+    }
+
+    /// Asks the token endpoint, as `client_secret_basic`.
+    pub(crate) async fn grant(&self, application: &Application, form: &[(&str, &str)]) -> Answer {
+        let request = self.http.post(format!("{}/oauth2/token", self.base)).form(form);
+        send(request.basic_auth(&application.client_id, Some(application.secret()))).await
+    }
+
+    /// Waits until everything that was acknowledged is found.
+    pub(crate) async fn settled(&self) {
+        let position = *self.app.store.positions().borrow();
+        let mut progress = self.app.index_progress.clone();
+        let waiting = progress.wait_for(|progress| progress.position >= position);
+        tokio::time::timeout(PATIENCE, waiting).await.expect("the index did not follow").unwrap();
+    }
+
+    /// Keeps items in a module, every one of which must be taken, and waits until they are found.
+    pub(crate) async fn keep(&self, caller: &Caller, module: &str, items: &[Value]) {
+        for batch in items.chunks(1_000) {
+            let answer = caller.put(&format!("/v1/contents/{module}"), &Value::from(batch)).await.ok();
+            assert_eq!(answer.items(), [] as [Value; 0]);
+        }
+        self.settled().await;
+    }
+
+    /// Synchronises departments or users, every one of which must be taken.
+    pub(crate) async fn sync(&self, caller: &Caller, area: &str, rows: &Value) {
+        let answer = caller.put(&format!("/v1/{area}/sync"), rows).await.ok();
+        assert_eq!(answer.items(), [] as [Value; 0]);
+    }
+}

@@ -1,0 +1,66 @@
+//! Someone who calls the server with a token.
+
+use reqwest::{Method, RequestBuilder};
+use serde_json::Value;
+
+use super::answer::Answer;
+
+/// A caller with a token of his own.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    pub(crate) http: reqwest::Client,
+    pub(crate) base: String,
+    pub(crate) token: String,
+}
+
+impl Caller {
+    /// A request with the token.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.token)
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        send(self.request(Method::GET, path)).await
+    }
+
+    /// POST without a body.
+    pub(crate) async fn post_empty(&self, path: &str) -> Answer {
+        send(self.request(Method::POST, path)).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        send(self.request(Method::POST, path).json(body)).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        send(self.request(Method::PUT, path).json(body)).await
+    }
+
+    /// A body that need not be JSON, of the right content type.
+    pub(crate) async fn send_text(&self, method: Method, path: &str, body: impl Into<String>) -> Answer {
+        let request = self.request(method, path).header("content-type", "application/json");
+        send(request.body(body.into())).await
+    }
+
+    /// `POST /contents/search` with these query parameters.
+    pub(crate) async fn search(&self, parameters: &[(&str, &str)]) -> Answer {
+        send(self.request(Method::POST, "/contents/search").query(parameters)).await
+    }
+
+    /// The ids that a keyword finds in a module, up to 1,000.
+    pub(crate) async fn find(&self, module: &str, keyword: &str) -> Vec<String> {
+        let parameters = [("moduleId", module), ("keyword", keyword), ("limit", "1000")];
+        let answer = self.search(&parameters).await.ok();
+        answer.ids().into_iter().map(str::to_owned).collect()
+    }
+
+    /// The same caller with another token.
+    pub(crate) fn with_token(&self, token: &str) -> Self {
+        Self { token: token.to_owned(), ..self.clone() }
+    }
+}
+
+/// Sends a request and reads its answer.
+pub(crate) async fn send(request: RequestBuilder) -> Answer {
+    Answer::read(request.send().await.unwrap()).await
+}

@@ -1,0 +1,36 @@
+//! What the tests put in.
+
+use serde_json::{Value, json};
+
+/// A time to count from: 2024-01-01.
+pub(crate) const NEW_YEAR: i64 = 1_704_067_200_000;
+
+/// A search content item.
+pub(crate) fn item(id: &str, title: &str, display_time: i64) -> Value {
+    json!({"id": id, "title": title, "displayTime": display_time})
+}
+
+/// `count` items `prefix0000…` of one title, `ties` of each millisecond, newest first.
+pub(crate) fn many(prefix: &str, title: &str, count: usize, ties: usize) -> Vec<Value> {
+    (0..count)
+        .map(|number| {
+            let time = NEW_YEAR - i64::try_from(number / ties).unwrap();
+            item(&format!("{prefix}{number:05}"), title, time)
+        })
+        .collect()
+}
+
+/// A department.
+pub(crate) fn department(id: &str, parent: &str) -> Value {
+    json!({"orgId": id, "parentId": parent, "name": format!("Department {id}")})
+}
+
+/// A user whose login is his id.
+pub(crate) fn user(id: &str, department: &str) -> Value {
+    json!({"userId": id, "loginId": id, "name": format!("User {id}"), "sex": 1, "orgId": department})
+}
+
+/// A to-do item.
+pub(crate) fn todo(id: &str, title: &str, assignee: &str) -> Value {
+    json!({"appTaskId": id, "title": title, "assigneeLoginId": assignee})
+}

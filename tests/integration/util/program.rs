@@ -1,0 +1,156 @@
+//! The program itself, as an operator runs it: started, told to stop, killed.
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Output, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
+};
+
+use serde_json::Value;
+
+use super::{
+    PATIENCE,
+    answer::Answer,
+    caller::{Caller, send},
+    eventually,
+};
+
+/// A command of the program that sees nothing of the environment's settings.
+pub(crate) fn trawl(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trawl"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TRAWL_")) {
+        command.env_remove(name);
+    }
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs a command to its end.
+pub(crate) async fn run(mut command: Command) -> Output {
+    tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
+}
+
+pub(crate) fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// An address that no other test takes, and no outgoing connection, so that a server can be killed and come back.
+pub(crate) fn own_address() -> String {
+    // Below the ports that the system gives to outgoing connections.
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = 18_000 + u16::try_from(std::process::id() % 12_000).unwrap();
+    loop {
+        let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return format!("127.0.0.1:{port}");
+        }
+    }
+}
+
+/// A running `trawl serve`; it is killed when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) base: String,
+    http: reqwest::Client,
+    log: PathBuf,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// Starts it on a free port and waits until it is ready.
+    pub(crate) async fn start(data: &Path) -> Self {
+        Self::start_at(data, "127.0.0.1:0", &[]).await
+    }
+
+    pub(crate) async fn start_at(data: &Path, listen: &str, arguments: &[&str]) -> Self {
+        let address_file = data.join("listen.addr");
+        if address_file.exists() {
+            fs::remove_file(&address_file).unwrap();
+        }
+        let log = data.join("test.log");
+        let mut command = trawl(&["serve", "--listen", listen]);
+        command.arg("--data").arg(data).args(arguments).current_dir(data);
+        command.stdout(Stdio::null()).stderr(File::create(&log).unwrap());
+        let mut child = command.spawn().unwrap();
+        let address = eventually("the server's address", async || {
+            if let Some(status) = child.try_wait().unwrap() {
+                panic!("the server ended with {status}: {}", fs::read_to_string(&log).unwrap());
+            }
+            fs::read_to_string(&address_file).ok()
+        })
+        .await;
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let server = Self { child, base: format!("http://{address}"), http, log };
+        server.until_ready().await;
+        server
+    }
+
+    /// Waits until it has indexed everything that was acknowledged before its start.
+    async fn until_ready(&self) {
+        eventually("readiness", async || (self.readyz().await?.status == 200).then_some(())).await;
+    }
+
+    /// What `/readyz` says, if anyone is there.
+    pub(crate) async fn readyz(&self) -> Option<Answer> {
+        let response = self.http.get(format!("{}/readyz", self.base)).send().await.ok()?;
+        Some(Answer::read(response).await)
+    }
+
+    /// Waits until everything acknowledged is found.
+    pub(crate) async fn settled(&self) {
+        eventually("the index to follow", async || {
+            let readiness = self.readyz().await?.body;
+            (readiness["indexPosition"] == readiness["storePosition"]).then_some(())
+        })
+        .await;
+    }
+
+    /// What it logged.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM.
+    pub(crate) fn terminate(&self) {
+        let process = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    }
+
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        eventually("the server's end", async || self.child.try_wait().unwrap()).await
+    }
+
+    /// A caller with a token of the application that `trawl app create --json` printed.
+    pub(crate) async fn caller(&self, application: &Value) -> Caller {
+        let request = self
+            .http
+            .post(format!("{}/oauth2/token", self.base))
+            .basic_auth(application["clientId"].as_str().unwrap(), application["clientSecret"].as_str())
+            .form(&[("grant_type", "client_credentials")]);
+        let answer = send(request).await;
+        let token = answer.body["access_token"].as_str().unwrap_or_else(|| panic!("{}", answer.text));
+        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned() }
+    }
+}
+
+/// `trawl app create --json`.
+pub(crate) async fn create_application(data: &Path, tenant: &str) -> Value {
+    let mut command = trawl(&["app", "create", "--tenant", tenant, "--kind", "application", "--json"]);
+    command.arg("--data").arg(data).current_dir(data);
+    let output = run(command).await;
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}

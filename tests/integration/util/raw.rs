@@ -1,0 +1,67 @@
+//! Requests that no well-behaved client makes: bytes on a connection.
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use super::PATIENCE;
+
+/// One connection to the server.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+/// An answer as it came.
+#[derive(Debug)]
+pub(crate) struct RawAnswer {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Connection {
+    pub(crate) async fn open(base: &str) -> Self {
+        let address = base.trim_start_matches("http://");
+        Self { stream: TcpStream::connect(address).await.unwrap(), unread: Vec::new() }
+    }
+
+    pub(crate) async fn write(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).await.unwrap();
+    }
+
+    /// Reads one answer with a `Content-Length`, or an interim one without a body.
+    pub(crate) async fn read(&mut self) -> RawAnswer {
+        tokio::time::timeout(PATIENCE, self.read_answer()).await.expect("no answer came")
+    }
+
+    async fn read_answer(&mut self) -> RawAnswer {
+        let end = loop {
+            if let Some(end) = find(&self.unread, b"\r\n\r\n") {
+                break end;
+            }
+            self.fill().await;
+        };
+        let head = String::from_utf8(self.unread.drain(..end + 4).collect()).unwrap().to_lowercase();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))
+            .map_or(0, |length| length.trim().parse().unwrap());
+        while self.unread.len() < length {
+            self.fill().await;
+        }
+        let body = String::from_utf8(self.unread.drain(..length).collect()).unwrap();
+        RawAnswer { status, head, body }
+    }
+
+    async fn fill(&mut self) {
+        let read = self.stream.read_buf(&mut self.unread).await.unwrap();
+        assert!(read > 0, "the connection was closed before the answer was complete");
+    }
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
