@@ -280,13 +280,15 @@ fn an_item_that_came_late_does_not_hide_the_group_that_the_page_ends_with() {
 }
 
 #[test]
-fn a_source_is_not_asked_for_what_the_page_has_no_room_for() {
-    let mut merge = Merge::new(Order::Time, PageLength::Exact(4), lanes(3));
-    merge.supply(
-        0,
-        Page { entries: entries(0, &[9]), next: Some(after(1)), later: Later::AtMost(9), ..Page::default() },
-    );
-    merge.supply(1, Page { entries: entries(1, &[8, 7, 6, 5]), ..Page::default() });
-    merge.supply(2, Page { next: Some(after(1)), later: Later::AtMost(2), ..Page::default() });
-    assert_eq!(merge.advance(), [0]);
+fn a_source_is_asked_for_the_last_place_but_not_for_one_more() {
+    let asked = |limit| {
+        let mut merge = Merge::new(Order::Time, PageLength::Exact(limit), lanes(3));
+        let open = |time| Page { next: Some(after(1)), later: Later::AtMost(time), ..Page::default() };
+        merge.supply(0, open(9));
+        merge.supply(1, Page { entries: entries(1, &[8, 7]), ..Page::default() });
+        merge.supply(2, open(2));
+        merge.advance()
+    };
+    assert_eq!(asked(3), [0, 2], "the items at hand leave one place");
+    assert_eq!(asked(2), [0], "they leave none");
 }

@@ -127,6 +127,21 @@ fn an_answer_leaves_by_the_deadline_and_no_round_begins_after_it() {
 }
 
 #[test]
+fn a_source_is_given_the_smaller_of_its_own_limit_and_what_is_left() {
+    let waited = |timeout| {
+        let sources = shared(vec![failing("a", external(1), [1], &[Some(Fault::Hangs)])]);
+        let request = SearchRequest { timeout: Duration::from_millis(timeout), ..request(1) };
+        runtime().block_on(async {
+            let started = Instant::now();
+            search(&sources, &request).await.unwrap_err();
+            started.elapsed()
+        })
+    };
+    assert_eq!(waited(300), Duration::from_millis(300));
+    assert_eq!(waited(5_000), Duration::from_secs(1), "the source's own limit");
+}
+
+#[test]
 fn without_any_answer_there_is_no_page() {
     let failure = |faults: [Fault; 2]| {
         let [first, second] = faults.map(|fault| failing("x", external(10), [1], &[Some(fault)]));

@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use proptest::{collection::vec, prelude::*};
 
 use super::{
-    sources::{Fake, Fault, Made, any_filters, any_limits, any_sources},
+    sources::{CursorForm, Fake, Fault, Made, Paging, any_filters, any_limits, any_sources},
     *,
 };
-use crate::search::external::DeclaredOrder;
+use crate::search::{external::DeclaredOrder, request::LARGEST_TIE};
 
 const BY_TIME: [DeclaredOrder; 1] = [DeclaredOrder::Time];
 const ANY_ORDER: [DeclaredOrder; 2] = [DeclaredOrder::Time, DeclaredOrder::Relevance];
@@ -64,6 +64,42 @@ fn faults() -> impl Strategy<Value = Vec<Vec<Option<Fault>>>> {
         1 => Just(Some(Fault::Hangs)),
     ];
     vec(vec(fault, 0..12), 8)
+}
+
+#[test]
+fn a_group_too_large_for_one_page_is_cut_and_the_opaque_cursor_goes_on_through_it() {
+    let made = |source: &str, number: usize, display_time| Made {
+        id: format!("{source}{number:05}"),
+        display_time,
+        author: "ann",
+    };
+    let of = |source: &str, older: i64, count| {
+        let group = (0..count).map(|number| made(source, number, 5));
+        group.chain([made(source, 99_999, older)]).collect::<Vec<_>>()
+    };
+    let external = Paging::External {
+        order: DeclaredOrder::Time,
+        page_size: 50,
+        cursor: CursorForm::Offset,
+        empty_pages: 0,
+    };
+    let fakes =
+        [Fake::new("a", Paging::BuiltIn, of("a", 3, 9_900)), Fake::new("b", external, of("b", 4, 140))];
+    let expected = expect_exact(&fakes, &Filters::default());
+    let sources = shared(fakes.into());
+    runtime().block_on(async {
+        let first = search(&sources, &SearchRequest { exact_pages: false, ..request(10) }).await.unwrap();
+        assert_eq!((first.items.len(), first.partial), (LARGEST_TIE, true));
+        let next = SearchRequest { start: Start::Cursor(first.cursor.clone().unwrap()), ..request(10) };
+        let rest = follow_cursor(&sources, next, &[7]).await;
+        assert!(rest.iter().all(|page| !page.partial));
+        assert_eq!([ids(&[first]), ids(&rest)].concat(), expected);
+        // A group that just fits is not cut.
+        let filters = Filters { from: Some(4), source: Some("a".to_owned()), ..Filters::default() };
+        let fitting = SearchRequest { exact_pages: false, filters, ..request(10) };
+        let page = search(&sources, &fitting).await.unwrap();
+        assert_eq!((page.items.len(), page.partial), (9_900, false));
+    });
 }
 
 proptest! {
