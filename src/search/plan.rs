@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use super::{
     cursor::{Cursor, LaneState, SourceKey},
@@ -51,8 +51,11 @@ pub(super) fn plan(
     cursor: Option<Cursor>,
 ) -> Result<Plan> {
     let wanted = request.filters.source.as_deref();
+    // A module that names a source twice shows its items once.
+    let mut seen = HashSet::with_capacity(sources.len());
     let taking_part: Vec<&Arc<dyn Source>> = sources
         .iter()
+        .filter(|source| seen.insert(source.id()))
         .filter(|source| wanted.is_none_or(|wanted| source.id() == wanted || source.name() == wanted))
         .collect();
     if let (Some(wanted), []) = (wanted, taking_part.as_slice()) {

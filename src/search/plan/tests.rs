@@ -107,6 +107,13 @@ fn the_time_condition_begins_a_chain() {
 }
 
 #[test]
+fn a_source_that_is_named_twice_takes_part_once() {
+    let plan = plan(&request(), &sources(&[2, 1, 2]), None).unwrap();
+    let ids: Vec<&str> = plan.lanes.iter().map(|lane| lane.source.id()).collect();
+    assert_eq!(ids, ["2", "1"]);
+}
+
+#[test]
 fn a_source_is_chosen_by_id_or_name_and_must_be_there() {
     let of = |wanted: &str| {
         let filters = Filters { source: Some(wanted.to_owned()), ..Filters::default() };
