@@ -292,3 +292,22 @@ fn a_source_is_asked_for_the_last_place_but_not_for_one_more() {
     assert_eq!(asked(3), [0, 2], "the items at hand leave one place");
     assert_eq!(asked(2), [0], "they leave none");
 }
+
+#[test]
+fn a_group_that_is_known_to_go_on_is_not_read_any_further() {
+    let length = PageLength::WholeTies { limit: 1, largest_tie: 2 };
+    let mut merge = Merge::new(Order::Time, length, lanes(1));
+    let cut = entries(0, &[5, 5]);
+    merge.supply(
+        0,
+        Page {
+            entries: cut,
+            next: Some(after(2)),
+            later: Later::AtMost(5),
+            tie_cut: true,
+            ..Page::default()
+        },
+    );
+    assert!(merge.advance().is_empty());
+    assert!(merge.finish().tie_cut);
+}
