@@ -1,18 +1,23 @@
 //! The coordinator: one search, asked of every source of a module at once and answered as one list.
 //!
 //! `plan` decides where each source continues, `gather` asks them, `merge` releases what no source can still
-//! overtake, `cursor` writes down where each source stands. `plan`, `merge` and `cursor` do no I/O.
+//! overtake, `cursor` writes down where each source stands; `run` goes through these in rounds. `plan`, `merge` and
+//! `cursor` do no I/O.
 
+mod answer;
 mod builtin;
 mod coordinator;
 mod cursor;
 mod external;
 mod gather;
+mod loops;
 mod merge;
 mod plan;
 pub mod registry;
 pub mod request;
+mod run;
 pub mod source;
 
-pub use coordinator::{Answer, Coordinator, Failure, SourceReport, Status};
+pub use answer::{Answer, Failure, SourceReport, Status};
+pub use coordinator::Coordinator;
 pub use source::Item;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use trawl_index as index;
 
 use super::{
-    request::{LARGEST_TIE, Order},
+    request::Order,
     source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
 };
 
@@ -72,7 +72,8 @@ impl Source for BuiltinSource {
     }
 }
 
-fn start(ask: &Ask, position: &Position) -> Option<index::Start> {
+/// Where the index is to begin; `None` at the end.
+pub(super) fn start(ask: &Ask, position: &Position) -> Option<index::Start> {
     match (ask.order, position) {
         (_, Position::End) => None,
         (Order::Time, position) => {
@@ -83,14 +84,15 @@ fn start(ask: &Ask, position: &Position) -> Option<index::Start> {
                 // The time condition; `to` is a filter of its own, which the total heeds too.
                 _ => ask.before.map(|display_time| index::TimePosition { display_time, id: None }),
             };
-            Some(index::Start::Time { after, whole_ties: ask.whole_ties.then_some(LARGEST_TIE) })
+            Some(index::Start::Time { after, whole_ties: ask.whole_ties })
         }
         (Order::Relevance, Position::AfterRank(skip)) => Some(index::Start::Relevance { skip: *skip }),
         (Order::Relevance, _) => Some(index::Start::Relevance { skip: 0 }),
     }
 }
 
-fn into_page(page: index::Page, ask: &Ask, start: &index::Start) -> Page {
+/// A page of the index as one of the coordinator.
+pub(super) fn into_page(page: index::Page, ask: &Ask, start: &index::Start) -> Page {
     let skipped = match start {
         index::Start::Relevance { skip } => *skip,
         index::Start::Time { .. } => 0,
@@ -110,7 +112,7 @@ fn into_page(page: index::Page, ask: &Ask, start: &index::Start) -> Page {
     let last = entries.last();
     let later = match last.map(|entry| entry.item.display_time) {
         // A page of whole groups leaves nothing of the last one's time behind, unless the group was cut.
-        Some(time) if ask.whole_ties && !page.cut => Later::AtMost(time.saturating_sub(1)),
+        Some(time) if ask.whole_ties.is_some() && !page.cut => Later::AtMost(time.saturating_sub(1)),
         Some(time) => Later::AtMost(time),
         None => Later::AnyTime,
     };
@@ -118,6 +120,7 @@ fn into_page(page: index::Page, ask: &Ask, start: &index::Start) -> Page {
         next: page.more.then(|| last.map(|entry| entry.after.clone())).flatten(),
         later,
         total: Some(page.total),
+        tie_cut: page.cut,
         entries,
         ..Page::default()
     }

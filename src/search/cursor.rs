@@ -4,10 +4,14 @@
 //! module, keyword, order and filters. It names positions, never rights: what the caller may see is asked anew on
 //! every page.
 
+#[cfg(test)]
+mod tests;
+
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
 
 use super::{
+    loops::{Fingerprint, LoopGuard, fingerprint},
     request::{Order, SearchRequest},
     source::Position,
 };
@@ -19,43 +23,65 @@ use crate::{
 /// Before the sealed part; a later form gets another one. The dot keeps a cursor from ever being digits only.
 const VERSION_PREFIX: &str = "v1.";
 
-/// Longer ones were not made here.
-const LONGEST: usize = 256 * 1_024;
+/// The longest cursor, in bytes of text; a longer one is neither made nor read.
+///
+/// A source takes 40 to 80 bytes of it, and at its longest 2,200 (its own cursor of 1,024 bytes, an item's id of 512):
+/// the bound holds 119 sources at their longest, or thousands of usual ones. Ten usual sources stay below
+/// the 1,024 bytes that an external source's cursor may have, so one trawl can be a source of another. A URL may be
+/// shorter than this; the JSON body is not.
+pub(super) const LONGEST: usize = 256 * 1_024;
 
 /// What a cursor says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cursor {
     /// The time condition that the chain of pages began with.
-    #[serde(rename = "b", skip_serializing_if = "Option::is_none", default)]
     pub(super) before: Option<i64>,
     /// Where each source stands; one that is not named has not begun.
-    #[serde(rename = "l")]
     pub(super) lanes: Vec<LaneState>,
 }
 
 /// Where one source stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LaneState {
-    /// The source's id.
-    #[serde(rename = "s")]
-    pub(super) source: String,
+    /// The source.
+    pub(super) source: SourceKey,
     /// Its position after what was released.
-    #[serde(rename = "p")]
     pub(super) position: Position,
     /// How many of its items were released.
-    #[serde(rename = "n")]
     pub(super) taken: usize,
     /// What it last said of its total, for when it need not be asked again.
-    #[serde(rename = "t", skip_serializing_if = "Option::is_none", default)]
     pub(super) total: Option<u64>,
+    /// What is remembered of its own cursors.
+    pub(super) guard: LoopGuard,
+}
+
+/// A source's id, in a few bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(super) struct SourceKey(Fingerprint);
+
+impl SourceKey {
+    /// The key of the source with this id.
+    pub(super) fn of(id: &str) -> Self {
+        Self(fingerprint(id))
+    }
 }
 
 impl Cursor {
     /// Writes the cursor down for the caller.
+    ///
+    /// # Errors
+    /// 400 when it would be longer than [`LONGEST`]: rather no page than one that cannot be followed.
     pub(super) fn seal(&self, key: &SealingKey, context: &[u8]) -> Result<String> {
-        let plain = serde_json::to_vec(self).map_err(Error::internal)?;
+        let plain = postcard::to_allocvec(self).map_err(Error::internal)?;
         let sealed = key.seal(context, &plain).map_err(Error::internal)?;
-        Ok(format!("{VERSION_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(sealed)))
+        let text = format!("{VERSION_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(sealed));
+        if text.len() > LONGEST {
+            return Err(Error::bad_request(
+                "moduleId: the module's sources are too many for their positions to fit in a cursor; \
+                 search them one by one with `source`",
+            ));
+        }
+        Ok(text)
     }
 
     /// Reads a cursor that came back.
@@ -71,11 +97,11 @@ impl Cursor {
         };
         let sealed = text
             .strip_prefix(VERSION_PREFIX)
-            .filter(|sealed| sealed.len() <= LONGEST)
+            .filter(|_| text.len() <= LONGEST)
             .and_then(|sealed| BASE64_URL_SAFE_NO_PAD.decode(sealed).ok())
             .ok_or_else(refused)?;
         let plain = key.open(context, &sealed).map_err(|_| refused())?;
-        serde_json::from_slice(&plain).map_err(|_| refused())
+        postcard::from_bytes(&plain).map_err(|_| refused())
     }
 }
 

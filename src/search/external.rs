@@ -1,12 +1,15 @@
 //! An external system as a source: pages of the contract become pages of the coordinator.
 
+#[cfg(test)]
+mod tests;
+
 use std::{cmp::Reverse, time::Duration};
 
 use trawl_connectors::{Answer, ContentItem, Question, SourceClient, SourceError};
 
 use super::{
     request::Order,
-    source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
+    source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure, Taken},
 };
 
 /// In which order a source says it sends its matches (decisions 7.1).
@@ -45,18 +48,18 @@ impl Source for ExternalSource {
 
     async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
         let (cursor, taken) = match position {
-            Position::InPage(cursor, taken) => (cursor.as_deref(), *taken),
-            Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => (None, 0),
+            Position::InPage(cursor, taken) => (cursor.as_deref(), taken.as_ref()),
+            Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => (None, None),
             Position::End => return Ok(Page::default()),
         };
         let question = Question { keyword: &ask.keyword, limit: self.page_size, cursor };
-        let answer = self.client.search(&question).await.map_err(into_failure)?;
+        let answer = self.client.search(&question).await.map_err(|error| into_failure(&error))?;
         into_page(answer, ask, self.order, cursor, taken)
     }
 }
 
-fn into_failure(error: SourceError) -> SourceFailure {
-    let kind = match &error {
+fn into_failure(error: &SourceError) -> SourceFailure {
+    let kind = match error {
         SourceError::Timeout => FailureKind::Timeout,
         SourceError::Unavailable { .. } => FailureKind::Unavailable,
         SourceError::Unauthorized(_) => FailureKind::Unauthorized,
@@ -67,19 +70,21 @@ fn into_failure(error: SourceError) -> SourceFailure {
 }
 
 /// Orders and filters what the source sent, and says where it stands after each item.
-fn into_page(
+///
+/// By time, items of one time are ordered by id within a page; from page to page they stay in the source's order.
+pub(super) fn into_page(
     answer: Answer,
     ask: &Ask,
     declared: DeclaredOrder,
     cursor: Option<&str>,
-    taken: usize,
+    taken: Option<&Taken>,
 ) -> Result<Page, SourceFailure> {
     let Answer { mut items, total, cursor: next_cursor, notes, mut broken } = answer;
     let stands_still = next_cursor.is_some() && next_cursor.as_deref() == cursor;
     if stands_still {
         broken.get_or_insert_with(|| "its cursor stands still: the next page would be this one".to_owned());
     }
-    let next = next_cursor.filter(|_| !stands_still).map(|next| Position::InPage(Some(next), 0));
+    let next = next_cursor.filter(|_| !stands_still).map(|next| Position::InPage(Some(next), None));
 
     let mut later = Later::AnyTime;
     if ask.order == Order::Time {
@@ -90,22 +95,21 @@ fn into_page(
                 broken.get_or_insert_with(|| "it declares time order and breaks it".to_owned());
             }
         }
-        items.sort_by(|left, right| {
-            (Reverse(left.display_time), &left.id).cmp(&(Reverse(right.display_time), &right.id))
-        });
+        items.sort_by(|left, right| by_time(left).cmp(&by_time(right)));
     }
-    let past_the_range = declared == DeclaredOrder::Time
-        && ask.order == Order::Time
+    let past_the_range = broken.is_none()
         && matches!((later, ask.filters.from), (Later::AtMost(time), Some(from)) if time < from);
     let next = next.filter(|_| !past_the_range);
 
+    let skipped = taken.map_or(0, |taken| count_taken(&items, taken, ask.order));
     let mut entries = items
         .into_iter()
         .enumerate()
-        .skip(taken)
+        .skip(skipped)
         .filter(|(_, item)| is_wanted(item, ask))
         .map(|(index, item)| {
-            let after = Position::InPage(cursor.map(str::to_owned), index + 1);
+            let taken = Taken { count: index + 1, display_time: item.display_time, id: item.id.clone() };
+            let after = Position::InPage(cursor.map(str::to_owned), Some(taken));
             Ok(Entry { item: into_item(item)?, after })
         })
         .collect::<Result<Vec<_>, serde_json::Error>>()
@@ -114,7 +118,26 @@ fn into_page(
     if let (Some(last), Some(next)) = (entries.last_mut(), &next) {
         last.after = next.clone();
     }
-    Ok(Page { entries, next, later, total, broken, note: notes.into_iter().next() })
+    Ok(Page { entries, next, later, total, tie_cut: false, broken, note: notes.into_iter().next() })
+}
+
+/// The order of a page by time.
+fn by_time(item: &ContentItem) -> (Reverse<i64>, &str) {
+    (Reverse(item.display_time), &item.id)
+}
+
+/// How many items of an ordered page were taken already, as it is now.
+fn count_taken(items: &[ContentItem], taken: &Taken, order: Order) -> usize {
+    match order {
+        Order::Time => {
+            let last = (Reverse(taken.display_time), taken.id.as_str());
+            items.partition_point(|item| by_time(item) <= last)
+        }
+        Order::Relevance => items
+            .iter()
+            .position(|item| item.id == taken.id)
+            .map_or_else(|| taken.count.min(items.len()), |place| place + 1),
+    }
 }
 
 /// The contract knows no filters, so what it sends is filtered here (decisions 5.8).

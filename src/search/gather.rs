@@ -65,7 +65,7 @@ async fn run(ask: Arc<Ask>, call: Call, deadline: Instant) -> Outcome {
     let started = Instant::now();
     let own_limit = started.checked_add(call.source.timeout());
     let limit = own_limit.map_or(deadline, |own| own.min(deadline));
-    let page = AssertUnwindSafe(call.source.page(&ask, &call.position)).catch_unwind();
+    let page = AssertUnwindSafe(async { call.source.page(&ask, &call.position).await }).catch_unwind();
     let result = match timeout_at(limit, page).await {
         Ok(Ok(result)) => result,
         Ok(Err(_panic)) => Err(SourceFailure::new(FailureKind::Error, "the source failed inside the server")),

@@ -1,11 +1,15 @@
 //! The plan of one search: which sources take part, where each continues, how long the page is.
 
-use std::sync::Arc;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashSet, sync::Arc};
 
 use super::{
-    cursor::{Cursor, LaneState},
+    cursor::{Cursor, LaneState, SourceKey},
+    loops::LoopGuard,
     merge::PageLength,
-    request::{Order, SearchRequest, Start},
+    request::{LARGEST_TIE, Order, SearchRequest, Start},
     source::{Position, Source},
 };
 use crate::error::{Error, Result};
@@ -21,6 +25,8 @@ pub(super) struct PlannedLane {
     pub(super) taken: usize,
     /// Its total as an earlier page knew it.
     pub(super) total: Option<u64>,
+    /// What is remembered of its cursors so far.
+    pub(super) guard: LoopGuard,
 }
 
 /// What is to be done for one page.
@@ -31,6 +37,8 @@ pub(super) struct Plan {
     pub(super) length: PageLength,
     /// Only items below this time.
     pub(super) before: Option<i64>,
+    /// Where sources stand that the module does not have at the moment: one that comes back goes on from there.
+    pub(super) absent: Vec<LaneState>,
 }
 
 /// Plans a page. `cursor` is the opened opaque cursor where the request holds one.
@@ -43,33 +51,49 @@ pub(super) fn plan(
     cursor: Option<Cursor>,
 ) -> Result<Plan> {
     let wanted = request.filters.source.as_deref();
+    // A module that names a source twice shows its items once.
+    let mut seen = HashSet::with_capacity(sources.len());
     let taking_part: Vec<&Arc<dyn Source>> = sources
         .iter()
+        .filter(|source| seen.insert(source.id()))
         .filter(|source| wanted.is_none_or(|wanted| source.id() == wanted || source.name() == wanted))
         .collect();
     if let (Some(wanted), []) = (wanted, taking_part.as_slice()) {
         return Err(Error::bad_request(format!("source: the module has no source {wanted:?}")));
     }
     let exact = request.exact_pages || request.order == Order::Relevance || cursor.is_some();
-    let length = if exact { PageLength::Exact(request.limit) } else { PageLength::WholeTies(request.limit) };
-    let Cursor { before, lanes: states } = cursor.unwrap_or_else(|| Cursor {
+    let length = if exact {
+        PageLength::Exact(request.limit)
+    } else {
+        PageLength::WholeTies { limit: request.limit, largest_tie: LARGEST_TIE }
+    };
+    let Cursor { before, lanes: mut states } = cursor.unwrap_or_else(|| Cursor {
         before: match request.start {
             Start::Before(time) => Some(time),
             Start::Beginning | Start::Cursor(_) => None,
         },
         lanes: Vec::new(),
     });
-    let lanes = taking_part.into_iter().map(|source| continue_lane(source, &states)).collect();
-    Ok(Plan { lanes, length, before })
+    let lanes = taking_part.into_iter().map(|source| continue_lane(source, &mut states)).collect();
+    Ok(Plan { lanes, length, before, absent: states })
 }
 
-/// A source that the cursor does not know was added since and begins at its beginning: what it has is caught up.
-fn continue_lane(source: &Arc<dyn Source>, states: &[LaneState]) -> PlannedLane {
-    let state = states.iter().find(|state| state.source == source.id());
-    PlannedLane {
-        source: Arc::clone(source),
-        position: state.map(|state| state.position.clone()).unwrap_or_default(),
-        taken: state.map_or(0, |state| state.taken),
-        total: state.and_then(|state| state.total),
+/// Takes a source's state out of the cursor's. One that the cursor does not know was added since and begins at its
+/// beginning: what it has is caught up.
+fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> PlannedLane {
+    let key = SourceKey::of(source.id());
+    let known = states.iter().position(|state| state.source == key).map(|place| states.swap_remove(place));
+    let source = Arc::clone(source);
+    match known {
+        Some(LaneState { position, taken, total, guard, .. }) => {
+            PlannedLane { source, position, taken, total, guard }
+        }
+        None => PlannedLane {
+            source,
+            position: Position::Beginning,
+            taken: 0,
+            total: None,
+            guard: LoopGuard::default(),
+        },
     }
 }

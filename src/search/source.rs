@@ -39,8 +39,8 @@ pub struct Ask {
     pub order: Order,
     /// Items that the page still needs.
     pub limit: usize,
-    /// Whether the page is to hold all items of its last `displayTime`.
-    pub whole_ties: bool,
+    /// The page is to hold all items of its last `displayTime`, up to this many.
+    pub whole_ties: Option<usize>,
     /// The time condition of the whole chain of pages: only items below it (decisions 5.3).
     pub before: Option<i64>,
 }
@@ -57,20 +57,27 @@ impl Ask {
 pub enum Position {
     /// Nothing was taken yet.
     #[default]
-    #[serde(rename = "b")]
     Beginning,
     /// Built-in, by time: after this item.
-    #[serde(rename = "t")]
     AfterItem(i64, String),
     /// Built-in, by relevance: after so many items.
-    #[serde(rename = "r")]
     AfterRank(usize),
-    /// External: in the page that its cursor leads to (`None`: the first), after so many of its items.
-    #[serde(rename = "p")]
-    InPage(Option<String>, usize),
+    /// External: in the page that its cursor leads to (`None`: the first), after so much of it (`None`: nothing).
+    InPage(Option<String>, Option<Taken>),
     /// Everything was taken.
-    #[serde(rename = "e")]
     End,
+}
+
+/// How much of an external source's page was taken. The last item tells where to go on when the page, asked for again,
+/// has changed: a new item at its top shifts the others, and a count alone would repeat one of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Taken {
+    /// The place of the last item in the ordered page, counted from 1; items that the filters pass over count.
+    pub count: usize,
+    /// The last item's `displayTime`, epoch milliseconds.
+    pub display_time: i64,
+    /// The last item's id.
+    pub id: String,
 }
 
 /// One item of an answer, as it is sent: its JSON is written once and copied through.
@@ -104,6 +111,8 @@ pub struct Page {
     pub later: Later,
     /// Every match, whatever the page, where the source says so.
     pub total: Option<u64>,
+    /// A group of equal times was cut (decisions 5.3).
+    pub tie_cut: bool,
     /// The contract was broken, yet the entries are usable (decisions 6.4).
     pub broken: Option<String>,
     /// A slip that harms no row.

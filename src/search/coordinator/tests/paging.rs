@@ -1,0 +1,236 @@
+//! Paging loses nothing and repeats nothing (decisions 5.3, 5.4).
+
+use std::cmp::Reverse;
+
+use proptest::{collection::vec, prelude::*};
+
+use super::{
+    sources::{CursorForm, Fake, Fault, Made, Paging, any_filters, any_limits, any_sources},
+    *,
+};
+use crate::search::{external::DeclaredOrder, request::LARGEST_TIE};
+
+const BY_TIME: [DeclaredOrder; 1] = [DeclaredOrder::Time];
+const ANY_ORDER: [DeclaredOrder; 2] = [DeclaredOrder::Time, DeclaredOrder::Relevance];
+
+fn config() -> ProptestConfig {
+    ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+/// What exact pages hold, one after the other.
+fn expect_exact(sources: &[Fake], filters: &Filters) -> Vec<String> {
+    let mut items: Vec<(usize, Made)> = sources
+        .iter()
+        .enumerate()
+        .flat_map(|(place, source)| {
+            source.in_order(Order::Time, filters).into_iter().map(move |item| (place, item))
+        })
+        .collect();
+    items.sort_by_key(|(place, item)| (Reverse(item.display_time), *place));
+    made_ids(items.iter().map(|(_, item)| item))
+}
+
+/// The pages that hold groups of equal times whole, as displayTime and id.
+fn expect_whole_ties(sources: &[Fake], filters: &Filters, limits: &[usize]) -> Vec<Vec<String>> {
+    let mut items: Vec<(usize, Made)> = sources
+        .iter()
+        .enumerate()
+        .flat_map(|(place, source)| source.items.iter().map(move |item| (place, item.clone())))
+        .filter(|(_, item)| item.is_wanted(filters))
+        .collect();
+    items.sort_by(|(left_place, left), (right_place, right)| {
+        (Reverse(left.display_time), left_place, &left.id).cmp(&(
+            Reverse(right.display_time),
+            right_place,
+            &right.id,
+        ))
+    });
+    let mut pages = Vec::new();
+    let mut rest = items.as_slice();
+    for limit in limits.iter().cycle() {
+        let Some((_, last)) = rest.get(*limit - 1).or(rest.last()) else { break };
+        let length = rest.partition_point(|(_, item)| item.display_time >= last.display_time);
+        pages.push(made_ids(rest[..length].iter().map(|(_, item)| item)));
+        rest = &rest[length..];
+    }
+    pages.push(Vec::new());
+    pages
+}
+
+fn faults() -> impl Strategy<Value = Vec<Vec<Option<Fault>>>> {
+    let fault = prop_oneof![
+        3 => Just(None),
+        2 => Just(Some(Fault::Fails)),
+        1 => Just(Some(Fault::Hangs)),
+    ];
+    vec(vec(fault, 0..12), 8)
+}
+
+#[test]
+fn a_group_too_large_for_one_page_is_cut_and_the_opaque_cursor_goes_on_through_it() {
+    let made = |source: &str, number: usize, display_time| Made {
+        id: format!("{source}{number:05}"),
+        display_time,
+        author: "ann",
+    };
+    let of = |source: &str, older: i64, count| {
+        let group = (0..count).map(|number| made(source, number, 5));
+        group.chain([made(source, 99_999, older)]).collect::<Vec<_>>()
+    };
+    let external = Paging::External {
+        order: DeclaredOrder::Time,
+        page_size: 50,
+        cursor: CursorForm::Offset,
+        empty_pages: 0,
+    };
+    let fakes =
+        [Fake::new("a", Paging::BuiltIn, of("a", 3, 9_900)), Fake::new("b", external, of("b", 4, 140))];
+    let expected = expect_exact(&fakes, &Filters::default());
+    let sources = shared(fakes.into());
+    runtime().block_on(async {
+        let first = search(&sources, &SearchRequest { exact_pages: false, ..request(10) }).await.unwrap();
+        assert_eq!((first.items.len(), first.partial), (LARGEST_TIE, true));
+        let next = SearchRequest { start: Start::Cursor(first.cursor.clone().unwrap()), ..request(10) };
+        let rest = follow_cursor(&sources, next, &[7]).await;
+        assert!(rest.iter().all(|page| !page.partial));
+        assert_eq!([ids(&[first]), ids(&rest)].concat(), expected);
+        // A group that just fits is not cut.
+        let filters = Filters { from: Some(4), source: Some("a".to_owned()), ..Filters::default() };
+        let fitting = SearchRequest { exact_pages: false, filters, ..request(10) };
+        let page = search(&sources, &fitting).await.unwrap();
+        assert_eq!((page.items.len(), page.partial), (9_900, false));
+    });
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn the_opaque_cursor_pages_exactly(
+        sources in any_sources(BY_TIME.to_vec(), Order::Time),
+        filters in any_filters(),
+        limits in any_limits(),
+    ) {
+        let expected = expect_exact(&sources, &filters);
+        let request = SearchRequest { filters, ..request(1) };
+        let pages = runtime().block_on(follow_cursor(&shared(sources), request, &limits));
+        prop_assert_eq!(ids(&pages), expected);
+        for (page, limit) in pages.iter().zip(limits.iter().cycle()) {
+            prop_assert!(!page.partial);
+            prop_assert!(page.items.len() == *limit || page.cursor.is_none());
+        }
+    }
+
+    #[test]
+    fn the_time_condition_pages_exactly(
+        sources in any_sources(BY_TIME.to_vec(), Order::Time),
+        filters in any_filters(),
+        limits in any_limits(),
+    ) {
+        let expected = expect_whole_ties(&sources, &filters, &limits);
+        let request = SearchRequest { filters, ..request(1) };
+        let pages = runtime().block_on(follow_time(&shared(sources), request, &limits));
+        let found: Vec<Vec<String>> = pages.iter().map(|page| ids(std::slice::from_ref(page))).collect();
+        prop_assert_eq!(found, expected);
+        prop_assert!(pages.iter().all(|page| !page.partial));
+    }
+
+    #[test]
+    fn the_opaque_cursor_goes_on_from_a_page_of_whole_ties(
+        sources in any_sources(BY_TIME.to_vec(), Order::Time),
+        before in prop::option::of(0i64..1_000),
+        limits in any_limits(),
+    ) {
+        let filters = Filters { to: before, ..Filters::default() };
+        let mut expected = expect_exact(&sources, &filters);
+        let start = before.map_or(Start::Beginning, Start::Before);
+        let request = SearchRequest { exact_pages: false, start, ..request(1) };
+        let mut found = ids(&runtime().block_on(follow_cursor(&shared(sources), request, &limits)));
+        // The first page orders its groups by id throughout.
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn the_opaque_cursor_pages_by_relevance(
+        sources in any_sources(ANY_ORDER.to_vec(), Order::Relevance),
+        filters in any_filters(),
+        limits in any_limits(),
+    ) {
+        let ranked: Vec<Vec<Made>> =
+            sources.iter().map(|source| source.in_order(Order::Relevance, &filters)).collect();
+        let expected: Vec<&Made> =
+            (0..60).flat_map(|rank| ranked.iter().filter_map(move |items| items.get(rank))).collect();
+        let request = SearchRequest { filters, order: Order::Relevance, ..request(1) };
+        let pages = runtime().block_on(follow_cursor(&shared(sources), request, &limits));
+        prop_assert_eq!(ids(&pages), made_ids(expected));
+    }
+
+    #[test]
+    fn sources_without_time_order_are_paged_whole(
+        sources in any_sources(ANY_ORDER.to_vec(), Order::Time),
+        filters in any_filters(),
+        limits in any_limits(),
+    ) {
+        let mut expected = expect_exact(&sources, &filters);
+        let request = SearchRequest { filters, ..request(1) };
+        let pages = runtime().block_on(follow_cursor(&shared(sources), request, &limits));
+        let mut found = ids(&pages);
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn sources_without_time_order_cost_the_others_nothing_by_time(
+        sources in any_sources(ANY_ORDER.to_vec(), Order::Time),
+        limits in any_limits(),
+    ) {
+        let ordered = sources.iter().filter(|source| source.is_ordered_by_time());
+        let mut expected = made_ids(ordered.flat_map(|source| &source.items));
+        let pages = runtime().block_on(follow_time(&shared(sources), request(1), &limits));
+        let known: std::collections::HashSet<&String> = expected.iter().collect();
+        let mut found: Vec<String> = ids(&pages).into_iter().filter(|id| known.contains(id)).collect();
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_failed_is_delivered_later_and_once(
+        mut sources in any_sources(ANY_ORDER.to_vec(), Order::Time),
+        faults in faults(),
+        limits in any_limits(),
+        exact_pages in any::<bool>(),
+    ) {
+        for (source, faults) in sources.iter_mut().zip(faults) {
+            source.faults = faults;
+        }
+        let mut expected = expect_exact(&sources, &Filters::default());
+        let request = SearchRequest { exact_pages, ..request(1) };
+        let pages = runtime().block_on(follow_cursor(&shared(sources), request, &limits));
+        let mut found = ids(&pages);
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
+    }
+
+    /// A page that does not call itself partial is the one that there would be without failures.
+    #[test]
+    fn a_page_is_partial_when_something_is_missing(
+        mut sources in any_sources(BY_TIME.to_vec(), Order::Time),
+        faults in faults(),
+        limit in 1usize..30,
+        exact_pages in any::<bool>(),
+    ) {
+        let request = SearchRequest { exact_pages, ..request(limit) };
+        let whole = runtime().block_on(search(&shared(sources.clone()), &request)).unwrap();
+        for (source, faults) in sources.iter_mut().zip(faults) {
+            source.faults = faults;
+        }
+        if let Ok(page) = runtime().block_on(search(&shared(sources), &request)) {
+            prop_assert!(page.partial || ids(&[page]) == ids(&[whole]));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+use proptest::{collection::vec, prelude::*};
+
+use super::*;
+
+/// A source as the merge sees it: its items in their order, cut into pages.
+#[derive(Clone, Debug)]
+struct Feed {
+    times: Vec<i64>,
+    /// Lengths of its pages, used in turn; 0 is an empty page.
+    pages: Vec<usize>,
+    /// Whether its pages say as much of the later ones as can be known, as those of the built-in index do.
+    tells: bool,
+    /// The call that fails.
+    fails_at: Option<usize>,
+}
+
+impl Feed {
+    fn page(&self, place: usize, start: usize, call: usize) -> Page {
+        let length = self.pages[call % self.pages.len()];
+        let end = (start + length).min(self.times.len());
+        let entry =
+            |index: usize| Entry { item: item(place, index, self.times[index]), after: after(index + 1) };
+        let last = (end > start).then(|| self.times[end - 1]);
+        let tie_goes_on = last.is_some() && last == self.times.get(end).copied();
+        let later = match last {
+            Some(time) if self.tells && !tie_goes_on => Later::AtMost(time - 1),
+            Some(time) => Later::AtMost(time),
+            None => Later::AtMost(i64::MAX),
+        };
+        Page {
+            entries: (start..end).map(entry).collect(),
+            next: (end < self.times.len()).then(|| after(end)),
+            later,
+            tie_cut: self.tells && tie_goes_on,
+            ..Page::default()
+        }
+    }
+}
+
+fn after(index: usize) -> Position {
+    Position::AfterRank(index)
+}
+
+fn item(place: usize, index: usize, display_time: i64) -> Item {
+    // Ids that descend, so that an order by id is not the source's.
+    let id = format!("{place}/{:04}", 9_999 - index);
+    Item { json: serde_json::value::to_raw_value(&id).unwrap(), id, display_time }
+}
+
+fn any_feeds() -> impl Strategy<Value = Vec<Feed>> {
+    let times = prop_oneof![Just(0i64..2), Just(0i64..9), Just(-500i64..500)];
+    times.prop_flat_map(|times| {
+        let pages = vec(0usize..9, 0..4).prop_map(|mut pages| {
+            // Empty pages alone would have no end.
+            pages.push(3);
+            pages
+        });
+        let feed = (vec(times, 0..40), pages, any::<bool>(), prop::option::weighted(0.15, 0usize..4));
+        let feed = feed.prop_map(|(mut times, pages, tells, fails_at)| {
+            times.sort_by_key(|time| Reverse(*time));
+            Feed { times, pages, tells, fails_at }
+        });
+        vec(feed, 0..7)
+    })
+}
+
+fn any_length() -> impl Strategy<Value = PageLength> {
+    prop_oneof![
+        (1usize..60).prop_map(PageLength::Exact),
+        (1usize..60, prop_oneof![1usize..8, Just(10_000)])
+            .prop_map(|(limit, largest_tie)| PageLength::WholeTies { limit, largest_tie }),
+    ]
+}
+
+/// Runs a merge to its end. `picks` says how many of the wanted pages come before the next step, and which first.
+fn run(order: Order, feeds: &[Feed], length: PageLength, picks: &[usize]) -> (Finished, Vec<bool>) {
+    let lanes = feeds.iter().map(|_| Lane::at(Position::Beginning, 0)).collect();
+    let mut merge = Merge::new(order, length, lanes);
+    let mut calls = vec![0; feeds.len()];
+    let mut failed = vec![false; feeds.len()];
+    let mut picks = picks.iter().cycle();
+    loop {
+        let mut wanted = merge.advance();
+        if wanted.is_empty() {
+            return (merge.finish(), failed);
+        }
+        let pick = *picks.next().unwrap();
+        let (turn, come_in) = (pick % wanted.len(), 1 + pick % wanted.len());
+        wanted.rotate_left(turn);
+        for place in wanted.into_iter().take(come_in) {
+            assert!(!failed[place], "one that failed is not asked again");
+            let start = match merge.next_position(place).expect("only one that has more is asked") {
+                Position::AfterRank(index) => index,
+                _ => 0,
+            };
+            let call = calls[place];
+            calls[place] += 1;
+            if feeds[place].fails_at == Some(call) {
+                failed[place] = true;
+                merge.fail(place);
+            } else {
+                merge.supply(place, feeds[place].page(place, start, call));
+            }
+        }
+    }
+}
+
+/// All items of some lanes in the order in which they are released.
+fn in_order(order: Order, feeds: &[Feed]) -> Vec<Item> {
+    let mut all: Vec<(Key, Item)> = Vec::new();
+    for (place, feed) in feeds.iter().enumerate() {
+        for (index, time) in feed.times.iter().enumerate() {
+            let key = match order {
+                Order::Time => Key::Time(Reverse(*time), place),
+                Order::Relevance => Key::Rank(index, place),
+            };
+            all.push((key, item(place, index, *time)));
+        }
+    }
+    all.sort_by_key(|(key, _)| *key);
+    all.into_iter().map(|(_, item)| item).collect()
+}
+
+/// The length of the first page of `all`, and whether it cuts a group of equal times that is too large.
+fn expected_length(length: PageLength, all: &[Item]) -> (usize, bool) {
+    let PageLength::WholeTies { limit, largest_tie } = length else {
+        return (length.limit().min(all.len()), false);
+    };
+    if all.len() <= limit {
+        return (all.len(), false);
+    }
+    let last = all[limit - 1].display_time;
+    let begin = all.partition_point(|item| item.display_time > last);
+    let end = all.partition_point(|item| item.display_time >= last);
+    let cut = limit.max(begin + largest_tie);
+    (cut.min(end), cut < end)
+}
+
+fn ids(items: &[Item]) -> Vec<&str> {
+    items.iter().map(|item| item.id.as_str()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_page_is_the_beginning_of_the_whole_list(
+        mut feeds in any_feeds(),
+        length in any_length(),
+        picks in vec(0usize..8, 1..9),
+        by_relevance in any::<bool>(),
+    ) {
+        for feed in &mut feeds {
+            feed.fails_at = None;
+        }
+        let (order, length) = if by_relevance {
+            (Order::Relevance, PageLength::Exact(length.limit()))
+        } else {
+            (Order::Time, length)
+        };
+        let all = in_order(order, &feeds);
+        let (expected_length, expected_cut) = expected_length(length, &all);
+        let mut expected = all[..expected_length].to_vec();
+        if length.largest_tie().is_some() {
+            // Whole groups are by id inside a source; ids begin with their source.
+            expected.sort_by(|left, right| {
+                (Reverse(left.display_time), &left.id).cmp(&(Reverse(right.display_time), &right.id))
+            });
+        }
+        let (finished, _) = run(order, &feeds, length, &picks);
+        prop_assert_eq!(ids(&finished.items), ids(&expected));
+        prop_assert_eq!(finished.tie_cut, expected_cut);
+        prop_assert!(finished.lanes.iter().all(|lane| !lane.lacking));
+    }
+
+    /// Also when sources fail: each lane stands behind what was released of it, so the next page has the rest.
+    #[test]
+    fn positions_lose_and_repeat_nothing(
+        feeds in any_feeds(),
+        length in any_length(),
+        picks in vec(0usize..8, 1..9),
+    ) {
+        let (finished, failed) = run(Order::Time, &feeds, length, &picks);
+        for (place, (lane, feed)) in finished.lanes.iter().zip(&feeds).enumerate() {
+            let prefix = format!("{place}/");
+            let released = finished.items.iter().filter(|item| item.id.starts_with(&prefix)).count();
+            prop_assert_eq!(lane.taken, released);
+            let stands_at = match &lane.position {
+                Position::Beginning => 0,
+                Position::AfterRank(index) => *index,
+                Position::End => feed.times.len(),
+                other => panic!("{other:?}"),
+            };
+            prop_assert_eq!(stands_at, released, "lane {}", place);
+            prop_assert!(failed[place] || !lane.lacking);
+        }
+        prop_assert!(finished.items.is_sorted_by_key(|item| Reverse(item.display_time)) || failed.contains(&true));
+    }
+
+    /// What did not fail is complete, and what failed is missed exactly where it may be missing.
+    #[test]
+    fn failures_are_missed_where_they_matter(
+        feeds in any_feeds(),
+        length in any_length(),
+        picks in vec(0usize..8, 1..9),
+    ) {
+        let (finished, failed) = run(Order::Time, &feeds, length, &picks);
+        let all = in_order(Order::Time, &feeds);
+        let (expected_length, _) = expected_length(length, &all);
+        let mut expected = ids(&all[..expected_length]);
+        let mut found = ids(&finished.items);
+        expected.sort_unstable();
+        found.sort_unstable();
+        let lacks = finished.lanes.iter().any(|lane| lane.lacking);
+        prop_assert!(lacks || found == expected, "something is missing unsaid");
+        // Items of lanes that did not fail are overtaken by nothing.
+        let lowest = finished.items.iter().map(|item| item.display_time).min();
+        let is_full = finished.items.len() >= length.limit();
+        for (place, lane) in finished.lanes.iter().enumerate().filter(|(place, _)| !failed[*place]) {
+            let left = feeds[place].times.get(lane.taken);
+            prop_assert!(left.is_none_or(|left| is_full && Some(*left) <= lowest), "lane {} was left behind", place);
+        }
+    }
+}
+
+fn entries(place: usize, times: &[i64]) -> Vec<Entry> {
+    let entry =
+        |(index, time): (usize, &i64)| Entry { item: item(place, index, *time), after: after(index + 1) };
+    times.iter().enumerate().map(entry).collect()
+}
+
+fn lanes(count: usize) -> Vec<Lane> {
+    vec![Lane::at(Position::Beginning, 0); count]
+}
+
+#[test]
+fn a_group_cut_further_down_does_not_cut_this_one() {
+    let length = PageLength::WholeTies { limit: 3, largest_tie: 4 };
+    let mut merge = Merge::new(Order::Time, length, lanes(2));
+    let cut = entries(0, &[9, 5, 5, 5, 5]);
+    merge.supply(
+        0,
+        Page {
+            entries: cut,
+            next: Some(after(5)),
+            later: Later::AtMost(5),
+            tie_cut: true,
+            ..Page::default()
+        },
+    );
+    merge.supply(1, Page { entries: entries(1, &[9, 9, 9]), ..Page::default() });
+    assert!(merge.advance().is_empty());
+    let finished = merge.finish();
+    assert_eq!(finished.items.iter().map(|item| item.display_time).collect::<Vec<_>>(), [9; 4]);
+    assert!(!finished.tie_cut, "the group of 9 is whole");
+}
+
+#[test]
+fn a_source_without_time_order_does_not_cost_another_its_group() {
+    let length = PageLength::WholeTies { limit: 1, largest_tie: 10 };
+    let mut merge = Merge::new(Order::Time, length, lanes(2));
+    let unordered = Page { entries: entries(0, &[5]), next: Some(after(1)), ..Page::default() };
+    merge.supply(0, unordered);
+    merge.supply(1, Page { entries: entries(1, &[5, 5]), ..Page::default() });
+    assert!(merge.advance().is_empty(), "the page is full; what it still lacks is at hand");
+    assert_eq!(merge.finish().items.len(), 3);
+}
+
+#[test]
+fn an_item_that_came_late_does_not_hide_the_group_that_the_page_ends_with() {
+    let length = PageLength::WholeTies { limit: 3, largest_tie: 10 };
+    let mut merge = Merge::new(Order::Time, length, lanes(2));
+    merge.supply(0, Page { entries: entries(0, &[5]), next: Some(after(1)), ..Page::default() });
+    merge.supply(1, Page { entries: entries(1, &[7, 5, 5]), ..Page::default() });
+    assert_eq!(merge.advance(), [0]);
+    merge.supply(0, Page { entries: entries(0, &[8]), ..Page::default() });
+    assert!(merge.advance().is_empty());
+    let times: Vec<i64> = merge.finish().items.iter().map(|item| item.display_time).collect();
+    assert_eq!(times, [8, 7, 5, 5, 5]);
+}
+
+#[test]
+fn a_source_is_asked_for_the_last_place_but_not_for_one_more() {
+    let asked = |limit| {
+        let mut merge = Merge::new(Order::Time, PageLength::Exact(limit), lanes(3));
+        let open = |time| Page { next: Some(after(1)), later: Later::AtMost(time), ..Page::default() };
+        merge.supply(0, open(9));
+        merge.supply(1, Page { entries: entries(1, &[8, 7]), ..Page::default() });
+        merge.supply(2, open(2));
+        merge.advance()
+    };
+    assert_eq!(asked(3), [0, 2], "the items at hand leave one place");
+    assert_eq!(asked(2), [0], "they leave none");
+}
+
+#[test]
+fn a_group_that_is_known_to_go_on_is_not_read_any_further() {
+    let length = PageLength::WholeTies { limit: 1, largest_tie: 2 };
+    let mut merge = Merge::new(Order::Time, length, lanes(1));
+    let cut = entries(0, &[5, 5]);
+    merge.supply(
+        0,
+        Page {
+            entries: cut,
+            next: Some(after(2)),
+            later: Later::AtMost(5),
+            tie_cut: true,
+            ..Page::default()
+        },
+    );
+    assert!(merge.advance().is_empty());
+    assert!(merge.finish().tie_cut);
+}

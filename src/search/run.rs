@@ -1,0 +1,247 @@
+//! One search under way: asks the sources in rounds until the page is full, the sources are at their end, or the
+//! time is over, and keeps the account of each.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use super::{
+    answer::{Answer, Failure, SourceReport, Status},
+    cursor::{Cursor, LaneState, SourceKey},
+    gather::{Call, Outcome, gather},
+    loops::LoopGuard,
+    merge::{Finished, Lane, Merge},
+    plan::{Plan, PlannedLane},
+    request::{SearchRequest, Viewer},
+    source::{Ask, FailureKind, Later, Page, Position, SourceFailure},
+};
+use crate::error::Result;
+
+/// What became of one source so far.
+struct Account {
+    planned: PlannedLane,
+    status: Option<Status>,
+    message: Option<String>,
+    total: Option<u64>,
+    took: Duration,
+    pages: usize,
+    /// At least one page of it came in.
+    answered: bool,
+    /// The cursors that its pages led to, in turn.
+    led_to: Vec<String>,
+}
+
+/// One search under way.
+pub(super) struct Run {
+    ask: Arc<Ask>,
+    merge: Merge,
+    accounts: Vec<Account>,
+    absent: Vec<LaneState>,
+    source_pages: usize,
+}
+
+impl Run {
+    /// A search as planned, which reads at most `source_pages` pages of each source.
+    pub(super) fn new(plan: Plan, viewer: Viewer, request: SearchRequest, source_pages: usize) -> Self {
+        let Plan { lanes: planned, length, before, absent } = plan;
+        let lanes = planned.iter().map(|lane| Lane::at(lane.position.clone(), lane.taken)).collect();
+        let ask = Arc::new(Ask {
+            viewer,
+            query: Arc::new(trawl_index::Query::parse(&request.keyword)),
+            keyword: request.keyword,
+            filters: request.filters,
+            order: request.order,
+            limit: request.limit,
+            whole_ties: length.largest_tie(),
+            before,
+        });
+        let merge = Merge::new(request.order, length, lanes);
+        let accounts = planned.into_iter().map(Account::new).collect();
+        Self { ask, merge, accounts, absent, source_pages }
+    }
+
+    /// Asks the sources until the page is full or they have nothing more for it, but by `deadline`.
+    pub(super) async fn ask_until_done(&mut self, deadline: Instant) {
+        // Every source is asked at once; later rounds ask only those that the rest of the page may need.
+        let mut wanted = self.merge.advance();
+        while !wanted.is_empty() {
+            if Instant::now() >= deadline {
+                for place in wanted {
+                    self.give_up(place);
+                }
+            } else {
+                let calls = wanted.into_iter().filter_map(|place| self.call(place)).collect::<Vec<_>>();
+                if !calls.is_empty() {
+                    let outcomes = gather(Arc::clone(&self.ask), calls, deadline).await;
+                    for outcome in outcomes {
+                        self.take_in(outcome);
+                    }
+                }
+            }
+            wanted = self.merge.advance();
+        }
+    }
+
+    /// The next request to a source, unless it has been asked for as many pages as one search may.
+    fn call(&mut self, place: usize) -> Option<Call> {
+        let account = &mut self.accounts[place];
+        if account.pages >= self.source_pages {
+            account.message =
+                Some(format!("read {} pages without getting to the end of this one", account.pages));
+            self.merge.fail(place);
+            return None;
+        }
+        account.pages += 1;
+        let position = self.merge.next_position(place)?;
+        Some(Call { place, source: Arc::clone(&account.planned.source), position })
+    }
+
+    /// The time is over before a source could be asked for what is wanted of it.
+    fn give_up(&mut self, place: usize) {
+        let message = "the time was over before it could be asked for its next page";
+        let result = Err(SourceFailure::new(FailureKind::Timeout, message));
+        self.take_in(Outcome { place, result, took: Duration::ZERO });
+    }
+
+    fn take_in(&mut self, outcome: Outcome) {
+        let Outcome { place, result, took } = outcome;
+        self.accounts[place].took += took;
+        match result {
+            Ok(mut page) => {
+                self.drop_repeated(place, &mut page);
+                self.check_order(place, &mut page);
+                let account = &mut self.accounts[place];
+                account.check_progress(&mut page);
+                account.take_in(&mut page);
+                self.merge.supply(place, page);
+            }
+            Err(failure) => {
+                let account = &mut self.accounts[place];
+                account.status = Some(failure.kind.into());
+                account.message = Some(failure.message);
+                self.merge.fail(place);
+            }
+        }
+    }
+
+    /// A source that ignores its cursor sends the same items again; none is shown twice in one search for that
+    /// (decisions 6.4).
+    fn drop_repeated(&self, place: usize, page: &mut Page) {
+        if self.accounts[place].pages < 2 {
+            return;
+        }
+        let known = self.merge.ids_of(place);
+        let sent = page.entries.len();
+        page.entries.retain(|entry| !known.contains(entry.item.id.as_str()));
+        let repeated = sent - page.entries.len();
+        if repeated > 0 {
+            let reason = format!("{repeated} of {sent} items repeat an id of an earlier page");
+            page.broken =
+                Some(page.broken.take().map_or(reason.clone(), |broken| format!("{reason}; {broken}")));
+        }
+    }
+
+    /// Whether a source that orders by time keeps the order from page to page (decisions 6.4).
+    fn check_order(&self, place: usize, page: &mut Page) {
+        let first = page.entries.first().map(|entry| entry.item.display_time);
+        if let (Later::AtMost(bound), Later::AtMost(_), Some(first)) =
+            (self.merge.later(place), page.later, first)
+            && first > bound
+        {
+            page.broken
+                .get_or_insert_with(|| "it declares time order and breaks it between pages".to_owned());
+        }
+    }
+
+    /// The answer; `seal` writes its cursor down.
+    ///
+    /// # Errors
+    /// [`Failure::NoSource`] when none of the sources that were asked answered. A source that was at its end already
+    /// was not asked.
+    pub(super) fn finish(self, seal: impl FnOnce(&Cursor) -> Result<String>) -> Result<Answer, Failure> {
+        let Self { ask, merge, accounts, absent, .. } = self;
+        let sources: Vec<SourceReport> = accounts.iter().map(Account::report).collect();
+        let mut asked = accounts.iter().filter(|account| account.status.is_some()).peekable();
+        if asked.peek().is_some() && !accounts.iter().any(|account| account.answered) {
+            let all_timed_out = asked.all(|account| account.status == Some(Status::Timeout));
+            return Err(Failure::NoSource { all_timed_out, sources });
+        }
+        let Finished { items, lanes, tie_cut } = merge.finish();
+        let partial = tie_cut || lanes.iter().any(|lane| lane.lacking);
+        let total = accounts.iter().filter_map(|account| account.total).fold(0, u64::saturating_add);
+        let at_end = lanes.iter().all(|lane| lane.position == Position::End);
+        let states = lanes.into_iter().zip(accounts).map(|(lane, account)| LaneState {
+            source: SourceKey::of(account.planned.source.id()),
+            guard: account.guard_at(&lane.position),
+            position: lane.position,
+            taken: lane.taken,
+            total: account.total,
+        });
+        let lanes = states.chain(absent).collect();
+        let cursor = if at_end { None } else { Some(seal(&Cursor { before: ask.before, lanes })?) };
+        Ok(Answer { items, total, cursor, partial, sources })
+    }
+}
+
+impl Account {
+    fn new(planned: PlannedLane) -> Self {
+        Self {
+            total: planned.total,
+            planned,
+            status: None,
+            message: None,
+            took: Duration::ZERO,
+            pages: 0,
+            answered: false,
+            led_to: Vec::new(),
+        }
+    }
+
+    /// Ends a source whose cursor leads back to where it was, within this search or in the pages before it.
+    fn check_progress(&mut self, page: &mut Page) {
+        let Some(Position::InPage(Some(next), _)) = &page.next else { return };
+        let started_at = matches!(&self.planned.position, Position::InPage(Some(start), _) if start == next);
+        let guard = self.guard_at(&Position::End);
+        if started_at || self.led_to.contains(next) || guard.was_at(next) {
+            page.broken.get_or_insert_with(|| {
+                "its cursors lead in a circle: the next page would be one that was read already".to_owned()
+            });
+            page.next = None;
+        } else {
+            self.led_to.push(next.clone());
+        }
+    }
+
+    fn take_in(&mut self, page: &mut Page) {
+        self.total = page.total.or(self.total);
+        self.answered = true;
+        let is_invalid = page.broken.is_some() || self.status == Some(Status::Invalid);
+        self.status = Some(if is_invalid { Status::Invalid } else { Status::Ok });
+        self.message = page.broken.take().or(self.message.take()).or(page.note.take());
+    }
+
+    /// What is to be remembered of the way to `position`. Pages that were read ahead are not part of it.
+    fn guard_at(&self, position: &Position) -> LoopGuard {
+        let mut guard = self.planned.guard.clone();
+        let read = match position {
+            Position::InPage(Some(cursor), _) => self.led_to.iter().position(|led_to| led_to == cursor),
+            Position::End => self.led_to.len().checked_sub(1),
+            _ => None,
+        };
+        self.led_to.iter().take(read.map_or(0, |last| last + 1)).for_each(|cursor| guard.pass(cursor));
+        guard
+    }
+
+    fn report(&self) -> SourceReport {
+        let source = &self.planned.source;
+        SourceReport {
+            id: source.id().to_owned(),
+            name: source.name().to_owned(),
+            // One that was at its end already had nothing to be asked for.
+            status: self.status.unwrap_or(Status::Ok),
+            took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+            total: self.total,
+            message: self.message.clone(),
+        }
+    }
+}
