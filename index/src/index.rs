@@ -151,9 +151,12 @@ impl Snapshot {
 /// Files that are missing, cut or of another format make an index unusable; all else is reported as it is.
 fn unusable(error: TantivyError) -> Error {
     match error {
-        // A file too short to hold its own end is cut; the system refused nothing.
+        // A file without its own end is damaged; the system refused nothing.
         TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
-            if io_error.kind() != std::io::ErrorKind::UnexpectedEof =>
+            if !matches!(
+                io_error.kind(),
+                std::io::ErrorKind::UnexpectedEof | std::io::ErrorKind::InvalidData
+            ) =>
         {
             Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
         }
