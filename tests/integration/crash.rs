@@ -197,12 +197,17 @@ async fn a_damaged_or_missing_index_is_filled_anew() {
             }
         }
     };
-    let damages: [(&str, &dyn Fn()); 7] = [
+    let halve = |file: &Path| {
+        let content = fs::read(file).unwrap();
+        fs::write(file, &content[..content.len() / 2]).unwrap();
+    };
+    let damages: [(&str, &dyn Fn()); 8] = [
         ("the directory is gone", &|| fs::remove_dir_all(&index).unwrap()),
         ("its description is garbage", &|| fs::write(index.join("meta.json"), "garbage").unwrap()),
         ("its description is empty", &|| fs::write(index.join("meta.json"), "").unwrap()),
         ("its description is gone", &|| fs::remove_file(index.join("meta.json")).unwrap()),
         ("dictionaries are gone", &|| change(".term", &|file| fs::remove_file(file).unwrap())),
+        ("postings are cut in half", &|| change(".idx", &halve)),
         ("columns are cut", &|| change(".fast", &|file| fs::write(file, "").unwrap())),
         ("stored items are cut", &|| change(".store", &|file| fs::write(file, "short").unwrap())),
     ];
