@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, Database};
 use serde_json::{Value, json};
 
 use crate::util::{
-    items::{NEW_YEAR, item, many},
+    items::{NEW_YEAR, item, lines, many},
     paging::{ids_of, walk_by_cursor},
     program::{Server, create_application, run, text, trawl},
     raw::Connection,
@@ -286,7 +286,7 @@ async fn an_import_reports_rejected_rows_by_line() {
     let application = create_application(directory.path(), "acme").await;
     let good = directory.path().join("good.jsonl");
     let items = many("i", "harbour", 250, 3);
-    fs::write(&good, items.iter().map(|item| format!("{item}\n")).collect::<String>()).unwrap();
+    fs::write(&good, lines(&items)).unwrap();
     let bad = directory.path().join("bad.jsonl");
     fs::write(&bad, "{\"id\":\"b1\",\"title\":\"harbour\"}\n{\"id\":\"b2\"}\nnot json\n{\"id\":\"b4\",\"title\":\"harbour\"}\n").unwrap();
 

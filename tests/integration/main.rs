@@ -14,6 +14,12 @@ mod external;
 #[cfg(test)]
 mod health;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
+mod merge;
+#[cfg(test)]
+mod middleware;
+#[cfg(test)]
 mod modules;
 #[cfg(test)]
 mod oauth;

@@ -45,7 +45,7 @@ async fn the_same_again_answers_the_same_id_and_other_content_is_409() {
     }
     assert_eq!(*app.app.store.positions().borrow(), position, "something was written");
     app.settled().await;
-    assert_eq!(app.user(&acme, "mei").await.find("todo", "approve").await, [id.clone()]);
+    assert_eq!(app.user(&acme, "mei").await.find("todo", "approve").await, [id.as_str()]);
 
     // The id is the application's own.
     let second = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;

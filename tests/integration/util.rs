@@ -12,7 +12,7 @@ pub(crate) mod raw;
 use std::time::Duration;
 
 /// A time after which a test that waits for a condition has failed; nothing waits this long when all is well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Between two looks at a condition of another process, of which nothing tells when it changes.
 const LOOK_EVERY: Duration = Duration::from_millis(5);

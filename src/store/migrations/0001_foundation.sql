@@ -65,8 +65,8 @@ CREATE TABLE users (
 CREATE UNIQUE INDEX users_by_login ON users (tenant_id, login_id) WHERE is_deleted = 0;
 
 CREATE TABLE search_sources (
-    id                   TEXT    NOT NULL PRIMARY KEY,
     tenant_id            INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    id                   TEXT    NOT NULL,
     name                 TEXT    NOT NULL,
     url                  TEXT    NOT NULL,
     method               TEXT    NOT NULL,
@@ -80,10 +80,9 @@ CREATE TABLE search_sources (
     timeout_ms           INTEGER NOT NULL,
     page_size            INTEGER NOT NULL,
     max_concurrency      INTEGER NOT NULL,
-    enabled              INTEGER NOT NULL
+    enabled              INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, id)
 ) WITHOUT ROWID;
-
-CREATE INDEX search_sources_by_tenant ON search_sources (tenant_id);
 
 CREATE TABLE search_modules (
     id        TEXT    NOT NULL PRIMARY KEY,

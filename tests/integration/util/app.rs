@@ -67,14 +67,16 @@ impl TestApp {
         let mut config = Config::default();
         config.index.writer_memory_bytes = 16 << 20;
         config.store.readers = 2;
+        // However busy the machine is, it is not what a test is about.
+        config.search.timeout_ms = 10_000;
         change(&mut config);
-        Self::start_in(tempfile::tempdir().unwrap(), config).await
+        Self::start_in(tempfile::tempdir().unwrap(), config, false).await
     }
 
-    async fn start_in(directory: TempDir, mut config: Config) -> Self {
+    async fn start_in(directory: TempDir, mut config: Config, rebuild_index: bool) -> Self {
         directory.path().clone_into(&mut config.data);
         let metrics = telemetry::collect_metrics().unwrap();
-        let (app, indexer) = App::start(config, metrics, false).await.unwrap();
+        let (app, indexer) = App::start(config, metrics, rebuild_index).await.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
@@ -90,6 +92,15 @@ impl TestApp {
     /// Ends the server in order and starts it again over the same data. Callers of before need
     /// [`TestApp::caller`]: the port is another one.
     pub(crate) async fn restart(self) -> Self {
+        self.restart_and(false).await
+    }
+
+    /// The same; the index is filled anew.
+    pub(crate) async fn restart_rebuilding(self) -> Self {
+        self.restart_and(true).await
+    }
+
+    async fn restart_and(self, rebuild_index: bool) -> Self {
         let Self { app, http, directory, stop, server, indexer, .. } = self;
         // Kept connections would hold the server up.
         drop(http);
@@ -102,7 +113,7 @@ impl TestApp {
         app.store.clone().close().await.unwrap();
         let config = app.config.clone();
         drop(app);
-        Self::start_in(directory, config).await
+        Self::start_in(directory, config, rebuild_index).await
     }
 
     pub(crate) fn data(&self) -> &Path {

@@ -53,11 +53,6 @@ impl Caller {
         let answer = self.search(&parameters).await.ok();
         answer.ids().into_iter().map(str::to_owned).collect()
     }
-
-    /// The same caller with another token.
-    pub(crate) fn with_token(&self, token: &str) -> Self {
-        Self { token: token.to_owned(), ..self.clone() }
-    }
 }
 
 /// Sends a request and reads its answer.

@@ -20,6 +20,11 @@ pub(crate) fn many(prefix: &str, title: &str, count: usize, ties: usize) -> Vec<
         .collect()
 }
 
+/// The items as JSON Lines.
+pub(crate) fn lines(items: &[Value]) -> String {
+    items.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+}
+
 /// A department.
 pub(crate) fn department(id: &str, parent: &str) -> Value {
     json!({"orgId": id, "parentId": parent, "name": format!("Department {id}")})

@@ -65,7 +65,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts it on a free port and waits until it is ready.
+    /// Starts it on a free port and waits until it is ready. A `trawl.toml` in `data` counts.
     pub(crate) async fn start(data: &Path) -> Self {
         Self::start_at(data, "127.0.0.1:0", &[]).await
     }
@@ -78,6 +78,8 @@ impl Server {
         let log = data.join("test.log");
         let mut command = trawl(&["serve", "--listen", listen]);
         command.arg("--data").arg(data).args(arguments).current_dir(data);
+        // However busy the machine is, it is not what a test is about.
+        command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
         command.stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         let address = eventually("the server's address", async || {
