@@ -8,6 +8,8 @@ mod contents;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod demo;
+#[cfg(test)]
 mod errors;
 #[cfg(test)]
 mod external;

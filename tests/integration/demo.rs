@@ -1,0 +1,86 @@
+//! `trawl serve --demo`, as a new user meets it: what it prints, and what the printed search answers.
+
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, BufReader},
+    process::{Child, Stdio},
+};
+
+use serde_json::Value;
+
+use crate::util::program::trawl;
+
+/// Ends the demo whatever the test comes to.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts the demo on a free port and reads what it prints up to its last line.
+fn start() -> (Running, String) {
+    let mut command = trawl(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut printed = String::new();
+    let mut lines = BufReader::new(child.stdout.take().unwrap());
+    while !printed.contains("Stop with Ctrl-C") {
+        assert_ne!(lines.read_line(&mut printed).unwrap(), 0, "the demo ended: {printed}");
+    }
+    (Running(child), printed)
+}
+
+/// What stands between two texts of the printed command.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).unwrap().0
+}
+
+#[tokio::test]
+async fn the_printed_curl_answers_with_built_in_and_external_items_in_one_list() {
+    let (demo, printed) = tokio::task::spawn_blocking(start).await.unwrap();
+    let url = between(&printed, "curl -sS -X POST '", "'");
+    let token = between(&printed, "Authorization: Bearer ", "'");
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let search = async |url: &str, token: &str| -> Value {
+        http.post(url).bearer_auth(token).send().await.unwrap().json().await.unwrap()
+    };
+
+    let answer = search(url, token).await;
+    assert_eq!(answer["code"], 200, "{answer}");
+    assert_eq!(answer["partial"], false, "{answer}");
+    let sources = answer["sources"].as_array().unwrap();
+    assert_eq!(sources.len(), 4);
+    for source in sources {
+        assert_eq!(source["status"], "ok", "{source}");
+        assert_ne!(source["total"], 0, "{source}");
+    }
+    let items = answer["data"].as_array().unwrap();
+    let kinds: BTreeSet<char> =
+        items.iter().map(|item| item["id"].as_str().unwrap().chars().next().unwrap()).collect();
+    assert!(kinds.is_superset(&BTreeSet::from(['A', 'C', 'F'])), "articles, contracts and feeds: {kinds:?}");
+    assert!(items.is_sorted_by_key(|item| std::cmp::Reverse(item["displayTime"].as_i64())), "{items:?}");
+
+    // Another person sees other to-dos, and less of what is restricted.
+    let credentials = between(&printed, "asked for with: ", "\n");
+    let (client_id, secret) = credentials.split_once(' ').unwrap();
+    let base = between(url, "", "/contents");
+    let form = [
+        ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+        ("subject_token_type", "urn:trawl:params:oauth:token-type:login-id"),
+        ("subject_token", "lars.devries"),
+    ];
+    let request = http.post(format!("{base}/oauth2/token")).basic_auth(client_id, Some(secret)).form(&form);
+    let granted: Value = request.send().await.unwrap().json().await.unwrap();
+    let budget = format!("{base}/contents/search?moduleId=all&keyword=budget&limit=100");
+    let hers = search(&budget, token).await;
+    let his = search(&budget, granted["access_token"].as_str().unwrap()).await;
+    assert!(his["total"].as_u64() < hers["total"].as_u64(), "{} and {}", his["total"], hers["total"]);
+
+    // All of it: the promised 300 items over to-dos, feeds and articles at least.
+    let metrics = http.get(format!("{base}/readyz")).send().await.unwrap().json::<Value>().await.unwrap();
+    assert!(metrics["indexPosition"].as_u64().unwrap() >= 300, "{metrics}");
+    drop(demo);
+}
