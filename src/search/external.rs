@@ -1,6 +1,6 @@
 //! An external system as a source: pages of the contract become pages of the coordinator.
 
-use std::{cmp::Reverse, time::Duration};
+use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use trawl_connectors::{Answer, ContentItem, Question, SourceClient, SourceError};
 
@@ -43,7 +43,7 @@ impl Source for ExternalSource {
         self.timeout
     }
 
-    async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
+    async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let (cursor, taken) = match position {
             Position::InPage(cursor, taken) => (cursor.as_deref(), *taken),
             Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => (None, 0),
