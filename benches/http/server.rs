@@ -22,10 +22,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `trawl serve` on a data directory; `TRAWL_PROGRAM` may name another build of it, to compare two.
+    /// Starts `trawl serve` on a data directory; `BENCH_PROGRAM` may name another build of it, to compare two.
     pub(crate) fn trawl(data: &Path) -> Self {
         let built = || env!("CARGO_BIN_EXE_trawl").into();
-        let mut command = Command::new(std::env::var_os("TRAWL_PROGRAM").unwrap_or_else(built));
+        let mut command = Command::new(std::env::var_os("BENCH_PROGRAM").unwrap_or_else(built));
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]);
         // The bench writes faster than one application usually may.
         command.env("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000000").env("TRAWL_LOG__FILTER", "warn");
