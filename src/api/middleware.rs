@@ -9,6 +9,7 @@ use axum::{
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
+use tower::ServiceBuilder;
 use tower_http::{
     catch_panic::CatchPanicLayer,
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
@@ -18,20 +19,25 @@ use tracing::Instrument;
 use super::access;
 use crate::{app::App, error::Error};
 
-/// Wraps the routes. Layers run from the last one here to the first.
+/// Wraps the routes. What stands further out runs first: below, the layers of the builder from its first to its last,
+/// then the routes' own.
 pub fn wrap(router: Router<Arc<App>>, app: Arc<App>) -> Router {
     router
         // Innermost, and only for routes that exist: who calls, and may he.
         .route_layer(from_fn_with_state(Arc::clone(&app), access::enforce))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
-        // Around all of that, so that a panic anywhere below becomes an envelope …
-        .layer(CatchPanicLayer::custom(into_envelope))
-        // … which is counted and logged like any other answer …
-        .layer(from_fn(observe))
-        // … and carries the request id, which has to be there before anything is logged.
-        .layer(PropagateRequestIdLayer::x_request_id())
-        .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+        // One layer of several, since the router boxes each layer's service and future anew for every request.
+        .layer(
+            ServiceBuilder::new()
+                // The request id, which has to be there before anything is logged …
+                .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+                .layer(PropagateRequestIdLayer::x_request_id())
+                // … then what counts and logs every answer …
+                .layer(from_fn(observe))
+                // … a panic's envelope among them, wherever below it came from.
+                .layer(CatchPanicLayer::custom(into_envelope)),
+        )
         .with_state(app)
 }
 

@@ -193,7 +193,7 @@ async fn search(app: &App, caller: &Caller, parameters: SearchParameters) -> Res
         Ok(request) => request,
         Err(error) => return error.into_response(),
     };
-    let viewer = Viewer { tenant_id: caller.tenant.id, principals: caller.principals().to_vec() };
+    let viewer = Viewer { tenant_id: caller.tenant.id, principals: caller.principals() };
     match app.coordinator.search(viewer, request).await {
         Ok(answer) => json(StatusCode::OK, &SearchEnvelope::from(answer)),
         Err(Failure::Refused(error)) => error.into_response(),

@@ -54,14 +54,14 @@ pub struct User {
     /// Who he is.
     pub person: Person,
     /// What an item must name for him to see it, besides what the whole tenant sees.
-    pub principals: Vec<String>,
+    pub principals: Arc<[String]>,
 }
 
 impl Caller {
     /// What an item must name for this caller to see it; an application sees only what the whole tenant sees
     /// (decisions 3.5).
-    pub fn principals(&self) -> &[String] {
-        self.user.as_deref().map_or(&[], |user| &user.principals)
+    pub fn principals(&self) -> Arc<[String]> {
+        self.user.as_ref().map(|user| Arc::clone(&user.principals)).unwrap_or_default()
     }
 
     /// # Errors
@@ -142,7 +142,7 @@ impl Authenticator {
             let person = directory::find_person(reader, tenant.id, SubjectKind::UserId, &claims.sub)
                 .await?
                 .ok_or_else(gone)?;
-            let principals = directory::principals(reader, tenant.id, &person).await?;
+            let principals = directory::principals(reader, tenant.id, &person).await?.into();
             Some(Arc::new(User { person, principals }))
         } else {
             None

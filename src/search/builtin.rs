@@ -1,6 +1,6 @@
 //! The built-in index as a source.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use trawl_index as index;
 
@@ -16,7 +16,7 @@ pub(super) const ID_PREFIX: &str = "builtin:";
 pub(super) struct BuiltinSource {
     id: String,
     name: String,
-    scope: index::Scope,
+    scope: Arc<index::Scope>,
     index: index::Index,
 }
 
@@ -26,7 +26,7 @@ impl BuiltinSource {
         Self {
             id: format!("{ID_PREFIX}{code}"),
             name: name.to_owned(),
-            scope: index::Scope::new(tenant_id, code),
+            scope: Arc::new(index::Scope::new(tenant_id, code)),
             index,
         }
     }
@@ -46,10 +46,10 @@ impl Source for BuiltinSource {
         Duration::MAX
     }
 
-    async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
+    async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let Some(start) = start(ask, position) else { return Ok(Page::default()) };
         let snapshot = self.index.snapshot();
-        let (scope, ask) = (self.scope.clone(), ask.clone());
+        let (scope, ask) = (Arc::clone(&self.scope), Arc::clone(ask));
         tokio::task::spawn_blocking(move || {
             let request = index::Request {
                 scope: &scope,

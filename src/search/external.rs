@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{cmp::Reverse, time::Duration};
+use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use trawl_connectors::{Answer, ContentItem, Question, SourceClient, SourceError};
 
@@ -46,7 +46,7 @@ impl Source for ExternalSource {
         self.timeout
     }
 
-    async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
+    async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let (cursor, taken) = match position {
             Position::InPage(cursor, taken) => (cursor.as_deref(), taken.as_ref()),
             Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => (None, None),

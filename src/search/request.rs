@@ -1,6 +1,6 @@
 //! What is asked of the coordinator, already checked.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 /// Items that may share one `displayTime` on a page that holds such groups whole (decisions 5.3).
 pub const LARGEST_TIE: usize = 10_000;
@@ -65,5 +65,5 @@ pub struct Viewer {
     /// The tenant's number.
     pub tenant_id: i64,
     /// What an item must name to be seen, besides what the whole tenant sees; empty for an application.
-    pub principals: Vec<String>,
+    pub principals: Arc<[String]>,
 }

@@ -20,8 +20,8 @@ pub trait Source: Send + Sync {
     /// The longest that one request to it may take; the request's deadline may be nearer.
     fn timeout(&self) -> Duration;
 
-    /// One page from `position` on.
-    async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure>;
+    /// One page from `position` on. What is asked is shared, for sources that hand it to another thread.
+    async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure>;
 }
 
 /// What one search asks of each of its sources.

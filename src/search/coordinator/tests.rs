@@ -21,7 +21,7 @@ fn runtime() -> Runtime {
 }
 
 fn viewer() -> Viewer {
-    Viewer { tenant_id: 1, principals: Vec::new() }
+    Viewer { tenant_id: 1, principals: Arc::default() }
 }
 
 fn request(limit: usize) -> SearchRequest {

@@ -24,7 +24,7 @@ impl Source for Named {
         Duration::MAX
     }
 
-    async fn page(&self, _ask: &Ask, _position: &Position) -> Result<Page, SourceFailure> {
+    async fn page(&self, _ask: &Arc<Ask>, _position: &Position) -> Result<Page, SourceFailure> {
         Ok(Page::default())
     }
 }

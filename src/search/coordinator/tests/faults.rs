@@ -67,7 +67,7 @@ impl<F: Fn(usize, &Position) -> Page + Send + Sync> Source for Scripted<F> {
         Duration::MAX
     }
 
-    async fn page(&self, _ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
+    async fn page(&self, _ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         Ok((self.script)(self.calls.fetch_add(1, Relaxed), position))
     }
 }

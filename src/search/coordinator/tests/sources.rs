@@ -3,7 +3,7 @@
 use std::{
     cmp::Reverse,
     sync::{
-        LazyLock,
+        Arc, LazyLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
     },
     time::Duration,
@@ -124,7 +124,7 @@ impl Fake {
         items
     }
 
-    fn built_in_page(&self, ask: &Ask, position: &Position) -> Page {
+    fn built_in_page(&self, ask: &Arc<Ask>, position: &Position) -> Page {
         let Some(start) = builtin::start(ask, position) else { return Page::default() };
         let matches = self.in_order(ask.order, &ask.filters);
         let total = matches.len() as u64;
@@ -158,7 +158,7 @@ impl Fake {
         builtin::into_page(index::Page { hits: hits.collect(), total, more, cut }, ask, &start)
     }
 
-    fn external_page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
+    fn external_page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let Paging::External { order, page_size, cursor: form, empty_pages } = self.paging else {
             unreachable!("only asked of an external source");
         };
@@ -225,7 +225,7 @@ impl Source for Fake {
         Duration::from_secs(1)
     }
 
-    async fn page(&self, ask: &Ask, position: &Position) -> Result<Page, SourceFailure> {
+    async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let call = self.calls.fetch_add(1, Relaxed);
         match self.faults.get(call).copied().flatten() {
             Some(Fault::Fails) => return Err(SourceFailure::new(FailureKind::Unavailable, "made to fail")),

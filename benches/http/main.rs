@@ -1,0 +1,93 @@
+//! What trawl costs over HTTP beside the least that the same work can cost, in one run on one machine.
+//!
+//! Every section measures the `trawl` program and its peer at the same time, in short slices that take turns, so that
+//! what disturbs one disturbs the other. Servers and peers are processes of their own. README.md says how to read it.
+//!
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|import|sources|todos …]`
+
+#![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
+#![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
+#![allow(clippy::cast_precision_loss, reason = "a figure needs no more than 52 bits")]
+
+mod data;
+mod load;
+mod pages;
+mod peers;
+mod report;
+mod server;
+mod sources;
+mod texts;
+mod writes;
+
+use std::time::{Duration, Instant};
+
+// The same allocator as the program's, for the peers that run from this executable.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    /// Documents of the small and the large index.
+    pub(crate) documents: [usize; 2],
+    /// One turn of one server.
+    pub(crate) slice: Duration,
+    /// Turns of each server in one case, after one that warms up.
+    pub(crate) slices: usize,
+    /// How long single writes go in.
+    pub(crate) freshness: Duration,
+    /// Documents of the bulk import.
+    pub(crate) import: usize,
+}
+
+const FULL: Scale = Scale {
+    documents: [100_000, 1_000_000],
+    slice: Duration::from_millis(250),
+    slices: 8,
+    freshness: Duration::from_secs(15),
+    import: 100_000,
+};
+
+const QUICK: Scale = Scale {
+    documents: [50_000, 200_000],
+    slice: Duration::from_millis(100),
+    slices: 5,
+    freshness: Duration::from_secs(4),
+    import: 20_000,
+};
+
+/// The documents of the large index when it is asked for.
+const LARGE: usize = 10_000_000;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if peers::run_if_asked(&arguments) {
+        return;
+    }
+    let has = |name: &str| arguments.iter().any(|argument| argument == name);
+    let mut scale = if has("quick") { QUICK } else { FULL };
+    if has("large") {
+        scale.documents[1] = LARGE;
+    }
+    let sections = ["pages", "freshness", "import", "sources", "todos"];
+    let chosen = |name: &str| has(name) || !sections.iter().any(|section| has(section));
+
+    let started = Instant::now();
+    report::head(&arguments, &scale);
+    if chosen("pages") {
+        pages::run(&scale);
+    }
+    if chosen("freshness") {
+        writes::freshness(&scale);
+    }
+    if chosen("import") {
+        writes::import(&scale);
+    }
+    if chosen("sources") {
+        sources::run(&scale);
+    }
+    if chosen("todos") {
+        writes::todos(&scale);
+    }
+    println!("\nThe run took {:.0} s.", started.elapsed().as_secs_f64());
+}

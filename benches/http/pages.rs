@@ -1,0 +1,207 @@
+//! A page in time order over HTTP, beside a bare handler over the same index files.
+
+use serde_json::Value;
+
+use crate::{
+    Scale,
+    data::{self, CHINESE, ENGLISH, Prepared},
+    load::{Connection, Samples, Target, alternate, block_on},
+    peers::{self, Bare, Word},
+    report,
+    server::Server,
+};
+
+const LIMIT: usize = 10;
+/// The deep page, where a word has one.
+const DEEP_PAGE: usize = 1_000;
+const CLIENTS: [usize; 2] = [1, 16];
+/// The largest page of the interface.
+const LARGEST_LIMIT: usize = 1_000;
+
+/// trawl and the bare handler on one data directory.
+struct Both {
+    trawl: Server,
+    bare: Server,
+    token: String,
+}
+
+/// A page of a word.
+struct Case {
+    name: &'static str,
+    module: &'static str,
+    word: Word,
+    page: usize,
+}
+
+/// Prints the tables of pages, and how they grow with the index and the page's number.
+pub(crate) fn run(scale: &Scale) {
+    println!("## A page of {LIMIT} by time, over HTTP\n");
+    println!(
+        "trawl / a bare axum handler over raw tantivy with the same index. Milliseconds. Bars: median ≤ 1.3 ×, \
+         p99 ≤ 1.5 ×, throughput ≥ 0.75 ×.\n"
+    );
+    println!(
+        "| documents | word | matches | page | clients | median | × | p99 | × | a second | × |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|"
+    );
+    let medians = scale.documents.map(|documents| tables(documents, scale));
+    println!("\n## How a page grows\n");
+    println!("One client, medians of trawl in milliseconds.\n");
+    println!("| word | page | {} | {} documents | × (bar 1.5) |", scale.documents[0], scale.documents[1]);
+    println!("|---|---|---|---|---|");
+    let [small, large] = &medians;
+    for (case, small) in small {
+        if let Some((_, large)) = large.iter().find(|(of, _)| of == case) {
+            let times = large / small;
+            println!("| {case} | {} | {} | {times:.2} |", report::millis(*small), report::millis(*large));
+        }
+    }
+    println!("\n| word, {} documents | page 1 | page {DEEP_PAGE} | × (bar 1.3) |", scale.documents[1]);
+    println!("|---|---|---|---|");
+    for (case, deep) in large.iter().filter(|(case, _)| case.ends_with(&format!("| {DEEP_PAGE}"))) {
+        let first_case = case.replace(&format!("| {DEEP_PAGE}"), "| 1");
+        if let Some((_, first)) = large.iter().find(|(of, _)| *of == first_case) {
+            let name = case.split(" |").next().unwrap_or_default();
+            let times = deep / first;
+            println!("| {name} | {} | {} | {times:.2} |", report::millis(*first), report::millis(*deep));
+        }
+    }
+}
+
+/// The rows of one index; gives trawl's median of each case for one client.
+fn tables(documents: usize, scale: &Scale) -> Vec<(String, f64)> {
+    let prepared = data::prepare(documents, Vec::new());
+    let trawl = Server::trawl(prepared.directory.path());
+    let index = prepared.index();
+    let bare = Server::peer(&[peers::PAGES, index.to_str().unwrap(), &prepared.tenant_id.to_string()]);
+    let both = Both { token: trawl.token(&prepared), trawl, bare };
+    let mut medians = Vec::new();
+    for case in cases(&both, &prepared) {
+        let Some(targets) = both.targets(&case) else { continue };
+        for clients in CLIENTS {
+            let [ours, peer] = alternate(&targets, clients, scale);
+            row(documents, &case, clients, &ours, &peer);
+            if clients == 1 {
+                medians.push((format!("{} | {}", case.name, case.page), ours.quantile(0.5)));
+            }
+        }
+    }
+    medians
+}
+
+fn row(documents: usize, case: &Case, clients: usize, ours: &Samples, peer: &Samples) {
+    let Case { name, word, page, .. } = case;
+    let Word { text, documents: matches } = word;
+    println!(
+        "| {documents} | {name} `{text}` | {matches} | {page} | {clients} | {} |",
+        report::beside(ours, peer)
+    );
+}
+
+/// For each language a common, a medium and a rare word, and the deep page of the common one.
+fn cases(both: &Both, prepared: &Prepared) -> Vec<Case> {
+    let bare = Bare::open(&prepared.index(), prepared.tenant_id);
+    // Ideographs or ASCII: what real texts of the two languages hold, and both fit made-up ones.
+    let is_chinese = |word: &str| !word.is_empty() && !word.is_ascii();
+    let is_english = |word: &str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let mut cases = Vec::new();
+    for (module, names) in [
+        (CHINESE, ["common, Chinese", "medium, Chinese", "rare, Chinese"]),
+        (ENGLISH, ["common, English", "medium, English", "rare, English"]),
+    ] {
+        let all = bare.words(module, u64::MAX, str::is_empty).first().map_or(0, |all| all.documents);
+        for (name, share) in names.into_iter().zip([10, 100, 10_000]) {
+            let fits = |word: &str| if module == CHINESE { is_chinese(word) } else { is_english(word) };
+            let mut words = bare.words(module, all / share, fits);
+            if words.is_empty() {
+                words = bare.words(module, all / share, |word| word.len() > 2);
+            }
+            // A word whose stem is another word is asked for as that one: only those that stay themselves compare.
+            let Some(word) = words.into_iter().find(|word| both.agree_on(module, word)) else { continue };
+            for page in [1, DEEP_PAGE] {
+                cases.push(Case { name, module, word: word.clone(), page });
+            }
+        }
+    }
+    cases
+}
+
+impl Word {
+    /// Rows of a full page of it.
+    fn rows(&self) -> u64 {
+        self.documents.min(LIMIT as u64)
+    }
+}
+
+impl Both {
+    fn agree_on(&self, module: &str, word: &Word) -> bool {
+        let target = self.trawl_target(module, &word.text, None, String::new());
+        let answer = ask(&target);
+        answer["total"] == word.documents && answer["count"] == word.rows()
+    }
+
+    /// The same page of both servers; none where the word has no such page.
+    fn targets(&self, case: &Case) -> Option<[Target; 2]> {
+        let Case { module, word, .. } = case;
+        let (cursor, before) = match self.position(case)? {
+            Some((cursor, before)) => (Some(cursor), Some(before)),
+            None => (None, None),
+        };
+        let expected = format!("\"total\":{},\"count\":{}", word.documents, word.rows());
+        let before = before.map(|before| format!("&before={before}")).unwrap_or_default();
+        let bare = Target {
+            address: self.bare.address,
+            method: "GET",
+            path: format!("/page?module={module}&word={}&limit={LIMIT}{before}", encode(&word.text)),
+            token: None,
+            body: None,
+            expected: expected.clone(),
+        };
+        Some([self.trawl_target(module, &word.text, cursor.as_deref(), expected), bare])
+    }
+
+    /// Where the page begins, in trawl's way and as a time.
+    #[allow(clippy::option_option, reason = "no page, the first page, a later one")]
+    fn position(&self, case: &Case) -> Option<Option<(String, i64)>> {
+        let mut left = (case.page - 1) * LIMIT;
+        let mut position: Option<(String, i64)> = None;
+        while left > 0 {
+            let limit = left.min(LARGEST_LIMIT);
+            let cursor = position.as_ref().map(|(cursor, _)| cursor.as_str());
+            let mut target = self.trawl_target(case.module, &case.word.text, cursor, String::new());
+            target.path =
+                target.path.replace(&format!("limit={LIMIT}"), &format!("limit={limit}&paging=cursor"));
+            let answer = ask(&target);
+            let last = answer["data"].as_array()?.last()?["displayTime"].as_i64()?;
+            position = Some((answer["cursor"].as_str()?.to_owned(), last));
+            left -= limit;
+        }
+        let before = u64::try_from((case.page - 1) * LIMIT).ok()?;
+        (case.page == 1 || case.word.documents >= before + LIMIT as u64).then_some(position)
+    }
+
+    fn trawl_target(&self, module: &str, word: &str, cursor: Option<&str>, expected: String) -> Target {
+        let cursor = cursor.map(|cursor| format!("&cursor={cursor}")).unwrap_or_default();
+        Target {
+            address: self.trawl.address,
+            method: "POST",
+            // A space behind it: this is the whole word, not the beginning of others.
+            path: format!(
+                "/contents/search?moduleId={module}&keyword={}+&limit={LIMIT}{cursor}",
+                encode(word)
+            ),
+            token: Some(self.token.clone()),
+            body: None,
+            expected,
+        }
+    }
+}
+
+fn ask(target: &Target) -> Value {
+    let body = block_on(async { Connection::open(target.address).await.call(target).await });
+    serde_json::from_slice(&body).unwrap()
+}
+
+fn encode(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}

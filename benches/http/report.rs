@@ -1,0 +1,49 @@
+//! The head of a run, and figures as the tables show them.
+
+use std::process::Command;
+
+use crate::{Scale, load::Samples};
+
+/// Says what was run where, without which no figure means anything.
+pub(crate) fn head(arguments: &[String], scale: &Scale) {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    println!("# Load over HTTP\n");
+    println!("- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
+    println!("- command: cargo bench --bench http -- {}", arguments.join(" "));
+    println!("- revision: {}", output("git", &["describe", "--always", "--dirty"]));
+    println!("- machine: {cores} cores, {}", output("uname", &["-sr"]));
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("- load of the machine before the run: {}", load.trim());
+    println!("- randomness: none; ids and times are functions of a document's number");
+    println!(
+        "- measured in {} turns of {} ms for each server and case, after one that warms up\n",
+        scale.slices,
+        scale.slice.as_millis()
+    );
+}
+
+fn output(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output();
+    output.map_or_else(|_| "?".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// Milliseconds with as many digits as they deserve.
+pub(crate) fn millis(value: f64) -> String {
+    if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
+}
+
+/// A row's cells for a server beside its peer: median, p99 and throughput, with their ratios.
+pub(crate) fn beside(ours: &Samples, peer: &Samples) -> String {
+    format!(
+        "{} / {} | {:.2} | {} / {} | {:.2} | {:.0} / {:.0} | {:.2}",
+        millis(ours.quantile(0.5)),
+        millis(peer.quantile(0.5)),
+        ours.quantile(0.5) / peer.quantile(0.5),
+        millis(ours.quantile(0.99)),
+        millis(peer.quantile(0.99)),
+        ours.quantile(0.99) / peer.quantile(0.99),
+        ours.rate(),
+        peer.rate(),
+        ours.rate() / peer.rate(),
+    )
+}

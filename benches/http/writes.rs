@@ -1,0 +1,316 @@
+//! Writing over HTTP: how soon a write is found, how fast a bulk import goes, and durable single writes.
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+use futures::future::join_all;
+use sea_orm::ConnectionTrait;
+use serde_json::json;
+use tokio::time::sleep_until;
+use trawl::store::{Store, sql};
+use trawl_index::{Change, Checkpoint, Document, Index, Options, Scope};
+
+use crate::{
+    Scale,
+    data::{self, CHINESE, ENGLISH},
+    load::{Connection, NUMBER, Samples, Target, alternate, block_on},
+    report,
+    server::Server,
+    texts,
+};
+
+/// Single writes a second.
+const WRITES_A_SECOND: u64 = 1_000;
+/// Connections that they come in by.
+const WRITERS: u64 = 64;
+/// One write of so many is searched for.
+const WATCHED: u64 = 20;
+/// Between two looks for a write.
+const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// Items of one call of an import.
+const IMPORT_BATCH: usize = 1_000;
+/// Calls of an import that are under way at once.
+const IMPORT_CALLS: usize = 2;
+/// A word of every imported item.
+const IMPORTED: &str = "importedbybench";
+
+const TODO_CLIENTS: usize = 32;
+const TODO_BATCH: usize = 100;
+
+/// Measures from the acknowledgement of a write until a search finds it, while writes go in at a steady rate.
+pub(crate) fn freshness(scale: &Scale) {
+    let prepared = data::prepare(scale.documents[0], Vec::new());
+    let trawl = Server::trawl(prepared.directory.path());
+    let token = trawl.token(&prepared);
+    let run = FreshnessRun {
+        trawl: &trawl,
+        token: &token,
+        acknowledged: RefCell::default(),
+        found: RefCell::default(),
+    };
+    let started = Instant::now();
+    block_on(run.write_all(scale.freshness));
+    let took = started.elapsed();
+    let acknowledged = Samples::new(run.acknowledged.take(), took);
+    let found = Samples::new(run.found.take(), took);
+
+    println!("\n## From acknowledged to found\n");
+    println!(
+        "{WRITES_A_SECOND} single writes a second (open loop, {WRITERS} connections) for {} s into {} documents; every \
+         {WATCHED}th is searched for every {} ms. Milliseconds. Bar: ≤ 50 ms p99.\n",
+        scale.freshness.as_secs(),
+        scale.documents[0],
+        LOOK_EVERY.as_millis(),
+    );
+    println!("| | median | p99 | most | a second |\n|---|---|---|---|---|");
+    for (name, samples) in [("due → acknowledged", &acknowledged), ("acknowledged → found", &found)] {
+        let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| report::millis(samples.quantile(share)));
+        println!("| {name} | {median} | {p99} | {most} | {:.0} |", samples.rate());
+    }
+}
+
+struct FreshnessRun<'a> {
+    trawl: &'a Server,
+    token: &'a str,
+    acknowledged: RefCell<Vec<Duration>>,
+    found: RefCell<Vec<Duration>>,
+}
+
+impl FreshnessRun<'_> {
+    async fn write_all(&self, time: Duration) {
+        let writes = WRITES_A_SECOND * time.as_secs();
+        let start = tokio::time::Instant::now() + Duration::from_millis(100);
+        join_all((0..WRITERS).map(|writer| async move {
+            let mut connection = Connection::open(self.trawl.address).await;
+            let mut looking = Connection::open(self.trawl.address).await;
+            for number in (writer..writes).step_by(usize::try_from(WRITERS).unwrap()) {
+                let due = start + Duration::from_micros(number * 1_000_000 / WRITES_A_SECOND);
+                sleep_until(due).await;
+                connection.call(&self.write(number)).await;
+                let acknowledged = tokio::time::Instant::now();
+                self.acknowledged.borrow_mut().push(acknowledged - due);
+                if number % WATCHED == 0 {
+                    self.look_for(number, &mut looking).await;
+                    self.found.borrow_mut().push(acknowledged.elapsed());
+                }
+            }
+        }))
+        .await;
+    }
+
+    async fn look_for(&self, number: u64, connection: &mut Connection) {
+        let search = Target {
+            method: "POST",
+            path: format!("/contents/search?moduleId={CHINESE}&keyword={}+", word(number)),
+            body: None,
+            expected: "\"total\":".to_owned(),
+            ..self.write(number)
+        };
+        let id = format!("\"id\":\"{}\"", id(number));
+        loop {
+            let answer = connection.call(&search).await;
+            if std::str::from_utf8(&answer).unwrap().contains(&id) {
+                return;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn write(&self, number: u64) -> Target {
+        let item = json!([{ "id": id(number), "title": format!("news of {}", word(number)) }]);
+        Target {
+            address: self.trawl.address,
+            method: "PUT",
+            path: format!("/v1/contents/{CHINESE}"),
+            token: Some(self.token.to_owned()),
+            body: Some(item.to_string()),
+            expected: "\"total\":0".to_owned(),
+        }
+    }
+}
+
+fn id(number: u64) -> String {
+    format!("fresh-{number}")
+}
+
+/// A word that one item alone has, and no other is close to.
+fn word(number: u64) -> String {
+    format!("fresh{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
+}
+
+/// Measures a bulk import over HTTP beside the two things it is made of.
+pub(crate) fn import(scale: &Scale) {
+    println!("\n## Bulk import of {} items\n", scale.import);
+    println!(
+        "Batches of {IMPORT_BATCH}, {IMPORT_CALLS} under way, until all of it is found; the peers run in this process. \
+         Bar: ≥ 0.5 × of the indexing.\n"
+    );
+    println!("| texts | trawl over HTTP, a second | indexing alone | × | durable rows alone | × |");
+    println!("|---|---|---|---|---|---|");
+    for (name, module, texts) in
+        [("Chinese", CHINESE, texts::chinese()), ("English", ENGLISH, texts::english())]
+    {
+        let scope = Scope::new(1, module);
+        let documents: Vec<Document> = (0..scale.import)
+            .map(|number| {
+                let mut document = data::document(&scope, &texts, number);
+                document.title.push(' ');
+                document.title.push_str(IMPORTED);
+                document
+            })
+            .collect();
+        let [over_http, indexing, rows] =
+            [import_over_http(module, &documents), index_alone(&documents), rows_alone(module, &documents)]
+                .map(|took| documents.len() as f64 / took.as_secs_f64());
+        println!(
+            "| {name} | {over_http:.0} | {indexing:.0} | {:.2} | {rows:.0} | {:.2} |",
+            over_http / indexing,
+            over_http / rows
+        );
+    }
+}
+
+fn import_over_http(module: &str, documents: &[Document]) -> Duration {
+    let prepared = data::prepare(0, Vec::new());
+    let trawl = Server::trawl(prepared.directory.path());
+    let token = trawl.token(&prepared);
+    let target = |method, path: String, body, expected: String| Target {
+        address: trawl.address,
+        method,
+        path,
+        token: Some(token.clone()),
+        body,
+        expected,
+    };
+    let batches: Vec<Target> = documents
+        .chunks(IMPORT_BATCH)
+        .map(|batch| {
+            let items: Vec<_> = batch
+                .iter()
+                .map(|document| json!({ "id": document.id, "title": document.title, "author": document.author, "displayTime": document.display_time }))
+                .collect();
+            let body = serde_json::to_string(&items).unwrap();
+            target("PUT", format!("/v1/contents/{module}"), Some(body), "\"total\":0".to_owned())
+        })
+        .collect();
+    let search = target(
+        "POST",
+        format!("/contents/search?moduleId={module}&keyword={IMPORTED}+&limit=1&paging=cursor"),
+        None,
+        "\"total\":".to_owned(),
+    );
+    let all = format!("\"total\":{},", documents.len());
+    block_on(async {
+        let queue = Rc::new(RefCell::new(batches.into_iter()));
+        let started = Instant::now();
+        join_all((0..IMPORT_CALLS).map(|_| async {
+            let mut connection = Connection::open(trawl.address).await;
+            loop {
+                let next = queue.borrow_mut().next();
+                let Some(batch) = next else { break };
+                connection.call(&batch).await;
+            }
+        }))
+        .await;
+        let mut connection = Connection::open(trawl.address).await;
+        while !std::str::from_utf8(&connection.call(&search).await).unwrap().contains(&all) {
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+        started.elapsed()
+    })
+}
+
+/// The engine alone, with the same analysis and schema, in batches of the same size and one commit.
+fn index_alone(documents: &[Document]) -> Duration {
+    let directory = tempfile::tempdir().unwrap();
+    let (_index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
+    let batches: Vec<Vec<Change>> = documents
+        .chunks(IMPORT_BATCH)
+        .map(|batch| batch.iter().cloned().map(Change::Put).collect())
+        .collect();
+    let started = Instant::now();
+    for batch in batches {
+        writer.apply(batch).unwrap();
+    }
+    writer.commit(&Checkpoint { store: "bench".to_owned(), position: 1, complete: true }).unwrap();
+    started.elapsed()
+}
+
+/// The database alone: the same rows, in as many durable transactions as the import has calls.
+fn rows_alone(module: &str, documents: &[Document]) -> Duration {
+    let prepared = data::prepare(0, Vec::new());
+    let tenant_id = prepared.tenant_id;
+    block_on(async {
+        let store = Store::open(prepared.directory.path(), 1).await.unwrap();
+        let mut text = String::from(
+            "INSERT INTO contents (tenant_id, module, id, display_time, created_at, item) VALUES (?, ?, ?, ?, 0, ?)",
+        );
+        text.extend(std::iter::repeat_n(", (?, ?, ?, ?, 0, ?)", IMPORT_BATCH - 1));
+        let batches: Vec<Vec<Document>> =
+            documents.chunks_exact(IMPORT_BATCH).map(<[Document]>::to_vec).collect();
+        let started = Instant::now();
+        for batch in batches {
+            let (text, module) = (text.clone(), module.to_owned());
+            store
+                .write(move |transaction| {
+                    Box::pin(async move {
+                        let values = batch.into_iter().flat_map(|document| {
+                            transaction.record_change(tenant_id, &module, &document.id);
+                            [
+                                tenant_id.into(),
+                                module.as_str().into(),
+                                document.id.into(),
+                                document.display_time.into(),
+                                document.item.into(),
+                            ]
+                        });
+                        transaction.execute_raw(sql(text, values)).await?;
+                        Ok(())
+                    })
+                })
+                .await
+                .unwrap();
+        }
+        let took = started.elapsed();
+        store.close().await.unwrap();
+        took
+    })
+}
+
+/// Measures durable single to-dos, and batches of them.
+pub(crate) fn todos(scale: &Scale) {
+    let prepared = data::prepare(0, Vec::new());
+    let trawl = Server::trawl(prepared.directory.path());
+    let token = trawl.token(&prepared);
+    let target = |path: &str, body: String, expected: &str| Target {
+        address: trawl.address,
+        method: "POST",
+        path: path.to_owned(),
+        token: Some(token.clone()),
+        body: Some(body),
+        expected: expected.to_owned(),
+    };
+    let todo = |id: String| json!({ "appTaskId": id, "title": "Approve the lease of the warehouse", "assigneeLoginId": "mei.chen" });
+    let single = target("/api/todo/create", todo(format!("single-{NUMBER}")).to_string(), "\"code\":200");
+    let items: Vec<_> = (0..TODO_BATCH).map(|item| todo(format!("batch-{NUMBER}-{item}"))).collect();
+    let batch = target("/api/todo/batch_create", serde_json::to_string(&items).unwrap(), "\"error\":[]");
+
+    println!("\n## Durable to-dos\n");
+    println!("Each is durable before it is acknowledged, and indexed meanwhile. Milliseconds.\n");
+    println!("| call | clients | median | p99 | to-dos a second |\n|---|---|---|---|---|");
+    // A group commit takes a while: longer turns, so that there are enough of them.
+    let slow = Scale { slice: scale.slice * 2, ..*scale };
+    for (name, target, clients, each) in [
+        ("one", &single, 1, 1.0),
+        ("one", &single, TODO_CLIENTS, 1.0),
+        ("a batch of 100", &batch, 4, TODO_BATCH as f64),
+    ] {
+        let [samples] = alternate(std::array::from_ref(target), clients, &slow);
+        let [median, p99] = [0.5, 0.99].map(|share| report::millis(samples.quantile(share)));
+        println!("| {name} | {clients} | {median} | {p99} | {:.0} |", samples.rate() * each);
+    }
+}
