@@ -28,7 +28,7 @@ impl Server {
         let mut command = Command::new(std::env::var_os("BENCH_PROGRAM").unwrap_or_else(built));
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]);
         // The bench writes faster than one application usually may.
-        command.env("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000000").env("TRAWL_LOG__FILTER", "warn");
+        command.env("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000000");
         Self::start(command)
     }
 

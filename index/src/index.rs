@@ -139,6 +139,12 @@ impl Snapshot {
         crate::search::search(&self.view, request)
     }
 
+    /// Whether [`Self::search`] answers this request in well under a millisecond whatever it matches, so that it may run
+    /// where nothing long may: one posting list in time order, few hits, and little that is deleted.
+    pub fn is_quick(&self, request: &Request<'_>) -> Result<bool, Error> {
+        crate::search::is_quick(&self.view, request)
+    }
+
     /// The documents in the index, over all scopes.
     pub fn documents(&self) -> u64 {
         self.view.searcher.num_docs()

@@ -101,6 +101,26 @@ struct Found {
     display_time: i64,
 }
 
+/// The most hits of a quick request: each is read from the store of items.
+const QUICK_HITS: usize = 50;
+/// The most deleted documents of all segments that a quick request may have to look for among its matches.
+const QUICK_DELETED: u32 = 1_000;
+
+/// Whether the work for a request is bounded by the number of segments and not by what it matches.
+pub(crate) fn is_quick(view: &View, request: &Request<'_>) -> Result<bool, Error> {
+    let in_time_order = matches!(request.start, Start::Time { .. });
+    let deleted: u32 = view.segments.iter().map(|segment| segment.reader.num_deleted_docs()).sum();
+    let is_small = in_time_order
+        && request.limit <= QUICK_HITS
+        && request.author.is_none()
+        // A total within a range of time has to be counted.
+        && request.from.is_none()
+        && request.to.is_none()
+        && request.query.is_one_term()
+        && deleted <= QUICK_DELETED;
+    Ok(is_small && !Compiler::new(view, request).may_see_restricted()?)
+}
+
 /// Answers a request from one view.
 pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> {
     if request.query.is_empty() {

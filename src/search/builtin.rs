@@ -12,6 +12,9 @@ use super::{
 /// What the sources of a module call a built-in one: `builtin:article` (decisions 4.1).
 pub(super) const ID_PREFIX: &str = "builtin:";
 
+/// The largest group of equal times that is read on the runtime's own thread.
+const QUICK_TIE: usize = 100;
+
 /// The documents of one built-in module of one tenant.
 pub(super) struct BuiltinSource {
     id: String,
@@ -49,26 +52,57 @@ impl Source for BuiltinSource {
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let Some(start) = start(ask, position) else { return Ok(Page::default()) };
         let snapshot = self.index.snapshot();
+        if let Some(page) = self.answer_at_once(&snapshot, ask, &start)? {
+            return Ok(page);
+        }
         let (scope, ask) = (Arc::clone(&self.scope), Arc::clone(ask));
         tokio::task::spawn_blocking(move || {
-            let request = index::Request {
-                scope: &scope,
-                query: &ask.query,
-                principals: &ask.viewer.principals,
-                from: ask.filters.from,
-                to: ask.filters.to,
-                author: ask.filters.author.as_deref(),
-                start,
-                limit: ask.limit,
-            };
+            let request = request(&scope, &ask, start);
             snapshot.search(&request).map(|page| into_page(page, &ask, &request.start))
         })
         .await
         .map_err(|_| SourceFailure::new(FailureKind::Error, "the index failed inside the server"))?
-        .map_err(|error| {
-            tracing::error!(%error, source = self.id, "the index could not answer");
-            SourceFailure::new(FailureKind::Error, "the index could not answer")
-        })
+        .map_err(|error| self.cannot_answer(&error))
+    }
+}
+
+impl BuiltinSource {
+    /// The page, where finding it is so little work that handing it to another thread and back would cost more.
+    fn answer_at_once(
+        &self,
+        snapshot: &index::Snapshot,
+        ask: &Ask,
+        start: &index::Start,
+    ) -> Result<Option<Page>, SourceFailure> {
+        let mut start = start.clone();
+        if let index::Start::Time { whole_ties: Some(most), .. } = &mut start {
+            *most = QUICK_TIE.min(*most);
+        }
+        let request = request(&self.scope, ask, start);
+        if !snapshot.is_quick(&request).map_err(|error| self.cannot_answer(&error))? {
+            return Ok(None);
+        }
+        let page = snapshot.search(&request).map_err(|error| self.cannot_answer(&error))?;
+        // A larger group of equal times is not for this thread.
+        Ok((!page.cut).then(|| into_page(page, ask, &request.start)))
+    }
+
+    fn cannot_answer(&self, error: &index::Error) -> SourceFailure {
+        tracing::error!(%error, source = self.id, "the index could not answer");
+        SourceFailure::new(FailureKind::Error, "the index could not answer")
+    }
+}
+
+fn request<'a>(scope: &'a index::Scope, ask: &'a Ask, start: index::Start) -> index::Request<'a> {
+    index::Request {
+        scope,
+        query: &ask.query,
+        principals: &ask.viewer.principals,
+        from: ask.filters.from,
+        to: ask.filters.to,
+        author: ask.filters.author.as_deref(),
+        start,
+        limit: ask.limit,
     }
 }
 

@@ -127,3 +127,13 @@ fn check_bounds(query: &Query) -> Result<(), TestCaseError> {
     prop_assert!(terms <= MAX_TERMS);
     Ok(())
 }
+
+#[test]
+fn one_term_is_told_from_everything_longer() {
+    assert!(Query::parse("lease ").is_one_term());
+    for longer in
+        ["lease", "lease warehouse ", "\"the lease\"", "-lease ", "author:chen ", "仓库管理员 ", "!"]
+    {
+        assert!(!Query::parse(longer).is_one_term(), "{longer}");
+    }
+}

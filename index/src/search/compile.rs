@@ -72,7 +72,7 @@ impl<'a> Compiler<'a> {
     }
 
     /// Whether the viewer has principals and the scope has anything that needs them.
-    fn may_see_restricted(&self) -> Result<bool, Error> {
+    pub(super) fn may_see_restricted(&self) -> Result<bool, Error> {
         if self.request.principals.is_empty() {
             return Ok(false);
         }
