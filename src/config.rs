@@ -179,8 +179,9 @@ impl Config {
         if let Some(missing) = file.filter(|file| !file.is_file()) {
             return Err(format!("there is no settings file {}", missing.display()));
         }
-        let environment =
-            Env::prefixed("TRAWL_").filter(|key| !CLIENT_VARIABLES.contains(&key.as_str())).split("__");
+        let environment = Env::prefixed("TRAWL_")
+            .filter(|key| !CLIENT_VARIABLES.iter().any(|name| key == *name))
+            .split("__");
         let config: Self = Figment::from(Serialized::defaults(Self::default()))
             .merge(Toml::file(file.unwrap_or(Path::new(DEFAULT_FILE))))
             .merge(environment)

@@ -24,7 +24,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 const BULK_ITEMS: usize = 50;
 
 /// Changes that may lie between the database and the index before bulk writes wait for the index.
-const MOST_BEHIND: i64 = 10_000;
+const MOST_BEHIND: i64 = 20_000;
 
 /// How long a bulk write waits for the index before it is refused.
 const BULK_WAIT: Duration = Duration::from_secs(30);

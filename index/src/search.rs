@@ -7,7 +7,6 @@ mod relevance;
 mod statistics;
 mod time_order;
 
-use serde_json::value::RawValue;
 use tantivy::DocId;
 use tantivy::query::EnableScoring;
 use tantivy::schema::Field;
@@ -76,8 +75,8 @@ pub struct Hit {
     pub id: String,
     /// Epoch milliseconds.
     pub display_time: i64,
-    /// The item as it was put.
-    pub item: Box<RawValue>,
+    /// The item as it was put, in JSON.
+    pub item: String,
 }
 
 /// A page of hits.
@@ -178,8 +177,6 @@ fn read_hit(view: &View, found: Found) -> Result<Hit, Error> {
             item = text;
         }
     }
-    let item =
-        RawValue::from_string(item).map_err(|error| Error::Unusable(format!("a stored item: {error}")))?;
     Ok(Hit { id, display_time: found.display_time, item })
 }
 

@@ -235,7 +235,7 @@ fn run(steps: Vec<Step>) -> (Snapshot, Model) {
 fn check_items(page: &Page, ask: &Ask, model: &Model) -> Result<(), TestCaseError> {
     for hit in &page.hits {
         let key = (ask.scope.tenant, ask.scope.module.clone(), hit.id.clone());
-        prop_assert_eq!(hit.item.get(), &model[&key].item);
+        prop_assert_eq!(&hit.item, &model[&key].item);
     }
     Ok(())
 }

@@ -122,15 +122,18 @@ impl IntoResponse for Error {
 /// A JSON answer. What cannot be written as JSON is a failure of ours.
 pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
-        Ok(body) => {
-            let mut response = Response::new(Body::from(body));
-            *response.status_mut() = status;
-            response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
-            response
-        }
+        Ok(body) => json_text(status, body),
         Err(error) => {
             tracing::error!(%error, "an answer could not be written as JSON");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
+}
+
+/// An answer whose body is JSON already.
+pub fn json_text(status: StatusCode, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, CONTENT_TYPE);
+    response
 }

@@ -8,10 +8,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::{
-    envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals, json},
+    envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals, json, json_text},
     extract::{Identified, check_content_type, has_body, read_body},
 };
 use crate::{
@@ -69,15 +68,23 @@ pub struct SearchParameters {
 }
 
 /// The answer of a search: the envelope, with an account of each source (decisions 5.4, 5.5).
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct SearchEnvelope {
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described; `page` writes it")]
+struct SearchEnvelope {
     /// 200.
     code: u16,
     /// null.
     message: Option<String>,
     /// The items, as each source gave them.
-    #[schema(value_type = Vec<ContentItemSchema>)]
-    data: Vec<Box<RawValue>>,
+    data: Vec<ContentItemSchema>,
+    #[schema(inline)]
+    #[serde(flatten)]
+    account: PageAccount,
+}
+
+/// What the envelope of a search says besides its items.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct PageAccount {
     /// Every match: exact for built-in sources, plus what external sources state.
     total: u64,
     /// Items in `data`.
@@ -195,26 +202,33 @@ async fn search(app: &App, caller: &Caller, parameters: SearchParameters) -> Res
     };
     let viewer = Viewer { tenant_id: caller.tenant.id, principals: caller.principals() };
     match app.coordinator.search(viewer, request).await {
-        Ok(answer) => json(StatusCode::OK, &SearchEnvelope::from(answer)),
+        Ok(answer) => page(answer),
         Err(Failure::Refused(error)) => error.into_response(),
         Err(Failure::NoSource { all_timed_out, sources }) => no_source(all_timed_out, sources),
     }
 }
 
-impl From<Answer> for SearchEnvelope {
-    fn from(answer: Answer) -> Self {
-        let data: Vec<_> = answer.items.into_iter().map(|item| item.json).collect();
-        Self {
-            code: 200,
-            message: None,
-            count: data.len(),
-            data,
-            total: answer.total,
-            cursor: answer.cursor,
-            partial: answer.partial,
-            sources: answer.sources,
+/// The envelope of a page. The items are JSON already and are copied as they are: no work per item beyond that.
+fn page(answer: Answer) -> Response {
+    const START: &str = r#"{"code":200,"message":null,"data":["#;
+    let Answer { items, total, cursor, partial, sources } = answer;
+    let account = PageAccount { total, count: items.len(), cursor, partial, sources };
+    let account = match serde_json::to_string(&account) {
+        Ok(account) => account,
+        Err(error) => return Error::internal(error).into_response(),
+    };
+    let length: usize = items.iter().map(|item| item.json.len() + 1).sum();
+    let mut body = String::with_capacity(START.len() + length + account.len() + 2);
+    body.push_str(START);
+    for (place, item) in items.iter().enumerate() {
+        if place > 0 {
+            body.push(',');
         }
+        body.push_str(&item.json);
     }
+    body.push_str("],");
+    body.push_str(account.trim_start_matches('{'));
+    json_text(StatusCode::OK, body)
 }
 
 fn no_source(all_timed_out: bool, sources: Vec<SourceReport>) -> Response {

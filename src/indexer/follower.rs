@@ -19,7 +19,7 @@ use crate::{
 const STEPS_AHEAD: usize = 4;
 
 /// Requests that are at hand share a commit, but none waits longer than this for those behind it.
-const COMMIT_WITHIN: Duration = Duration::from_millis(25);
+const COMMIT_WITHIN: Duration = Duration::from_millis(60);
 
 /// Documents between two commits of a rebuild.
 const REBUILD_COMMIT: usize = 50_000;

@@ -151,5 +151,5 @@ fn is_wanted(item: &ContentItem, ask: &Ask) -> bool {
 }
 
 fn into_item(item: ContentItem) -> Result<Item, serde_json::Error> {
-    Ok(Item { json: serde_json::value::to_raw_value(&item)?, display_time: item.display_time, id: item.id })
+    Ok(Item { json: serde_json::to_string(&item)?, display_time: item.display_time, id: item.id })
 }

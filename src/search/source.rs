@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 
 use super::request::{Filters, Order, Viewer};
 
@@ -88,7 +87,7 @@ pub struct Item {
     /// Epoch milliseconds.
     pub display_time: i64,
     /// The search content item.
-    pub json: Box<RawValue>,
+    pub json: String,
 }
 
 /// An item that a source sent, with the position after it.

@@ -100,6 +100,11 @@ async fn the_effective_settings_are_printed_with_secrets_masked() {
     let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     let mut command = trawl(&["serve", "--print-config", "--listen", "127.0.0.1:7002"]);
     command.env("TRAWL_MASTER_KEY", key).env("TRAWL_LIMITS__KEYWORD_CHARS", "9");
+    // What the commands that call a server take is no setting of the server, and no mistake either.
+    command
+        .env("TRAWL_SERVER", "http://127.0.0.1:1")
+        .env("TRAWL_CLIENT_ID", "x")
+        .env("TRAWL_CLIENT_SECRET", "y");
     let output = run({
         command.current_dir(directory.path());
         command

@@ -44,7 +44,7 @@ fn after(index: usize) -> Position {
 fn item(place: usize, index: usize, display_time: i64) -> Item {
     // Ids that descend, so that an order by id is not the source's.
     let id = format!("{place}/{:04}", 9_999 - index);
-    Item { json: serde_json::value::to_raw_value(&id).unwrap(), id, display_time }
+    Item { json: serde_json::to_string(&id).unwrap(), id, display_time }
 }
 
 fn any_feeds() -> impl Strategy<Value = Vec<Feed>> {

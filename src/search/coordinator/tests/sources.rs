@@ -153,7 +153,7 @@ impl Fake {
         let hits = page.iter().map(|made| index::Hit {
             id: made.id.clone(),
             display_time: made.display_time,
-            item: serde_json::value::to_raw_value(&made.to_content()).unwrap(),
+            item: serde_json::to_string(&made.to_content()).unwrap(),
         });
         builtin::into_page(index::Page { hits: hits.collect(), total, more, cut }, ask, &start)
     }
