@@ -36,7 +36,8 @@ pub fn read_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
     let deserializer = serde_html_form::Deserializer::from_bytes(text);
     serde_path_to_error::deserialize(deserializer).map_err(|error| {
         let path = error.path().to_string();
-        let reason = error.inner().to_string();
+        // What the decoder calls unsupported is a list where one value is wanted.
+        let reason = error.inner().to_string().replace("unsupported value", "must be given only once");
         if matches!(path.as_str(), "." | "?") { reason } else { format!("{path}: {reason}") }
     })
 }
@@ -88,5 +89,11 @@ mod tests {
         assert!(super::read_object::<Sample>(b"[1").unwrap_err().starts_with("malformed JSON"));
         assert!(super::read_object::<Sample>(b" ").unwrap_err().starts_with("malformed JSON"));
         assert_eq!(super::read_object::<Sample>(b"\n{\"displayTime\":1}").unwrap().display_time, 1);
+    }
+
+    #[test]
+    fn a_parameter_that_is_given_twice_is_named() {
+        let twice = super::read_form::<Sample>(b"displayTime=1&displayTime=2").unwrap_err();
+        assert_eq!(twice, "displayTime: must be given only once");
     }
 }

@@ -18,6 +18,8 @@ const TITLE_BYTES: usize = 4 << 10;
 const BRIEF_BYTES: usize = 64 << 10;
 /// Bytes of any other text.
 const OTHER_BYTES: usize = 8 << 10;
+/// Ids that a visibility may name.
+const VISIBILITY_IDS: usize = 10_000;
 /// The last millisecond of the year 9999: a larger time is a slip.
 const LATEST_TIME: i64 = 253_402_300_799_999;
 
@@ -51,6 +53,11 @@ pub struct Visibility {
 }
 
 impl Visibility {
+    /// How many ids it names.
+    fn named(&self) -> usize {
+        self.users.len() + self.departments.len() + self.groups.len()
+    }
+
     /// The principals that it names.
     pub fn principals(&self) -> Vec<String> {
         let users = self.users.iter().map(|id| user_principal(id));
@@ -140,6 +147,10 @@ fn check(item: &Content) -> Result<(), String> {
     check_id(&item.id)?;
     if item.display_time.is_some_and(|time| !(0..=LATEST_TIME).contains(&time)) {
         return Err(format!("displayTime: must be epoch milliseconds, 0 to {LATEST_TIME}"));
+    }
+    let named = item.visibility.as_ref().map_or(0, Visibility::named);
+    if named > VISIBILITY_IDS {
+        return Err(format!("visibility: must name at most {VISIBILITY_IDS} ids, not {named}"));
     }
     let bounded = [
         ("title", &item.title, TITLE_BYTES),

@@ -118,6 +118,16 @@ impl Task {
                 return Err(format!("{name}: is required, at most {most} bytes of UTF-8"));
             }
         }
+        let ids = [
+            ("appTaskId", Some(&self.app_task_id)),
+            ("assigneeLoginId", Some(&self.assignee_login_id)),
+            ("creatorId", self.creator_id.as_ref()),
+        ];
+        for (name, id) in ids {
+            if id.is_some_and(|id| id.chars().any(char::is_control)) {
+                return Err(format!("{name}: must hold no control characters"));
+            }
+        }
         self.check_optional_texts()?;
         Ok((self, status))
     }
@@ -244,6 +254,7 @@ mod tests {
         assert!(wrong(|task| task.tags = Some("{}".to_owned())).starts_with("tags:"));
         assert!(wrong(|task| task.action = Some("open".to_owned())).starts_with("action:"));
         assert!(wrong(|task| task.source = Some("x".repeat(257))).starts_with("source:"));
+        assert!(wrong(|task| task.app_task_id = "a\0b".to_owned()).starts_with("appTaskId:"));
     }
 
     #[test]
