@@ -14,7 +14,8 @@ use std::{
 };
 
 use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, Statement, Value,
+    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, FromQueryResult,
+    Statement, Value,
     sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 use tokio::sync::watch;
@@ -116,6 +117,31 @@ impl Store {
 /// A statement with its values, in SQLite's dialect.
 pub fn sql(text: impl Into<String>, values: impl IntoIterator<Item = Value>) -> Statement {
     Statement::from_sql_and_values(DbBackend::Sqlite, text, values)
+}
+
+/// Rows of one INSERT, or values of one `IN`: SQLite takes 32,766 values in a statement.
+pub const ROWS_PER_STATEMENT: usize = 1_000;
+
+/// So many placeholders of a statement.
+pub fn placeholders(count: usize) -> String {
+    vec!["?"; count].join(", ")
+}
+
+/// The rows of `text IN (values)`, read in portions that a statement can hold. `text` ends before its `IN`; its own
+/// placeholders are `first`.
+pub async fn find_in<R: FromQueryResult, C: ConnectionTrait>(
+    connection: &C,
+    text: &str,
+    first: &[Value],
+    values: &[impl AsRef<str>],
+) -> Result<Vec<R>, DbErr> {
+    let mut rows = Vec::with_capacity(values.len());
+    for portion in values.chunks(ROWS_PER_STATEMENT) {
+        let text = format!("{text} IN ({})", placeholders(portion.len()));
+        let values = first.iter().cloned().chain(portion.iter().map(|value| value.as_ref().into()));
+        rows.extend(R::find_by_statement(sql(text, values)).all(connection).await?);
+    }
+    Ok(rows)
 }
 
 /// Milliseconds since 1970, the unit of every time that trawl keeps.

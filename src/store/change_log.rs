@@ -5,7 +5,7 @@
 
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 
-use super::{Transaction, sql};
+use super::{ROWS_PER_STATEMENT, Transaction, sql};
 
 /// Names one searchable item: a module's code and the item's id in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -39,9 +39,6 @@ impl Entry {
         ItemKey { tenant_id: self.tenant_id, module: self.module, item_id: self.item_id }
     }
 }
-
-/// Rows of one INSERT; SQLite takes 32,766 values in a statement.
-const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// Appends entries in the transaction of the rows they speak of; answers the last position.
 pub(super) async fn append(transaction: &Transaction, items: &[ItemKey]) -> Result<Option<i64>, DbErr> {

@@ -5,11 +5,8 @@ use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 use super::model::Content;
 use crate::{
     error::{Error, Result},
-    store::{Transaction, now_millis, sql},
+    store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, placeholders, sql},
 };
-
-/// Rows of one INSERT and ids of one SELECT; SQLite takes 32,766 values in a statement.
-const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// One kept item.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -75,7 +72,9 @@ pub(super) async fn delete(
             "DELETE FROM contents WHERE tenant_id = ? AND module = ? AND id IN ({})",
             placeholders(chunk.len())
         );
-        let deleted = transaction.execute_raw(sql(text, key_values(tenant_id, module, chunk))).await?;
+        let values = [Value::from(tenant_id), module.into()].into_iter();
+        let values = values.chain(chunk.iter().map(|id| id.as_str().into()));
+        let deleted = transaction.execute_raw(sql(text, values)).await?;
         if deleted.rows_affected() > 0 {
             for id in chunk {
                 transaction.record_change(tenant_id, module, id);
@@ -92,16 +91,8 @@ pub(super) async fn find<C: ConnectionTrait>(
     module: &str,
     ids: &[String],
 ) -> Result<Vec<Row>, DbErr> {
-    let mut rows = Vec::with_capacity(ids.len());
-    for chunk in ids.chunks(ROWS_PER_STATEMENT) {
-        let text = format!(
-            "SELECT * FROM contents WHERE tenant_id = ? AND module = ? AND id IN ({})",
-            placeholders(chunk.len())
-        );
-        let statement = sql(text, key_values(tenant_id, module, chunk));
-        rows.extend(Row::find_by_statement(statement).all(reader).await?);
-    }
-    Ok(rows)
+    let text = "SELECT * FROM contents WHERE tenant_id = ? AND module = ? AND id";
+    find_in(reader, text, &[tenant_id.into(), module.into()], ids).await
 }
 
 /// Up to `limit` items of all tenants after `sequence`, in the order of that.
@@ -116,15 +107,4 @@ pub(super) async fn scan<C: ConnectionTrait>(
     ))
     .all(reader)
     .await
-}
-
-fn placeholders(count: usize) -> String {
-    vec!["?"; count].join(", ")
-}
-
-fn key_values(tenant_id: i64, module: &str, ids: &[String]) -> Vec<Value> {
-    [Value::from(tenant_id), Value::from(module)]
-        .into_iter()
-        .chain(ids.iter().map(|id| id.as_str().into()))
-        .collect()
 }

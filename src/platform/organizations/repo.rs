@@ -8,11 +8,8 @@ use super::model::{Organization, OrganizationWrite};
 use crate::{
     error::Result,
     platform::users::model::SyncFailure,
-    store::{Transaction, sql},
+    store::{ROWS_PER_STATEMENT, Transaction, sql},
 };
-
-/// Rows of one INSERT; SQLite takes 32,766 values in a statement.
-const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// The tenant's departments by id, deleted ones included.
 pub(super) async fn load(transaction: &Transaction, tenant_id: i64) -> Result<HashMap<String, Organization>> {

@@ -1,16 +1,13 @@
 //! Rows of tasks.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use uuid::Uuid;
 
 use super::model::{CreatedTask, NewTask, Task};
 use crate::{
     error::{Error, Result},
-    store::{Transaction, sql},
+    store::{Transaction, find_in, sql},
 };
-
-/// Ids of one SELECT; SQLite takes 32,766 values in a statement.
-const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// The columns that are read; `FromQueryResult` finds them by name.
 const COLUMNS: &str = "sequence, id, tenant_id, status, assignee_login_id, creator_id, created_at, task";
@@ -101,14 +98,8 @@ pub(super) async fn find<C: ConnectionTrait>(
     tenant_id: i64,
     ids: &[String],
 ) -> Result<Vec<Row>, DbErr> {
-    let mut rows = Vec::with_capacity(ids.len());
-    for chunk in ids.chunks(ROWS_PER_STATEMENT) {
-        let placeholders = vec!["?"; chunk.len()].join(", ");
-        let text = format!("SELECT {COLUMNS} FROM tasks WHERE tenant_id = ? AND id IN ({placeholders})");
-        let values = std::iter::once(Value::from(tenant_id)).chain(chunk.iter().map(|id| id.as_str().into()));
-        rows.extend(Row::find_by_statement(sql(text, values)).all(reader).await?);
-    }
-    Ok(rows)
+    let text = format!("SELECT {COLUMNS} FROM tasks WHERE tenant_id = ? AND id");
+    find_in(reader, &text, &[tenant_id.into()], ids).await
 }
 
 /// Up to `limit` tasks of all tenants after `sequence`, in the order of that.

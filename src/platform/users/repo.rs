@@ -2,17 +2,14 @@
 
 use std::collections::HashMap;
 
-use sea_orm::{ConnectionTrait, FromQueryResult, Value};
+use sea_orm::{ConnectionTrait, Value};
 
 use super::model::{SyncFailure, User, UserWrite};
 use crate::{
     error::Result,
     platform::organizations,
-    store::{Transaction, sql},
+    store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
 };
-
-/// Rows of one INSERT; SQLite takes 32,766 values in a statement.
-const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// Applies the changes in their order, each on its own: one that fails leaves the others alone.
 pub(super) async fn synchronise(
@@ -60,50 +57,33 @@ impl People {
             id_by_platform_id: HashMap::new(),
             changed: Vec::new(),
         };
-        for chunk in changes.chunks(ROWS_PER_STATEMENT) {
-            let ids: Vec<&str> = chunk.iter().map(|change| change.user_id.as_str()).collect();
-            people.read(transaction, tenant_id, "user_id", &ids).await?;
-            let logins = chunk.iter().flat_map(|change| [&change.login_id, &change.mobile]);
-            let logins: Vec<&str> = logins.flatten().map(String::as_str).collect();
-            people.read(transaction, tenant_id, "login_id", &logins).await?;
-            let platform_ids: Vec<&str> =
-                chunk.iter().filter_map(|change| change.platform_user_id.as_deref()).collect();
-            people.read(transaction, tenant_id, "platform_user_id", &platform_ids).await?;
-        }
+        let ids: Vec<&str> = changes.iter().map(|change| change.user_id.as_str()).collect();
+        people.read(transaction, tenant_id, "user_id", &ids).await?;
+        let platform_ids: Vec<&str> =
+            changes.iter().filter_map(|change| change.platform_user_id.as_deref()).collect();
+        people.read(transaction, tenant_id, "platform_user_id", &platform_ids).await?;
         // Someone who comes back, or falls back on his number, takes a login that his change does not name.
-        let known: Vec<String> = changes
-            .iter()
-            .filter_map(|change| people.by_id.get(&change.user_id))
-            .flat_map(|user| [Some(&user.login_id), user.mobile.as_ref()])
-            .flatten()
-            .cloned()
-            .collect();
-        for chunk in known.chunks(ROWS_PER_STATEMENT) {
-            let logins: Vec<&str> = chunk.iter().map(String::as_str).collect();
-            people.read(transaction, tenant_id, "login_id", &logins).await?;
-        }
+        let known = changes.iter().filter_map(|change| people.by_id.get(&change.user_id));
+        let kept = known.flat_map(|user| [Some(&user.login_id), user.mobile.as_ref()]);
+        let given = changes.iter().flat_map(|change| [change.login_id.as_ref(), change.mobile.as_ref()]);
+        let logins: Vec<String> = kept.chain(given).flatten().cloned().collect();
+        people.read(transaction, tenant_id, "is_deleted = 0 AND login_id", &logins).await?;
         Ok(people)
     }
 
-    /// Takes in the rows that hold one of `values` in `column`.
+    /// Takes in the rows that hold one of `values` in the column that `condition` ends with.
     async fn read(
         &mut self,
         transaction: &Transaction,
         tenant_id: i64,
-        column: &str,
-        values: &[&str],
+        condition: &str,
+        values: &[impl AsRef<str>],
     ) -> Result<()> {
-        if values.is_empty() {
-            return Ok(());
-        }
         let text = format!(
             "SELECT user_id, platform_user_id, login_id, name, sex, mobile, org_id, status, is_hidden, \
-             is_deleted FROM users WHERE tenant_id = ? AND {column} IN ({})",
-            placeholders(values.len()),
+             is_deleted FROM users WHERE tenant_id = ? AND {condition}"
         );
-        let values =
-            std::iter::once(Value::from(tenant_id)).chain(values.iter().map(|value| Value::from(*value)));
-        for user in User::find_by_statement(sql(text, values)).all(&**transaction).await? {
+        for user in find_in(&**transaction, &text, &[tenant_id.into()], values).await? {
             self.remember(user);
         }
         Ok(())
@@ -180,8 +160,4 @@ impl People {
         }
         Ok(())
     }
-}
-
-fn placeholders(count: usize) -> String {
-    vec!["?"; count].join(", ")
 }
