@@ -19,8 +19,9 @@ use serde::{Deserialize, Serialize};
 /// The settings file that is read when none is named and it is there.
 const DEFAULT_FILE: &str = "trawl.toml";
 
-/// `TRAWL_…` variables that are not settings of the server but of the commands that call one.
-const CLIENT_VARIABLES: [&str; 3] = ["server", "client_id", "client_secret"];
+/// What `TRAWL_…` variables may set, besides the master key.
+const SETTINGS: [&str; 9] =
+    ["listen", "data", "log", "auth", "store", "index", "search", "connectors", "limits"];
 
 /// The effective settings of a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -179,15 +180,24 @@ impl Config {
         if let Some(missing) = file.filter(|file| !file.is_file()) {
             return Err(format!("there is no settings file {}", missing.display()));
         }
+        // Only names of our own: what runs the server may set others (a service called trawl gets a TRAWL_PORT).
         let environment = Env::prefixed("TRAWL_")
-            .filter(|key| !CLIENT_VARIABLES.iter().any(|name| key == *name))
+            .filter(|key| {
+                SETTINGS.iter().any(|name| {
+                    key.as_str().split("__").next().is_some_and(|first| first.eq_ignore_ascii_case(name))
+                })
+            })
             .split("__");
-        let config: Self = Figment::from(Serialized::defaults(Self::default()))
+        let mut config: Self = Figment::from(Serialized::defaults(Self::default()))
             .merge(Toml::file(file.unwrap_or(Path::new(DEFAULT_FILE))))
             .merge(environment)
             .merge(Serialized::globals(flags))
             .extract()
             .map_err(|error| error.to_string())?;
+        // Read as it is: a decoder would take digits for a number, and say so with the secret in its message.
+        if let Ok(key) = std::env::var("TRAWL_MASTER_KEY") {
+            config.master_key = Some(SecretString::from(key));
+        }
         config.check()?;
         Ok(config)
     }

@@ -1,6 +1,7 @@
 //! Reading JSON so that a failure names the field and says what would be right (decisions 2.3).
 
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, value::RawValue};
 
 /// Reads a value.
 ///
@@ -40,6 +41,17 @@ pub fn read_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
         let reason = error.inner().to_string().replace("unsupported value", "must be given only once");
         if matches!(path.as_str(), "." | "?") { reason } else { format!("{path}: {reason}") }
     })
+}
+
+/// What stands in a field of an object that could not be read, as text, so that a failure can name its row; empty where
+/// there is no text or number.
+pub fn field_as_text(object: &RawValue, field: &str) -> String {
+    let object: Value = serde_json::from_str(object.get()).unwrap_or_default();
+    match &object[field] {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => String::new(),
+    }
 }
 
 /// What serde says, in words for callers: JSON types instead of Rust's, and no values that were sent.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     body::{Body, Bytes},
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::{FromRequest, FromRequestParts, Path, Request},
     http::{HeaderMap, header, request::Parts},
 };
 use futures::StreamExt;
@@ -57,6 +57,22 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonObject<T> {
         check_content_type(request.headers(), "application/json")?;
         let body = read_body(request).await?;
         json::read_object(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+    }
+}
+
+/// The one parameter of a path.
+pub struct PathParameter(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        match Path::<String>::from_request_parts(parts, state).await {
+            Ok(Path(parameter)) => Ok(Self(parameter)),
+            Err(rejection) => {
+                Err(Error::bad_request("path: must be UTF-8, percent-encoded").caused_by(rejection))
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::{any::Any, sync::Arc, time::Instant};
 use axum::{
     Router,
     extract::{MatchedPath, Request},
-    http::{Method, StatusCode, Uri},
+    http::{HeaderValue, Method, StatusCode, Uri},
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -31,6 +31,7 @@ pub fn wrap(router: Router<Arc<App>>, app: Arc<App>) -> Router {
         // One layer of several, since the router boxes each layer's service and future anew for every request.
         .layer(
             ServiceBuilder::new()
+                .map_request(without_odd_request_id)
                 // The request id, which has to be there before anything is logged …
                 .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
                 .layer(PropagateRequestIdLayer::x_request_id())
@@ -40,6 +41,21 @@ pub fn wrap(router: Router<Arc<App>>, app: Arc<App>) -> Router {
                 .layer(CatchPanicLayer::custom(into_envelope)),
         )
         .with_state(app)
+}
+
+/// The longest request id that is taken from a caller, in bytes.
+const REQUEST_ID_BYTES: usize = 128;
+
+/// A caller may bring a request id, to find the request in our log; it has to be one that can stand there.
+fn without_odd_request_id(mut request: Request) -> Request {
+    let is_fit = |id: &HeaderValue| {
+        (1..=REQUEST_ID_BYTES).contains(&id.len())
+            && id.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+    };
+    if request.headers().get("x-request-id").is_some_and(|id| !is_fit(id)) {
+        request.headers_mut().remove("x-request-id");
+    }
+    request
 }
 
 async fn unknown_path(uri: Uri) -> Error {

@@ -200,7 +200,11 @@ async fn search(app: &App, caller: &Caller, parameters: SearchParameters) -> Res
         Ok(request) => request,
         Err(error) => return error.into_response(),
     };
-    let viewer = Viewer { tenant_id: caller.tenant.id, principals: caller.principals() };
+    let viewer = Viewer {
+        tenant_id: caller.tenant.id,
+        user_id: caller.user.as_ref().map(|user| user.person.user_id.clone()),
+        principals: caller.principals(),
+    };
     match app.coordinator.search(viewer, request).await {
         Ok(answer) => page(answer),
         Err(Failure::Refused(error)) => error.into_response(),

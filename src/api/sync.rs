@@ -1,7 +1,9 @@
 //! What the directory's synchronisations share.
 
+use std::sync::Arc;
+
 use serde::de::DeserializeOwned;
-use serde_json::{Value, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::envelope::Envelope;
 use crate::{
@@ -18,7 +20,7 @@ use crate::{
 /// # Errors
 /// 400 when there are more rows than `limits.sync_items`.
 pub async fn synchronise<T, A>(
-    app: &App,
+    app: &Arc<App>,
     caller: &Caller,
     rows: &[Box<RawValue>],
     id_field: &str,
@@ -30,9 +32,15 @@ where
 {
     let (changes, mut failures) = read_rows(rows, id_field, app.config.limits.sync_items)?;
     let tenant_id = caller.tenant.id;
-    let refused = app.store.write(move |transaction| apply(transaction, tenant_id, changes)).await?;
-    // What callers may see hangs on people and departments.
-    app.authenticator.forget_callers();
+    let app = Arc::clone(app);
+    // In a task of its own: a caller that goes away leaves a write behind that is committed all the same, and what
+    // callers may see hangs on people and departments.
+    let written = tokio::spawn(async move {
+        let refused = app.store.write(move |transaction| apply(transaction, tenant_id, changes)).await;
+        app.authenticator.forget_callers();
+        refused
+    });
+    let refused = written.await.map_err(Error::internal)??;
     failures.extend(refused);
     Ok(Envelope::list(failures))
 }
@@ -54,17 +62,8 @@ fn read_rows<T: DeserializeOwned>(
     for raw in rows {
         match json::read_object(raw.get().as_bytes()) {
             Ok(row) => read.push(row),
-            Err(message) => failures.push(SyncFailure { id: id_of(raw, id_field), message }),
+            Err(message) => failures.push(SyncFailure { id: json::field_as_text(raw, id_field), message }),
         }
     }
     Ok((read, failures))
-}
-
-fn id_of(raw: &RawValue, id_field: &str) -> String {
-    let row: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-    match &row[id_field] {
-        Value::String(id) => id.clone(),
-        Value::Number(id) => id.to_string(),
-        _ => String::new(),
-    }
 }

@@ -50,6 +50,9 @@ pub async fn find_person<C: ConnectionTrait>(
     .await
 }
 
+/// Levels of departments that count, from a person's own upwards.
+const MOST_LEVELS: usize = 128;
+
 /// The principals of a person: himself by id and by login, his department and every one above it. An item that names
 /// any of them is visible to him (decisions 4.3, 4.5), so moving a person changes no document.
 pub async fn principals<C: ConnectionTrait>(
@@ -60,8 +63,9 @@ pub async fn principals<C: ConnectionTrait>(
     let mut principals = vec![user_principal(&person.user_id), login_principal(&person.login_id)];
     let mut seen = HashSet::new();
     let mut next = person.org_id.clone();
-    // A set of seen ids ends the walk even if a cycle ever got in.
-    while let Some(org_id) = next.take_if(|org_id| seen.insert(org_id.clone())) {
+    // A set of seen ids ends the walk even if a cycle ever got in, and a department moved below a deep one is no reason
+    // to walk on for long.
+    while let Some(org_id) = next.take_if(|org_id| seen.len() < MOST_LEVELS && seen.insert(org_id.clone())) {
         let row = connection
             .query_one_raw(sql(
                 "SELECT parent_id FROM organizations WHERE tenant_id = ? AND org_id = ? AND is_deleted = 0",

@@ -147,7 +147,12 @@ async fn stored_key(store: &Store, keys: &Keys) -> Result<Option<(String, Vec<u8
     let Some(row) = row else { return Ok(None) };
     let id: String = row.try_get("", "id")?;
     let sealed: Vec<u8> = row.try_get("", "key_sealed")?;
-    let key = keys.secrets.open(id.as_bytes(), &sealed).map_err(Error::internal)?;
+    let key = keys.secrets.open(id.as_bytes(), &sealed).map_err(|_| {
+        Error::internal(
+            "the master key is not the one that this database was sealed with; put the right one back \
+             (TRAWL_MASTER_KEY, or master.key in the data directory)",
+        )
+    })?;
     Ok(Some((id, key)))
 }
 

@@ -79,7 +79,7 @@ async fn answer_page(
     request: SearchRequest,
     deadline: Instant,
 ) -> Result<Answer, Failure> {
-    let context = cursor::context(viewer.tenant_id, module_id, &request)?;
+    let context = cursor::context(&viewer, module_id, &request)?;
     let key = &own.keys.cursors;
     let opened = match &request.start {
         Start::Cursor(text) => Some(Cursor::open(text, key, &context)?),

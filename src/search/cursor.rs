@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     loops::{Fingerprint, LoopGuard, fingerprint},
-    request::{Order, SearchRequest},
+    request::{Order, SearchRequest, Viewer},
     source::Position,
 };
 use crate::{
@@ -91,7 +91,7 @@ impl Cursor {
     pub(super) fn open(text: &str, key: &SealingKey, context: &[u8]) -> Result<Self> {
         let refused = || {
             Error::bad_request(
-                "cursor: it was changed, or made for another keyword, module, order, filter or tenant; \
+                "cursor: it was changed, or made for another keyword, module, order, filter, person or tenant; \
                  send the cursor of the last answer with the same parameters, or digits (epoch milliseconds)",
             )
         };
@@ -106,10 +106,12 @@ impl Cursor {
 }
 
 /// What a cursor belongs to, as bytes that are the same only for the same search.
-pub(super) fn context(tenant_id: i64, module_id: &str, request: &SearchRequest) -> Result<Vec<u8>> {
+pub(super) fn context(viewer: &Viewer, module_id: &str, request: &SearchRequest) -> Result<Vec<u8>> {
     let filters = &request.filters;
     serde_json::to_vec(&(
-        tenant_id,
+        viewer.tenant_id,
+        // A cursor carries totals, and those are of what its viewer may see.
+        &viewer.user_id,
         module_id,
         &request.keyword,
         request.order == Order::Time,

@@ -64,6 +64,8 @@ pub struct Filters {
 pub struct Viewer {
     /// The tenant's number.
     pub tenant_id: i64,
+    /// The person's id on the synchronising side; none for an application.
+    pub user_id: Option<String>,
     /// What an item must name to be seen, besides what the whole tenant sees; empty for an application.
     pub principals: Arc<[String]>,
 }

@@ -105,6 +105,8 @@ async fn the_effective_settings_are_printed_with_secrets_masked() {
         .env("TRAWL_SERVER", "http://127.0.0.1:1")
         .env("TRAWL_CLIENT_ID", "x")
         .env("TRAWL_CLIENT_SECRET", "y");
+    // Nor is what a cluster sets for a service of this name.
+    command.env("TRAWL_PORT", "tcp://10.0.0.1:80").env("TRAWL_SERVICE_HOST", "10.0.0.1");
     let output = run({
         command.current_dir(directory.path());
         command

@@ -214,3 +214,24 @@ async fn the_items_of_one_call_become_visible_together() {
     app.settled().await;
     assert_eq!(acme.caller.find("article", "round30").await.len(), 20);
 }
+
+#[tokio::test]
+async fn a_path_that_is_not_utf_8_is_400() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    acme.caller.put("/v1/contents/%FF", &json!([])).await.fails(400, "path");
+}
+
+/// Decisions 4.3: what is no visibility must not be taken for one.
+#[tokio::test]
+async fn a_visibility_is_an_object_of_lists() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    for wrong in [json!([["mei"]]), json!("mei"), json!({"users": "mei"}), json!({"users": [1]})] {
+        let mut sent = item("1", "harbour", NEW_YEAR);
+        sent["visibility"] = wrong.clone();
+        let failed = acme.caller.put("/v1/contents/article", &json!([sent])).await.ok();
+        assert_eq!(failed.ids(), ["1"], "{wrong}");
+        assert!(failed.items()[0]["message"].as_str().unwrap().starts_with("visibility"), "{wrong}");
+    }
+}

@@ -330,6 +330,11 @@ async fn every_answer_carries_a_request_id_and_keeps_the_callers() {
         let request = acme.caller.request(Method::GET, path);
         let own = send(request.try_clone().unwrap().header("x-request-id", "mine-1")).await;
         assert_eq!(own.header("x-request-id"), "mine-1", "{path}");
+        for odd in ["x".repeat(129), "a b".to_owned(), "a\"b".to_owned()] {
+            let other = send(request.try_clone().unwrap().header("x-request-id", &odd)).await;
+            assert_ne!(other.header("x-request-id"), odd, "{path}");
+            assert!(!other.header("x-request-id").is_empty(), "{path}");
+        }
         let id = send(request).await.header("x-request-id").to_owned();
         assert!(!id.is_empty() && seen.insert(id), "{path}");
     }

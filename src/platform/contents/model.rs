@@ -1,6 +1,6 @@
 //! What a search content item must be to be kept.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -40,9 +40,9 @@ pub fn owning_endpoint(module: &str) -> Option<&'static str> {
     OWNED_MODULES.iter().find(|(code, _)| *code == module).map(|(_, endpoint)| *endpoint)
 }
 
-/// Who may see an item (decisions 4.3): any of these; a department covers those below it.
+/// Who may see an item (decisions 4.3): any of these; a department covers those below it. Where none is named, nobody.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(default)]
+#[serde(try_from = "BTreeMap<String, serde_json::Value>")]
 pub struct Visibility {
     /// User ids on the synchronising side.
     pub users: Vec<String>,
@@ -50,6 +50,23 @@ pub struct Visibility {
     pub departments: Vec<String>,
     /// Group ids.
     pub groups: Vec<String>,
+}
+
+impl TryFrom<BTreeMap<String, serde_json::Value>> for Visibility {
+    type Error = String;
+
+    fn try_from(mut lists: BTreeMap<String, serde_json::Value>) -> Result<Self, String> {
+        let mut list = |name: &str| -> Result<Option<Vec<String>>, String> {
+            let ids = lists.remove(name).filter(|ids| !ids.is_null());
+            ids.map(serde_json::from_value).transpose().map_err(|_| format!("{name} must be a list of ids"))
+        };
+        let (users, departments, groups) = (list("users")?, list("departments")?, list("groups")?);
+        Ok(Self {
+            users: users.unwrap_or_default(),
+            departments: departments.unwrap_or_default(),
+            groups: groups.unwrap_or_default(),
+        })
+    }
 }
 
 impl Visibility {
@@ -131,7 +148,7 @@ pub fn read_batch(items: &[Box<RawValue>]) -> (Vec<Content>, Vec<ItemFailure>) {
                     kept.push(item);
                 }
             }
-            Err(message) => failures.push(ItemFailure { id: id_of(raw), message }),
+            Err(message) => failures.push(ItemFailure { id: json::field_as_text(raw, "id"), message }),
         }
     }
     (kept, failures)
@@ -185,19 +202,6 @@ pub fn check_id(id: &str) -> Result<(), String> {
         return Err(format!("id: must be 1 to {ID_BYTES} bytes of UTF-8 without control characters"));
     }
     Ok(())
-}
-
-/// What stands as `id` in an item that could not be read.
-fn id_of(raw: &RawValue) -> String {
-    #[derive(Deserialize)]
-    struct OnlyId {
-        id: serde_json::Value,
-    }
-    match serde_json::from_str::<OnlyId>(raw.get()).map(|only| only.id) {
-        Ok(serde_json::Value::String(id)) => id,
-        Ok(serde_json::Value::Number(id)) => id.to_string(),
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use serde_json::value::RawValue;
 
 use super::{
@@ -12,7 +12,7 @@ use super::{
 use crate::{
     api::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonBody},
+        extract::{Identified, JsonBody, PathParameter},
     },
     app::App,
     auth::caller::Caller,
@@ -33,7 +33,7 @@ use crate::{
 pub async fn put_contents(
     State(app): State<Arc<App>>,
     Identified(caller): Identified,
-    Path(module): Path<String>,
+    PathParameter(module): PathParameter,
     JsonBody(items): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     check_module(&app, &caller, &module).await?;
@@ -65,7 +65,7 @@ pub async fn put_contents(
 pub async fn delete_contents(
     State(app): State<Arc<App>>,
     Identified(caller): Identified,
-    Path(module): Path<String>,
+    PathParameter(module): PathParameter,
     JsonBody(ids): JsonBody<Vec<String>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     check_module(&app, &caller, &module).await?;

@@ -94,7 +94,10 @@ impl OrganizationWrite {
     }
 }
 
-/// A parent must be there, and must not lie below the department itself.
+/// Levels of departments, from the root down. Every search of a person carries the departments above him.
+const MOST_LEVELS: usize = 64;
+
+/// A parent must be there, and must not lie below the department itself or too deep.
 fn check_parent(org_id: &str, parent_id: &str, known: &HashMap<String, Organization>) -> Result<(), String> {
     if parent_id == org_id {
         return Err("parentId: a department cannot be its own parent".to_owned());
@@ -109,6 +112,9 @@ fn check_parent(org_id: &str, parent_id: &str, known: &HashMap<String, Organizat
         }
         let Some(organization) = known.get(next) else { break };
         above = organization;
+        if seen.len() + 2 > MOST_LEVELS {
+            return Err(format!("parentId: departments may be at most {MOST_LEVELS} levels deep"));
+        }
     }
     Ok(())
 }
@@ -149,5 +155,25 @@ mod tests {
     fn a_platform_id_is_a_uuid() {
         let change = OrganizationWrite { platform_org_id: Some("x".to_owned()), ..write("a", "") };
         assert!(change.apply(&HashMap::new()).unwrap_err().starts_with("platformOrgId:"));
+    }
+
+    #[test]
+    fn departments_are_at_most_64_levels_deep() {
+        let mut known = HashMap::new();
+        let mut deepest = 0;
+        for level in 1..200 {
+            let parent = if level == 1 { String::new() } else { (level - 1).to_string() };
+            match write(&level.to_string(), &parent).apply(&known) {
+                Ok(organization) => {
+                    known.insert(level.to_string(), organization);
+                    deepest = level;
+                }
+                Err(reason) => {
+                    assert!(reason.contains("64 levels"), "{reason}");
+                    break;
+                }
+            }
+        }
+        assert_eq!(deepest, 64);
     }
 }

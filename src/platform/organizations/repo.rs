@@ -8,7 +8,7 @@ use super::model::{Organization, OrganizationWrite};
 use crate::{
     error::Result,
     platform::users::model::SyncFailure,
-    store::{ROWS_PER_STATEMENT, Transaction, sql},
+    store::{ROWS_PER_STATEMENT, Transaction, placeholders, sql},
 };
 
 /// The tenant's departments by id, deleted ones included.
@@ -44,6 +44,9 @@ pub(super) async fn synchronise(
             });
         match outcome {
             Ok(row) => {
+                if let Some(before) = known.get(&row.org_id) {
+                    id_by_platform_id.remove(&before.platform_org_id);
+                }
                 id_by_platform_id.insert(row.platform_org_id.clone(), row.org_id.clone());
                 written.push(row.org_id.clone());
                 known.insert(row.org_id.clone(), row);
@@ -59,6 +62,16 @@ pub(super) async fn synchronise(
 }
 
 async fn store(transaction: &Transaction, tenant_id: i64, rows: &[&Organization]) -> Result<()> {
+    // A platform id may move from one row to another within the call, so every row lets go of its own first.
+    for chunk in rows.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "UPDATE organizations SET platform_org_id = char(0) || org_id WHERE tenant_id = ? AND org_id IN ({})",
+            placeholders(chunk.len())
+        );
+        let values =
+            std::iter::once(Value::from(tenant_id)).chain(chunk.iter().map(|row| row.org_id.as_str().into()));
+        transaction.execute_raw(sql(text, values)).await?;
+    }
     for chunk in rows.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "INSERT INTO organizations (tenant_id, org_id, platform_org_id, parent_id, name, status, is_hidden, \

@@ -104,8 +104,8 @@ pub async fn create_todos(
 
 fn read_task(raw: &RawValue) -> Result<(Task, TaskStatus), FailedTask> {
     let failed = |app_task_id: String, message| FailedTask { id: None, message, app_task_id };
-    let task: Task =
-        json::read_object(raw.get().as_bytes()).map_err(|message| failed(String::new(), message))?;
+    let task: Task = json::read_object(raw.get().as_bytes())
+        .map_err(|message| failed(json::field_as_text(raw, "appTaskId"), message))?;
     let app_task_id = task.app_task_id.clone();
     task.checked().map_err(|message| failed(app_task_id, message))
 }

@@ -106,10 +106,11 @@ impl People {
         if others(self.id_by_platform_id.get(&user.platform_user_id)) {
             return Err(format!("platformUserId: {:?} is another user's already", user.platform_user_id));
         }
-        if let Some(before) = self.by_id.get(&user.user_id)
-            && !before.is_deleted
-        {
-            self.id_by_login.remove(&before.login_id);
+        if let Some(before) = self.by_id.get(&user.user_id) {
+            self.id_by_platform_id.remove(&before.platform_user_id);
+            if !before.is_deleted {
+                self.id_by_login.remove(&before.login_id);
+            }
         }
         self.changed.push(user.user_id.clone());
         self.remember(user);
@@ -121,10 +122,11 @@ impl People {
         ids.sort_unstable();
         ids.dedup();
         let rows: Vec<&User> = ids.iter().filter_map(|id| self.by_id.get(id)).collect();
-        // A login may move from one row to another within the call, so every row lets go of its own first.
+        // A login or platform id may move from one row to another within the call, so every row lets go of its own first.
         for chunk in rows.chunks(ROWS_PER_STATEMENT) {
             let text = format!(
-                "UPDATE users SET login_id = char(0) || user_id WHERE tenant_id = ? AND user_id IN ({})",
+                "UPDATE users SET login_id = char(0) || user_id, platform_user_id = char(0) || user_id \
+                 WHERE tenant_id = ? AND user_id IN ({})",
                 placeholders(chunk.len())
             );
             let values = std::iter::once(Value::from(tenant_id))

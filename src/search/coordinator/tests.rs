@@ -21,7 +21,7 @@ fn runtime() -> Runtime {
 }
 
 fn viewer() -> Viewer {
-    Viewer { tenant_id: 1, principals: Arc::default() }
+    Viewer { tenant_id: 1, user_id: None, principals: Arc::default() }
 }
 
 fn request(limit: usize) -> SearchRequest {

@@ -55,6 +55,10 @@ fn request() -> SearchRequest {
     }
 }
 
+fn viewer(tenant_id: i64, user_id: Option<&str>) -> Viewer {
+    Viewer { tenant_id, user_id: user_id.map(str::to_owned), principals: std::sync::Arc::default() }
+}
+
 proptest! {
     #[test]
     fn what_was_sealed_opens_and_is_never_digits(cursor in any_cursor(), context in vec(any::<u8>(), 0..40)) {
@@ -92,12 +96,13 @@ proptest! {
 /// A cursor belongs to its tenant, module, keyword, order and filters, and to nothing else.
 #[test]
 fn the_context_tells_searches_apart() {
-    let of = |request: &SearchRequest| context(1, "module", request).unwrap();
+    let of = |request: &SearchRequest| context(&viewer(1, None), "module", request).unwrap();
     let filters = Filters::default;
     let with = |filters: Filters| SearchRequest { filters, ..request() };
     let others = [
-        context(2, "module", &request()).unwrap(),
-        context(1, "modul", &request()).unwrap(),
+        context(&viewer(2, None), "module", &request()).unwrap(),
+        context(&viewer(1, Some("mei")), "module", &request()).unwrap(),
+        context(&viewer(1, None), "modul", &request()).unwrap(),
         of(&SearchRequest { keyword: "words".to_owned(), ..request() }),
         of(&SearchRequest { order: Order::Relevance, ..request() }),
         of(&with(Filters { from: Some(1), ..filters() })),

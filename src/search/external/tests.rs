@@ -5,7 +5,7 @@ use crate::search::request::{Filters, Viewer};
 
 fn ask(order: Order, filters: Filters) -> Ask {
     Ask {
-        viewer: Viewer { tenant_id: 1, principals: Arc::default() },
+        viewer: Viewer { tenant_id: 1, user_id: None, principals: Arc::default() },
         keyword: "word".to_owned(),
         query: Arc::new(trawl_index::Query::parse("word")),
         filters,
