@@ -185,11 +185,18 @@ async fn an_assignee_who_comes_later_finds_it() {
     app.sync(&acme.caller, "users", &json!([user("newcomer", "")])).await;
     let newcomer = app.user(&acme, "newcomer").await;
     assert_eq!(newcomer.find("todo", "approve").await, [created.data()["id"].as_str().unwrap()]);
-    // Whoever has the login has the to-do.
+    // From then on it is his, whatever becomes of the login.
     let handed_over = json!([{"userId": "newcomer", "loginId": "old"}, {"userId": "heir", "loginId": "newcomer", "name": "Heir", "sex": 1}]);
     app.sync(&acme.caller, "users", &handed_over).await;
-    assert_eq!(newcomer.find("todo", "approve").await, [""; 0]);
-    assert_eq!(app.user(&acme, "newcomer").await.find("todo", "approve").await.len(), 1);
+    app.settled().await;
+    assert_eq!(newcomer.find("todo", "approve").await.len(), 1);
+    assert_eq!(app.user(&acme, "old").await.find("todo", "approve").await.len(), 1);
+    assert_eq!(app.user(&acme, "newcomer").await.find("todo", "approve").await, [""; 0]);
+    // So is one whose assignee was known from the start.
+    acme.caller.post("/api/todo/create", &todo("t2", "decline", "newcomer")).await.ok();
+    app.sync(&acme.caller, "users", &json!([{"userId": "heir", "loginId": "heir"}])).await;
+    app.settled().await;
+    assert_eq!(app.user(&acme, "heir").await.find("todo", "decline").await.len(), 1);
 }
 
 #[tokio::test]

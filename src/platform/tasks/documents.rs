@@ -52,8 +52,10 @@ fn into_document(row: Row) -> Result<Document> {
         attach_info: None,
         attach_description: None,
     };
-    // A to-do is seen by its assignee, whoever has that login now or later, and by its creator (decisions 4.5).
-    let mut principals = vec![login_principal(&row.assignee_login_id)];
+    // A to-do is seen by its assignee and by its creator (decisions 4.5). A login that nobody has had yet stands for
+    // whoever comes to have it; from then on it is the person that counts.
+    let assignee = row.assignee_user_id.as_deref().map(user_principal);
+    let mut principals = vec![assignee.unwrap_or_else(|| login_principal(&row.assignee_login_id))];
     principals.extend(row.creator_id.as_deref().map(user_principal));
     Ok(Document {
         scope: Scope::new(row.tenant_id, TODO),

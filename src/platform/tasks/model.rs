@@ -3,6 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::repo;
+use crate::{error::Result, store::Transaction};
+
 /// Bytes of an id or a login.
 const ID_BYTES: usize = 256;
 /// Bytes of a title.
@@ -216,6 +219,11 @@ pub struct NewTask {
 pub fn spread_times(count: usize, now: i64) -> impl Iterator<Item = i64> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     (now - count + 1)..=now
+}
+
+/// Gives the tasks of logins that nobody had so far to the people who have them now (decisions 8.2).
+pub async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
+    repo::claim(transaction, tenant_id, logins).await
 }
 
 #[cfg(test)]

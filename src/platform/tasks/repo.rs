@@ -1,16 +1,17 @@
 //! Rows of tasks.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 use uuid::Uuid;
 
 use super::model::{CreatedTask, NewTask, Task};
 use crate::{
     error::{Error, Result},
-    store::{Transaction, find_in, sql},
+    store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
 };
 
 /// The columns that are read; `FromQueryResult` finds them by name.
-const COLUMNS: &str = "sequence, id, tenant_id, status, assignee_login_id, creator_id, created_at, task";
+const COLUMNS: &str =
+    "sequence, id, tenant_id, status, assignee_login_id, assignee_user_id, creator_id, created_at, task";
 
 /// One kept task.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -20,6 +21,7 @@ pub(super) struct Row {
     pub(super) tenant_id: i64,
     pub(super) status: i64,
     pub(super) assignee_login_id: String,
+    pub(super) assignee_user_id: Option<String>,
     pub(super) creator_id: Option<String>,
     pub(super) created_at: i64,
     pub(super) task: String,
@@ -46,7 +48,8 @@ pub(super) async fn create(
     let inserted = transaction
         .execute_raw(sql(
             "INSERT INTO tasks (id, tenant_id, application, app_task_id, status, assignee_login_id, creator_id, \
-             created_at, task) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
+             created_at, task, assignee_user_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, \
+             (SELECT user_id FROM users WHERE tenant_id = ? AND login_id = ? AND is_deleted = 0)) \
              ON CONFLICT (tenant_id, application, app_task_id) DO NOTHING",
             [
                 id.as_str().into(),
@@ -58,6 +61,8 @@ pub(super) async fn create(
                 task.creator_id.as_deref().into(),
                 (*created_at).into(),
                 text.into(),
+                tenant_id.into(),
+                task.assignee_login_id.as_str().into(),
             ],
         ))
         .await?;
@@ -73,6 +78,24 @@ pub(super) async fn create(
     } else {
         Ok(Creation::Other(known_id))
     }
+}
+
+/// Gives the tasks of logins that nobody had so far to those who have them now.
+pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
+    for portion in logins.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "UPDATE tasks SET assignee_user_id = (SELECT user_id FROM users WHERE users.tenant_id = tasks.tenant_id \
+             AND users.login_id = tasks.assignee_login_id AND users.is_deleted = 0) \
+             WHERE tenant_id = ? AND assignee_user_id IS NULL AND assignee_login_id IN ({}) RETURNING id",
+            placeholders(portion.len())
+        );
+        let values =
+            std::iter::once(Value::from(tenant_id)).chain(portion.iter().map(|login| login.as_str().into()));
+        for row in transaction.query_all_raw(sql(text, values)).await? {
+            transaction.record_change(tenant_id, super::documents::TODO, &row.try_get::<String>("", "id")?);
+        }
+    }
+    Ok(())
 }
 
 async fn find_by_app_task_id(

@@ -7,7 +7,7 @@ use sea_orm::{ConnectionTrait, Value};
 use super::model::{SyncFailure, User, UserWrite};
 use crate::{
     error::Result,
-    platform::organizations,
+    platform::{organizations, tasks},
     store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
 };
 
@@ -160,6 +160,8 @@ impl People {
             });
             transaction.execute_raw(sql(text, values)).await?;
         }
-        Ok(())
+        let logins: Vec<String> =
+            rows.iter().filter(|user| !user.is_deleted).map(|user| user.login_id.clone()).collect();
+        tasks::model::claim(transaction, tenant_id, &logins).await
     }
 }

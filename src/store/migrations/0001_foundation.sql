@@ -119,12 +119,16 @@ CREATE TABLE tasks (
     app_task_id       TEXT    NOT NULL,
     status            INTEGER NOT NULL,
     assignee_login_id TEXT    NOT NULL,
+    -- Whose login that was when it was first known: a task stays its assignee's when logins change hands.
+    assignee_user_id  TEXT,
     creator_id        TEXT,
     created_at        INTEGER NOT NULL,
     -- The task form as it was sent.
     task              TEXT    NOT NULL,
     UNIQUE (tenant_id, application, app_task_id)
 );
+
+CREATE INDEX tasks_of_unknown_logins ON tasks (tenant_id, assignee_login_id) WHERE assignee_user_id IS NULL;
 
 CREATE TABLE change_log (
     -- AUTOINCREMENT: never used twice, and without gaps, so that a missing entry shows.
