@@ -2,7 +2,7 @@
 //!
 //! The index is derived: the store is the truth, and the commit's checkpoint says where to go on from. A commit that
 //! waits for the disk makes some fourteen `fsync`s, tens of milliseconds beside other work; one that does not takes
-//! two milliseconds. A killed process loses nothing by it, for what was written is the operating system's. Only when
+//! three to six. A killed process loses nothing by it, for what was written is the operating system's. Only when
 //! the machine itself goes down can files be damaged; so the directory notes on which boot it was last opened, and on
 //! another one every checksum is verified before the index is trusted.
 //!

@@ -76,18 +76,6 @@ impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
     }
 }
 
-/// Query parameters.
-pub struct Parameters<T>(pub T);
-
-impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Parameters<T> {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self> {
-        let query = parts.uri.query().unwrap_or_default();
-        json::read_form(query.as_bytes()).map(Self).map_err(Error::bad_request)
-    }
-}
-
 /// Whether the request says that it has a body.
 pub fn has_body(headers: &HeaderMap) -> bool {
     headers.contains_key(header::TRANSFER_ENCODING)

@@ -28,7 +28,7 @@ pub fn hash(secret: &SecretString) -> Result<String> {
     Ok(hash.to_string())
 }
 
-/// Checks secrets against their hashes, a bounded number at once: each check takes 19 MiB and some 20 ms of a core.
+/// Checks secrets against their hashes, a bounded number at once: each check takes 19 MiB and some 12 ms of a core.
 #[derive(Clone, Debug)]
 pub struct SecretChecker {
     running: Arc<Semaphore>,

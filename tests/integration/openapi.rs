@@ -47,4 +47,7 @@ async fn the_page_needs_no_network() {
     let page = app.caller("").get("/docs/").await;
     assert_eq!(page.status, 200);
     assert!(!page.text.contains("https://"), "{}", page.text);
+    // Elsewhere than on a loopback address it would send the description's address to a validator in the internet.
+    let settings = app.caller("").get("/docs/swagger-initializer.js").await;
+    assert!(settings.text.contains(r#""validatorUrl": "none""#), "{}", settings.text);
 }
