@@ -5,13 +5,17 @@ use std::{num::NonZeroU32, path::Path, sync::Arc};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
+use trawl_connectors::{AddressRules, InvalidHost};
 
 use crate::{
     auth::{caller::Authenticator, keys::Keys, secrets::SecretChecker, tokens::Tokens},
-    config::Config,
+    config::{Config, Connectors},
     error::Error,
     indexer::{BulkGate, Indexer, Progress},
-    search::{Coordinator, registry::Registry},
+    search::{
+        Coordinator,
+        registry::{Reach, Registry},
+    },
     store::{OpenError, Store},
 };
 
@@ -61,6 +65,9 @@ pub enum StartError {
     /// There is no master key.
     #[error(transparent)]
     Keys(#[from] crate::auth::keys::KeyError),
+    /// A host in the settings is none.
+    #[error("connectors.allow_http_hosts: {0}")]
+    HttpHost(#[from] InvalidHost),
     /// The full-text index could not be opened or made.
     #[error("the full-text index could not be opened: {0}")]
     Index(#[from] trawl_index::Error),
@@ -87,12 +94,8 @@ impl App {
 
         let (index, writer) = open_index(&config)?;
         let indexer = Indexer::start(store.clone(), writer, config.index.batch_changes, rebuild_index);
-        let registry = Arc::new(Registry::new(
-            store.clone(),
-            index,
-            Arc::clone(&keys),
-            config.connectors.max_body_bytes,
-        ));
+        let registry =
+            Arc::new(Registry::new(store.clone(), index, Arc::clone(&keys), reach(&config.connectors)?));
         let search = &config.search;
         let coordinator =
             Coordinator::new(Arc::clone(&registry), Arc::clone(&keys), search.at_once, search.source_pages);
@@ -112,6 +115,14 @@ impl App {
         };
         Ok((Arc::new(app), indexer))
     }
+}
+
+fn reach(connectors: &Connectors) -> Result<Reach, StartError> {
+    Ok(Reach {
+        addresses: AddressRules::new(&connectors.allow_http_hosts)?,
+        auth_none: connectors.allow_auth_none,
+        max_body_bytes: connectors.max_body_bytes,
+    })
 }
 
 /// Opens the index; one whose files are damaged or of another schema is removed, to be filled anew from the

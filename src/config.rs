@@ -116,6 +116,11 @@ pub struct Search {
 pub struct Connectors {
     /// The largest answer of an external source, in bytes, inflated (decisions 6.2).
     pub max_body_bytes: usize,
+    /// Hosts that may be called by http, and may be loopback addresses: `127.0.0.1`, or `intranet:8080` for that port only
+    /// (decisions 7.4).
+    pub allow_http_hosts: Vec<String>,
+    /// Whether sources may be called without credentials (decisions 7.4).
+    pub allow_auth_none: bool,
 }
 
 /// Bounds on what a caller may send (decisions 9.9).
@@ -147,7 +152,11 @@ impl Default for Config {
             store: Store { readers: 4 },
             index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
             search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50 },
-            connectors: Connectors { max_body_bytes: 2 << 20 },
+            connectors: Connectors {
+                max_body_bytes: 2 << 20,
+                allow_http_hosts: Vec::new(),
+                allow_auth_none: false,
+            },
             limits: Limits {
                 batch_items: 1_000,
                 sync_items: 10_000,

@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
-use trawl_connectors::{Authentication, ClientCredentials, Method};
+use trawl_connectors::{Authentication, ClientCredentials, DeclaredOrder, Method};
 
 use self::contracts::ContractSystem;
 use crate::{
@@ -19,7 +19,7 @@ use crate::{
     error::Error,
     indexer::Progress,
     platform::tenants::model::register_application,
-    search::registry::{DeclaredOrder, ExternalRegistration, Module},
+    search::registry::{ExternalRegistration, Module},
 };
 
 /// The demo company's tenant code.

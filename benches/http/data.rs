@@ -9,9 +9,10 @@ use trawl::{
     },
     config::Config,
     platform::tenants::model::register_application,
-    search::registry::{ExternalRegistration, Module, Registry},
+    search::registry::{ExternalRegistration, Module, Reach, Registry},
     store::Store,
 };
+use trawl_connectors::AddressRules;
 use trawl_index::{Audience, Change, Checkpoint, Document, Index, Options, Scope};
 
 use crate::{load::block_on, texts};
@@ -65,8 +66,12 @@ pub(crate) fn prepare(documents: usize, registrations: Vec<Registration>) -> Pre
         let position = *store.positions().borrow();
         let checkpoint = Checkpoint { store: store.id().to_owned(), position, complete: true };
         let index = fill_index(&directory.path().join("index"), tenant_id, documents, &checkpoint);
-        let max_body_bytes = Config::default().connectors.max_body_bytes;
-        let registry = Registry::new(store.clone(), index, keys, max_body_bytes);
+        let reach = Reach {
+            addresses: AddressRules::new(["127.0.0.1"]).unwrap(),
+            auth_none: true,
+            max_body_bytes: Config::default().connectors.max_body_bytes,
+        };
+        let registry = Registry::new(store.clone(), index, keys, reach);
         for (source, module) in registrations {
             registry.register(tenant_id, source, module).await.unwrap();
         }

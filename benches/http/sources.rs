@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use trawl::search::registry::{DeclaredOrder, ExternalRegistration, Module};
-use trawl_connectors::{Authentication, Method};
+use trawl::search::registry::{ExternalRegistration, Module};
+use trawl_connectors::{Authentication, DeclaredOrder, Method};
 
 use crate::{
     Scale,

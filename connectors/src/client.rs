@@ -10,6 +10,7 @@ use secrecy::ExposeSecret;
 use serde::Serialize;
 use tokio::sync::Semaphore;
 
+use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_answer};
 use crate::error::SourceError;
 use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
@@ -45,12 +46,12 @@ struct Shared {
 }
 
 impl SourceClient {
-    /// A client for the source with these settings. Nothing is called yet.
+    /// A client for the source with these settings, which calls only what `rules` allow. Nothing is called yet.
     ///
     /// # Errors
     /// Settings that can never work, and an HTTP client that cannot be set up here.
-    pub fn new(settings: SourceSettings) -> Result<Self, SettingsError> {
-        settings.check()?;
+    pub fn new(settings: SourceSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
+        settings.check(rules)?;
         let http = build_http_client(settings.max_concurrency)?;
         let tokens = match &settings.authentication {
             Authentication::None => None,
@@ -167,15 +168,15 @@ mod tests {
     #[tokio::test]
     async fn waiting_for_a_permit_counts_against_the_timeout() {
         // Nothing listens on port 9 of nowhere: with a permit the search would end otherwise.
-        let client = SourceClient::new(SourceSettings {
-            url: "http://nowhere.invalid:9/".parse().unwrap(),
+        let settings = SourceSettings {
+            url: "https://nowhere.invalid:9/".parse().unwrap(),
             method: Method::Get,
             authentication: Authentication::None,
             timeout: Duration::from_millis(20),
             max_concurrency: 1,
             max_body_bytes: 1024,
-        })
-        .unwrap();
+        };
+        let client = SourceClient::new(settings, &AddressRules::default()).unwrap();
         let _held = client.shared.permits.acquire().await.unwrap();
 
         let outcome = client.search(&Question { keyword: "budget", limit: 10, cursor: None }).await;

@@ -5,6 +5,7 @@
 //!
 //! | Module | What it holds |
 //! |---|---|
+//! | `addresses` | [`AddressRules`]: where calls may go, whatever is registered and whatever a name resolves to |
 //! | `settings` | How a source is reached: address, method, identity, limits |
 //! | `client` | [`SourceClient`]: permit, token, request, bounded body, answer; one per source |
 //! | `token` | `OAUTH2_CLIENT`: one token per source, fetched once however many wait |
@@ -14,6 +15,7 @@
 //! | `loose`, `text` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts |
 //! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
 
+mod addresses;
 mod answer;
 mod client;
 mod error;
@@ -24,10 +26,12 @@ mod text;
 mod token;
 mod transport;
 
+pub use addresses::{AddressRefusal, AddressRules, InvalidHost};
 pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};
 pub use client::{Question, SourceClient};
 pub use error::SourceError;
 pub use item::{ContentItem, bounds};
 pub use settings::{
-    Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Method, SettingsError, SourceSettings,
+    Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SettingsError,
+    SourceSettings,
 };

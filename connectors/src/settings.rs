@@ -5,6 +5,8 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
+use crate::addresses::{AddressRefusal, AddressRules};
+
 /// The largest body taken from a source where nothing else is set: 2 MiB, after decompression (decisions 6.2).
 pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
@@ -15,6 +17,15 @@ pub enum Method {
     Get,
     /// `keyword`, `limit` and `cursor` are fields of a JSON body.
     Post,
+}
+
+/// In which order a source says it sends its matches (decisions 7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeclaredOrder {
+    /// `displayTime` descending.
+    Time,
+    /// By relevance, or any other order.
+    Relevance,
 }
 
 /// Who trawl is for a source (decisions 7.1).
@@ -63,12 +74,14 @@ pub struct SourceSettings {
 /// Why a source's settings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// An address is not http or https, or has no host. Holds the name of the setting.
-    #[error("{0} must be an http or https address with a host")]
-    Address(&'static str),
-    /// An address carries a user name or password, which would be shown wherever the address is.
-    #[error("{0} must not hold a user name or password")]
-    UserInfo(&'static str),
+    /// An address may not be called (decisions 7.4).
+    #[error("{setting} {refusal}")]
+    Address {
+        /// The name of the setting.
+        setting: &'static str,
+        /// Why not.
+        refusal: AddressRefusal,
+    },
     /// A limit is zero. Holds the name of the setting.
     #[error("{0} must be greater than 0")]
     Zero(&'static str),
@@ -79,10 +92,13 @@ pub enum SettingsError {
 
 impl SourceSettings {
     /// Refuses what can never work, so that it fails where it is set and not at the first search.
-    pub(crate) fn check(&self) -> Result<(), SettingsError> {
-        check_address("url", &self.url)?;
+    pub(crate) fn check(&self, rules: &AddressRules) -> Result<(), SettingsError> {
+        let check = |setting, url| {
+            rules.check_url(url).map_err(|refusal| SettingsError::Address { setting, refusal })
+        };
+        check("url", &self.url)?;
         if let Authentication::OAuth2Client(credentials) = &self.authentication {
-            check_address("tokenUrl", &credentials.token_url)?;
+            check("tokenUrl", &credentials.token_url)?;
         }
         let limits = [
             ("timeout", self.timeout.is_zero()),
@@ -94,14 +110,4 @@ impl SourceSettings {
             None => Ok(()),
         }
     }
-}
-
-fn check_address(name: &'static str, url: &Url) -> Result<(), SettingsError> {
-    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(SettingsError::Address(name));
-    }
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err(SettingsError::UserInfo(name));
-    }
-    Ok(())
 }

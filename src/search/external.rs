@@ -5,21 +5,12 @@ mod tests;
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
-use trawl_connectors::{Answer, ContentItem, Question, SourceClient, SourceError};
+use trawl_connectors::{Answer, ContentItem, DeclaredOrder, Question, SourceClient, SourceError};
 
 use super::{
     request::Order,
     source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure, Taken},
 };
-
-/// In which order a source says it sends its matches (decisions 7.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeclaredOrder {
-    /// `displayTime` descending.
-    Time,
-    /// By relevance, or any other order.
-    Relevance,
-}
 
 /// A registered external system.
 pub(super) struct ExternalSource {

@@ -6,10 +6,9 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use moka::future::Cache;
 use serde::Serialize;
-use trawl_connectors::{Authentication, Method, SourceClient, SourceSettings};
+use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method, SourceClient, SourceSettings};
 use url::Url;
 
-pub use super::external::DeclaredOrder;
 use super::{
     builtin::{self, BuiltinSource},
     external::ExternalSource,
@@ -133,20 +132,31 @@ impl TenantModules {
     }
 }
 
+/// What the configuration allows external sources (decisions 6.2, 7.4).
+#[derive(Clone, Debug)]
+pub struct Reach {
+    /// Where they may be.
+    pub addresses: AddressRules,
+    /// Whether they may be called without credentials.
+    pub auth_none: bool,
+    /// The largest answer, in bytes, inflated.
+    pub max_body_bytes: usize,
+}
+
 /// Knows the modules and sources of every tenant.
 pub struct Registry {
     store: Store,
     index: trawl_index::Index,
     keys: Arc<Keys>,
-    max_body_bytes: usize,
+    reach: Reach,
     tenants: Cache<i64, Arc<TenantModules>>,
 }
 
 impl Registry {
-    /// A registry over this store; `max_body_bytes` bounds what external sources may send.
-    pub fn new(store: Store, index: trawl_index::Index, keys: Arc<Keys>, max_body_bytes: usize) -> Self {
+    /// A registry over this store, whose external sources keep to `reach`.
+    pub fn new(store: Store, index: trawl_index::Index, keys: Arc<Keys>, reach: Reach) -> Self {
         let tenants = Cache::builder().max_capacity(REMEMBERED_TENANTS).build();
-        Self { store, index, keys, max_body_bytes, tenants }
+        Self { store, index, keys, reach, tenants }
     }
 
     /// The modules of a tenant.
@@ -199,15 +209,16 @@ impl Registry {
     }
 
     fn connect(&self, registration: &ExternalRegistration) -> Result<ExternalSource> {
-        let client = SourceClient::new(SourceSettings {
+        let settings = SourceSettings {
             url: registration.url.clone(),
             method: registration.method,
             authentication: registration.authentication.clone(),
             timeout: registration.timeout,
             max_concurrency: registration.max_concurrency,
-            max_body_bytes: self.max_body_bytes,
-        })
-        .map_err(|error| Error::bad_request(error.to_string()))?;
+            max_body_bytes: self.reach.max_body_bytes,
+        };
+        let client = SourceClient::new(settings, &self.reach.addresses)
+            .map_err(|error| Error::bad_request(error.to_string()))?;
         Ok(ExternalSource {
             id: registration.id.clone(),
             name: registration.name.clone(),

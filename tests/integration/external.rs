@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trawl::search::registry::{DeclaredOrder, ExternalRegistration};
-use trawl_connectors::Method;
+use trawl::search::registry::ExternalRegistration;
+use trawl_connectors::{DeclaredOrder, Method};
 
 use crate::util::{
     answer::Answer,

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use trawl_connectors::{Method, Question, SourceClient, SourceError, SourceSettings};
 use url::Url;
 
-use crate::support::{PATIENCE, QUESTION, Server, good_answer, json_answer, page, status_answer};
+use crate::support::{PATIENCE, QUESTION, Server, connect, good_answer, json_answer, page, status_answer};
 
 /// The error of one search of a source that answers so.
 async fn search_error<F>(answer: F) -> SourceError
@@ -89,7 +89,7 @@ async fn a_source_that_never_answers_times_out() {
     let server = Server::start(|_| std::future::pending()).await;
     let settings = SourceSettings { timeout: Duration::from_millis(50), ..server.settings(Method::Get) };
 
-    let error = SourceClient::new(settings).unwrap().search(&QUESTION).await.unwrap_err();
+    let error = connect(settings).unwrap().search(&QUESTION).await.unwrap_err();
 
     assert_eq!(error, SourceError::Timeout);
 }
@@ -106,7 +106,7 @@ async fn a_dripping_body_times_out() {
     .await;
     let settings = SourceSettings { timeout: Duration::from_millis(100), ..server.settings(Method::Get) };
 
-    let error = SourceClient::new(settings).unwrap().search(&QUESTION).await.unwrap_err();
+    let error = connect(settings).unwrap().search(&QUESTION).await.unwrap_err();
 
     assert_eq!(error, SourceError::Timeout);
 }
@@ -131,7 +131,7 @@ async fn no_more_searches_are_under_way_than_permitted() {
     })
     .await;
     let settings = SourceSettings { max_concurrency: 2, ..server.settings(Method::Get) };
-    let client = SourceClient::new(settings).unwrap();
+    let client = connect(settings).unwrap();
 
     for outcome in join_all((0..20).map(|_| client.search(&QUESTION))).await {
         outcome.unwrap();
@@ -212,7 +212,7 @@ async fn client_of_bytes(bytes: &'static [u8]) -> SourceClient {
         connection.shutdown().await.unwrap();
     });
     let server = Server::start(|_| async { good_answer() }).await;
-    SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap()
+    connect(SourceSettings { url, ..server.settings(Method::Get) }).unwrap()
 }
 
 #[tokio::test]
@@ -248,7 +248,7 @@ async fn a_kept_connection_that_closes_costs_no_search() {
         }
     });
     let server = Server::start(|_| async { good_answer() }).await;
-    let client = SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+    let client = connect(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
 
     client.search(&QUESTION).await.unwrap();
     client.search(&QUESTION).await.unwrap();
@@ -262,7 +262,7 @@ async fn a_closed_port_is_unavailable_and_its_address_is_not_shown() {
     let url = Url::parse(&format!("http://{}/?key=hidden", listener.local_addr().unwrap())).unwrap();
     drop(listener);
     let server = Server::start(|_| async { good_answer() }).await;
-    let client = SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+    let client = connect(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
 
     let error = client.search(&QUESTION).await.unwrap_err();
 
@@ -274,7 +274,7 @@ async fn a_server_without_tls_behind_an_https_address_is_said_to_be_that() {
     let server = Server::start(|_| async { good_answer() }).await;
     let mut url = server.base.clone();
     url.set_scheme("https").unwrap();
-    let client = SourceClient::new(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+    let client = connect(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
 
     let error = client.search(&QUESTION).await.unwrap_err();
 
@@ -302,7 +302,7 @@ async fn dropping_a_search_ends_its_request_and_frees_its_permit() {
     })
     .await;
     let settings = SourceSettings { max_concurrency: 1, ..server.settings(Method::Get) };
-    let client = SourceClient::new(settings).unwrap();
+    let client = connect(settings).unwrap();
 
     let searching = tokio::spawn({
         let client = client.clone();

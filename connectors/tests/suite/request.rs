@@ -2,10 +2,10 @@
 
 use axum::http::Method as HttpMethod;
 use serde_json::{Value, json};
-use trawl_connectors::{Authentication, Method, Question, SettingsError, SourceClient, SourceSettings};
+use trawl_connectors::{AddressRefusal, Authentication, Method, Question, SettingsError, SourceSettings};
 use url::Url;
 
-use crate::support::{QUESTION, Server, good_answer};
+use crate::support::{QUESTION, Server, connect, good_answer};
 
 #[tokio::test]
 async fn get_appends_the_parameters_to_those_of_the_address() {
@@ -14,7 +14,7 @@ async fn get_appends_the_parameters_to_those_of_the_address() {
         url: server.base.join("search?site=a%26b").unwrap(),
         ..server.settings(Method::Get)
     };
-    let client = SourceClient::new(settings).unwrap();
+    let client = connect(settings).unwrap();
     let question = Question { keyword: "报告 & co", limit: 25, cursor: Some("a=1&b") };
 
     let answer = client.search(&question).await.unwrap();
@@ -35,7 +35,7 @@ async fn get_appends_the_parameters_to_those_of_the_address() {
 #[tokio::test]
 async fn post_sends_the_parameters_as_json_with_the_contracts_content_type() {
     let server = Server::start(|_| async { good_answer() }).await;
-    let client = SourceClient::new(server.settings(Method::Post)).unwrap();
+    let client = connect(server.settings(Method::Post)).unwrap();
 
     client.search(&QUESTION).await.unwrap();
     client.search(&Question { cursor: Some("2"), ..QUESTION }).await.unwrap();
@@ -72,7 +72,7 @@ async fn settings_that_can_never_work_are_refused() {
     let refusal = |change: fn(&mut SourceSettings)| {
         let mut settings = server.settings(Method::Get);
         change(&mut settings);
-        SourceClient::new(settings).unwrap_err()
+        connect(settings).unwrap_err()
     };
     assert_eq!(refusal(|settings| settings.max_concurrency = 0), SettingsError::Zero("maxConcurrency"));
     assert_eq!(
@@ -81,10 +81,16 @@ async fn settings_that_can_never_work_are_refused() {
     );
     let address = |text: &str| {
         let settings = SourceSettings { url: Url::parse(text).unwrap(), ..server.settings(Method::Get) };
-        SourceClient::new(settings).unwrap_err()
+        connect(settings).unwrap_err()
     };
-    assert_eq!(address("file:///etc/passwd"), SettingsError::Address("url"));
-    assert_eq!(address("https://name:word@host/"), SettingsError::UserInfo("url"));
+    assert_eq!(
+        address("file:///etc/passwd"),
+        SettingsError::Address { setting: "url", refusal: AddressRefusal::Scheme }
+    );
+    assert_eq!(
+        address("https://name:word@host/"),
+        SettingsError::Address { setting: "url", refusal: AddressRefusal::UserInfo }
+    );
 }
 
 #[tokio::test]
@@ -93,7 +99,7 @@ async fn debug_output_never_shows_the_secret() {
     let authentication = Authentication::OAuth2Client(server.credentials());
     let settings = SourceSettings { authentication, ..server.settings(Method::Get) };
 
-    let shown = format!("{settings:?} {:?}", SourceClient::new(settings.clone()).unwrap());
+    let shown = format!("{settings:?} {:?}", connect(settings.clone()).unwrap());
 
     assert!(shown.contains("client_id") && !shown.contains("the:secret"), "{shown}");
 }

@@ -14,7 +14,8 @@ use axum::serve::ListenerExt;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use trawl_connectors::{
-    Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Method, Question, SourceClient, SourceSettings,
+    AddressRules, Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Method, Question, SettingsError,
+    SourceClient, SourceSettings,
 };
 use url::Url;
 
@@ -99,7 +100,7 @@ impl Server {
 
     /// A client of this server's `/search`, without credentials.
     pub(crate) fn client(&self) -> SourceClient {
-        SourceClient::new(self.settings(Method::Get)).unwrap()
+        connect(self.settings(Method::Get)).unwrap()
     }
 
     /// Credentials for this server's `/token`.
@@ -116,7 +117,7 @@ impl Server {
     /// A client of this server's `/search` with tokens from its `/token`.
     pub(crate) fn client_with_token(&self) -> SourceClient {
         let authentication = Authentication::OAuth2Client(self.credentials());
-        SourceClient::new(SourceSettings { authentication, ..self.settings(Method::Get) }).unwrap()
+        connect(SourceSettings { authentication, ..self.settings(Method::Get) }).unwrap()
     }
 }
 
@@ -135,6 +136,11 @@ async fn remember(request: Request, remembered: &Mutex<Vec<Received>>) -> Receiv
     };
     remembered.push(received.clone());
     received
+}
+
+/// A client that may call this machine.
+pub(crate) fn connect(settings: SourceSettings) -> Result<SourceClient, SettingsError> {
+    SourceClient::new(settings, &AddressRules::new(["127.0.0.1"]).unwrap())
 }
 
 /// A faultless page of `count` items.

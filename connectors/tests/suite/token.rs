@@ -8,12 +8,10 @@ use axum::response::{IntoResponse, Response};
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
-use trawl_connectors::{
-    Authentication, ClientCredentials, Method, SourceClient, SourceError, SourceSettings,
-};
+use trawl_connectors::{Authentication, ClientCredentials, Method, SourceError, SourceSettings};
 
 use crate::support::{
-    PATIENCE, QUESTION, Received, Server, good_answer, json_answer, status_answer, token_answer,
+    PATIENCE, QUESTION, Received, Server, connect, good_answer, json_answer, status_answer, token_answer,
 };
 
 /// A source with a token endpoint: `token` answers `/token`, and searches are good with any token but "old".
@@ -63,7 +61,7 @@ async fn the_token_request_carries_credentials_scope_and_audience() {
     let authentication = Authentication::OAuth2Client(credentials);
     let settings = SourceSettings { authentication, ..server.settings(Method::Post) };
 
-    SourceClient::new(settings).unwrap().search(&QUESTION).await.unwrap();
+    connect(settings).unwrap().search(&QUESTION).await.unwrap();
 
     let asked = server.received("/token").remove(0);
     // RFC 6749 §2.3.1: id and secret are form-encoded before they are joined and encoded: trawl:the%3Asecret%2F%C3%BC
@@ -189,7 +187,7 @@ async fn waiting_for_a_token_counts_against_the_timeout() {
     let timeout = Duration::from_millis(50);
     let settings = SourceSettings { authentication, timeout, ..server.settings(Method::Get) };
 
-    let error = SourceClient::new(settings).unwrap().search(&QUESTION).await.unwrap_err();
+    let error = connect(settings).unwrap().search(&QUESTION).await.unwrap_err();
 
     assert_eq!(error, SourceError::Timeout);
     assert!(server.received("/search").is_empty());

@@ -69,6 +69,9 @@ impl TestApp {
         config.store.readers = 2;
         // However busy the machine is, it is not what a test is about.
         config.search.timeout_ms = 10_000;
+        // The external systems of the tests are on this machine, most of them without credentials.
+        config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
+        config.connectors.allow_auth_none = true;
         change(&mut config);
         Self::start_in(tempfile::tempdir().unwrap(), config, false).await
     }

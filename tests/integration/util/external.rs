@@ -13,8 +13,8 @@ use axum::{
 };
 use serde_json::{Map, Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
-use trawl::search::registry::{DeclaredOrder, ExternalRegistration};
-use trawl_connectors::{Authentication, ClientCredentials, Method};
+use trawl::search::registry::ExternalRegistration;
+use trawl_connectors::{Authentication, ClientCredentials, DeclaredOrder, Method};
 use url::Url;
 
 /// How the system answers searches.

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use trawl_connectors::DeclaredOrder;
+
 use super::{
     sources::{CursorForm, Fake, Fault, Paging},
     *,
 };
 use crate::search::{
     answer::Status,
-    external::DeclaredOrder,
     source::{Ask, Entry, Item, Later, Page, Position, SourceFailure},
 };
 

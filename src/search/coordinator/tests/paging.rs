@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 
 use proptest::{collection::vec, prelude::*};
 
+use trawl_connectors::DeclaredOrder;
+
 use super::{
     sources::{CursorForm, Fake, Fault, Made, Paging, any_filters, any_limits, any_sources},
     *,
 };
-use crate::search::{external::DeclaredOrder, request::LARGEST_TIE};
+use crate::search::request::LARGEST_TIE;
 
 const BY_TIME: [DeclaredOrder; 1] = [DeclaredOrder::Time];
 const ANY_ORDER: [DeclaredOrder; 2] = [DeclaredOrder::Time, DeclaredOrder::Relevance];

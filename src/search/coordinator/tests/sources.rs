@@ -10,12 +10,11 @@ use std::{
 };
 
 use proptest::{collection::vec, prelude::*};
-use trawl_connectors::{self as connectors, ContentItem};
+use trawl_connectors::{self as connectors, ContentItem, DeclaredOrder};
 use trawl_index as index;
 
 use crate::search::{
     builtin, external,
-    external::DeclaredOrder,
     request::{Filters, Order},
     source::{Ask, FailureKind, Page, Position, Source, SourceFailure},
 };

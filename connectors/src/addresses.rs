@@ -1,0 +1,198 @@
+//! Where calls may go (decisions 7.4), because a source's address is data: neither what is registered nor what a name
+//! resolves to may lead the server to itself, to its neighbours on the link, or to the machine's metadata.
+
+#[cfg(test)]
+mod tests;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use url::{Host, Url};
+
+/// Services of cloud machines that hand out credentials; most others are link-local.
+const METADATA_IPV4: [Ipv4Addr; 3] = [
+    // Alibaba Cloud, Azure, Oracle Cloud.
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(168, 63, 129, 16),
+    Ipv4Addr::new(192, 0, 0, 192),
+];
+/// The same by IPv6: Amazon's and Google's.
+const METADATA_IPV6: [Ipv6Addr; 2] =
+    [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
+
+/// Which addresses may be called besides https ones: the hosts listed in `connectors.allow_http_hosts`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AddressRules {
+    http_hosts: Vec<HttpHost>,
+}
+
+/// A host that may be called by http and may be a loopback address; on one port where one is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct HttpHost {
+    host: Host<String>,
+    port: Option<u16>,
+}
+
+/// A text that is not `host` or `host:port`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a host or host:port, such as 127.0.0.1, [::1] or intranet:8080")]
+pub struct InvalidHost(pub String);
+
+/// Why an address is not called; the text completes a sentence that begins with the address's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressRefusal {
+    /// Neither https nor http to a listed host.
+    #[error("must be https, or http to a host that connectors.allow_http_hosts lists")]
+    Scheme,
+    /// It carries a user name or password, which would be shown wherever the address is.
+    #[error("must not hold a user name or password")]
+    UserInfo,
+    /// It leads to the machine itself, and its host is not listed.
+    #[error("leads to a loopback address, whose host connectors.allow_http_hosts does not list")]
+    Loopback,
+    /// It leads where nothing may ever be called; holds the kind of address.
+    #[error("leads to {0} address, which is never called")]
+    Never(&'static str),
+}
+
+impl AddressRules {
+    /// The rules where these hosts may be called by http: `127.0.0.1`, or `intranet:8080` for that port only.
+    ///
+    /// # Errors
+    /// The first text that is not a host, or a host with a port.
+    pub fn new(http_hosts: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, InvalidHost> {
+        let hosts = http_hosts.into_iter().map(|text| HttpHost::parse(text.as_ref()));
+        Ok(Self { http_hosts: hosts.collect::<Result<_, _>>()? })
+    }
+
+    /// The rules where the hosts of these addresses, on their ports, may be called by http: for a person who checks
+    /// an address of his own.
+    pub fn allowing<'a>(urls: impl IntoIterator<Item = &'a Url>) -> Self {
+        let hosts = urls.into_iter().filter_map(|url| {
+            Some(HttpHost { host: without_dot(url.host()?.to_owned()), port: url.port_or_known_default() })
+        });
+        Self { http_hosts: hosts.collect() }
+    }
+
+    /// Whether the host of `url` is listed, for its port.
+    pub fn lists(&self, url: &Url) -> bool {
+        let Some(host) = url.host().map(|host| without_dot(host.to_owned())) else { return false };
+        let port = url.port_or_known_default();
+        self.http_hosts
+            .iter()
+            .any(|listed| listed.host == host && (listed.port.is_none() || listed.port == port))
+    }
+
+    /// Whether `url` may be called, as far as its text says; what its name resolves to is checked by
+    /// [`check_ip`] at each connection.
+    ///
+    /// # Errors
+    /// See [`AddressRefusal`].
+    pub fn check_url(&self, url: &Url) -> Result<(), AddressRefusal> {
+        let is_listed = self.lists(url);
+        if !(url.scheme() == "https" && url.has_host() || url.scheme() == "http" && is_listed) {
+            return Err(AddressRefusal::Scheme);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(AddressRefusal::UserInfo);
+        }
+        match url.host() {
+            Some(Host::Ipv4(address)) => check_ip(address.into(), is_listed),
+            Some(Host::Ipv6(address)) => check_ip(address.into(), is_listed),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl HttpHost {
+    fn parse(text: &str) -> Result<Self, InvalidHost> {
+        let invalid = || InvalidHost(text.to_owned());
+        // The parser of addresses knows every spelling of a host; what it would take for more than one is refused.
+        if text.is_empty() || text.contains(['/', '\\', '?', '#', '@']) || text.contains(char::is_whitespace)
+        {
+            return Err(invalid());
+        }
+        let url = Url::parse(&format!("http://{text}/")).map_err(|_| invalid())?;
+        let host = url.host().ok_or_else(invalid)?.to_owned();
+        // The parser forgets the port that http has anyway.
+        let port = url.port().or_else(|| text.ends_with(":80").then_some(80));
+        Ok(Self { host: without_dot(host), port })
+    }
+}
+
+/// `intranet.` is `intranet`.
+fn without_dot(host: Host<String>) -> Host<String> {
+    match host {
+        Host::Domain(name) => Host::Domain(name.strip_suffix('.').map(str::to_owned).unwrap_or(name)),
+        address => address,
+    }
+}
+
+/// Whether a connection to `ip` may be made; `is_listed` tells whether the operator lists the host it belongs to.
+///
+/// # Errors
+/// [`AddressRefusal::Loopback`] and [`AddressRefusal::Never`].
+pub(crate) fn check_ip(ip: IpAddr, is_listed: bool) -> Result<(), AddressRefusal> {
+    match ip {
+        IpAddr::V4(ip) => check_ipv4(ip, is_listed),
+        IpAddr::V6(ip) => match embedded_ipv4(ip) {
+            Some(embedded) => check_ipv4(embedded, is_listed),
+            None => check_ipv6(ip, is_listed),
+        },
+    }
+}
+
+fn check_ipv4(ip: Ipv4Addr, is_listed: bool) -> Result<(), AddressRefusal> {
+    let [first, ..] = ip.octets();
+    if ip.is_loopback() {
+        return if is_listed { Ok(()) } else { Err(AddressRefusal::Loopback) };
+    }
+    if METADATA_IPV4.contains(&ip) {
+        Err(AddressRefusal::Never("a metadata"))
+    } else if ip.is_link_local() {
+        Err(AddressRefusal::Never("a link-local"))
+    } else if first == 0 {
+        Err(AddressRefusal::Never("an unspecified"))
+    } else if ip.is_multicast() {
+        Err(AddressRefusal::Never("a multicast"))
+    } else if first >= 240 {
+        Err(AddressRefusal::Never("a reserved"))
+    } else {
+        Ok(())
+    }
+}
+
+fn check_ipv6(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
+    if ip.is_loopback() {
+        return if is_listed { Ok(()) } else { Err(AddressRefusal::Loopback) };
+    }
+    if METADATA_IPV6.contains(&ip) {
+        Err(AddressRefusal::Never("a metadata"))
+    } else if ip.is_unicast_link_local() {
+        Err(AddressRefusal::Never("a link-local"))
+    } else if ip.is_unspecified() {
+        Err(AddressRefusal::Never("an unspecified"))
+    } else if ip.is_multicast() {
+        Err(AddressRefusal::Never("a multicast"))
+    } else {
+        Ok(())
+    }
+}
+
+/// The IPv4 address that an IPv6 one stands for: mapped, compatible, translated (RFC 6052, RFC 8215), 6to4, Teredo.
+fn embedded_ipv4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    let of = |high: u16, low: u16| {
+        let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
+        Ipv4Addr::new(a, b, c, d)
+    };
+    match ip.segments() {
+        // `::` and `::1` are addresses of their own.
+        [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
+        [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+        | [0x64, 0xff9b, 1, _, _, _, high, low]
+        | [0x2002, high, low, ..] => Some(of(high, low)),
+        [0x2001, 0, _, _, _, _, high, low] => Some(of(!high, !low)),
+        _ => None,
+    }
+}

@@ -1,0 +1,153 @@
+use super::*;
+
+fn check(rules: &AddressRules, url: &str) -> Result<(), AddressRefusal> {
+    rules.check_url(&Url::parse(url).unwrap())
+}
+
+fn listing(hosts: &[&str]) -> AddressRules {
+    AddressRules::new(hosts).unwrap()
+}
+
+#[test]
+fn https_may_go_anywhere_but_where_nothing_may() {
+    let none = AddressRules::default();
+    for url in [
+        "https://search.example/x?y=z",
+        "https://10.1.2.3/",
+        "https://192.168.0.9:8443/",
+        "https://[fd12::1]/",
+    ] {
+        assert_eq!(check(&none, url), Ok(()), "{url}");
+    }
+    for url in [
+        "http://search.example/",
+        "http://10.1.2.3/",
+        "ftp://search.example/",
+        "file:///etc/passwd",
+        "data:,x",
+    ] {
+        assert_eq!(check(&none, url), Err(AddressRefusal::Scheme), "{url}");
+    }
+}
+
+#[test]
+fn user_info_is_refused() {
+    for url in
+        ["https://user@search.example/", "https://user:secret@search.example/", "https://:secret@a.example/"]
+    {
+        assert_eq!(check(&AddressRules::default(), url), Err(AddressRefusal::UserInfo), "{url}");
+    }
+    // What stands before the @ is no host, however much it looks like one.
+    let rules = listing(&["127.0.0.1"]);
+    assert_eq!(check(&rules, "http://127.0.0.1@10.0.0.1/"), Err(AddressRefusal::Scheme));
+}
+
+#[test]
+fn a_loopback_address_needs_its_host_listed_however_it_is_spelled() {
+    let spellings = [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0x7f.1",
+        "017700000001",
+        "127.255.255.254",
+        "[::1]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[::127.0.0.1]",
+        "[64:ff9b::127.0.0.1]",
+        "[2002:7f00:1::]",
+        "[2001:0:0:0:0:0:80ff:fffe]",
+    ];
+    for host in spellings {
+        let url = format!("https://{host}/");
+        assert_eq!(check(&AddressRules::default(), &url), Err(AddressRefusal::Loopback), "{url}");
+    }
+    let rules = listing(&["127.0.0.1", "[::1]:8080"]);
+    for url in ["http://127.0.0.1:9/", "http://2130706433/", "https://127.1/", "http://[::1]:8080/"] {
+        assert_eq!(check(&rules, url), Ok(()), "{url}");
+    }
+    // Another address of the machine, and another port, are not listed by that.
+    assert_eq!(check(&rules, "https://127.0.0.2/"), Err(AddressRefusal::Loopback));
+    assert_eq!(check(&rules, "https://[::1]:8081/"), Err(AddressRefusal::Loopback));
+    assert_eq!(check(&rules, "http://[::1]/"), Err(AddressRefusal::Scheme));
+}
+
+#[test]
+fn what_is_never_called_is_not_called_when_it_is_listed() {
+    let never = [
+        "169.254.169.254",
+        "169.254.0.1",
+        "2852039166",
+        "[::ffff:169.254.169.254]",
+        "[fe80::1]",
+        "[febf::1]",
+        "[fd00:ec2::254]",
+        "[fd20:ce::254]",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "0.0.0.0",
+        "0.1.2.3",
+        "[::]",
+        "224.0.0.1",
+        "255.255.255.255",
+        "240.0.0.1",
+        "[ff02::1]",
+        "[64:ff9b::169.254.169.254]",
+        "[64:ff9b:1::a9fe:a9fe]",
+        "[2002:a9fe:a9fe::1]",
+    ];
+    for host in never {
+        for (rules, scheme) in [(AddressRules::default(), "https"), (listing(&[host]), "http")] {
+            let refused = check(&rules, &format!("{scheme}://{host}/"));
+            assert!(matches!(refused, Err(AddressRefusal::Never(_))), "{scheme}://{host}/: {refused:?}");
+        }
+    }
+}
+
+#[test]
+fn a_listed_host_is_that_host_and_where_it_says_so_that_port() {
+    let rules = listing(&["Intranet:8080", "wiki.example.", "mail:80"]);
+    let allowed = [
+        "http://intranet:8080/x",
+        "http://INTRANET:8080",
+        "http://wiki.example/",
+        "http://wiki.example.:99/",
+    ];
+    for url in allowed.into_iter().chain(["http://mail/"]) {
+        assert_eq!(check(&rules, url), Ok(()), "{url}");
+    }
+    for url in [
+        "http://intranet/",
+        "http://intranet:8081/",
+        "http://wiki.example.com/",
+        "http://a.wiki.example/",
+        "http://mail:81/",
+    ] {
+        assert_eq!(check(&rules, url), Err(AddressRefusal::Scheme), "{url}");
+    }
+}
+
+#[test]
+fn what_is_no_host_is_not_listed() {
+    for text in ["", "http://a", "a/b", "a:b", "a b", "user@a", "a:99999", "[::1", "a?b", "*"] {
+        // A star is a name that the parser takes; it stands for nothing but itself.
+        if text != "*" {
+            assert_eq!(AddressRules::new([text]), Err(InvalidHost(text.to_owned())), "{text:?}");
+        }
+    }
+    assert_eq!(check(&listing(&["*"]), "http://anything/"), Err(AddressRefusal::Scheme));
+}
+
+#[test]
+fn a_persons_own_address_is_allowed_on_its_port() {
+    let url = Url::parse("http://127.0.0.1:9000/search").unwrap();
+    let rules = AddressRules::allowing([&url]);
+    assert_eq!(rules.check_url(&url), Ok(()));
+    assert_eq!(check(&rules, "http://127.0.0.1:9001/"), Err(AddressRefusal::Scheme));
+    let metadata = Url::parse("http://169.254.169.254/").unwrap();
+    assert!(AddressRules::allowing([&metadata]).check_url(&metadata).is_err());
+}
