@@ -83,7 +83,7 @@ impl AddressRules {
     }
 
     /// Whether `url` may be called, as far as its text says; what its name resolves to is checked by
-    /// [`check_ip`] at each connection.
+    /// the resolver at each connection.
     ///
     /// # Errors
     /// See [`AddressRefusal`].
