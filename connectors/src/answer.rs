@@ -10,8 +10,9 @@ use crate::item::{ContentItem, read_item};
 use crate::loose::{Integer, Tally, mend_surrogates};
 use crate::text::quote;
 
-/// The longest cursor taken from a source, in bytes: it travels inside trawl's own cursor, in a URL.
-pub const MAX_CURSOR_BYTES: usize = 1024;
+/// The longest cursor taken from a source, in bytes: it travels inside trawl's own cursor, in a URL. Where the source is
+/// another trawl, its opaque cursor must fit: 40 to 80 bytes for each usual source of the module that it stands for.
+pub const MAX_CURSOR_BYTES: usize = 4096;
 
 /// How much of a source's own `message` is passed on, in characters.
 const MESSAGE_CHARACTERS: usize = 200;

@@ -4,20 +4,20 @@
 use std::fmt;
 use std::sync::Arc;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde::Serialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_answer};
 use crate::error::SourceError;
 use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
 use crate::token::{Token, Tokens};
-use crate::transport::{SOURCE, broke_before_answer, build_http_client, read_retry_after};
+use crate::transport::{Body, Http, SOURCE, TransportError, read_retry_after, receive_body};
 
-/// Bodies larger than this are parsed off the runtime's threads, which other searches need.
+/// Bodies larger than this are inflated and parsed off the runtime's threads, which other searches need.
 const PARSED_IN_PLACE_BYTES: usize = 128 * 1024;
 
 /// What a source is asked: the parameters of the contract.
@@ -40,7 +40,7 @@ pub struct SourceClient {
 
 struct Shared {
     settings: SourceSettings,
-    http: reqwest::Client,
+    http: Http,
     tokens: Option<Tokens>,
     permits: Semaphore,
 }
@@ -51,11 +51,11 @@ impl SourceClient {
     /// # Errors
     /// Settings that can never work, and an HTTP client that cannot be set up here.
     pub fn new(settings: SourceSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
-        settings.check(rules)?;
-        let http = build_http_client(settings.max_concurrency)?;
+        settings.check_limits()?;
+        let http = Http::new(SOURCE, &settings.url, rules, settings.max_concurrency)?;
         let tokens = match &settings.authentication {
             Authentication::None => None,
-            Authentication::OAuth2Client(credentials) => Some(Tokens::new(http.clone(), credentials.clone())),
+            Authentication::OAuth2Client(credentials) => Some(Tokens::new(credentials.clone(), rules)?),
         };
         let permits = Semaphore::new(settings.max_concurrency.min(Semaphore::MAX_PERMITS));
         Ok(Self { shared: Arc::new(Shared { settings, http, tokens, permits }) })
@@ -70,8 +70,23 @@ impl SourceClient {
     /// See [`SourceError`]. A page whose rows are usable is an answer, even where the source broke the contract
     /// ([`Answer::broken`]).
     pub async fn search(&self, question: &Question<'_>) -> Result<Answer, SourceError> {
+        self.in_time(self.shared.search(question)).await
+    }
+
+    /// Fetches the token and opens a connection, so that the next search finds both. The source is asked by HEAD;
+    /// whatever it answers is good, as only a search tells whether it keeps the contract.
+    ///
+    /// The settings' timeout covers everything. It must run on a tokio runtime.
+    ///
+    /// # Errors
+    /// No token, or no answer at all; see [`SourceError`].
+    pub async fn warm(&self) -> Result<(), SourceError> {
+        self.in_time(self.shared.warm()).await
+    }
+
+    async fn in_time<T>(&self, call: impl Future<Output = Result<T, SourceError>>) -> Result<T, SourceError> {
         let timeout = self.shared.settings.timeout;
-        tokio::time::timeout(timeout, self.shared.search(question)).await.unwrap_or(Err(SourceError::Timeout))
+        tokio::time::timeout(timeout, call).await.unwrap_or(Err(SourceError::Timeout))
     }
 }
 
@@ -86,46 +101,58 @@ impl fmt::Debug for SourceClient {
 
 impl Shared {
     async fn search(&self, question: &Question<'_>) -> Result<Answer, SourceError> {
-        let _permit =
-            self.permits.acquire().await.map_err(|_| SourceError::unavailable("the source is closed"))?;
+        let _permit = self.take_permit().await?;
         let Some(tokens) = &self.tokens else {
-            let response = self.send(question, None).await?;
+            let response = self.ask(question, None).await?;
             return self.read(question, response).await;
         };
         let mut token = tokens.get().await?;
-        let mut response = self.send(question, Some(&token)).await?;
-        if response.status() == StatusCode::UNAUTHORIZED {
+        let mut asked = self.ask(question, Some(&token)).await;
+        if asked.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
             token = tokens.renew(&token).await?;
-            response = self.send(question, Some(&token)).await?;
+            asked = self.ask(question, Some(&token)).await;
         }
-        let answer = self.read(question, response).await;
+        let answer = match asked {
+            Ok(response) => self.read(question, response).await,
+            Err(error) => Err(error),
+        };
         answer.map_err(|error| error.without(token.text.expose_secret()))
     }
 
-    /// Sends the request; once more, as a search changes nothing, when a connection broke that may have been kept
-    /// from an earlier one.
-    async fn send(&self, question: &Question<'_>, token: Option<&Token>) -> Result<Response, SourceError> {
-        let mut outcome = self.request(question, token).send().await;
-        if outcome.as_ref().is_err_and(broke_before_answer) {
-            outcome = self.request(question, token).send().await;
+    async fn warm(&self) -> Result<(), SourceError> {
+        let _permit = self.take_permit().await?;
+        let token = match &self.tokens {
+            Some(tokens) => Some(tokens.get().await?),
+            None => None,
+        };
+        match self.send(self.http.request(reqwest::Method::HEAD), token.as_deref()).await {
+            Ok(_) | Err(TransportError::Redirect(_)) => Ok(()),
+            Err(error) => Err(error.about(SOURCE)),
         }
-        outcome.map_err(|error| SOURCE.describe_failure(&error))
     }
 
-    fn request(&self, question: &Question<'_>, token: Option<&Token>) -> RequestBuilder {
-        let url = self.settings.url.clone();
-        let mut request = match self.settings.method {
-            Method::Get => self.http.get(url).query(question),
+    async fn take_permit(&self) -> Result<SemaphorePermit<'_>, SourceError> {
+        self.permits.acquire().await.map_err(|_| SourceError::unavailable("the source is closed"))
+    }
+
+    async fn ask(&self, question: &Question<'_>, token: Option<&Token>) -> Result<Response, SourceError> {
+        let request = match self.settings.method {
+            Method::Get => self.http.request(reqwest::Method::GET).query(question),
             Method::Post => {
+                let request = self.http.request(reqwest::Method::POST);
                 // Set first: `json` keeps a content type that is there, and the contract's names its charset.
-                self.http.post(url).header(CONTENT_TYPE, "application/json;charset=UTF-8").json(question)
+                request.header(CONTENT_TYPE, "application/json;charset=UTF-8").json(question)
             }
         };
-        request = request.header(ACCEPT, "application/json");
+        self.send(request, token).await.map_err(|error| error.about(SOURCE))
+    }
+
+    async fn send(&self, request: RequestBuilder, token: Option<&Token>) -> Result<Response, TransportError> {
+        let mut request = request.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, "gzip");
         if let Some(token) = token {
             request = request.header(AUTHORIZATION, token.header.clone());
         }
-        request
+        self.http.send(request.build()?).await
     }
 
     async fn read(&self, question: &Question<'_>, response: Response) -> Result<Answer, SourceError> {
@@ -134,20 +161,30 @@ impl Shared {
         }
         let content_type = response.headers().get(CONTENT_TYPE);
         let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        let body = SOURCE.read_body(response, self.settings.max_body_bytes).await?;
-        let mut answer = parse(body, content_type, question.limit).await?;
+        let bound = self.settings.max_body_bytes;
+        let body = receive_body(response, bound).await.map_err(|error| error.about(SOURCE))?;
+        let limit = question.limit;
+        let parse = move |content: &[u8]| parse_answer(content, content_type.as_deref(), limit);
+        let mut answer = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
+            Some(content) => parse(&content),
+            None => inflate_and_parse(body, bound, parse).await,
+        }?;
         refuse_repeated_cursor(&mut answer, question);
         Ok(answer)
     }
 }
 
-async fn parse(body: Vec<u8>, content_type: Option<String>, limit: usize) -> Result<Answer, SourceError> {
-    if body.len() <= PARSED_IN_PLACE_BYTES {
-        return parse_answer(&body, content_type.as_deref(), limit);
-    }
-    let parsing = tokio::task::spawn_blocking(move || parse_answer(&body, content_type.as_deref(), limit));
+async fn inflate_and_parse(
+    body: Body,
+    bound: usize,
+    parse: impl FnOnce(&[u8]) -> Result<Answer, SourceError> + Send + 'static,
+) -> Result<Answer, SourceError> {
+    let reading = tokio::task::spawn_blocking(move || {
+        let content = body.inflate(bound).map_err(|error| error.about(SOURCE))?;
+        parse(&content)
+    });
     let broke = |_| SourceError::Failed("reading the source's answer failed unexpectedly".to_owned());
-    parsing.await.map_err(broke).flatten()
+    reading.await.map_err(broke).flatten()
 }
 
 /// A page that names itself as the next one would be asked for without end: it is the last (decisions 6.4).

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Why a search of one source gave no usable answer.
 ///
-/// The text of each is safe to show to callers: it holds no address, no secret and no part of a body but the
-/// source's own `message`, cleaned and cut.
+/// The text of each is safe to show to callers: it holds no address but scheme, host and port of a redirect that is
+/// not followed, no secret, and no part of a body but the source's own `message`, cleaned and cut.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     /// The source's own time was over before its answer was complete.
@@ -25,6 +25,10 @@ pub enum SourceError {
     /// The answer breaks the contract so that nothing in it can be used.
     #[error("{0}")]
     Invalid(String),
+    /// The source's address, or its token endpoint's, may not be called (decisions 7.4): what its name resolved to
+    /// changed, or always led where nothing may. Holds what the operator can look at.
+    #[error("{0}")]
+    Forbidden(String),
     /// The source answered that the search failed.
     #[error("{0}")]
     Failed(String),
@@ -49,6 +53,7 @@ impl SourceError {
             }
             Self::Unauthorized(text) => Self::Unauthorized(blot(text)),
             Self::Invalid(text) => Self::Invalid(blot(text)),
+            Self::Forbidden(text) => Self::Forbidden(blot(text)),
             Self::Failed(text) => Self::Failed(blot(text)),
         }
     }

@@ -1,11 +1,11 @@
 //! The search content item, because it is the one shape that sources, the merge and the API all speak.
 
-use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::action::check_action;
 use crate::loose::{Integer, Tally};
-use crate::text::{Lines, clean};
+use crate::text::{Lines, clean, is_unfit};
 
 /// The largest sizes of an item's texts, in bytes of UTF-8. What a person reads is cut there; what a machine
 /// reads (`image`, `action`) is left out when it is longer, and an item with a longer `id` is not used.
@@ -171,7 +171,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// The action: text holding a JSON object, or the object itself.
+    /// The action in its documented form, or nothing: text holding a JSON object, or the object itself.
     fn action(&mut self) -> Option<String> {
         let text = match self.fields.remove("action")? {
             Value::Null => return None,
@@ -187,14 +187,15 @@ impl Reader<'_> {
             self.slips.add("action", "is too long and was left out");
             return None;
         }
-        if !holds_object(&text) {
-            self.slips.add("action", "does not hold a JSON object and was left out");
+        if let Err(what) = check_action(&text) {
+            self.slips.add_left_out("action", what);
             return None;
         }
-        Some(text)
+        Some(if text.contains(is_unfit) { on_one_line(&text) } else { text })
     }
 }
 
-fn holds_object(text: &str) -> bool {
-    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+/// A JSON object as its shortest text; what was checked has unfit characters only between its parts.
+fn on_one_line(json: &str) -> String {
+    serde_json::from_str::<Value>(json).unwrap_or_default().to_string()
 }

@@ -9,12 +9,14 @@
 //! | `settings` | How a source is reached: address, method, identity, limits |
 //! | `client` | [`SourceClient`]: permit, token, request, bounded body, answer; one per source |
 //! | `token` | `OAUTH2_CLIENT`: one token per source, fetched once however many wait |
-//! | `transport` | What both endpoints share: bounded bodies, transport failures put into safe words |
+//! | `transport` | What both endpoints share: connections to allowed addresses, redirects, bounded bodies, transport failures put into safe words |
 //! | `answer` | [`parse_answer`]: bytes to [`Answer`], pure, tolerant of slips, strict about the contract |
 //! | `item` | [`ContentItem`], its bounds, and how one is read from loose JSON |
+//! | `action` | What a click does: the documented form |
 //! | `loose`, `text` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts |
 //! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
 
+mod action;
 mod addresses;
 mod answer;
 mod client;

@@ -75,6 +75,8 @@ fn read_escape(json: &[u8], place: usize) -> Option<u16> {
 struct Slip {
     subject: &'static str,
     what: &'static str,
+    /// What was done about it; ends the sentence.
+    then: &'static str,
     times: usize,
     first: usize,
 }
@@ -90,9 +92,18 @@ pub(crate) struct Tally {
 impl Tally {
     /// Counts one slip of the kind `subject what` (`id`, `is a number`) at the present place.
     pub(crate) fn add(&mut self, subject: &'static str, what: &'static str) {
+        self.count(subject, what, "");
+    }
+
+    /// The same for something that was left out for what is wrong with it.
+    pub(crate) fn add_left_out(&mut self, subject: &'static str, what: &'static str) {
+        self.count(subject, what, " and was left out");
+    }
+
+    fn count(&mut self, subject: &'static str, what: &'static str, then: &'static str) {
         match self.slips.iter_mut().find(|slip| (slip.subject, slip.what) == (subject, what)) {
             Some(slip) => slip.times += 1,
-            None => self.slips.push(Slip { subject, what, times: 1, first: self.place }),
+            None => self.slips.push(Slip { subject, what, then, times: 1, first: self.place }),
         }
     }
 
@@ -104,7 +115,7 @@ impl Tally {
     /// One sentence for each kind, in the order in which they were met.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let sentence = |slip: &Slip| {
-            let mut text = format!("`{}` {}", slip.subject, slip.what);
+            let mut text = format!("`{}` {}{}", slip.subject, slip.what, slip.then);
             // Writing to a String cannot fail.
             let _ = write!(text, " ({} ×, first in data[{}])", slip.times, slip.first);
             text
@@ -154,7 +165,14 @@ mod tests {
             tally.place = place;
             tally.add("id", "is a number");
         }
-        assert_eq!(tally.sentences(), ["`id` is a number (2 ×, first in data[2])"]);
-        assert_eq!(tally.total(), 2);
+        tally.add_left_out("action", "is odd");
+        assert_eq!(
+            tally.sentences(),
+            [
+                "`id` is a number (2 ×, first in data[2])",
+                "`action` is odd and was left out (1 ×, first in data[5])"
+            ]
+        );
+        assert_eq!(tally.total(), 3);
     }
 }

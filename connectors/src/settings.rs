@@ -5,7 +5,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
-use crate::addresses::{AddressRefusal, AddressRules};
+use crate::addresses::AddressRefusal;
 
 /// The largest body taken from a source where nothing else is set: 2 MiB, after decompression (decisions 6.2).
 pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -91,15 +91,8 @@ pub enum SettingsError {
 }
 
 impl SourceSettings {
-    /// Refuses what can never work, so that it fails where it is set and not at the first search.
-    pub(crate) fn check(&self, rules: &AddressRules) -> Result<(), SettingsError> {
-        let check = |setting, url| {
-            rules.check_url(url).map_err(|refusal| SettingsError::Address { setting, refusal })
-        };
-        check("url", &self.url)?;
-        if let Authentication::OAuth2Client(credentials) = &self.authentication {
-            check("tokenUrl", &credentials.token_url)?;
-        }
+    /// Refuses limits that can never work, so that they fail where they are set and not at the first search.
+    pub(crate) fn check_limits(&self) -> Result<(), SettingsError> {
         let limits = [
             ("timeout", self.timeout.is_zero()),
             ("maxConcurrency", self.max_concurrency == 0),

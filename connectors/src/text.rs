@@ -9,18 +9,32 @@ pub(crate) enum Lines {
     Many,
 }
 
-/// `text` without control characters and of at most `bound` bytes, cut between characters.
+/// Whether a character is removed from texts that people read: controls, and what turns the direction of the text
+/// around it until something else turns it back, so that a title could rewrite the page or log line it stands in
+/// (U+202A to U+202E, U+2066 to U+2069). What only shapes its neighbours stays: joiners, as emoji and Persian need
+/// them, and the marks of direction (U+200E, U+200F, U+061C).
+pub(crate) fn is_unfit(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Line feed, tab, and the separators of lines and paragraphs that Unicode has besides.
+fn is_break(character: char) -> bool {
+    matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}')
+}
+
+/// `text` without unfit characters and of at most `bound` bytes, cut between characters.
 pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
-    if text.len() <= bound && !text.contains(char::is_control) {
+    if text.len() <= bound && !text.contains(|character| is_unfit(character) || is_break(character)) {
         return text;
     }
     let mut cleaned = String::with_capacity(text.len().min(bound));
     for character in text.chars() {
-        let kept = match character {
-            '\n' | '\t' if lines == Lines::Many => character,
-            '\n' | '\t' => ' ',
-            control if control.is_control() => continue,
-            other => other,
+        let kept = match (character, lines) {
+            ('\n' | '\t', Lines::Many) => character,
+            (character, Lines::Many) if is_break(character) => '\n',
+            (character, Lines::One) if is_break(character) => ' ',
+            (character, _) if is_unfit(character) => continue,
+            _ => character,
         };
         if cleaned.len() + kept.len_utf8() > bound {
             break;
@@ -31,10 +45,10 @@ pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
 }
 
 /// What a source said, fit to be shown inside a message of ours: one line of at most `characters` characters,
-/// without control characters and without addresses (which may carry keys).
+/// without unfit characters and without addresses (which may carry keys).
 pub(crate) fn quote(text: &str, characters: usize) -> String {
     let words: Vec<&str> = text
-        .split(|character: char| character.is_whitespace() || character.is_control())
+        .split(|character: char| character.is_whitespace() || is_unfit(character))
         .filter(|word| !word.is_empty())
         .map(|word| if word.contains("://") { "…" } else { word })
         .take(characters)
@@ -55,6 +69,19 @@ mod tests {
     }
 
     #[test]
+    fn what_turns_the_text_around_it_is_removed_and_what_shapes_characters_stays() {
+        let one = |text: &str| clean(text.into(), 100, Lines::One);
+        assert_eq!(one("invoice\u{202e}fdp.exe\u{2066}x\u{2069}"), "invoicefdp.exex");
+        assert_eq!(one("a\u{2028}b\u{2029}c"), "a b c");
+        assert_eq!(clean("a\u{2028}b".into(), 100, Lines::Many), "a\nb");
+        for whole in ["👩\u{200d}👩\u{200d}👧", "می\u{200c}خواهم", "א\u{200f}b\u{200e}", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "e\u{301}"]
+        {
+            assert_eq!(one(whole), whole);
+        }
+        assert_eq!(quote("a\u{202e}b", 10), "a b");
+    }
+
+    #[test]
     fn a_cut_never_splits_a_character() {
         assert_eq!(clean("搜索".into(), 5, Lines::One), "搜");
     }
@@ -69,11 +96,11 @@ mod tests {
         fn cleaned_text_is_bounded_and_free_of_controls(text in any::<String>(), bound in 0usize..40) {
             let cleaned = clean(text.clone(), bound, Lines::One);
             prop_assert!(cleaned.len() <= bound);
-            prop_assert!(!cleaned.contains(char::is_control));
+            prop_assert!(!cleaned.contains(is_unfit));
             prop_assert_eq!(clean(cleaned.clone(), bound, Lines::One), cleaned);
             let quoted = quote(&text, bound);
             prop_assert!(quoted.chars().count() <= bound);
-            prop_assert!(!quoted.contains(char::is_control) && !quoted.contains("://"));
+            prop_assert!(!quoted.contains(is_unfit) && !quoted.contains("://"));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `OAUTH2_CLIENT`: one token per source, fetched once however many searches wait for it (decisions 7.3).
 
+use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,10 +23,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::addresses::AddressRules;
 use crate::error::SourceError;
 use crate::loose::Integer;
-use crate::settings::ClientCredentials;
-use crate::transport::{TOKEN_ENDPOINT, read_retry_after};
+use crate::settings::{ClientCredentials, SettingsError};
+use crate::text::{Lines, clean};
+use crate::transport::{Http, TOKEN_ENDPOINT, TransportError, read_body, read_retry_after};
 
 /// How long one fetch may take. It is not bound to the searches that wait, so that a token endpoint slower than
 /// a search serves the next one.
@@ -36,6 +39,8 @@ const UNSTATED_LIFE: Duration = Duration::from_mins(5);
 const LONGEST_LIFE: Duration = Duration::from_hours(24);
 /// The largest answer taken from a token endpoint.
 const MAX_TOKEN_BODY_BYTES: usize = 64 * 1024;
+/// How much of a token's scope is kept.
+const MAX_SCOPE_BYTES: usize = 1024;
 
 /// A token as the source is shown it.
 pub(crate) struct Token {
@@ -43,7 +48,20 @@ pub(crate) struct Token {
     pub(crate) header: HeaderValue,
     /// The token alone, to blot it out of what the source says.
     pub(crate) text: SecretString,
+    /// The scope that the token endpoint stated, if any: RFC 6749 wants it where it is not the one asked for.
+    pub(crate) scope: Option<String>,
     fresh_until: Instant,
+}
+
+/// Shows everything but the token itself.
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Token")
+            .field("scope", &self.scope)
+            .field("fresh_until", &self.fresh_until)
+            .finish_non_exhaustive()
+    }
 }
 
 type Fetch = Shared<BoxFuture<'static, Result<Arc<Token>, SourceError>>>;
@@ -55,9 +73,15 @@ pub(crate) struct Tokens {
 }
 
 impl Tokens {
-    pub(crate) fn new(http: reqwest::Client, credentials: ClientCredentials) -> Self {
+    /// Nothing is called yet, and nothing but what `rules` allow.
+    ///
+    /// # Errors
+    /// A token URL that may not be called, and an HTTP client that cannot be set up here.
+    pub(crate) fn new(credentials: ClientCredentials, rules: &AddressRules) -> Result<Self, SettingsError> {
+        // One fetch at a time.
+        let http = Http::new(TOKEN_ENDPOINT, &credentials.token_url, rules, 1)?;
         let fetcher = Fetcher { http, credentials, secret_in_body: AtomicBool::new(false) };
-        Self { fetcher: Arc::new(fetcher), latest: Mutex::new(None) }
+        Ok(Self { fetcher: Arc::new(fetcher), latest: Mutex::new(None) })
     }
 
     /// The current token, or the next one.
@@ -123,7 +147,7 @@ enum Refusal {
 }
 
 struct Fetcher {
-    http: reqwest::Client,
+    http: Http,
     credentials: ClientCredentials,
     /// This endpoint wants the secret in the request's body (`client_secret_post`).
     secret_in_body: AtomicBool,
@@ -170,15 +194,15 @@ impl Fetcher {
     /// One HTTP exchange for the oauth2 crate, which is given what it can tell apart (200 and 400) and spared
     /// the rest.
     async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, SourceError> {
-        let describe = |error| TOKEN_ENDPOINT.describe_failure(&error);
-        let request = reqwest::Request::try_from(request).map_err(describe)?;
-        let response = self.http.execute(request).await.map_err(describe)?;
+        let describe = |error: TransportError| error.about(TOKEN_ENDPOINT);
+        let request = reqwest::Request::try_from(request).map_err(|error| describe(error.into()))?;
+        let response = self.http.send(request).await.map_err(describe)?;
         let status = response.status();
         if !matches!(status, StatusCode::OK | StatusCode::BAD_REQUEST) {
             return Err(TOKEN_ENDPOINT.describe_status(status, read_retry_after(&response)));
         }
         let headers = response.headers().clone();
-        let body = TOKEN_ENDPOINT.read_body(response, MAX_TOKEN_BODY_BYTES).await?;
+        let body = read_body(response, MAX_TOKEN_BODY_BYTES).await.map_err(describe)?;
         let mut answer = HttpResponse::new(body);
         (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
         Ok(answer)
@@ -249,6 +273,8 @@ struct TokenAnswer {
     token_type: BasicTokenType,
     #[serde(default, deserialize_with = "read_seconds")]
     expires_in: Option<u64>,
+    #[serde(default, deserialize_with = "read_scope")]
+    scope: Option<String>,
 }
 
 fn bearer() -> BasicTokenType {
@@ -258,6 +284,16 @@ fn bearer() -> BasicTokenType {
 fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let value = Value::deserialize(deserializer)?;
     Ok(Integer::read(&value).and_then(|seconds| u64::try_from(seconds.value()).ok()))
+}
+
+/// Scopes separated by spaces; some servers send a list. What is neither is not worth a failure.
+fn read_scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let scope = match Value::deserialize(deserializer)? {
+        Value::String(scope) => scope,
+        Value::Array(scopes) => scopes.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        _ => return Ok(None),
+    };
+    Ok(Some(clean(scope, MAX_SCOPE_BYTES, Lines::One)))
 }
 
 impl TokenAnswer {
@@ -274,7 +310,7 @@ impl TokenAnswer {
             .map_err(|_| invalid("cannot be sent in a header"))?;
         header.set_sensitive(true);
         let fresh_until = asked_at + usable_life(self.expires_in.map(Duration::from_secs));
-        Ok(Token { header, text: text.into(), fresh_until })
+        Ok(Token { header, text: text.into(), scope: self.scope, fresh_until })
     }
 }
 
@@ -304,6 +340,8 @@ impl TokenResponse for TokenAnswer {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -312,5 +350,20 @@ mod tests {
         assert_eq!([life(3600), life(300), life(60), life(0)], [3570, 270, 54, 0]);
         assert_eq!(life(u64::MAX), 24 * 3600 - 30);
         assert_eq!(usable_life(None).as_secs(), 270);
+    }
+
+    #[test]
+    fn a_stated_scope_is_kept_and_the_token_is_not_shown() {
+        let read = |scope: Value| {
+            let answer = json!({"access_token": "tok-123", "scope": scope});
+            serde_json::from_value::<TokenAnswer>(answer).unwrap().into_token(Instant::now()).unwrap()
+        };
+        assert_eq!(read(json!("search read")).scope.as_deref(), Some("search read"));
+        assert_eq!(read(json!(["search", "read"])).scope.as_deref(), Some("search read"));
+        assert_eq!(read(json!("a\u{1b}b".repeat(2_000))).scope.map(|scope| scope.len()), Some(1_024));
+        assert_eq!(read(json!(null)).scope, None);
+        assert_eq!(read(json!(7)).scope, None);
+        let shown = format!("{:?}", read(json!("search")));
+        assert!(shown.contains("search") && !shown.contains("tok-123"), "{shown}");
     }
 }

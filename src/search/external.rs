@@ -55,7 +55,7 @@ fn into_failure(error: &SourceError) -> SourceFailure {
         SourceError::Unavailable { .. } => FailureKind::Unavailable,
         SourceError::Unauthorized(_) => FailureKind::Unauthorized,
         SourceError::Invalid(_) => FailureKind::Invalid,
-        SourceError::Failed(_) => FailureKind::Error,
+        SourceError::Forbidden(_) | SourceError::Failed(_) => FailureKind::Error,
     };
     SourceFailure::new(kind, error.to_string())
 }

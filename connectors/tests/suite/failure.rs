@@ -1,15 +1,12 @@
 //! Slow, dead, lying and oversized sources: each is its own result, and nothing of it leaks or lingers.
 
-use std::io::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::header;
-use axum::response::{IntoResponse, Response};
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use axum::response::IntoResponse;
 use futures::StreamExt;
 use futures::future::join_all;
 use serde_json::json;
@@ -19,16 +16,9 @@ use tokio::sync::mpsc;
 use trawl_connectors::{Method, Question, SourceClient, SourceError, SourceSettings};
 use url::Url;
 
-use crate::support::{PATIENCE, QUESTION, Server, connect, good_answer, json_answer, page, status_answer};
-
-/// The error of one search of a source that answers so.
-async fn search_error<F>(answer: F) -> SourceError
-where
-    F: Fn() -> Response + Clone + Send + Sync + 'static,
-{
-    let server = Server::start(move |_| std::future::ready(answer())).await;
-    server.client().search(&QUESTION).await.unwrap_err()
-}
+use crate::support::{
+    PATIENCE, QUESTION, Server, connect, good_answer, json_answer, page, search_error, status_answer,
+};
 
 #[tokio::test]
 async fn each_status_is_its_own_kind_of_failure() {
@@ -65,23 +55,6 @@ async fn retry_after_is_read_in_both_forms_and_bounded() {
     assert_eq!(asked("Fri, 01 Jan 2100 00:00:00 GMT").await, Some(Duration::from_hours(24)));
     assert_eq!(asked("Sat, 01 Jan 2000 00:00:00 GMT").await, Some(Duration::ZERO));
     assert_eq!(asked("soon").await, None);
-}
-
-#[tokio::test]
-async fn a_redirect_is_not_followed() {
-    let server = Server::start(|request| async move {
-        if request.path == "/search" {
-            (axum::http::StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, "/elsewhere")]).into_response()
-        } else {
-            good_answer()
-        }
-    })
-    .await;
-
-    let error = server.client().search(&QUESTION).await.unwrap_err();
-
-    assert!(matches!(&error, SourceError::Invalid(text) if text.contains("HTTP 307")), "{error:?}");
-    assert!(server.received("/elsewhere").is_empty());
 }
 
 #[tokio::test]
@@ -167,37 +140,6 @@ async fn a_body_without_end_is_read_up_to_the_bound_only() {
     let error = server.client().search(&QUESTION).await.unwrap_err();
 
     assert_eq!(error, SourceError::Invalid("the source sent a body of more than 2097152 bytes".into()));
-}
-
-fn gzip(bytes: &[u8]) -> Response {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(bytes).unwrap();
-    let headers =
-        [(header::CONTENT_ENCODING, "gzip"), (header::CONTENT_TYPE, "application/json;charset=UTF-8")];
-    (headers, encoder.finish().unwrap()).into_response()
-}
-
-#[tokio::test]
-async fn a_compressed_answer_is_read() {
-    let server = Server::start(|_| async { gzip(page(3).to_string().as_bytes()) }).await;
-
-    let answer = server.client().search(&QUESTION).await.unwrap();
-
-    assert_eq!((answer.items.len(), answer.notes.len(), answer.broken), (3, 0, None));
-}
-
-#[tokio::test]
-async fn the_inflated_size_is_what_is_bounded() {
-    let error = search_error(|| gzip(&vec![b' '; 50_000_000])).await;
-    assert_eq!(error, SourceError::Invalid("the source sent a body of more than 2097152 bytes".into()));
-}
-
-#[tokio::test]
-async fn broken_and_unasked_encodings_are_told_apart() {
-    let broken = search_error(|| ([(header::CONTENT_ENCODING, "gzip")], "not gzip").into_response()).await;
-    assert_eq!(broken, SourceError::Invalid("the source sent a body that cannot be decompressed".into()));
-    let unasked = search_error(|| ([(header::CONTENT_ENCODING, "br")], "…").into_response()).await;
-    assert!(matches!(unasked, SourceError::Invalid(text) if text.contains("not asked for")));
 }
 
 /// A client of a listener that answers its first connection with `bytes` and closes it.

@@ -1,12 +1,22 @@
 //! The crate against real sockets and arbitrary bytes: one binary, one module per area.
 
 #[cfg(test)]
+mod address;
+#[cfg(test)]
 mod answer;
 #[cfg(test)]
+mod compression;
+#[cfg(test)]
 mod failure;
+#[cfg(test)]
+mod fuzz;
+#[cfg(test)]
+mod redirect;
 #[cfg(test)]
 mod request;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
 mod token;
+#[cfg(test)]
+mod warm;

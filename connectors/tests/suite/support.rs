@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use trawl_connectors::{
     AddressRules, Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Method, Question, SettingsError,
-    SourceClient, SourceSettings,
+    SourceClient, SourceError, SourceSettings,
 };
 use url::Url;
 
@@ -119,6 +119,15 @@ impl Server {
         let authentication = Authentication::OAuth2Client(self.credentials());
         connect(SourceSettings { authentication, ..self.settings(Method::Get) }).unwrap()
     }
+}
+
+/// The error of one search of a source that answers so.
+pub(crate) async fn search_error<F>(answer: F) -> SourceError
+where
+    F: Fn() -> Response + Clone + Send + Sync + 'static,
+{
+    let server = Server::start(move |_| std::future::ready(answer())).await;
+    server.client().search(&QUESTION).await.unwrap_err()
 }
 
 async fn remember(request: Request, remembered: &Mutex<Vec<Received>>) -> Received {

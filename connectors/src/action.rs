@@ -1,0 +1,148 @@
+//! What a click does, as the specification has it ("Task", `action`), because what a source sends there is opened.
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use crate::text::is_unfit;
+
+/// Schemes of addresses that are programs and not places.
+const SCRIPTS: [&str; 3] = ["javascript", "data", "vbscript"];
+
+/// Whether `text` is an action: a JSON object keyed by client kind, of any kinds, whose values are texts of lines:
+/// `[OpenApp]` with `appCode=…` and `appUrl=…`, or `[OpenUrl]` with `url=…`. Further lines, and their order, are free.
+///
+/// # Errors
+/// What is wrong, as what follows "`action`" in a sentence.
+pub(crate) fn check_action(text: &str) -> Result<(), &'static str> {
+    let clients: Map<String, Value> =
+        serde_json::from_str(text).map_err(|_| "does not hold a JSON object")?;
+    clients.iter().try_for_each(|(client, lines)| {
+        if client.contains(is_unfit) {
+            return Err("names a client kind with control characters");
+        }
+        match lines {
+            Value::String(lines) => check_lines(lines),
+            _ => Err("holds a value that is not text"),
+        }
+    })
+}
+
+fn check_lines(text: &str) -> Result<(), &'static str> {
+    if text.contains(|character| is_unfit(character) && !matches!(character, '\n' | '\r' | '\t')) {
+        return Err("holds control characters");
+    }
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let tag = lines.next();
+    let fields: Vec<(&str, &str)> = lines
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.trim_end(), value.trim_start()))
+        .collect();
+    let find = |wanted: &str| fields.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let address = match tag {
+        Some("[OpenUrl]") => match find("url") {
+            Some(address) if !address.is_empty() => address,
+            _ => return Err("has no `url=` line after [OpenUrl]"),
+        },
+        // An app without an address of its own opens where it always does.
+        Some("[OpenApp]") => match (find("appCode"), find("appUrl")) {
+            (Some(code), Some(address)) if !code.is_empty() => address,
+            _ => return Err("has no `appCode=` and `appUrl=` lines after [OpenApp]"),
+        },
+        _ => return Err("begins with neither [OpenApp] nor [OpenUrl]"),
+    };
+    // Browsers forgive blanks within a scheme, as this parser does. What it cannot read is a path, or an app's own form.
+    let is_script = Url::parse(address).is_ok_and(|address| SCRIPTS.contains(&address.scheme()));
+    if is_script { Err("opens a script instead of an address") } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(lines: &str) -> Result<(), &'static str> {
+        check_action(&json!({ "web": lines }).to_string())
+    }
+
+    #[test]
+    fn the_documented_form_is_taken_with_what_is_loose_in_it() {
+        for lines in [
+            "[OpenUrl]\nurl=https://wiki.example/1?a=b&c=d",
+            "[OpenUrl]\r\nurl=https://wiki.example/1\r\n",
+            "\n [OpenUrl] \n\n url = /pages/1\ntitle=A page\nanother line",
+            "[OpenUrl]\nurl=wxwork://open?id=1",
+            "[OpenApp]\nappCode=leave\nappUrl=/form/7",
+            "[OpenApp]\nappUrl=\nmode=full\nappCode=leave",
+        ] {
+            assert_eq!(check(lines), Ok(()), "{lines:?}");
+        }
+        let open = "[OpenUrl]\nurl=https://wiki.example/1";
+        let every = json!({"android": open, "ios": open, "pc": open, "web": open, "watch": open});
+        assert_eq!(check_action(&every.to_string()), Ok(()));
+        assert_eq!(check_action("{}"), Ok(()));
+        assert_eq!(check_action(" {\n} "), Ok(()));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        for text in ["", "open", "[]", "7", "null", "{\"web\":", "\"[OpenUrl]\"", "[OpenUrl]\nurl=x"] {
+            assert_eq!(check_action(text), Err("does not hold a JSON object"), "{text:?}");
+        }
+        assert_eq!(check_action(r#"{"web": {"url": "x"}}"#), Err("holds a value that is not text"));
+        assert_eq!(check_action(r#"{"we\u0000b": "x"}"#), Err("names a client kind with control characters"));
+        for lines in ["", "url=x", "[OpenFile]\nurl=x", "[openurl]\nurl=x", "[OpenUrl] url=x", "https://x/"] {
+            assert_eq!(check(lines), Err("begins with neither [OpenApp] nor [OpenUrl]"), "{lines:?}");
+        }
+        for lines in
+            ["[OpenUrl]", "[OpenUrl]\nurl=", "[OpenUrl]\nurl= ", "[OpenUrl]\nURL=x", "[OpenUrl]\nurl: x"]
+        {
+            assert_eq!(check(lines), Err("has no `url=` line after [OpenUrl]"), "{lines:?}");
+        }
+        for lines in
+            ["[OpenApp]", "[OpenApp]\nappCode=a", "[OpenApp]\nappUrl=a", "[OpenApp]\nappCode=\nappUrl=a"]
+        {
+            let expected = Err("has no `appCode=` and `appUrl=` lines after [OpenApp]");
+            assert_eq!(check(lines), expected, "{lines:?}");
+        }
+        for lines in ["[OpenUrl]\nurl=https://x/\u{0}", "[OpenUrl]\nurl=x\u{202e}y", "\u{1b}[OpenUrl]\nurl=x"]
+        {
+            assert_eq!(check(lines), Err("holds control characters"), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_a_program_is_refused_however_it_is_spelled() {
+        for address in
+            ["javascript:alert(1)", " JavaScript:x", "java\tscript:x", "data:text/html,x", "vbscript:x"]
+        {
+            for lines in
+                [format!("[OpenUrl]\nurl={address}"), format!("[OpenApp]\nappCode=a\nappUrl={address}")]
+            {
+                assert_eq!(check(&lines), Err("opens a script instead of an address"), "{lines:?}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_taken_has_a_tag_and_its_lines(
+            tag in r"[ \n]?(\[OpenUrl\]|\[OpenApp\]|\PC{0,4})",
+            lines in proptest::collection::vec(r"(url|appCode|appUrl|x) ?= ?\PC{0,3}", 0..4),
+        ) {
+            let text = format!("{tag}\n{}", lines.join("\n"));
+            let has = |name: &str| text.lines().any(|line| line.trim_start().starts_with(name));
+            if check(&text).is_ok() {
+                let taken = has("[OpenUrl]") && has("url") || has("[OpenApp]") && has("appCode") && has("appUrl");
+                prop_assert!(taken && !text.contains(|character| is_unfit(character) && character != '\n'));
+            }
+        }
+
+        #[test]
+        fn any_text_is_judged(text in any::<String>()) {
+            let opens = text.trim_start().starts_with('{');
+            prop_assert!(check_action(&text).is_err() || opens);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+use std::collections::VecDeque;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::http::header;
+use axum::serve::ListenerExt;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::HeaderValue;
+use reqwest::{Method, StatusCode};
+use tokio::net::TcpListener;
+use url::Url;
+
+use super::http::find_target;
+use super::names::GuardedNames;
+use super::*;
+use crate::addresses::{AddressRefusal, AddressRules};
+use crate::settings::SettingsError;
+
+/// A name server that answers each question with the next of its answers.
+struct ScriptedNames(Mutex<VecDeque<Vec<IpAddr>>>);
+
+impl ScriptedNames {
+    fn new(answers: &[&[&str]]) -> Arc<Self> {
+        let answers = answers.iter().map(|answer| answer.iter().map(|ip| ip.parse().unwrap()).collect());
+        Arc::new(Self(Mutex::new(answers.collect())))
+    }
+
+    fn are_used_up(&self) -> bool {
+        self.0.lock().unwrap().is_empty()
+    }
+}
+
+impl Resolve for ScriptedNames {
+    fn resolve(&self, _: Name) -> Resolving {
+        let addresses = self.0.lock().unwrap().pop_front().unwrap();
+        let addresses = addresses.into_iter().map(|ip| SocketAddr::new(ip, 0));
+        Box::pin(std::future::ready(Ok(Box::new(addresses) as Addrs)))
+    }
+}
+
+/// What the guard lets through of one answer.
+async fn guard(answer: &[&str], is_listed: bool) -> Result<Vec<String>, String> {
+    let names = GuardedNames::new(ScriptedNames::new(&[answer]), is_listed);
+    match names.resolve("wiki.example".parse().unwrap()).await {
+        Ok(addresses) => Ok(addresses.map(|address| address.ip().to_string()).collect()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[tokio::test]
+async fn only_addresses_that_may_be_called_are_let_through() {
+    let allowed = |addresses: &[&str]| Ok(addresses.iter().map(|&address| address.to_owned()).collect());
+    assert_eq!(guard(&["203.0.113.5", "2001:db8::5"], false).await, allowed(&["203.0.113.5", "2001:db8::5"]));
+    // One good address among bad ones is called; the bad ones are not even tried.
+    let mixed = ["127.0.0.1", "169.254.169.254", "203.0.113.5", "::ffff:127.0.0.1", "fe80::1"];
+    assert_eq!(guard(&mixed, false).await, allowed(&["203.0.113.5"]));
+    assert_eq!(guard(&mixed, true).await, allowed(&["127.0.0.1", "203.0.113.5", "::ffff:127.0.0.1"]));
+    assert_eq!(guard(&["::1"], false).await, Err(AddressRefusal::Loopback.to_string()));
+    for never in ["169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "fd00:ec2::254", "0.0.0.0"] {
+        for is_listed in [false, true] {
+            assert!(guard(&[never], is_listed).await.unwrap_err().contains("never called"), "{never}");
+        }
+    }
+    assert_eq!(guard(&[], true).await, Err("the name has no address".to_owned()));
+}
+
+/// A server on this machine that closes each connection after its answer: its port, and how many came.
+async fn start() -> (u16, Arc<AtomicUsize>) {
+    let router = Router::new().fallback(|| async { ([(header::CONNECTION, "close")], "here") });
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    let listener = listener.tap_io(move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+    });
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (port, connections)
+}
+
+async fn call(http: &Http) -> Result<Vec<u8>, TransportError> {
+    let response = http.send(http.request(Method::GET).build()?).await?;
+    read_body(response, 100).await
+}
+
+#[tokio::test]
+async fn a_name_that_is_pointed_elsewhere_after_a_call_is_not_followed() {
+    let (port, connections) = start().await;
+    let url = Url::parse(&format!("http://wiki.example:{port}/")).unwrap();
+    let names = ScriptedNames::new(&[&["127.0.0.1"], &["169.254.169.254"], &[], &["127.0.0.1"]]);
+    let rules = AddressRules::new(["wiki.example"]).unwrap();
+    let http = Http::with_names(SOURCE, &url, &rules, 1, names.clone()).unwrap();
+
+    assert_eq!(call(&http).await.as_deref(), Ok(&b"here"[..]));
+    let refused = TransportError::Forbidden(AddressRefusal::Never("a link-local"));
+    assert_eq!(call(&http).await, Err(refused));
+    assert_eq!(call(&http).await, Err(TransportError::Unreachable("its name is not known")));
+    assert_eq!(call(&http).await.as_deref(), Ok(&b"here"[..]));
+
+    assert!(names.are_used_up());
+    assert_eq!(connections.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_name_that_comes_to_mean_this_machine_is_called_only_where_it_is_listed() {
+    let (port, connections) = start().await;
+    let url = Url::parse(&format!("https://wiki.example:{port}/")).unwrap();
+    for endpoint in [SOURCE, TOKEN_ENDPOINT] {
+        let names = ScriptedNames::new(&[&["127.0.0.1", "::1"], &["::ffff:127.0.0.1"]]);
+        // Its listing on another port counts for nothing.
+        let rules = AddressRules::new(["wiki.example:1"]).unwrap();
+        let http = Http::with_names(endpoint, &url, &rules, 1, names.clone()).unwrap();
+        for _ in 0..2 {
+            assert_eq!(call(&http).await, Err(TransportError::Forbidden(AddressRefusal::Loopback)));
+        }
+        assert!(names.are_used_up());
+    }
+    assert_eq!(connections.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn no_other_host_is_asked_through_an_endpoints_connections() {
+    let url = Url::parse("https://wiki.example/").unwrap();
+    let names = ScriptedNames::new(&[]);
+    let http = Http::with_names(SOURCE, &url, &AddressRules::default(), 1, names).unwrap();
+    let other = http.request(Method::GET).build().map(|mut request| {
+        *request.url_mut() = Url::parse("https://other.example/").unwrap();
+        request
+    });
+    assert_eq!(http.send(other.unwrap()).await.unwrap_err(), TransportError::Unsendable);
+}
+
+#[test]
+fn an_address_that_may_not_be_called_gets_no_connections() {
+    let url = Url::parse("https://127.0.0.1/").unwrap();
+    for (endpoint, setting) in [(SOURCE, "url"), (TOKEN_ENDPOINT, "tokenUrl")] {
+        let refused = Http::new(endpoint, &url, &AddressRules::default(), 1).err();
+        let refusal = AddressRefusal::Loopback;
+        assert_eq!(refused, Some(SettingsError::Address { setting, refusal }));
+    }
+}
+
+#[test]
+fn a_redirect_stays_within_scheme_host_and_port() {
+    let rules = AddressRules::new(["wiki.example", "127.0.0.1"]).unwrap();
+    let follow = |from: &str, to: &str| {
+        let location = HeaderValue::from_bytes(to.as_bytes()).unwrap();
+        find_target(&rules, &Url::parse(from).unwrap(), Some(&location)).map(String::from)
+    };
+    let followed = |text: &str| Ok(text.to_owned());
+    assert_eq!(
+        follow("https://wiki.example/a", "HTTPS://Wiki.Example:443/搜"),
+        followed("https://wiki.example/%E6%90%9C")
+    );
+    assert_eq!(follow("http://127.0.0.1/a/b?q=1", "../c"), followed("http://127.0.0.1/c"));
+    assert_eq!(follow("http://127.0.0.1/", "http://0x7f.1/c"), followed("http://127.0.0.1/c"));
+    for (from, to, shown) in [
+        ("https://wiki.example/", "http://wiki.example/", "http://wiki.example"),
+        ("http://wiki.example/", "https://wiki.example/", "https://wiki.example"),
+        ("https://wiki.example/", "https://wiki.example:8443/", "https://wiki.example:8443"),
+        ("https://wiki.example/", "https://wiki.example./", "https://wiki.example."),
+        ("https://wiki.example/", "https://a.wiki.example/", "https://a.wiki.example"),
+        ("https://wiki.example/", "https://127.0.0.1/", "https://127.0.0.1"),
+        ("http://127.0.0.1/", "http://127.0.0.2/", "http://127.0.0.2"),
+        ("http://127.0.0.1/", "http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]"),
+    ] {
+        let refused = format!("to {shown}, which is not its own scheme, host and port");
+        assert_eq!(follow(from, to), Err(refused), "{from} {to}");
+    }
+    let long = format!("https://{}.example/", "a".repeat(5_000));
+    assert!(follow("https://wiki.example/", &long).unwrap_err().len() < 200);
+    let named = follow("https://wiki.example/", "https://me@wiki.example/");
+    assert_eq!(named, Err("to an address that must not hold a user name or password".to_owned()));
+}
+
+#[test]
+fn failures_are_said_of_their_endpoint() {
+    let source = |error: TransportError| error.about(SOURCE).to_string();
+    assert_eq!(
+        source(TransportError::Forbidden(AddressRefusal::Never("a metadata"))),
+        "the address of the source leads to a metadata address, which is never called"
+    );
+    assert_eq!(
+        TransportError::Unreachable("its name is not known").about(TOKEN_ENDPOINT).to_string(),
+        "the token endpoint cannot be reached: its name is not known"
+    );
+    assert_eq!(source(TransportError::Broken), "the connection to the source broke off");
+    let status = TOKEN_ENDPOINT.describe_status(StatusCode::NOT_FOUND, None).to_string();
+    assert_eq!(status, "the token endpoint answered with HTTP 404");
+}

@@ -1,0 +1,114 @@
+//! Compressed answers: read as if they were not, bounded on both sides, refused where they are not what they say.
+
+use std::io::Write as _;
+
+use axum::body::Body;
+use axum::http::{HeaderName, header};
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use trawl_connectors::{Method, Question, SourceError, SourceSettings};
+
+use crate::support::{QUESTION, Server, connect, good_answer, page, search_error, token_answer};
+
+const JSON: (HeaderName, &str) = (header::CONTENT_TYPE, "application/json;charset=UTF-8");
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn encoded(encoding: &'static str, body: impl Into<Body>) -> Response {
+    ([(header::CONTENT_ENCODING, encoding), JSON], body.into()).into_response()
+}
+
+fn invalid(text: &str) -> SourceError {
+    SourceError::Invalid(text.to_owned())
+}
+
+#[tokio::test]
+async fn a_compressed_answer_is_read_by_each_of_its_names() {
+    for encoding in ["gzip", "GZIP", "x-gzip"] {
+        let server =
+            Server::start(move |_| async move { encoded(encoding, gzip(page(3).to_string().as_bytes())) })
+                .await;
+
+        let answer = server.client().search(&QUESTION).await.unwrap();
+
+        assert_eq!((answer.items.len(), answer.notes.len(), answer.broken), (3, 0, None), "{encoding}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_compressed_answer_is_read_like_a_small_one() {
+    // The first is small as it comes and large inflated; the second is large in both forms.
+    for (count, spaces) in [(5, 200_000), (9_000, 0)] {
+        let body = format!("{}{}", " ".repeat(spaces), page(count));
+        let server = Server::start(move |_| std::future::ready(encoded("gzip", gzip(body.as_bytes())))).await;
+
+        let answer = server.client().search(&Question { limit: count, ..QUESTION }).await.unwrap();
+
+        assert_eq!((answer.items.len(), answer.broken), (count, None));
+    }
+}
+
+#[tokio::test]
+async fn the_inflated_size_is_what_is_bounded() {
+    let error = search_error(|| encoded("gzip", gzip(&vec![b' '; 50_000_000]))).await;
+    assert_eq!(error, invalid("the source sent a body of more than 2097152 bytes"));
+}
+
+#[tokio::test]
+async fn the_compressed_size_is_bounded_too() {
+    // Stored, not compressed: larger than what is in it.
+    let server = Server::start(|_| async {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
+        encoder.write_all(page(1).to_string().as_bytes()).unwrap();
+        encoded("gzip", encoder.finish().unwrap())
+    })
+    .await;
+    let bound = page(1).to_string().len();
+    let settings = SourceSettings { max_body_bytes: bound, ..server.settings(Method::Get) };
+
+    let error = connect(settings).unwrap().search(&QUESTION).await.unwrap_err();
+
+    assert_eq!(error, invalid(&format!("the source sent a body of more than {bound} bytes")));
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_what_its_encoding_says_is_refused() {
+    let whole = gzip(page(1).to_string().as_bytes());
+    let cut = whole[..whole.len() - 1].to_vec();
+    let followed = [&whole[..], b"{}"].concat();
+    for body in [b"not gzip".to_vec(), cut, followed] {
+        let error = search_error(move || encoded("gzip", body.clone())).await;
+        assert_eq!(error, invalid("the source sent a body that cannot be decompressed"));
+    }
+    let empty = search_error(|| encoded("gzip", "")).await;
+    assert_eq!(empty, invalid("the answer is empty (content type application/json;charset=UTF-8)"));
+}
+
+#[tokio::test]
+async fn encodings_that_were_not_asked_for_are_named() {
+    for encoding in ["br", "deflate", "zstd", "gzip, gzip"] {
+        let error = search_error(move || encoded(encoding, "…")).await;
+        let text = format!("the source used a content encoding that was not asked for: {encoding}");
+        assert_eq!(error, invalid(&text));
+    }
+    let server = Server::start(|_| async { encoded("identity", page(1).to_string()) }).await;
+    assert_eq!(server.client().search(&QUESTION).await.unwrap().items.len(), 1);
+}
+
+#[tokio::test]
+async fn compression_is_asked_of_the_source_only() {
+    let server = Server::start(|request| async move {
+        if request.path == "/token" { token_answer("new", 3600) } else { good_answer() }
+    })
+    .await;
+
+    server.client_with_token().search(&QUESTION).await.unwrap();
+
+    assert_eq!(server.received("/search")[0].header("accept-encoding"), "gzip");
+    assert_eq!(server.received("/token")[0].header("accept-encoding"), "");
+}

@@ -1,0 +1,158 @@
+//! Redirects: followed within scheme, host and port with everything the request had, and refused anywhere else.
+
+use axum::http::{HeaderValue, Method as HttpMethod, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use trawl_connectors::{Authentication, ClientCredentials, Method, SourceError, SourceSettings};
+
+use crate::support::{QUESTION, Received, Server, connect, good_answer, search_error, token_answer};
+
+const SHOWN: &str = "the source answered with a redirect that is not followed: ";
+
+fn redirect(status: u16, location: &str) -> Response {
+    let location = HeaderValue::from_bytes(location.as_bytes()).unwrap();
+    (StatusCode::from_u16(status).unwrap(), [(header::LOCATION, location)]).into_response()
+}
+
+/// What is shown of a redirect there.
+async fn refusal(location: &'static str) -> String {
+    match search_error(move || redirect(302, location)).await {
+        SourceError::Invalid(text) => text.strip_prefix(SHOWN).unwrap().to_owned(),
+        other => panic!("{location}: {other:?}"),
+    }
+}
+
+/// A source that has moved from `/search` to `/new/search` by way of others, with a token endpoint that has moved
+/// from `/token` to `/new/token`.
+async fn start(status: u16) -> Server {
+    Server::start(move |request: Received| async move {
+        let base = format!("http://{}/", request.header("host"));
+        match request.path.as_str() {
+            "/search" => redirect(status, "two?by=path"),
+            "/two" => redirect(status, &format!("{base}three")),
+            "/three" => redirect(status, "/new/search?x=y#part"),
+            "/token" => redirect(status, "/new/token"),
+            "/new/token" => token_answer("new", 3600),
+            _ => good_answer(),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn three_redirects_within_the_host_are_followed_with_everything() {
+    for status in [301, 302, 303, 307, 308] {
+        let server = start(status).await;
+        let authentication = Authentication::OAuth2Client(server.credentials());
+        let settings = SourceSettings { authentication, ..server.settings(Method::Post) };
+
+        let answer = connect(settings).unwrap().search(&QUESTION).await.unwrap();
+
+        assert_eq!(answer.items.len(), 1, "{status}");
+        for path in ["/search", "/two", "/three", "/new/search"] {
+            let [asked] = &server.received(path)[..] else { panic!("{status}: {path}") };
+            assert_eq!(asked.method, HttpMethod::POST, "{status}: {path}");
+            assert_eq!(asked.body, json!({"keyword": "budget", "limit": 10}).to_string());
+            assert_eq!(asked.header("authorization"), "Bearer new");
+            assert_eq!(asked.header("content-type"), "application/json;charset=UTF-8");
+            assert_eq!(asked.header("accept-encoding"), "gzip");
+        }
+        assert_eq!(server.received("/new/search")[0].query, "x=y");
+        let [first, second] = [server.received("/token").remove(0), server.received("/new/token").remove(0)];
+        assert_eq!((&first.method, &first.body), (&second.method, &second.body));
+        assert_eq!(first.header("authorization"), second.header("authorization"));
+        assert!(second.header("authorization").starts_with("Basic "));
+    }
+}
+
+#[tokio::test]
+async fn a_get_is_asked_where_the_redirect_says() {
+    let server = start(307).await;
+
+    assert_eq!(server.client().search(&QUESTION).await.unwrap().items.len(), 1);
+
+    let asked = server.received("/new/search").remove(0);
+    assert_eq!((asked.method, asked.query.as_str()), (HttpMethod::GET, "x=y"));
+}
+
+#[tokio::test]
+async fn a_loop_ends_after_three() {
+    let server = Server::start(|_| async { redirect(308, "/search") }).await;
+
+    let error = server.client().search(&QUESTION).await.unwrap_err();
+
+    assert_eq!(error, SourceError::Invalid(format!("{SHOWN}there were more than 3 one after another")));
+    assert_eq!(server.received("/search").len(), 4);
+}
+
+#[tokio::test]
+async fn another_scheme_host_or_port_is_refused_and_nothing_more_of_it_shown() {
+    for (location, shown) in [
+        ("https://other.example/secret?key=1", "to https://other.example"),
+        ("//other.example:8443/secret", "to http://other.example:8443"),
+        ("http://169.254.169.254/latest/meta-data/", "to http://169.254.169.254"),
+        ("http://name:word@[fe80::1]/", "to http://[fe80::1]"),
+        // Another spelling of 127.0.0.1, at another port.
+        ("http://2130706433/", "to http://127.0.0.1"),
+        ("file:///etc/passwd", "to a file: address"),
+        ("javascript:alert(1)", "to a javascript: address"),
+    ] {
+        let expected = format!("HTTP 302 {shown}, which is not its own scheme, host and port");
+        assert_eq!(refusal(location).await, expected, "{location}");
+    }
+}
+
+#[tokio::test]
+async fn a_location_that_is_missing_or_unreadable_is_said_to_be() {
+    let missing = search_error(|| StatusCode::FOUND.into_response()).await;
+    assert_eq!(missing, SourceError::Invalid(format!("{SHOWN}HTTP 302 without a readable Location")));
+    assert_eq!(refusal("http://[broken/").await, "HTTP 302 without a readable Location");
+    let bytes = search_error(|| {
+        (StatusCode::FOUND, [(header::LOCATION, HeaderValue::from_bytes(b"/\xff").unwrap())]).into_response()
+    })
+    .await;
+    assert_eq!(bytes, missing);
+}
+
+#[tokio::test]
+async fn a_user_name_in_a_redirect_is_refused() {
+    let server = Server::start(|request: Received| async move {
+        redirect(302, &format!("http://name:word@{}/new", request.header("host")))
+    })
+    .await;
+
+    let error = server.client().search(&QUESTION).await.unwrap_err();
+
+    let what = "HTTP 302 to an address that must not hold a user name or password";
+    assert_eq!(error, SourceError::Invalid(format!("{SHOWN}{what}")));
+}
+
+#[tokio::test]
+async fn other_statuses_below_400_are_not_followed() {
+    let error = search_error(|| redirect(304, "/elsewhere")).await;
+    let text = "the source answered with a redirect (HTTP 304), which is not followed";
+    assert_eq!(error, SourceError::Invalid(text.to_owned()));
+}
+
+#[tokio::test]
+async fn the_token_endpoint_is_held_to_the_same() {
+    let source = Server::start(|_| async { good_answer() }).await;
+    let stranger = Server::start(|_| async { token_answer("stolen", 3600) }).await;
+    let elsewhere = stranger.base.join("token").unwrap().to_string();
+    for location in [elsewhere, "/token".to_owned(), "http://169.254.169.254/".to_owned()] {
+        let moved = Server::start(move |_| std::future::ready(redirect(307, &location))).await;
+        let credentials =
+            ClientCredentials { token_url: moved.base.join("token").unwrap(), ..source.credentials() };
+        let authentication = Authentication::OAuth2Client(credentials);
+        let settings = SourceSettings { authentication, ..source.settings(Method::Get) };
+
+        let error = connect(settings).unwrap().search(&QUESTION).await.unwrap_err();
+
+        assert!(
+            matches!(&error, SourceError::Invalid(text)
+                if text.starts_with("the token endpoint answered with a redirect that is not followed: ")),
+            "{error:?}"
+        );
+    }
+    assert!(stranger.received("/token").is_empty() && source.received("/search").is_empty());
+}
