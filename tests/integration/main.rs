@@ -41,3 +41,5 @@ mod todo;
 mod users;
 #[cfg(test)]
 mod util;
+#[cfg(test)]
+mod zoo;

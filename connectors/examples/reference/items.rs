@@ -1,0 +1,50 @@
+//! The reference source's data: made up, the same at every start, with what trips careless sources — equal times,
+//! several scripts, characters that mean something in URLs and in JSON.
+
+use serde::Serialize;
+use serde_json::json;
+
+/// 2024-01-01, epoch milliseconds: the newest item.
+const NEWEST: i64 = 1_704_067_200_000;
+
+const SUBJECTS: [&str; 8] = [
+    "Budget & forecast",
+    "港口年度报告",
+    "Crane maintenance 🏗️",
+    "Tariffs: 100% + \"surcharge\"",
+    "Liegeplätze und Gebühren",
+    "Pilots' rota",
+    "安全检查 checklist",
+    "Customs\\import / export",
+];
+
+/// One search content item of the contract.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Item {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) brief: String,
+    pub(crate) author: String,
+    /// Epoch milliseconds.
+    pub(crate) display_time: i64,
+    /// Text holding a JSON object by client kind.
+    pub(crate) action: String,
+}
+
+/// 57 items `PREFIX-00` … in the contract's order: newest first, then by id. Three in a row share a time.
+pub(crate) fn collection(prefix: &str) -> Vec<Item> {
+    let item = |number: usize| {
+        let subject = SUBJECTS[number % SUBJECTS.len()];
+        let hours = i64::try_from(number / 3).unwrap_or_default();
+        Item {
+            id: format!("{prefix}-{number:02}"),
+            title: format!("{subject} {number}"),
+            brief: format!("Paper {number} of the harbour office: {subject}."),
+            author: ["Mei Chen", "Omar Haddad", "Ana Lima"][number % 3].to_owned(),
+            display_time: NEWEST - hours * 3_600_000,
+            action: json!({"web": format!("[OpenUrl]\nurl=https://papers.example/{number}")}).to_string(),
+        }
+    };
+    (0..57).map(item).collect()
+}

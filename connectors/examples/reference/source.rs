@@ -1,0 +1,117 @@
+//! A search source that keeps trawl's contract: copy it and put your own data behind it.
+
+use std::{cmp::Reverse, sync::Arc};
+
+use axum::extract::{Query, State, rejection::JsonRejection, rejection::QueryRejection};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router, routing::get};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{items::Item, tokens::Tokens};
+
+/// What a token must allow.
+pub(crate) const SCOPE: &str = "search";
+/// Items of a page where the caller does not say (the contract's number), and at the most (this source's own).
+const DEFAULT_LIMIT: usize = 10;
+const LARGEST_LIMIT: usize = 100;
+
+#[derive(Clone)]
+struct Source {
+    /// Newest first, then by id: an order without ties, so that every item has one place in it.
+    items: Arc<[Item]>,
+    tokens: Tokens,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    keyword: Option<String>,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+/// `/search` over these items, which are in order, by GET and by POST.
+pub(crate) fn router(items: Vec<Item>, tokens: Tokens) -> Router {
+    let source = Source { items: items.into(), tokens };
+    Router::new().route("/search", get(search_by_query).post(search_by_body)).with_state(source)
+}
+
+async fn search_by_query(
+    State(source): State<Source>,
+    headers: HeaderMap,
+    question: Result<Query<Question>, QueryRejection>,
+) -> Response {
+    let question = question.map(|Query(question)| question).map_err(|rejection| rejection.body_text());
+    answer(&source, &headers, question)
+}
+
+async fn search_by_body(
+    State(source): State<Source>,
+    headers: HeaderMap,
+    question: Result<Json<Question>, JsonRejection>,
+) -> Response {
+    let question = question.map(|Json(question)| question).map_err(|rejection| rejection.body_text());
+    answer(&source, &headers, question)
+}
+
+fn answer(source: &Source, headers: &HeaderMap, question: Result<Question, String>) -> Response {
+    // Who asks comes first: a stranger learns nothing, not even what a question looks like.
+    if let Err(refusal) = source.tokens.check(headers, SCOPE) {
+        let challenge = [(header::WWW_AUTHENTICATE, refusal.challenge())];
+        return (challenge, fail(refusal.status(), "the token is missing, unknown or not for searching"))
+            .into_response();
+    }
+    match question.and_then(|question| search(&source.items, &question)) {
+        Ok(page) => envelope(StatusCode::OK, &page),
+        Err(reason) => fail(StatusCode::BAD_REQUEST, &reason),
+    }
+}
+
+/// One page: at most `limit` matches that come after the cursor's place in the order.
+fn search(items: &[Item], question: &Question) -> Result<Value, String> {
+    let keyword = question.keyword.as_deref().unwrap_or_default().to_lowercase();
+    let words: Vec<&str> = keyword.split_whitespace().collect();
+    if words.is_empty() {
+        return Err("keyword: is required".to_owned());
+    }
+    let limit = question.limit.unwrap_or(DEFAULT_LIMIT).min(LARGEST_LIMIT);
+    if limit == 0 {
+        return Err("limit: must be at least 1".to_owned());
+    }
+    let after = question.cursor.as_deref().map(read_cursor).transpose()?;
+    let holds_every_word = |item: &&Item| {
+        let text = format!("{}\n{}", item.title, item.brief).to_lowercase();
+        words.iter().all(|word| text.contains(word))
+    };
+    let matches: Vec<&Item> = items.iter().filter(holds_every_word).collect();
+    // The cursor names a place and not a number of items: what is added or removed meanwhile shifts no page.
+    let start = matches.partition_point(|item| after.is_some_and(|after| place(item) <= after));
+    let page = &matches[start..matches.len().min(start + limit)];
+    let is_last = start + page.len() == matches.len();
+    let cursor = page.last().filter(|_| !is_last).map(|item| format!("{}/{}", item.display_time, item.id));
+    Ok(json!({
+        "code": 200, "message": null,
+        "data": page, "count": page.len(), "total": matches.len(), "cursor": cursor,
+    }))
+}
+
+/// An item's place in the order.
+fn place(item: &Item) -> (Reverse<i64>, &str) {
+    (Reverse(item.display_time), &item.id)
+}
+
+/// The place that a cursor names: after the item of this time and id, whether or not it is still there.
+fn read_cursor(cursor: &str) -> Result<(Reverse<i64>, &str), String> {
+    let parts = cursor.split_once('/').and_then(|(time, id)| Some((Reverse(time.parse().ok()?), id)));
+    parts.ok_or_else(|| "cursor: is none of this source's".to_owned())
+}
+
+fn fail(status: StatusCode, message: &str) -> Response {
+    envelope(status, &json!({"code": status.as_u16(), "message": message, "data": null}))
+}
+
+fn envelope(status: StatusCode, envelope: &Value) -> Response {
+    let content_type = [(header::CONTENT_TYPE, "application/json;charset=UTF-8")];
+    (status, content_type, envelope.to_string()).into_response()
+}

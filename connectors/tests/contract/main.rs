@@ -1,0 +1,12 @@
+//! The contract as authors meet it: the reference source, the description in OpenAPI, and the faulty sources that the
+//! conformance check and the server are tested with.
+
+#[cfg(test)]
+mod document;
+#[cfg(test)]
+mod faulty;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+#[path = "../zoo/mod.rs"]
+mod zoo;

@@ -1,0 +1,1 @@
+//! The contract's description in OpenAPI is one, and says what the reference source does.

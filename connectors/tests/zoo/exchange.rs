@@ -1,0 +1,161 @@
+//! Faults of the HTTP exchange: connection, time, redirects, method, status.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{Response as HttpResponse, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures::{FutureExt, StreamExt, stream};
+
+use super::fault::{Act, Fault};
+use super::layer::Asked;
+
+/// The faults of this family.
+pub(super) fn faults() -> Vec<Fault> {
+    let mut faults = lateness();
+    faults.extend(redirects());
+    faults.extend(statuses());
+    faults
+}
+
+fn lateness() -> Vec<Fault> {
+    vec![
+        Fault::failing(
+            "closes-the-connection",
+            "http",
+            ("unavailable", "closed the connection"),
+            Act::Bytes(b""),
+        ),
+        Fault::unusable("greets-by-smtp", "http", "HTTP", Act::Bytes(b"220 mail.example ESMTP ready\r\n")),
+        Fault::failing(
+            "never-answers",
+            "in-time",
+            ("timeout", "answer"),
+            Act::Search(|_| std::future::pending().boxed()),
+        ),
+        Fault::failing("drips-without-end", "in-time", ("timeout", "answer"), Act::Send(drip)),
+        Fault::failing(
+            "ends-before-its-content-length",
+            "complete",
+            ("unavailable", "before its answer was complete"),
+            Act::Send(|_, text| {
+                let stated = text.len() + 100;
+                in_pieces([Ok(text.into())], &[("content-length", &stated.to_string())])
+            }),
+        ),
+        Fault::failing(
+            "breaks-off-between-chunks",
+            "complete",
+            ("unavailable", "before its answer was complete"),
+            Act::Send(|_, text| {
+                let half: Bytes = text.as_bytes()[..text.len() / 2].to_vec().into();
+                in_pieces([Ok(half), Err(std::io::Error::other("the source gave up"))], &[])
+            }),
+        ),
+    ]
+}
+
+/// The first half of the page, then a space now and then: JSON that goes on for ever.
+fn drip(_: &Asked, text: String) -> Response {
+    let half: Bytes = text.as_bytes()[..text.len() / 2].to_vec().into();
+    let drops = stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        Some((Ok(Bytes::from_static(b" ")), ()))
+    });
+    let pieces = stream::iter([Ok::<_, std::io::Error>(half)]).chain(drops);
+    answer_with(Body::from_stream(pieces), &[])
+}
+
+fn in_pieces<const N: usize>(pieces: [std::io::Result<Bytes>; N], headers: &[(&str, &str)]) -> Response {
+    answer_with(Body::from_stream(stream::iter(pieces)), headers)
+}
+
+fn answer_with(body: Body, headers: &[(&str, &str)]) -> Response {
+    let builder = HttpResponse::builder().header(header::CONTENT_TYPE, "application/json;charset=UTF-8");
+    let builder = headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, *value));
+    builder.body(body).unwrap()
+}
+
+fn redirects() -> Vec<Fault> {
+    vec![
+        Fault::unusable(
+            "redirects-to-another-host",
+            "redirect",
+            "redirect",
+            Act::Send(|asked, _| {
+                redirect(StatusCode::FOUND, &format!("https://search.example{}?{}", asked.path, asked.query))
+            }),
+        ),
+        Fault::unusable(
+            "redirects-to-itself",
+            "redirect",
+            "redirect",
+            Act::Send(|asked, _| redirect(StatusCode::FOUND, &format!("{}?{}", asked.path, asked.query))),
+        ),
+        Fault::unusable("redirects-four-times", "redirect", "redirect", Act::Send(redirect_four_times)),
+        Fault::unusable(
+            "redirects-nowhere",
+            "redirect",
+            "redirect",
+            Act::Send(|_, _| StatusCode::TEMPORARY_REDIRECT.into_response()),
+        ),
+    ]
+}
+
+/// From `/search` over `/hop/1` to `/hop/4`, where the page is.
+fn redirect_four_times(asked: &Asked, text: String) -> Response {
+    let hop: usize = asked.path.strip_prefix("/hop/").map_or(0, |hop| hop.parse().unwrap());
+    if hop == 4 {
+        return super::layer::send_json(text);
+    }
+    redirect(StatusCode::TEMPORARY_REDIRECT, &format!("/hop/{}?{}", hop + 1, asked.query))
+}
+
+fn redirect(status: StatusCode, location: &str) -> Response {
+    (status, [(header::LOCATION, location.to_owned())]).into_response()
+}
+
+fn statuses() -> Vec<Fault> {
+    vec![
+        Fault::failing(
+            "refuses-the-method",
+            "method",
+            ("error", "405"),
+            Act::Send(|_, _| (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "QUERY")]).into_response()),
+        ),
+        Fault::failing(
+            "status-500",
+            "status",
+            ("error", "500"),
+            Act::Send(|_, _| StatusCode::INTERNAL_SERVER_ERROR.into_response()),
+        ),
+        Fault::failing(
+            "status-503",
+            "status",
+            ("unavailable", "503"),
+            Act::Send(|_, _| (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response()),
+        ),
+        Fault::failing(
+            "status-403-for-everyone",
+            "status",
+            ("unauthorized", "403"),
+            Act::Send(|_, _| StatusCode::FORBIDDEN.into_response()),
+        ),
+        Fault::unusable(
+            "status-204",
+            "status",
+            "204",
+            Act::Send(|_, _| StatusCode::NO_CONTENT.into_response()),
+        ),
+        Fault::unusable(
+            "status-201",
+            "status",
+            "201",
+            Act::Send(|_, text| {
+                let mut response = super::layer::send_json(text);
+                *response.status_mut() = StatusCode::CREATED;
+                response
+            }),
+        ),
+    ]
+}

@@ -1,0 +1,8 @@
+//! The reference source, as its example has it.
+
+#[path = "../../examples/reference/items.rs"]
+pub(super) mod items;
+#[path = "../../examples/reference/source.rs"]
+pub(super) mod source;
+#[path = "../../examples/reference/tokens.rs"]
+pub(super) mod tokens;

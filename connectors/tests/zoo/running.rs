@@ -1,0 +1,124 @@
+//! Runs a faulty source and its token endpoint, each on a port of its own, so that what one does leaves the other well.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::response::Response;
+use axum::routing::post;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use trawl_connectors::ClientCredentials;
+use url::Url;
+
+use super::fault::{Act, Fault};
+use super::layer::{self, Faulty};
+use super::reference::{items, source, tokens};
+
+/// A word of every item.
+pub(crate) const KEYWORD: &str = "harbour";
+
+/// A running source; it ends when it is dropped.
+pub(crate) struct Running {
+    /// Where it is searched, by GET or POST.
+    pub(crate) url: Url,
+    /// Where its tokens come from.
+    pub(crate) token_url: Url,
+    _until_dropped: [oneshot::Sender<()>; 2],
+}
+
+impl Running {
+    /// The client that may search it.
+    pub(crate) fn credentials(&self) -> ClientCredentials {
+        ClientCredentials {
+            token_url: self.token_url.clone(),
+            client_id: tokens::CLIENT_ID.to_owned(),
+            client_secret: tokens::CLIENT_SECRET.into(),
+            scope: Some(source::SCOPE.to_owned()),
+            audience: None,
+        }
+    }
+}
+
+/// The reference source itself, whose items' ids begin with `healthy-`.
+pub(crate) async fn start_healthy() -> Running {
+    let tokens = tokens::Tokens::default();
+    let source = source::router(items::collection("healthy"), tokens.clone());
+    run(serve(source).await, serve(tokens::router(tokens)).await)
+}
+
+/// The reference source with this fault; its items' ids begin with `faulty-`.
+pub(crate) async fn start(fault: &Fault) -> Running {
+    let tokens = tokens::Tokens::default();
+    let reference = source::router(items::collection("faulty"), tokens.clone());
+    let source = match fault.act {
+        Act::Bytes(bytes) => say(bytes).await,
+        act => {
+            let faulty = Arc::new(Faulty::new(act, reference, tokens.clone()));
+            serve(Router::new().fallback(layer::misbehave).with_state(faulty)).await
+        }
+    };
+    let token_endpoint = match fault.act {
+        Act::Token(answer) => Router::new().route("/token", post(move || -> TokenAnswer { answer() })),
+        _ => tokens::router(tokens),
+    };
+    run(source, serve(token_endpoint).await)
+}
+
+type TokenAnswer = futures::future::BoxFuture<'static, Response>;
+
+/// A server's address, and what keeps it running.
+type Server = (Url, oneshot::Sender<()>);
+
+fn run((source, source_stop): Server, (token_endpoint, token_stop): Server) -> Running {
+    Running {
+        url: source.join("search").unwrap(),
+        token_url: token_endpoint.join("token").unwrap(),
+        _until_dropped: [source_stop, token_stop],
+    }
+}
+
+async fn listen() -> (TcpListener, Url) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    (listener, url)
+}
+
+async fn serve(router: Router) -> Server {
+    let (listener, url) = listen().await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let dropped = async move { stopped.await.unwrap_or_default() };
+    tokio::spawn(async move { axum::serve(listener, router).with_graceful_shutdown(dropped).await });
+    (url, stop)
+}
+
+/// A server that reads a request, sends these bytes and closes the connection.
+async fn say(bytes: &'static [u8]) -> Server {
+    let (listener, url) = listen().await;
+    let (stop, mut stopped) = oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                _ = &mut stopped => break,
+                accepted = listener.accept() => {
+                    let (connection, _) = accepted.unwrap();
+                    connections.spawn(say_on(connection, bytes));
+                }
+            }
+        }
+    });
+    (url, stop)
+}
+
+/// A client that goes away before it has heard everything is its own affair.
+async fn say_on(mut connection: TcpStream, bytes: &[u8]) {
+    // Closing with something unread would reset the connection, and the bytes might not arrive.
+    let mut request = [0; 4096];
+    if connection.read(&mut request).await.is_ok_and(|read| read > 0)
+        && connection.write_all(bytes).await.is_ok()
+    {
+        drop(connection.shutdown().await);
+    }
+}

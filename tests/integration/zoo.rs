@@ -1,0 +1,179 @@
+//! Every source of the connectors' zoo, each of which breaks the contract in one place, beside a healthy one: the answer
+//! names the fault as the table says, and the healthy source loses nothing by it (decisions 5.5, 6.2, 6.4).
+
+#[path = "../../connectors/tests/zoo/mod.rs"]
+mod sources;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use futures::{StreamExt, stream};
+use serde_json::Value;
+use sources::{Fault, KEYWORD, Rows, Running};
+use trawl::search::registry::ExternalRegistration;
+use trawl_connectors::{
+    AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, Question, SourceClient,
+    SourceSettings,
+};
+
+use crate::util::{
+    PATIENCE,
+    answer::Answer,
+    app::{Application, TestApp},
+};
+
+/// The time that a faulty source has for one answer: long enough that one that is merely busy is not taken for late.
+const TIMEOUT: Duration = Duration::from_secs(2);
+/// How many faults are met at once.
+const AT_ONCE: usize = 16;
+/// Items of a page of the server: each holds several pages of a source, so that faults between pages show.
+const LIMIT: &str = "50";
+/// Pages of the server after which a walk is taken to have no end.
+const MOST_PAGES: usize = 12;
+/// Items of a source.
+const ITEMS: usize = 57;
+
+#[tokio::test]
+async fn every_fault_is_named_and_costs_the_healthy_source_nothing() {
+    let app = TestApp::start_with(|config| config.search.source_pages = 20).await;
+    let acme = app.tenant("acme").await;
+    let healthy = sources::start_healthy().await;
+    let beside = ExternalRegistration { timeout: PATIENCE, ..registration("healthy", &healthy, Method::Get) };
+    app.show(acme.tenant_id, beside, "healthy", &["healthy"]).await;
+    let faults = sources::faults();
+    // By either method in turn.
+    let methods = [Method::Get, Method::Post].into_iter().cycle();
+    let mut zoo = Vec::with_capacity(faults.len());
+    for (fault, method) in faults.iter().zip(methods) {
+        let faulty = sources::start(fault).await;
+        let registration = registration(fault.name, &faulty, method);
+        app.show(acme.tenant_id, registration, fault.name, &["healthy", fault.name]).await;
+        zoo.push((fault, method, faulty));
+    }
+    let meetings = zoo.iter().map(async |(fault, method, _)| {
+        let met = meet(&acme, &healthy, fault).await;
+        met.err().map(|said| format!("{fault}, by {method:?}\n    {said}"))
+    });
+    let failed: Vec<String> =
+        stream::iter(meetings).buffer_unordered(AT_ONCE).filter_map(std::future::ready).collect().await;
+    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), faults.len(), failed.join("\n"));
+
+    // The server lives on, and nothing that went before is held against the healthy source.
+    let answer = search(&acme, "healthy", KEYWORD, None).await.ok();
+    assert_eq!((answer.items().len(), answer.total()), (50, 57), "{}", answer.text);
+    assert_eq!(answer.source("healthy")["status"], "ok", "{}", answer.text);
+}
+
+/// Everything that a walk through a module met.
+#[derive(Debug, Default)]
+struct Walk {
+    /// The ids of the healthy source's items, in the order met.
+    healthy: Vec<String>,
+    /// The ids of the others.
+    faulty: Vec<String>,
+    /// What each page said of the faulty source.
+    reports: Vec<Value>,
+}
+
+/// Follows a search of the faulty source beside the healthy one to its end.
+async fn meet(acme: &Application, healthy: &Running, fault: &Fault) -> Result<(), String> {
+    let expected = ids_of(healthy, &fault.keyword).await;
+    let walk = walk(acme, fault, expected.len()).await?;
+    if walk.healthy != expected {
+        return Err(format!("of the healthy source's items came {:?}, not {expected:?}", walk.healthy));
+    }
+    check_reports(fault, &walk.reports)?;
+    let shown: HashSet<&String> = walk.faulty.iter().collect();
+    let is_as_it_should_be = match fault.rows {
+        // A source that finds too much may show it.
+        Rows::All => (expected.len().max(1)..=ITEMS).contains(&shown.len()),
+        Rows::Some => (1..ITEMS).contains(&shown.len()),
+        Rows::None => shown.is_empty(),
+    };
+    if is_as_it_should_be { Ok(()) } else { Err(format!("{} of its items were shown", shown.len())) }
+}
+
+async fn walk(acme: &Application, fault: &Fault, healthy_items: usize) -> Result<Walk, String> {
+    let mut walk = Walk::default();
+    let mut cursor = None;
+    for _ in 0..MOST_PAGES {
+        let answer = search(acme, fault.name, &fault.keyword, cursor.as_deref()).await;
+        let is_through = walk.healthy.len() == healthy_items;
+        walk.reports.push(answer.source(fault.name).clone());
+        if matches!(answer.status, 502 | 504) && is_through && cursor.is_some() {
+            // Only the faulty source was left to be asked.
+            return Ok(walk);
+        }
+        if answer.status != 200 {
+            return Err(format!("HTTP {}: {}", answer.status, answer.text));
+        }
+        let answer = answer.ok();
+        if answer.source("healthy")["status"] != "ok" {
+            return Err(format!("the healthy source: {}", answer.source("healthy")));
+        }
+        let (healthy, faulty): (Vec<&str>, Vec<&str>) =
+            answer.ids().into_iter().partition(|id| id.starts_with("healthy-"));
+        walk.healthy.extend(healthy.into_iter().map(str::to_owned));
+        walk.faulty.extend(faulty.into_iter().map(str::to_owned));
+        cursor = answer.cursor();
+        if cursor.is_none() || is_through && answer.items().is_empty() {
+            return Ok(walk);
+        }
+    }
+    Err(format!("no end after {MOST_PAGES} pages: {:?}", walk.reports.last()))
+}
+
+/// The first thing said of the source is what the table has, and nothing else comes after it.
+fn check_reports(fault: &Fault, reports: &[Value]) -> Result<(), String> {
+    let is_clean = |report: &&Value| report["status"] == "ok" && report["message"].is_null();
+    let said = reports.iter().find(|report| !is_clean(report));
+    let is_as_it_should_be = match (fault.message, said) {
+        (None, said) => said.is_none(),
+        (Some(_), None) => false,
+        (Some(message), Some(said)) => {
+            said["status"] == fault.status
+                && said["message"].as_str().is_some_and(|said| said.contains(message))
+                && reports.iter().all(|report| report["status"] == fault.status || report["status"] == "ok")
+        }
+    };
+    if is_as_it_should_be { Ok(()) } else { Err(format!("was reported as {reports:?}")) }
+}
+
+async fn search(acme: &Application, module: &str, keyword: &str, cursor: Option<&str>) -> Answer {
+    let mut parameters =
+        vec![("moduleId", module), ("keyword", keyword), ("limit", LIMIT), ("paging", "cursor")];
+    parameters.extend(cursor.map(|cursor| ("cursor", cursor)));
+    acme.caller.search(&parameters).await
+}
+
+/// What a source finds, asked without the server: the ids in order.
+async fn ids_of(running: &Running, keyword: &str) -> Vec<String> {
+    let settings = SourceSettings {
+        url: running.url.clone(),
+        method: Method::Post,
+        authentication: Authentication::OAuth2Client(running.credentials()),
+        timeout: PATIENCE,
+        max_concurrency: 1,
+        max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+    };
+    let rules = AddressRules::allowing([&running.url, &running.token_url]);
+    let client = SourceClient::new(settings, &rules).unwrap();
+    let answer = client.search(&Question { keyword, limit: 100, cursor: None }).await.unwrap();
+    assert_eq!(answer.cursor, None, "there is more than one page");
+    answer.items.into_iter().map(|item| item.id).collect()
+}
+
+fn registration(id: &str, running: &Running, method: Method) -> ExternalRegistration {
+    ExternalRegistration {
+        id: id.to_owned(),
+        name: id.to_owned(),
+        url: running.url.clone(),
+        method,
+        authentication: Authentication::OAuth2Client(running.credentials()),
+        order: DeclaredOrder::Time,
+        timeout: TIMEOUT,
+        page_size: 10,
+        max_concurrency: 8,
+        enabled: true,
+    }
+}
