@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod client;
+pub mod connector;
 pub mod import;
 pub mod serve;
 
@@ -27,6 +28,9 @@ enum Command {
     #[command(subcommand)]
     App(app::Command),
     Import(Box<import::Options>),
+    /// Help the authors of external sources
+    #[command(subcommand)]
+    Connector(connector::Command),
 }
 
 impl Program {
@@ -36,6 +40,8 @@ impl Program {
             Command::Serve(options) => serve::run(options).await,
             Command::App(app::Command::Create(options)) => app::create(options).await,
             Command::Import(options) => import::run(*options).await,
+            Command::Connector(connector::Command::Check(options)) => connector::check(*options).await,
+            Command::Connector(connector::Command::Schema) => connector::schema(),
         }
     }
 }

@@ -17,7 +17,7 @@ pub const MAX_CURSOR_BYTES: usize = 4096;
 /// How much of a source's own `message` is passed on, in characters.
 const MESSAGE_CHARACTERS: usize = 200;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One page of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -266,7 +266,7 @@ fn describe_unreadable(body: &[u8], content_type: Option<&str>, error: &serde_js
     SourceError::Invalid(format!("the answer is {kind} ({content_type})"))
 }
 
-fn name_kind(value: &Value) -> &'static str {
+pub(crate) fn name_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
-use reqwest::{RequestBuilder, Response, StatusCode};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Request, RequestBuilder, Response, StatusCode};
 use secrecy::ExposeSecret;
 use serde::Serialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -136,23 +136,12 @@ impl Shared {
     }
 
     async fn ask(&self, question: &Question<'_>, token: Option<&Token>) -> Result<Response, SourceError> {
-        let request = match self.settings.method {
-            Method::Get => self.http.request(reqwest::Method::GET).query(question),
-            Method::Post => {
-                let request = self.http.request(reqwest::Method::POST);
-                // Set first: `json` keeps a content type that is there, and the contract's names its charset.
-                request.header(CONTENT_TYPE, "application/json;charset=UTF-8").json(question)
-            }
-        };
+        let request = contract_request(&self.http, self.settings.method, question);
         self.send(request, token).await.map_err(|error| error.about(SOURCE))
     }
 
     async fn send(&self, request: RequestBuilder, token: Option<&Token>) -> Result<Response, TransportError> {
-        let mut request = request.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, "gzip");
-        if let Some(token) = token {
-            request = request.header(AUTHORIZATION, token.header.clone());
-        }
-        self.http.send(request.build()?).await
+        self.http.send(complete(request, token.map(|token| &token.header))?).await
     }
 
     async fn read(&self, question: &Question<'_>, response: Response) -> Result<Answer, SourceError> {
@@ -172,6 +161,30 @@ impl Shared {
         refuse_repeated_cursor(&mut answer, question);
         Ok(answer)
     }
+}
+
+/// A call of the contract: its parameters in the query, or in the body.
+pub(crate) fn contract_request(http: &Http, method: Method, parameters: &impl Serialize) -> RequestBuilder {
+    match method {
+        Method::Get => http.request(reqwest::Method::GET).query(parameters),
+        Method::Post => {
+            let request = http.request(reqwest::Method::POST);
+            // Set first: `json` keeps a content type that is there, and the contract's names its charset.
+            request.header(CONTENT_TYPE, "application/json;charset=UTF-8").json(parameters)
+        }
+    }
+}
+
+/// The request with the headers that every call to a source has.
+pub(crate) fn complete(
+    request: RequestBuilder,
+    authorization: Option<&HeaderValue>,
+) -> Result<Request, TransportError> {
+    let mut request = request.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, "gzip");
+    if let Some(authorization) = authorization {
+        request = request.header(AUTHORIZATION, authorization);
+    }
+    Ok(request.build()?)
 }
 
 async fn inflate_and_parse(

@@ -13,12 +13,14 @@
 //! | `answer` | [`parse_answer`]: bytes to [`Answer`], pure, tolerant of slips, strict about the contract |
 //! | `item` | [`ContentItem`], its bounds, and how one is read from loose JSON |
 //! | `action` | What a click does: the documented form |
+//! | [`check`] | The conformance check: each clause of the contract by name |
 //! | `loose`, `text` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts |
 //! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
 
 mod action;
 mod addresses;
 mod answer;
+pub mod check;
 mod client;
 mod error;
 mod item;
@@ -27,6 +29,9 @@ mod settings;
 mod text;
 mod token;
 mod transport;
+
+/// The contract as an OpenAPI 3.1 document, in JSON.
+pub const CONTRACT: &str = include_str!("../contract.openapi.json");
 
 pub use addresses::{AddressRefusal, AddressRules, InvalidHost};
 pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};

@@ -19,6 +19,16 @@ pub enum Method {
     Post,
 }
 
+impl Method {
+    /// The method's name in HTTP.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+        }
+    }
+}
+
 /// In which order a source says it sends its matches (decisions 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeclaredOrder {

@@ -3,7 +3,7 @@
 //! It sends one request and says what came of it; trying again is the command's decision, since an import waits
 //! where a benchmark must not.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -293,12 +293,24 @@ impl Client {
 }
 
 fn read_secret(options: &ServerOptions) -> Result<SecretString, SetupError> {
-    let text = match &options.client_secret_file {
-        Some(path) => std::fs::read_to_string(path)
-            .map_err(|source| SetupError::SecretFile { path: path.clone(), source })?,
-        None => std::env::var("TRAWL_CLIENT_SECRET").map_err(|_| SetupError::NoSecret)?,
-    };
-    // A file written by an editor or by `echo` ends with a line break that is no part of the secret.
+    match &options.client_secret_file {
+        Some(path) => read_secret_file(path),
+        None => trim_secret(&std::env::var("TRAWL_CLIENT_SECRET").map_err(|_| SetupError::NoSecret)?),
+    }
+}
+
+/// The secret that a file holds.
+///
+/// # Errors
+/// [`SetupError::SecretFile`], and [`SetupError::NoSecret`] where it is empty.
+pub(super) fn read_secret_file(path: &Path) -> Result<SecretString, SetupError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| SetupError::SecretFile { path: path.to_owned(), source })?;
+    trim_secret(&text)
+}
+
+/// A file written by an editor or by `echo` ends with a line break that is no part of the secret.
+fn trim_secret(text: &str) -> Result<SecretString, SetupError> {
     let secret = text.trim_end_matches(['\r', '\n']);
     if secret.is_empty() { Err(SetupError::NoSecret) } else { Ok(SecretString::from(secret)) }
 }

@@ -2,6 +2,8 @@
 //! conformance check and the server are tested with.
 
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod document;
 #[cfg(test)]
 mod faulty;

@@ -1,0 +1,201 @@
+//! The clauses of the contract: their names are what people and build servers refer to, so they do not change.
+
+/// What a clause says.
+#[derive(Debug)]
+pub(super) struct Terms {
+    pub(super) clause: Clause,
+    /// Its name.
+    pub(super) id: &'static str,
+    /// Where one of these fails, a failure of this clause says nothing of its own.
+    pub(super) needs: &'static [Clause],
+    /// Its sentence.
+    pub(super) title: &'static str,
+    /// What keeps it.
+    pub(super) expected: &'static str,
+}
+
+impl Clause {
+    pub(super) fn terms(self) -> &'static Terms {
+        &TERMS[self as usize]
+    }
+}
+
+/// Each clause: variant, name, the clauses that it needs, its sentence, and what keeps it.
+macro_rules! clauses {
+    ($($clause:ident $id:literal [$($needs:ident),*] $title:literal, $expected:literal;)*) => {
+        /// One clause of the contract.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub(super) enum Clause {
+            $($clause,)*
+        }
+
+        /// Every clause, in the order of the enumeration and of the report.
+        pub(super) const TERMS: &[Terms] = &[$(Terms {
+            clause: Clause::$clause,
+            id: $id,
+            needs: &[$(Clause::$needs),*],
+            title: $title,
+            expected: $expected,
+        },)*];
+    };
+}
+
+clauses! {
+    Token "token" []
+        "The token endpoint grants the client a token",
+        "a bearer token for the client, its scope and its audience";
+    Http "http" []
+        "The source can be reached and answers in HTTP",
+        "an HTTP response";
+    InTime "in-time" []
+        "An answer is complete within the timeout",
+        "the whole answer before the timeout";
+    Redirect "redirect" []
+        "The source answers at its own address",
+        "no redirect, or at most 3 within scheme, host and port";
+    Method "method" []
+        "The source takes the method that it is registered with",
+        "an answer to the registered method";
+    Status "status" []
+        "A search that succeeds is HTTP 200",
+        "HTTP 200";
+    ContentEncoding "content-encoding" []
+        "The body is sent as it is or as gzip",
+        "no content encoding, or gzip";
+    Complete "complete" []
+        "The body arrives whole",
+        "every byte that was announced";
+    Size "size" []
+        "The body is not larger than trawl reads",
+        "at most the configured size (2 MiB unless set otherwise), decompressed";
+    ContentType "content-type" []
+        "The content type is JSON",
+        "Content-Type: application/json;charset=UTF-8";
+    Charset "charset" [ContentType]
+        "The content type names UTF-8",
+        "Content-Type: application/json;charset=UTF-8";
+    Utf8 "utf-8" []
+        "The body is UTF-8 without a byte order mark",
+        "UTF-8, beginning with the JSON itself";
+    Json "json" []
+        "The body is JSON",
+        "one JSON text";
+    Envelope "envelope" []
+        "The JSON is the envelope",
+        "one object";
+    Code "code" []
+        "`code` is 200 on success",
+        "the integer 200";
+    Message "message" []
+        "`message` is null on success",
+        "null";
+    Data "data" []
+        "`data` is an array on success",
+        "an array of items";
+    Count "count" []
+        "`count` is the number of items sent",
+        "the length of `data`, as an integer";
+    Total "total" []
+        "`total` is the number of all matches",
+        "an integer not below the number of items";
+    Cursor "cursor" []
+        "`cursor` is text, or null at the end",
+        "text of 1 to 4,096 bytes, or null";
+    ItemId "item-id" []
+        "Every item has an id",
+        "text of 1 to 512 bytes without control characters";
+    ItemIdUnique "item-id-unique" [ItemId]
+        "No id is twice on a page",
+        "different ids";
+    ItemIdStable "item-id-stable" [ItemId]
+        "An item keeps its id",
+        "the same ids when asked again";
+    ItemTitle "item-title" []
+        "Every item has a title",
+        "text; empty only where `brief` is not";
+    ItemText "item-text" []
+        "Optional fields are text",
+        "text or null, or no field";
+    ItemBounds "item-bounds" []
+        "No text is longer than trawl keeps",
+        "texts within the lengths of the contract";
+    ItemDisplayTime "item-display-time" []
+        "Every item has a display time",
+        "`displayTime` as an integer";
+    ItemDisplayTimePlausible "item-display-time-plausible" [ItemDisplayTime]
+        "Display times are milliseconds",
+        "epoch milliseconds between 1980 and 20 years from now";
+    ItemAction "item-action" []
+        "`action` has the documented form",
+        "text holding a JSON object keyed by client kind, whose values are [OpenApp] or [OpenUrl] texts";
+    Limit "limit" []
+        "No page is longer than `limit`",
+        "at most `limit` items";
+    LimitDefault "limit-default" [Limit]
+        "Without `limit` a page holds 10 items",
+        "10 items";
+    CursorAdvances "cursor-advances" [Cursor]
+        "A page's cursor leads to the next page",
+        "the next page, and another cursor or null";
+    CursorEnds "cursor-ends" [Cursor, CursorAdvances]
+        "The pages come to an end",
+        "null after the last page";
+    CursorUnique "cursor-unique" [ItemId, ItemIdUnique, ItemIdStable, Cursor, CursorAdvances]
+        "No row is on two pages",
+        "different rows on every page";
+    CursorComplete "cursor-complete" [ItemId, ItemIdUnique, ItemIdStable, Limit, Cursor, CursorAdvances, CursorEnds, CursorUnique]
+        "Small pages hold what one large page holds",
+        "every row of the large page";
+    CursorRepeatable "cursor-repeatable" [ItemId, ItemIdStable, Cursor, CursorAdvances]
+        "A cursor can be used again",
+        "the same rows as the first time";
+    Order "order" [ItemId, ItemIdUnique, ItemIdStable, ItemDisplayTime, CursorAdvances, CursorUnique, CursorComplete]
+        "The declared order is kept within pages and from page to page",
+        "time order: `displayTime` never rises; relevance: small pages in the order of one large page";
+    KeywordRequired "keyword-required" []
+        "A search without `keyword` is refused",
+        "HTTP 400, or an envelope with such a `code`";
+    KeywordUnknown "keyword-unknown" []
+        "A word that nothing matches is an empty success",
+        "code 200 with an empty `data`";
+    KeywordChinese "keyword-chinese" [KeywordUnknown]
+        "Chinese keywords are understood",
+        "a success";
+    KeywordEmoji "keyword-emoji" [KeywordUnknown]
+        "Keywords with emoji are understood",
+        "a success";
+    KeywordSpecials "keyword-specials" [KeywordUnknown]
+        "Keywords with & + % / \" \\ are understood",
+        "a success";
+    KeywordSpaces "keyword-spaces" [KeywordUnknown]
+        "Keywords with spaces are understood",
+        "a success";
+    KeywordLong "keyword-long" [KeywordUnknown]
+        "Keywords of 256 characters are understood",
+        "a success";
+    AuthRequired "auth-required" []
+        "A call without a token is refused",
+        "HTTP 401";
+    AuthWrongToken "auth-wrong-token" [AuthRequired]
+        "A call with a wrong token is refused",
+        "HTTP 401, on which trawl fetches a new token";
+    AuthScope "auth-scope" [AuthRequired, AuthWrongToken]
+        "A token without the scope is refused",
+        "HTTP 403 or 401";
+    Concurrency "concurrency" []
+        "Ten calls at once are answered",
+        "ten successes";
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_clause_has_a_name_of_its_own_and_needs_others_only() {
+        assert_eq!(TERMS.iter().map(|terms| terms.id).collect::<HashSet<_>>().len(), TERMS.len());
+        assert!(TERMS.iter().all(|terms| !terms.needs.contains(&terms.clause)));
+    }
+}

@@ -1,0 +1,119 @@
+//! The verdicts as they come in: the first failure of a clause stays, and a failure that follows from another's is
+//! none of its own.
+
+use super::clause::{Clause, TERMS};
+use super::{Finding, Verdict};
+
+/// What is known of every clause so far.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    entries: Vec<Option<Entry>>,
+    open: Option<String>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    verdict: Verdict,
+    seen: String,
+    curl: Option<String>,
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self { entries: TERMS.iter().map(|_| None).collect(), open: None }
+    }
+}
+
+impl Ledger {
+    /// The clause was kept in the call `curl`; a failure that came before stays.
+    pub(super) fn pass(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
+        let entry = &mut self.entries[clause as usize];
+        if entry.as_ref().is_none_or(|entry| entry.verdict == Verdict::Unknown) {
+            *entry = Some(Entry { verdict: Verdict::Pass, seen: seen.into(), curl: Some(curl.to_owned()) });
+        }
+    }
+
+    /// The clause was broken in the call `curl`.
+    pub(super) fn fail(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
+        let entry = &mut self.entries[clause as usize];
+        if entry.as_ref().is_none_or(|entry| entry.verdict != Verdict::Fail) {
+            *entry = Some(Entry { verdict: Verdict::Fail, seen: seen.into(), curl: Some(curl.to_owned()) });
+        }
+    }
+
+    /// The clause cannot be decided, for this reason, unless something else decides it.
+    pub(super) fn unknown(&mut self, clause: Clause, why: impl Into<String>) {
+        let entry = &mut self.entries[clause as usize];
+        entry.get_or_insert_with(|| Entry { verdict: Verdict::Unknown, seen: why.into(), curl: None });
+    }
+
+    /// Whatever has no verdict yet stays open for this reason.
+    pub(super) fn leave_open(&mut self, why: String) {
+        self.open.get_or_insert(why);
+    }
+
+    /// A verdict for every clause.
+    pub(super) fn into_findings(self) -> Vec<Finding> {
+        let failed = |clause: Clause| {
+            self.entries[clause as usize].as_ref().is_some_and(|entry| entry.verdict == Verdict::Fail)
+        };
+        let because = |clause: Clause| format!("not decided, because `{}` failed", clause.terms().id);
+        let open = || {
+            let first = TERMS.iter().find(|terms| failed(terms.clause));
+            let first = first.map(|terms| because(terms.clause));
+            self.open.clone().or(first).unwrap_or_else(|| "nothing that was seen decides it".to_owned())
+        };
+        let finding = |terms: &super::clause::Terms| {
+            let needed = terms.needs.iter().copied().find(|needed| failed(*needed));
+            let (verdict, seen, curl) = match &self.entries[terms.clause as usize] {
+                Some(entry) if entry.verdict == Verdict::Pass => {
+                    (Verdict::Pass, entry.seen.clone(), entry.curl.clone())
+                }
+                Some(Entry { verdict: Verdict::Fail, .. }) | None if let Some(needed) = needed => {
+                    (Verdict::Unknown, because(needed), None)
+                }
+                Some(entry) => (entry.verdict, entry.seen.clone(), entry.curl.clone()),
+                None => (Verdict::Unknown, open(), None),
+            };
+            Finding { id: terms.id, title: terms.title, verdict, seen, expected: terms.expected, curl }
+        };
+        TERMS.iter().map(finding).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find<'f>(findings: &'f [Finding], id: &str) -> &'f Finding {
+        findings.iter().find(|finding| finding.id == id).unwrap()
+    }
+
+    #[test]
+    fn a_failure_stays_and_what_follows_from_it_is_not_decided() {
+        let mut ledger = Ledger::default();
+        ledger.fail(Clause::ItemId, "`id` is empty", "curl 1");
+        ledger.pass(Clause::ItemId, "5 items", "curl 2");
+        ledger.fail(Clause::CursorUnique, "2 rows repeat", "curl 3");
+        ledger.pass(Clause::Limit, "10 of 10", "curl 1");
+        ledger.unknown(Clause::Limit, "no rows");
+        ledger.unknown(Clause::LimitDefault, "only 3 matches");
+
+        let findings = ledger.into_findings();
+
+        assert_eq!(findings.len(), TERMS.len());
+        let id = find(&findings, "item-id");
+        assert_eq!(
+            (id.verdict, id.seen.as_str(), id.curl.as_deref()),
+            (Verdict::Fail, "`id` is empty", Some("curl 1"))
+        );
+        let unique = find(&findings, "cursor-unique");
+        assert_eq!(
+            (unique.verdict, unique.seen.as_str()),
+            (Verdict::Unknown, "not decided, because `item-id` failed")
+        );
+        assert_eq!(find(&findings, "limit").verdict, Verdict::Pass);
+        assert_eq!(find(&findings, "limit-default").seen, "only 3 matches");
+        assert_eq!(find(&findings, "concurrency").seen, "not decided, because `item-id` failed");
+    }
+}

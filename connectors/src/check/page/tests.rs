@@ -1,0 +1,109 @@
+use serde_json::json;
+
+use super::*;
+
+const NOW: i64 = 1_800_000_000_000;
+
+fn good() -> Value {
+    json!({
+        "code": 200, "message": null, "count": 1, "total": 7, "cursor": "next",
+        "data": [{
+            "id": "a", "title": "Budget", "displayTime": NOW, "brief": null,
+            "action": "{\"web\":\"[OpenUrl]\\nurl=https://example.com/a\"}",
+        }],
+    })
+}
+
+fn read(body: &[u8]) -> Reading {
+    let content_type = Some("application/json;charset=UTF-8".to_owned());
+    read_reply(&Reply { status: 200, content_type, body: body.to_vec() }, Some(1), NOW)
+}
+
+/// The clauses that an answer breaks which is good but for `change`.
+fn broken_by(change: impl FnOnce(&mut Value)) -> Vec<Clause> {
+    let mut answer = good();
+    change(&mut answer);
+    read(answer.to_string().as_bytes()).broken.into_iter().map(|(clause, _)| clause).collect()
+}
+
+#[test]
+fn a_good_answer_breaks_nothing_and_is_read() {
+    let reading = read(good().to_string().as_bytes());
+    assert_eq!(reading.broken, []);
+    let page = reading.page.unwrap();
+    assert_eq!((page.total, page.cursor.as_deref()), (Some(7), Some("next")));
+    assert_eq!((page.rows[0].id.as_str(), page.rows[0].display_time), ("\"a\"", Some(NOW)));
+}
+
+#[test]
+fn each_slip_breaks_its_own_clause() {
+    type Change = fn(&mut Value);
+    let cases: [(Clause, Change); 26] = [
+        (Clause::Code, |answer| answer["code"] = json!("200")),
+        (Clause::Code, |answer| answer["code"] = json!(500)),
+        (Clause::Message, |answer| answer["message"] = json!("OK")),
+        (Clause::Data, |answer| answer["data"] = json!(null)),
+        (Clause::Count, |answer| answer["count"] = json!(2)),
+        (Clause::Count, |answer| answer["count"] = json!(1.0)),
+        (Clause::Total, |answer| answer["total"] = json!(0)),
+        (Clause::Total, |answer| answer["total"] = json!("7")),
+        (Clause::Cursor, |answer| answer["cursor"] = json!(2)),
+        (Clause::Cursor, |answer| answer["cursor"] = json!("")),
+        (Clause::Cursor, |answer| answer["cursor"] = json!("c".repeat(5000))),
+        (Clause::ItemId, |answer| answer["data"][0]["id"] = json!("")),
+        (Clause::ItemId, |answer| answer["data"][0]["id"] = json!(5)),
+        (Clause::ItemId, |answer| answer["data"][0]["id"] = json!("a\u{7}")),
+        (Clause::ItemTitle, |answer| answer["data"][0]["title"] = json!(5)),
+        (Clause::ItemTitle, |answer| answer["data"][0]["title"] = json!("")),
+        (Clause::ItemText, |answer| answer["data"][0]["subTitle"] = json!({})),
+        (Clause::ItemBounds, |answer| answer["data"][0]["title"] = json!("x".repeat(100_000))),
+        (Clause::ItemDisplayTime, |answer| answer["data"][0]["displayTime"] = json!("2026-01-01")),
+        (Clause::ItemDisplayTime, |answer| answer["data"][0]["displayTime"] = json!(null)),
+        (Clause::ItemDisplayTimePlausible, |answer| answer["data"][0]["displayTime"] = json!(NOW / 1000)),
+        (Clause::ItemDisplayTimePlausible, |answer| answer["data"][0]["displayTime"] = json!(NOW * 1000)),
+        (Clause::ItemDisplayTimePlausible, |answer| answer["data"][0]["displayTime"] = json!(0)),
+        (Clause::ItemAction, |answer| answer["data"][0]["action"] = json!("https://example.com")),
+        (Clause::ItemAction, |answer| answer["data"][0]["action"] = json!({"web": "x"})),
+        (Clause::Envelope, |answer| *answer = json!([answer])),
+    ];
+    for (clause, change) in cases {
+        assert_eq!(broken_by(change), [clause]);
+    }
+}
+
+#[test]
+fn rows_of_a_page_are_told_apart_and_counted() {
+    let broken = broken_by(|answer| {
+        let item = answer["data"][0].clone();
+        answer["data"] = json!([item, item]);
+        answer["count"] = json!(2);
+    });
+    assert_eq!(broken, [Clause::Limit, Clause::ItemIdUnique]);
+}
+
+#[test]
+fn bodies_that_are_no_json_are_named() {
+    let first = |body: &[u8]| read(body).broken.remove(0).0;
+    assert_eq!(first(b"{\"data\": [\"caf\xe9\"]}"), Clause::Utf8);
+    assert_eq!(first(b"{\"code\": 200,"), Clause::Json);
+    assert_eq!(first(b""), Clause::Json);
+    let marked = [BYTE_ORDER_MARK, good().to_string().as_bytes()].concat();
+    let reading = read(&marked);
+    assert_eq!(reading.broken.len(), 1);
+    assert_eq!(reading.broken[0].0, Clause::Utf8);
+    assert!(reading.page.is_some());
+}
+
+#[test]
+fn content_types_are_read_part_by_part() {
+    let broken = |content_type: Option<&str>| {
+        let body = good().to_string().into_bytes();
+        let reply = Reply { status: 200, content_type: content_type.map(str::to_owned), body };
+        read_reply(&reply, Some(1), NOW).broken.into_iter().map(|(clause, _)| clause).collect::<Vec<_>>()
+    };
+    assert_eq!(broken(Some("application/json; charset=\"utf-8\"")), []);
+    assert_eq!(broken(Some("application/json")), [Clause::Charset]);
+    assert_eq!(broken(Some("application/json;charset=GBK")), [Clause::Charset]);
+    assert_eq!(broken(Some("text/html;charset=UTF-8")), [Clause::ContentType]);
+    assert_eq!(broken(None), [Clause::ContentType]);
+}

@@ -1,0 +1,101 @@
+//! The conformance check, against the reference source and against every broken one.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use trawl_connectors::check::{CheckSettings, Report, Verdict, check};
+use trawl_connectors::{
+    AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SourceSettings,
+};
+
+use crate::zoo;
+
+/// Checks made at once.
+const AT_ONCE: usize = 8;
+/// Long for a source on this machine, and short where one never answers.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
+    let source = SourceSettings {
+        url: source.url.clone(),
+        method,
+        authentication: Authentication::OAuth2Client(source.credentials()),
+        timeout: TIMEOUT,
+        max_concurrency: 1,
+        max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+    };
+    CheckSettings { source, order: DeclaredOrder::Time, keyword: Some(zoo::KEYWORD.to_owned()) }
+}
+
+async fn run(settings: CheckSettings) -> Report {
+    let mut urls = vec![&settings.source.url];
+    if let Authentication::OAuth2Client(credentials) = &settings.source.authentication {
+        urls.push(&credentials.token_url);
+    }
+    let rules = AddressRules::allowing(urls);
+    check(settings, &rules).await.unwrap()
+}
+
+fn of_verdict(report: &Report, verdict: Verdict) -> Vec<&'static str> {
+    report.clauses.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.id).collect()
+}
+
+#[tokio::test]
+async fn the_reference_source_keeps_every_clause() {
+    let source = zoo::start_healthy().await;
+    for method in [Method::Get, Method::Post] {
+        for keyword in [Some(zoo::KEYWORD.to_owned()), None] {
+            let report = run(CheckSettings { keyword, ..settings(&source, method) }).await;
+            let kept = of_verdict(&report, Verdict::Pass).len();
+            assert_eq!(kept, report.clauses.len(), "{report:#?}");
+            assert!(report.passed);
+            assert!(report.latency_ms.p99 >= report.latency_ms.p50 && report.latency_ms.p50.is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_fault_breaks_its_clause_and_no_other() {
+    let faults = futures::stream::iter(zoo::faults());
+    let wrong: Vec<String> = faults
+        .map(|fault| async move {
+            let source = zoo::start(&fault).await;
+            let report = run(settings(&source, Method::Get)).await;
+            let broken = of_verdict(&report, Verdict::Fail);
+            (broken != [fault.clause] || report.passed).then(|| {
+                let failed = report.clauses.iter().filter(|finding| finding.verdict == Verdict::Fail);
+                let seen: Vec<_> =
+                    failed.map(|finding| format!("{}: {}", finding.id, finding.seen)).collect();
+                format!("{}: expected {}, broken: {seen:#?}", fault.name, fault.clause)
+            })
+        })
+        .buffer_unordered(AT_ONCE)
+        .filter_map(|wrong| async { wrong })
+        .collect()
+        .await;
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_decided_is_never_kept() {
+    let source = zoo::start_healthy().await;
+    let mut settings = settings(&source, Method::Get);
+
+    settings.keyword = Some("a-word-that-nothing-matches".to_owned());
+    let report = run(settings.clone()).await;
+    assert!(report.passed);
+    for id in ["item-id", "limit-default", "cursor-ends", "cursor-complete", "order"] {
+        assert!(of_verdict(&report, Verdict::Unknown).contains(&id), "{id}");
+    }
+
+    settings.source.authentication = Authentication::None;
+    let report = run(settings).await;
+    assert_eq!(
+        of_verdict(&report, Verdict::Fail),
+        ["status"],
+        "a source that wants a token is not called without"
+    );
+    for id in ["token", "auth-required", "auth-wrong-token", "auth-scope", "json"] {
+        assert!(of_verdict(&report, Verdict::Unknown).contains(&id), "{id}");
+    }
+}

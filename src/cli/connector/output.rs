@@ -1,0 +1,164 @@
+//! The report of a check: for people, for programs, and for build servers.
+
+use std::{fs::File, io, io::Write as _, path::Path};
+
+use anstyle::{AnsiColor, Effects, Style};
+use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
+use trawl_connectors::check::{Finding, Latency, Report, Verdict};
+
+const PASS: Style = AnsiColor::Green.on_default();
+const FAIL: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
+const UNKNOWN: Style = AnsiColor::Yellow.on_default();
+const FAINT: Style = Style::new().effects(Effects::DIMMED);
+
+/// Prints the report as one JSON object.
+pub(super) fn print_json(report: &Report) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(report)?;
+    writeln!(io::stdout(), "{text}")
+}
+
+/// Prints the report for people: a line for each clause, and what was seen where it was not kept; coloured on a
+/// terminal.
+pub(super) fn print_text(report: &Report) -> io::Result<()> {
+    write_text(report, &mut anstream::stdout().lock())
+}
+
+fn write_text(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
+    writeln!(out, "{} {}\n", report.method, report.url)?;
+    let width = report.clauses.iter().map(|finding| finding.id.len()).max().unwrap_or_default();
+    for finding in &report.clauses {
+        write_finding(finding, width, out)?;
+    }
+    let count = |verdict| report.clauses.iter().filter(|finding| finding.verdict == verdict).count();
+    let (failed, unknown) = (count(Verdict::Fail), count(Verdict::Unknown));
+    writeln!(
+        out,
+        "\n{} clauses: {} kept, {failed} broken, {unknown} could not be told",
+        report.clauses.len(),
+        count(Verdict::Pass)
+    )?;
+    if let Latency { p50: Some(p50), p90: Some(p90), p99: Some(p99) } = report.latency_ms {
+        writeln!(out, "latency: median {p50} ms, 90 % within {p90} ms, 99 % within {p99} ms")?;
+    }
+    let (style, verdict) = match (failed, unknown) {
+        (0, 0) => (PASS, "The source keeps the contract."),
+        (0, _) => (UNKNOWN, "Nothing is broken as far as could be told."),
+        _ => (FAIL, "The source breaks the contract."),
+    };
+    writeln!(out, "{style}{verdict}{style:#}")
+}
+
+fn write_finding(finding: &Finding, width: usize, out: &mut impl io::Write) -> io::Result<()> {
+    let (style, word) = match finding.verdict {
+        Verdict::Pass => (PASS, "pass"),
+        Verdict::Fail => (FAIL, "FAIL"),
+        Verdict::Unknown => (UNKNOWN, "  ? "),
+    };
+    writeln!(out, "{style}{word}{style:#}  {:width$}  {}", finding.id, finding.title)?;
+    let mut detail = |name: &str, text: &str| writeln!(out, "      {FAINT}{name:8}{FAINT:#}  {text}");
+    match finding.verdict {
+        Verdict::Pass => Ok(()),
+        Verdict::Unknown => detail("because", &finding.seen),
+        Verdict::Fail => {
+            detail("seen", &finding.seen)?;
+            detail("expected", finding.expected)?;
+            finding.curl.as_deref().map_or(Ok(()), |curl| detail("repeat", curl))
+        }
+    }
+}
+
+/// Writes the report as a JUnit file: what could not be told is skipped.
+///
+/// # Errors
+/// In words that name the file.
+pub(super) fn write_junit(report: &Report, path: &Path) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("{} cannot be written: {error}", path.display());
+    let mut suite = TestSuite::new("trawl connector check");
+    suite.add_property(("url", report.url.as_str()));
+    suite.add_property(("method", report.method));
+    suite.add_test_cases(report.clauses.iter().map(test_case));
+    let mut junit = quick_junit::Report::new("trawl connector check");
+    junit.add_test_suite(suite);
+    let file = File::create(path).map_err(|error| failed(&error))?;
+    junit.serialize(file).map_err(|error| failed(&error))
+}
+
+fn test_case(finding: &Finding) -> TestCase {
+    let mut status = match finding.verdict {
+        Verdict::Pass => TestCaseStatus::success(),
+        Verdict::Fail => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        Verdict::Unknown => TestCaseStatus::skipped(),
+    };
+    if finding.verdict != Verdict::Pass {
+        status.set_message(finding.seen.as_str());
+    }
+    if finding.verdict == Verdict::Fail {
+        let repeat = finding.curl.as_deref().unwrap_or_default();
+        status.set_description(format!("seen: {}\nexpected: {}\n{repeat}", finding.seen, finding.expected));
+    }
+    let mut case = TestCase::new(finding.id, status);
+    case.set_classname("contract").add_property(("title", finding.title));
+    case
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let finding = |id, verdict, seen: &str| Finding {
+            id,
+            title: "A sentence",
+            verdict,
+            seen: seen.to_owned(),
+            expected: "ten",
+            curl: Some("curl -sS http://h/ --data-urlencode 'keyword=<&>'".to_owned()),
+        };
+        Report {
+            url: "http://h/".to_owned(),
+            method: "GET",
+            passed: false,
+            clauses: vec![
+                finding("json", Verdict::Pass, "kept"),
+                finding("count", Verdict::Fail, "eleven <&>"),
+                finding("cursor-ends", Verdict::Unknown, "one page"),
+            ],
+            latency_ms: Latency { p50: Some(1.5), p90: Some(2.0), p99: Some(3.0) },
+        }
+    }
+
+    #[test]
+    fn people_read_aligned_lines_and_what_to_mend() {
+        let mut out = anstream::StripStream::new(Vec::new());
+        write_text(&report(), &mut out).unwrap();
+        let text = String::from_utf8(out.into_inner()).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[2], "pass  json         A sentence");
+        assert_eq!(
+            lines[3..7],
+            [
+                "FAIL  count        A sentence",
+                "      seen      eleven <&>",
+                "      expected  ten",
+                "      repeat    curl -sS http://h/ --data-urlencode 'keyword=<&>'",
+            ]
+        );
+        assert_eq!(lines[7..9], ["  ?   cursor-ends  A sentence", "      because   one page"]);
+        assert!(text.contains("3 clauses: 1 kept, 1 broken, 1 could not be told"));
+    }
+
+    #[test]
+    fn build_servers_read_failures_and_what_was_skipped() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        write_junit(&report(), file.path()).unwrap();
+        let read = quick_junit::Report::deserialize_from_str(&std::fs::read_to_string(file.path()).unwrap())
+            .unwrap();
+        assert_eq!(read.test_suites[0].test_cases.len(), 3);
+        assert_eq!((read.test_suites[0].failures, read.test_suites[0].disabled), (1, 1));
+        assert!(
+            write_junit(&report(), Path::new("/nonexistent/report.xml"))
+                .unwrap_err()
+                .contains("/nonexistent")
+        );
+    }
+}
