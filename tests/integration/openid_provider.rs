@@ -112,15 +112,16 @@ async fn a_token_that_has_ended_for_the_source_is_renewed_once() {
     found(landscape.search("before").await);
     landscape.source.put_clock_ahead(120);
     found(landscape.search("after").await);
-    assert_eq!(landscape.provider.token_requests().await, ["basic 200", "basic 200"]);
+    assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 2]);
     assert_eq!((landscape.source.answered(200), landscape.source.answered(401)), (2, 1));
 }
 
-/// By trawl's own clock, or by the source's whole seconds, whichever is first.
+/// The source's clock is behind, so that only trawl knows that the token has ended.
 #[tokio::test]
-async fn a_token_that_ends_between_two_searches_is_replaced_and_no_search_fails() {
+async fn a_token_that_has_ended_for_trawl_is_replaced_before_it_is_shown() {
     let settings = with(usual_settings(), "lives", json!([1, 3_600]));
     let landscape = Landscape::start_with(settings, JWT_AUDIENCE, |_| {}).await;
+    landscape.source.put_clock_ahead(-3_600);
     let mut searches = 0;
     eventually("the second token", async || {
         searches += 1;
@@ -129,7 +130,8 @@ async fn a_token_that_ends_between_two_searches_is_replaced_and_no_search_fails(
     })
     .await;
     found(landscape.search("after").await);
-    assert_eq!(landscape.provider.token_requests().await, ["basic 200", "basic 200"]);
+    assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 2]);
+    assert_eq!(landscape.source.answered(401), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,7 +143,9 @@ async fn a_revoked_token_is_renewed_once_however_many_searches_meet_it() {
     assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 2]);
     assert_eq!(landscape.source.answered(401), 1);
 
+    // Half of them are refused while the next token is fetched, and half when others have used it already.
     landscape.provider.revoke(&landscape.source.last_token()).await;
+    landscape.source.hold_refusals();
     landscape.search_at_once(50, "many").await;
     assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 3]);
     assert_eq!(landscape.source.answered(200), 52);

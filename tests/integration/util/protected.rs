@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicI64, Ordering},
 };
 
 use axum::{
@@ -15,7 +15,7 @@ use axum::{
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use serde::Deserialize;
 use serde_json::json;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
 use trawl::search::registry::ExternalRegistration;
 use trawl_connectors::{Authentication, ClientCredentials, DeclaredOrder, Method};
 use url::Url;
@@ -40,9 +40,12 @@ struct Guard {
     endpoints: Endpoints,
     http: reqwest::Client,
     keys: tokio::sync::Mutex<JwkSet>,
-    /// How many seconds its clock is ahead.
-    ahead: AtomicU64,
+    /// How many seconds its clock is ahead; below 0 it is behind.
+    clock: AtomicI64,
+    /// Every second refusal leaves after the next success.
+    holds_refusals: AtomicBool,
     shown: Mutex<Vec<Shown>>,
+    succeeded: watch::Sender<usize>,
 }
 
 /// One search as it was answered.
@@ -74,8 +77,10 @@ impl ProtectedSource {
             endpoints: provider.endpoints.clone(),
             http: reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap(),
             keys: tokio::sync::Mutex::new(JwkSet { keys: Vec::new() }),
-            ahead: AtomicU64::new(0),
+            clock: AtomicI64::new(0),
+            holds_refusals: AtomicBool::new(false),
             shown: Mutex::new(Vec::new()),
+            succeeded: watch::Sender::new(0),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
@@ -100,9 +105,14 @@ impl ProtectedSource {
         }
     }
 
-    /// Moves its clock: a token that ends within these seconds has ended for it.
-    pub(crate) fn put_clock_ahead(&self, seconds: u64) {
-        self.guard.ahead.store(seconds, Ordering::SeqCst);
+    /// Sets its clock ahead, or behind: tokens end that much earlier, or later, for it.
+    pub(crate) fn put_clock_ahead(&self, seconds: i64) {
+        self.guard.clock.store(seconds, Ordering::SeqCst);
+    }
+
+    /// From now on every second refusal leaves only after a search of another token has succeeded.
+    pub(crate) fn hold_refusals(&self) {
+        self.guard.holds_refusals.store(true, Ordering::SeqCst);
     }
 
     /// How many searches it answered with this HTTP status.
@@ -124,7 +134,7 @@ async fn answer(State(guard): State<Arc<Guard>>, headers: HeaderMap) -> Response
         Some(grant) if grant.scope.split(' ').any(|scope| scope == "search") => (StatusCode::OK, ""),
         Some(_) => (StatusCode::FORBIDDEN, "insufficient_scope"),
     };
-    guard.shown.lock().unwrap().push(Shown { token: token.to_owned(), status });
+    guard.keep_account(token, status).await;
     if status != StatusCode::OK {
         // RFC 6750 §3.
         return (status, [(header::WWW_AUTHENTICATE, format!("Bearer error=\"{error}\""))]).into_response();
@@ -135,6 +145,21 @@ async fn answer(State(guard): State<Arc<Guard>>, headers: HeaderMap) -> Response
 }
 
 impl Guard {
+    async fn keep_account(&self, token: &str, status: StatusCode) {
+        let mut succeeded = self.succeeded.subscribe();
+        let before = *succeeded.borrow_and_update();
+        let refusals = {
+            let mut shown = self.shown.lock().unwrap();
+            shown.push(Shown { token: token.to_owned(), status });
+            shown.iter().filter(|shown| shown.status == StatusCode::UNAUTHORIZED).count()
+        };
+        if status == StatusCode::OK {
+            self.succeeded.send_modify(|count| *count += 1);
+        } else if refusals % 2 == 0 && self.holds_refusals.load(Ordering::SeqCst) {
+            succeeded.wait_for(|count| *count > before).await.unwrap();
+        }
+    }
+
     /// What a token grants; nothing when it is no good here.
     async fn check(&self, token: &str) -> Option<Grant> {
         match self.audience {
@@ -151,8 +176,9 @@ impl Guard {
         validation.set_issuer(&[&self.issuer]);
         validation.set_audience(&[self.audience]);
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
-        validation.leeway = 0;
-        validation.reject_tokens_expiring_in_less_than = self.ahead.load(Ordering::SeqCst);
+        let ahead = self.clock.load(Ordering::SeqCst);
+        validation.leeway = u64::try_from(-ahead).unwrap_or(0);
+        validation.reject_tokens_expiring_in_less_than = u64::try_from(ahead).unwrap_or(0);
         let verified = decode::<Grant>(token, &key, &validation).ok()?;
         (header.typ.as_deref() == Some("at+jwt")).then_some(verified.claims)
     }
