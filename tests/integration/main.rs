@@ -28,6 +28,8 @@ mod oauth;
 #[cfg(test)]
 mod openapi;
 #[cfg(test)]
+mod openid_provider;
+#[cfg(test)]
 mod organizations;
 #[cfg(test)]
 mod paging;

@@ -5,8 +5,10 @@ pub(crate) mod app;
 pub(crate) mod caller;
 pub(crate) mod external;
 pub(crate) mod items;
+pub(crate) mod openid;
 pub(crate) mod paging;
 pub(crate) mod program;
+pub(crate) mod protected;
 pub(crate) mod raw;
 
 use std::time::Duration;

@@ -1,0 +1,179 @@
+//! A real OIDC provider, one process for each test: the npm package `oidc-provider`, set up by
+//! `tests/oidc-provider/server.mjs`, which says what its settings mean.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read, Seek, Write},
+    panic::resume_unwind,
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trawl_connectors::ClientCredentials;
+use url::Url;
+
+use super::PATIENCE;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc-provider");
+
+/// An audience whose tokens are JWTs, and one whose tokens are opaque.
+pub(crate) const JWT_AUDIENCE: &str = "https://intranet.example/search";
+pub(crate) const OPAQUE_AUDIENCE: &str = "https://archive.example/search";
+
+/// The client that asks for tokens, and the one by which a source introspects them.
+pub(crate) const CLIENT: (&str, &str) = ("trawl", "secret-of-the-client");
+pub(crate) const SOURCE_CLIENT: (&str, &str) = ("source", "secret-of-the-source");
+
+/// A running provider. It is killed when it is dropped, and ends by itself when this process does.
+pub(crate) struct Provider {
+    pub(crate) issuer: String,
+    pub(crate) endpoints: Endpoints,
+    http: reqwest::Client,
+    settings: Value,
+    child: Child,
+    /// Its end is the provider's.
+    _stdin: ChildStdin,
+}
+
+/// What the provider says of itself (OIDC Discovery §3).
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Endpoints {
+    #[serde(rename = "token_endpoint")]
+    pub(crate) token: Url,
+    #[serde(rename = "jwks_uri")]
+    pub(crate) keys: Url,
+    #[serde(rename = "introspection_endpoint")]
+    pub(crate) introspection: Url,
+    #[serde(rename = "revocation_endpoint")]
+    pub(crate) revocation: Url,
+}
+
+/// One request of the token endpoint.
+#[derive(Debug, Deserialize)]
+struct TokenRequest {
+    /// How the secret was presented: `basic` or `post`.
+    method: String,
+    /// The answer's HTTP status.
+    status: u16,
+}
+
+/// Two clients and two audiences; tokens live an hour.
+pub(crate) fn usual_settings() -> Value {
+    json!({
+        "port": 0,
+        "clients": [client(CLIENT, "client_secret_basic"), client(SOURCE_CLIENT, "client_secret_basic")],
+        "authMethods": ["client_secret_basic", "client_secret_post"],
+        "scopes": ["search", "reports"],
+        "resources": {
+            JWT_AUDIENCE: {"scope": "search", "accessTokenFormat": "jwt"},
+            OPAQUE_AUDIENCE: {"scope": "search", "accessTokenFormat": "opaque"},
+        },
+        "lives": [3600],
+    })
+}
+
+/// A client that may have the scope `search` and no other.
+pub(crate) fn client((id, secret): (&str, &str), method: &str) -> Value {
+    json!({
+        "client_id": id,
+        "client_secret": secret,
+        "token_endpoint_auth_method": method,
+        "scope": "search",
+    })
+}
+
+impl Provider {
+    /// Starts a provider with these settings and waits until it listens.
+    pub(crate) async fn start(settings: Value) -> Self {
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let line = settings.to_string();
+        let started = tokio::task::spawn_blocking(move || spawn(&line)).await;
+        let (child, stdin, issuer) = started.unwrap_or_else(|error| resume_unwind(error.into_panic()));
+        let discovery = http.get(format!("{issuer}/.well-known/openid-configuration"));
+        let endpoints = discovery.send().await.unwrap().json().await.unwrap();
+        Self { issuer, endpoints, http, settings, child, _stdin: stdin }
+    }
+
+    /// Ends it: its address refuses connections from now on.
+    pub(crate) fn stop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Starts it again after [`Provider::stop`], with other keys; its settings must name a port.
+    pub(crate) async fn start_again(self) -> Self {
+        let settings = self.settings.clone();
+        drop(self);
+        Self::start(settings).await
+    }
+
+    /// What trawl is registered with to get tokens for `audience`.
+    pub(crate) fn credentials(&self, audience: &str) -> ClientCredentials {
+        let (id, secret) = CLIENT;
+        ClientCredentials {
+            token_url: self.endpoints.token.clone(),
+            client_id: id.to_owned(),
+            client_secret: secret.into(),
+            scope: Some("search".to_owned()),
+            audience: Some(audience.to_owned()),
+        }
+    }
+
+    /// Every request of the token endpoint so far, as `basic 200`.
+    pub(crate) async fn token_requests(&self) -> Vec<String> {
+        let request = self.http.get(format!("{}/test/token-requests", self.issuer));
+        let requests: Vec<TokenRequest> = request.send().await.unwrap().json().await.unwrap();
+        requests.iter().map(|request| format!("{} {}", request.method, request.status)).collect()
+    }
+
+    /// Revokes a token as its client may (RFC 7009).
+    pub(crate) async fn revoke(&self, token: &str) {
+        let (id, secret) = CLIENT;
+        let request = self.http.post(self.endpoints.revocation.clone()).form(&[("token", token)]);
+        let answer = request.basic_auth(id, Some(secret)).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{}", answer.text().await.unwrap());
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Starts the process and waits for the line that names its issuer.
+fn spawn(settings: &str) -> (Child, ChildStdin, String) {
+    assert!(
+        Path::new(FOLDER).join("node_modules/.package-lock.json").exists(),
+        "the OpenID provider of these tests is not installed: run `npm ci --prefix tests/oidc-provider`, \
+         or ./tests/run, which does so"
+    );
+    let mut log = tempfile::tempfile().unwrap();
+    let mut child = Command::new("node")
+        .arg("server.mjs")
+        .current_dir(FOLDER)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(log.try_clone().unwrap())
+        .spawn()
+        .expect("these tests need Node.js 20 or later as `node`");
+    let mut stdin = child.stdin.take().unwrap();
+    // One that could not start reads nothing, and says why below.
+    let _ = writeln!(stdin, "{settings}");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let ready: Value = serde_json::from_str(&line)
+        .unwrap_or_else(|_| panic!("the OpenID provider did not start: {line}{}", read_from_start(&mut log)));
+    (child, stdin, ready["issuer"].as_str().unwrap().to_owned())
+}
+
+fn read_from_start(file: &mut File) -> String {
+    let mut text = String::new();
+    file.rewind().unwrap();
+    file.read_to_string(&mut text).unwrap();
+    text
+}

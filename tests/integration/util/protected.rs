@@ -1,0 +1,202 @@
+//! An external system that answers the contract to whoever has a token of an OIDC provider, which it checks as such
+//! systems do: a JWT by the provider's keys (RFC 9068), an opaque one by introspection (RFC 7662).
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicBool, AtomicI64, Ordering},
+};
+
+use axum::{
+    Router,
+    extract::State,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{net::TcpListener, sync::watch};
+use trawl::search::registry::ExternalRegistration;
+use trawl_connectors::{Authentication, ClientCredentials, DeclaredOrder, Method};
+use url::Url;
+
+use super::{
+    PATIENCE,
+    items::many,
+    openid::{Endpoints, JWT_AUDIENCE, OPAQUE_AUDIENCE, Provider, SOURCE_CLIENT},
+};
+
+/// A running external system; it ends with its test's runtime.
+pub(crate) struct ProtectedSource {
+    base: Url,
+    guard: Arc<Guard>,
+}
+
+/// What the system asks of a token, and what it was shown.
+struct Guard {
+    issuer: String,
+    /// Tokens for [`JWT_AUDIENCE`] are checked by the provider's keys, those for [`OPAQUE_AUDIENCE`] by introspection.
+    audience: &'static str,
+    endpoints: Endpoints,
+    http: reqwest::Client,
+    keys: tokio::sync::Mutex<JwkSet>,
+    /// How many seconds its clock is ahead; below 0 it is behind.
+    clock: AtomicI64,
+    /// Every second refusal leaves after the next success.
+    holds_refusals: AtomicBool,
+    shown: Mutex<Vec<Shown>>,
+    succeeded: watch::Sender<usize>,
+}
+
+/// One search as it was answered.
+#[derive(Clone, Debug)]
+struct Shown {
+    token: String,
+    status: StatusCode,
+}
+
+/// What a token says, as its claims or as the answer of introspection.
+#[derive(Deserialize)]
+struct Grant {
+    #[serde(default)]
+    active: bool,
+    #[serde(default)]
+    iss: String,
+    #[serde(default)]
+    aud: String,
+    #[serde(default)]
+    scope: String,
+}
+
+impl ProtectedSource {
+    /// A system that wants the provider's tokens for `audience`, with the scope `search`.
+    pub(crate) async fn start(provider: &Provider, audience: &'static str) -> Self {
+        let guard = Arc::new(Guard {
+            issuer: provider.issuer.clone(),
+            audience,
+            endpoints: provider.endpoints.clone(),
+            http: reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap(),
+            keys: tokio::sync::Mutex::new(JwkSet { keys: Vec::new() }),
+            clock: AtomicI64::new(0),
+            holds_refusals: AtomicBool::new(false),
+            shown: Mutex::new(Vec::new()),
+            succeeded: watch::Sender::new(0),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+        let router = Router::new().fallback(answer).with_state(Arc::clone(&guard));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { base, guard }
+    }
+
+    /// How it is registered, with room for many searches at once.
+    pub(crate) fn registration(&self, id: &str, credentials: ClientCredentials) -> ExternalRegistration {
+        ExternalRegistration {
+            id: id.to_owned(),
+            name: format!("System {id}"),
+            url: self.base.join("search").unwrap(),
+            method: Method::Get,
+            authentication: Authentication::OAuth2Client(credentials),
+            order: DeclaredOrder::Time,
+            timeout: std::time::Duration::from_secs(10),
+            page_size: 10,
+            max_concurrency: 128,
+            enabled: true,
+        }
+    }
+
+    /// Sets its clock ahead, or behind: tokens end that much earlier, or later, for it.
+    pub(crate) fn put_clock_ahead(&self, seconds: i64) {
+        self.guard.clock.store(seconds, Ordering::SeqCst);
+    }
+
+    /// From now on every second refusal leaves only after a search of another token has succeeded.
+    pub(crate) fn hold_refusals(&self) {
+        self.guard.holds_refusals.store(true, Ordering::SeqCst);
+    }
+
+    /// How many searches it answered with this HTTP status.
+    pub(crate) fn answered(&self, status: u16) -> usize {
+        self.guard.shown.lock().unwrap().iter().filter(|shown| shown.status == status).count()
+    }
+
+    /// The token that it was shown last.
+    pub(crate) fn last_token(&self) -> String {
+        self.guard.shown.lock().unwrap().last().unwrap().token.clone()
+    }
+}
+
+async fn answer(State(guard): State<Arc<Guard>>, headers: HeaderMap) -> Response {
+    let authorization = headers.get(header::AUTHORIZATION).map_or("", |value| value.to_str().unwrap());
+    let token = authorization.strip_prefix("Bearer ").unwrap_or_default();
+    let (status, error) = match guard.check(token).await {
+        None => (StatusCode::UNAUTHORIZED, "invalid_token"),
+        Some(grant) if grant.scope.split(' ').any(|scope| scope == "search") => (StatusCode::OK, ""),
+        Some(_) => (StatusCode::FORBIDDEN, "insufficient_scope"),
+    };
+    guard.keep_account(token, status).await;
+    if status != StatusCode::OK {
+        // RFC 6750 §3.
+        return (status, [(header::WWW_AUTHENTICATE, format!("Bearer error=\"{error}\""))]).into_response();
+    }
+    let data = many("x", "harbour", 3, 1);
+    let page = json!({"code": 200, "message": null, "data": data, "total": 3, "count": 3, "cursor": null});
+    ([(header::CONTENT_TYPE, "application/json;charset=UTF-8")], page.to_string()).into_response()
+}
+
+impl Guard {
+    async fn keep_account(&self, token: &str, status: StatusCode) {
+        let mut succeeded = self.succeeded.subscribe();
+        let before = *succeeded.borrow_and_update();
+        let refusals = {
+            let mut shown = self.shown.lock().unwrap();
+            shown.push(Shown { token: token.to_owned(), status });
+            shown.iter().filter(|shown| shown.status == StatusCode::UNAUTHORIZED).count()
+        };
+        if status == StatusCode::OK {
+            self.succeeded.send_modify(|count| *count += 1);
+        } else if refusals % 2 == 0 && self.holds_refusals.load(Ordering::SeqCst) {
+            succeeded.wait_for(|count| *count > before).await.unwrap();
+        }
+    }
+
+    /// What a token grants; nothing when it is no good here.
+    async fn check(&self, token: &str) -> Option<Grant> {
+        match self.audience {
+            JWT_AUDIENCE => self.verify(token).await,
+            OPAQUE_AUDIENCE => self.introspect(token).await,
+            other => panic!("nobody knows the audience {other}"),
+        }
+    }
+
+    async fn verify(&self, token: &str) -> Option<Grant> {
+        let header = decode_header(token).ok()?;
+        let key = self.key(header.kid.as_deref()?).await?;
+        let mut validation = Validation::new(Algorithm::ES256);
+        validation.set_issuer(&[&self.issuer]);
+        validation.set_audience(&[self.audience]);
+        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
+        let ahead = self.clock.load(Ordering::SeqCst);
+        validation.leeway = u64::try_from(-ahead).unwrap_or(0);
+        validation.reject_tokens_expiring_in_less_than = u64::try_from(ahead).unwrap_or(0);
+        let verified = decode::<Grant>(token, &key, &validation).ok()?;
+        (header.typ.as_deref() == Some("at+jwt")).then_some(verified.claims)
+    }
+
+    /// The provider's key of this id; one that is not known may have come since the keys were read.
+    async fn key(&self, id: &str) -> Option<DecodingKey> {
+        let mut keys = self.keys.lock().await;
+        if keys.find(id).is_none() {
+            *keys = self.http.get(self.endpoints.keys.clone()).send().await.unwrap().json().await.unwrap();
+        }
+        keys.find(id).map(|key| DecodingKey::from_jwk(key).unwrap())
+    }
+
+    async fn introspect(&self, token: &str) -> Option<Grant> {
+        let (id, secret) = SOURCE_CLIENT;
+        let request = self.http.post(self.endpoints.introspection.clone()).form(&[("token", token)]);
+        let answer = request.basic_auth(id, Some(secret)).send().await.unwrap();
+        let grant: Grant = answer.json().await.unwrap();
+        (grant.active && grant.iss == self.issuer && grant.aud == self.audience).then_some(grant)
+    }
+}
