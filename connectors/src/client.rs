@@ -73,8 +73,8 @@ impl SourceClient {
         self.in_time(self.shared.search(question)).await
     }
 
-    /// Fetches the token and opens a connection, so that the next search finds both. The source is asked by HEAD;
-    /// whatever it answers is good, as only a search tells whether it keeps the contract.
+    /// Fetches the token and opens a connection, so that a search a moment later finds both. The source is asked by
+    /// HEAD; whatever it answers is good, as only a search tells whether it keeps the contract.
     ///
     /// The settings' timeout covers everything. It must run on a tokio runtime.
     ///

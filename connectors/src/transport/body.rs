@@ -4,13 +4,15 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use reqwest::Response;
 use reqwest::header::CONTENT_ENCODING;
 
 use super::TransportError;
 use crate::text::quote;
 
+/// How many members a gzip body may have; beginning one costs more than its few bytes tell.
+const MOST_MEMBERS: usize = 1_000;
 /// How much of an unknown encoding's name is shown, in characters.
 const SHOWN_ENCODING_CHARACTERS: usize = 40;
 
@@ -87,17 +89,22 @@ impl Body {
 /// are an empty content, as servers send it with any header.
 fn inflate(gzip: &[u8], bound: usize) -> Result<Vec<u8>, TransportError> {
     let mut content = Vec::new();
-    if gzip.is_empty() {
-        return Ok(content);
+    let mut rest = gzip;
+    for _ in 0..MOST_MEMBERS {
+        if rest.is_empty() {
+            return Ok(content);
+        }
+        let mut member = GzDecoder::new(rest);
+        // One byte more than allowed tells that there is more.
+        let most = u64::try_from(bound - content.len()).unwrap_or(u64::MAX).saturating_add(1);
+        let outcome = member.by_ref().take(most).read_to_end(&mut content);
+        if content.len() > bound {
+            return Err(TransportError::TooLarge(bound));
+        }
+        outcome.map_err(|_| TransportError::Undecodable)?;
+        rest = member.into_inner();
     }
-    // One byte more than allowed tells that there is more.
-    let most = u64::try_from(bound).unwrap_or(u64::MAX).saturating_add(1);
-    let outcome = MultiGzDecoder::new(gzip).take(most).read_to_end(&mut content);
-    if content.len() > bound {
-        return Err(TransportError::TooLarge(bound));
-    }
-    outcome.map_err(|_| TransportError::Undecodable)?;
-    Ok(content)
+    Err(TransportError::Undecodable)
 }
 
 #[cfg(test)]
@@ -122,6 +129,12 @@ mod tests {
         assert_eq!(inflate(&both, 11).unwrap().len(), 11);
         // The bound is that of all members together.
         assert_eq!(inflate(&both, 10), Err(TransportError::TooLarge(10)));
+    }
+
+    #[test]
+    fn members_without_number_are_refused() {
+        assert_eq!(inflate(&gzip(b"").repeat(MOST_MEMBERS - 1), 10), Ok(Vec::new()));
+        assert_eq!(inflate(&gzip(b"").repeat(MOST_MEMBERS + 1), 10), Err(TransportError::Undecodable));
     }
 
     #[test]

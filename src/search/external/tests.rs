@@ -101,3 +101,9 @@ fn a_cursor_that_stands_still_ends_its_source() {
     let page = into_page(answer(&[("a", 6)], Some("2")), &ask, DeclaredOrder::Time, Some("2"), None).unwrap();
     assert!(page.next.is_none() && page.broken.is_some());
 }
+
+#[test]
+fn an_address_that_may_not_be_called_is_an_error_that_says_so() {
+    let failure = into_failure(&SourceError::Forbidden("the address of the source leads astray".to_owned()));
+    assert_eq!(failure, SourceFailure::new(FailureKind::Error, "the address of the source leads astray"));
+}
