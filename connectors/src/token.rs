@@ -168,7 +168,9 @@ impl Fetcher {
                 self.secret_in_body.store(!body_first, Ordering::Relaxed);
                 Ok(token)
             }
-            Err(_) => Err(refusal),
+            Err(Refusal::Client(_)) => Err(refusal),
+            // The client was known this way, so this is what is wrong.
+            Err(Refusal::Final(error)) => Err(error),
         }
     }
 
@@ -198,6 +200,11 @@ impl Fetcher {
         let request = reqwest::Request::try_from(request).map_err(|error| describe(error.into()))?;
         let response = self.http.send(request).await.map_err(describe)?;
         let status = response.status();
+        // Whatever its body says: servers differ in the code of an unknown client.
+        if status == StatusCode::UNAUTHORIZED {
+            let text = "the token endpoint refused the client with HTTP 401: check the client id and secret";
+            return Err(SourceError::Unauthorized(text.to_owned()));
+        }
         if !matches!(status, StatusCode::OK | StatusCode::BAD_REQUEST) {
             return Err(TOKEN_ENDPOINT.describe_status(status, read_retry_after(&response)));
         }
@@ -240,6 +247,10 @@ fn describe_code(code: &BasicErrorResponseType) -> Refusal {
         }
         BasicErrorResponseType::UnsupportedGrantType => {
             ("unsupported_grant_type", "it does not offer the client credentials grant")
+        }
+        // RFC 8707 §2.
+        BasicErrorResponseType::Extension(code) if code == "invalid_target" => {
+            ("invalid_target", "check the audience")
         }
         _ => ("an error of its own", "check the client, the scope and the audience"),
     };

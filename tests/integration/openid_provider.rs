@@ -155,7 +155,7 @@ async fn a_revoked_token_is_renewed_once_however_many_searches_meet_it() {
 async fn a_wrong_secret_is_unauthorized_and_costs_other_sources_nothing() {
     let wrong = |credentials: &mut ClientCredentials| credentials.client_secret = "secret-of-nobody".into();
     let landscape = Landscape::start_with(usual_settings(), JWT_AUDIENCE, wrong).await;
-    landscape.is_unauthorized(&["the token endpoint refused", "check the client"]).await;
+    landscape.is_unauthorized(&["the token endpoint refused", "check the client id and secret"]).await;
     // Each of the two clients showed its secret in both ways, and the source was left alone.
     assert_eq!(landscape.provider.token_requests().await, ["basic 401", "post 401", "basic 401", "post 401"]);
     assert_eq!(landscape.source.answered(401), 0);
@@ -171,7 +171,7 @@ async fn a_scope_or_an_audience_that_the_provider_refuses_is_unauthorized() {
     let audience =
         |credentials: &mut ClientCredentials| credentials.audience = Some("https://nobody.example/".into());
     let landscape = Landscape::start_with(usual_settings(), JWT_AUDIENCE, audience).await;
-    landscape.is_unauthorized(&["the token endpoint refused", "audience"]).await;
+    landscape.is_unauthorized(&["the token endpoint refused", "check the audience"]).await;
     assert_eq!(landscape.provider.token_requests().await, ["basic 400"; 2]);
 }
 

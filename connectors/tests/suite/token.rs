@@ -7,8 +7,11 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use futures::future::join_all;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use trawl_connectors::{Authentication, ClientCredentials, Method, SourceError, SourceSettings};
+use url::Url;
 
 use crate::support::{
     PATIENCE, QUESTION, Received, Server, connect, good_answer, json_answer, status_answer, token_answer,
@@ -148,8 +151,42 @@ async fn a_wrong_secret_is_unauthorized_in_words_that_help_and_hide() {
 
         let SourceError::Unauthorized(text) = error else { panic!("{error:?}") };
         assert!(text.contains("the token endpoint refused") && text.contains("check the client"), "{text}");
+        assert!(text.ends_with("check the client id and secret"), "{text}");
         assert!(!text.contains("internals") && !text.contains("http"), "{text}");
         assert!(server.received("/search").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_where_the_secret_had_to_be_in_the_body() {
+    for (code, said) in [("invalid_scope", "check the scope"), ("invalid_target", "check the audience")] {
+        let server = start(move |request| {
+            if request.body.contains("client_secret=") {
+                refuse(StatusCode::BAD_REQUEST, code)
+            } else {
+                refuse(StatusCode::UNAUTHORIZED, "invalid_client")
+            }
+        })
+        .await;
+
+        let error = server.client_with_token().search(&QUESTION).await.unwrap_err();
+
+        assert!(matches!(&error, SourceError::Unauthorized(text) if text.contains(said)), "{error:?}");
+    }
+}
+
+/// Keycloak and others answer a wrong secret with a code that the RFC gives another meaning.
+#[tokio::test]
+async fn a_401_is_about_the_client_whatever_its_body_says() {
+    for body in ["", "<html>", r#"{"error":"unauthorized_client"}"#] {
+        let server = start(move |_| (StatusCode::UNAUTHORIZED, body).into_response()).await;
+
+        let error = server.client_with_token().search(&QUESTION).await.unwrap_err();
+
+        let told =
+            matches!(&error, SourceError::Unauthorized(text) if text.ends_with("client id and secret"));
+        assert!(told, "{error:?}");
+        assert_eq!(server.received("/token").len(), 2, "both ways of presenting the secret");
     }
 }
 
@@ -178,6 +215,37 @@ async fn an_unreachable_token_endpoint_is_unavailable_and_tried_again() {
 
     assert!(matches!(client.search(&QUESTION).await, Err(SourceError::Unavailable { .. })));
     client.search(&QUESTION).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_kept_connection_to_the_token_endpoint_that_closes_costs_no_search() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let token_url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let answering = tokio::spawn(async move {
+        let body = r#"{"access_token":"new","token_type":"Bearer","expires_in":0}"#;
+        let length = body.len();
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        let mut request = [0; 4096];
+        for closes_at_second in [true, false] {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            assert!(connection.read(&mut request).await.unwrap() > 0);
+            connection.write_all(answer.as_bytes()).await.unwrap();
+            if closes_at_second {
+                assert!(connection.read(&mut request).await.unwrap() > 0);
+            }
+        }
+    });
+    let server = start(|_| status_answer(500)).await;
+    let credentials = ClientCredentials { token_url, ..server.credentials() };
+    let authentication = Authentication::OAuth2Client(credentials);
+    let client = connect(SourceSettings { authentication, ..server.settings(Method::Get) }).unwrap();
+
+    client.search(&QUESTION).await.unwrap();
+    client.search(&QUESTION).await.unwrap();
+
+    answering.await.unwrap();
 }
 
 #[tokio::test]
