@@ -7,7 +7,8 @@ use url::Url;
 
 use crate::addresses::AddressRefusal;
 
-/// The largest body taken from a source where nothing else is set: 2 MiB, after decompression (decisions 6.2).
+/// The largest body taken from a source where nothing else is set: 2 MiB, both as it comes and
+/// inflated (decisions 6.2).
 pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
 /// The HTTP method by which a source is called; it is set when the source is registered.
@@ -77,7 +78,7 @@ pub struct SourceSettings {
     pub timeout: Duration,
     /// How many searches may be under way at once; further ones wait within their own timeout.
     pub max_concurrency: usize,
-    /// The largest body read, in bytes after decompression; see [`DEFAULT_MAX_BODY_BYTES`].
+    /// The largest body read, in bytes, both as it comes and inflated; see [`DEFAULT_MAX_BODY_BYTES`].
     pub max_body_bytes: usize,
 }
 
