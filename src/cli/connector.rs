@@ -22,7 +22,6 @@ use super::{
 /// What can be done for a source.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Check it.
     Check(Box<CheckOptions>),
     /// Print the contract as an OpenAPI document
     Schema,

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod cli;
 #[cfg(test)]
+mod connector;
+#[cfg(test)]
 mod contents;
 #[cfg(test)]
 mod crash;

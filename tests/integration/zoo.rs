@@ -2,7 +2,7 @@
 //! names the fault as the table says, and the healthy source loses nothing by it (decisions 5.5, 6.2, 6.4).
 
 #[path = "../../connectors/tests/zoo/mod.rs"]
-mod sources;
+pub(crate) mod sources;
 
 use std::collections::HashSet;
 use std::time::Duration;
