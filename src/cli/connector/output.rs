@@ -1,6 +1,6 @@
 //! The report of a check: for people, for programs, and for build servers.
 
-use std::{fs::File, io, io::Write as _, path::Path};
+use std::{collections::HashSet, fs::File, io, io::Write as _, path::Path};
 
 use anstyle::{AnsiColor, Effects, Style};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
@@ -26,9 +26,12 @@ pub(super) fn print_text(report: &Report) -> io::Result<()> {
 fn write_text(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
     writeln!(out, "{} {}\n", report.method, report.url)?;
     let width = report.clauses.iter().map(|finding| finding.id.len()).max().unwrap_or_default();
-    for finding in &report.clauses {
+    let (open, decided): (Vec<&Finding>, Vec<&Finding>) =
+        report.clauses.iter().partition(|finding| finding.verdict == Verdict::Unknown);
+    for finding in decided {
         write_finding(finding, width, out)?;
     }
+    write_open(&open, out)?;
     let count = |verdict| report.clauses.iter().filter(|finding| finding.verdict == verdict).count();
     let (failed, unknown) = (count(Verdict::Fail), count(Verdict::Unknown));
     writeln!(
@@ -49,22 +52,35 @@ fn write_text(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
 }
 
 fn write_finding(finding: &Finding, width: usize, out: &mut impl io::Write) -> io::Result<()> {
-    let (style, word) = match finding.verdict {
-        Verdict::Pass => (PASS, "pass"),
-        Verdict::Fail => (FAIL, "FAIL"),
-        Verdict::Unknown => (UNKNOWN, "  ? "),
-    };
+    let failed = finding.verdict == Verdict::Fail;
+    let (style, word) = if failed { (FAIL, "FAIL") } else { (PASS, "pass") };
     writeln!(out, "{style}{word}{style:#}  {:width$}  {}", finding.id, finding.title)?;
-    let mut detail = |name: &str, text: &str| writeln!(out, "      {FAINT}{name:8}{FAINT:#}  {text}");
-    match finding.verdict {
-        Verdict::Pass => Ok(()),
-        Verdict::Unknown => detail("because", &finding.seen),
-        Verdict::Fail => {
-            detail("seen", &finding.seen)?;
-            detail("expected", finding.expected)?;
-            finding.curl.as_deref().map_or(Ok(()), |curl| detail("repeat", curl))
-        }
+    if !failed {
+        return Ok(());
     }
+    let details = [
+        ("seen", Some(finding.seen.as_str())),
+        ("expected", Some(finding.expected)),
+        ("repeat", finding.curl.as_deref()),
+    ];
+    details
+        .iter()
+        .filter_map(|(name, text)| text.map(|text| (name, text)))
+        .try_for_each(|(name, text)| writeln!(out, "      {FAINT}{name:8}{FAINT:#}  {text}"))
+}
+
+/// What could not be told, by its reason: one failure can leave many clauses open.
+fn write_open(open: &[&Finding], out: &mut impl io::Write) -> io::Result<()> {
+    let mut reasons: Vec<&str> = open.iter().map(|finding| finding.seen.as_str()).collect();
+    let mut seen = HashSet::new();
+    reasons.retain(|reason| seen.insert(*reason));
+    for reason in reasons {
+        let ids: Vec<&str> =
+            open.iter().filter(|finding| finding.seen == reason).map(|finding| finding.id).collect();
+        writeln!(out, "{UNKNOWN} ?  {UNKNOWN:#}  {}", ids.join(", "))?;
+        writeln!(out, "      {FAINT}because {FAINT:#}  {reason}")?;
+    }
+    Ok(())
 }
 
 /// Writes the report as a JUnit file: what could not be told is skipped.
@@ -122,6 +138,7 @@ mod tests {
                 finding("json", Verdict::Pass, "kept"),
                 finding("count", Verdict::Fail, "eleven <&>"),
                 finding("cursor-ends", Verdict::Unknown, "one page"),
+                finding("order", Verdict::Unknown, "one page"),
             ],
             latency_ms: Latency { p50: Some(1.5), p90: Some(2.0), p99: Some(3.0) },
         }
@@ -143,8 +160,8 @@ mod tests {
                 "      repeat    curl -sS http://h/ --data-urlencode 'keyword=<&>'",
             ]
         );
-        assert_eq!(lines[7..9], ["  ?   cursor-ends  A sentence", "      because   one page"]);
-        assert!(text.contains("3 clauses: 1 kept, 1 broken, 1 could not be told"));
+        assert_eq!(lines[7..9], [" ?    cursor-ends, order", "      because   one page"]);
+        assert!(text.contains("4 clauses: 1 kept, 1 broken, 2 could not be told"));
     }
 
     #[test]
@@ -153,8 +170,10 @@ mod tests {
         write_junit(&report(), file.path()).unwrap();
         let read = quick_junit::Report::deserialize_from_str(&std::fs::read_to_string(file.path()).unwrap())
             .unwrap();
-        assert_eq!(read.test_suites[0].test_cases.len(), 3);
-        assert_eq!((read.test_suites[0].failures, read.test_suites[0].disabled), (1, 1));
+        assert_eq!(read.test_suites[0].test_cases.len(), 4);
+        let skipped = |case: &&TestCase| matches!(case.status, TestCaseStatus::Skipped { .. });
+        let cases = &read.test_suites[0].test_cases;
+        assert_eq!((read.test_suites[0].failures, cases.iter().filter(skipped).count()), (1, 2));
         assert!(
             write_junit(&report(), Path::new("/nonexistent/report.xml"))
                 .unwrap_err()
