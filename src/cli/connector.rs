@@ -22,14 +22,15 @@ use super::{
 /// What can be done for a source.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
+    /// Check an external source against the contract, clause by clause
+    ///
+    /// Exits with 0 if no clause failed, with 1 if one did, and with 2 where the options are wrong.
     Check(Box<CheckOptions>),
     /// Print the contract as an OpenAPI document
     Schema,
 }
 
-/// Check an external source against the contract, clause by clause
-///
-/// Exits with 0 if no clause failed, with 1 if one did, and with 2 where the options are wrong.
+/// Which source is checked, and how.
 #[derive(Debug, clap::Args)]
 pub struct CheckOptions {
     /// The source's interface URL
