@@ -45,10 +45,10 @@ async fn every_fault_is_named_and_costs_the_healthy_source_nothing() {
     let methods = [Method::Get, Method::Post].into_iter().cycle();
     let mut zoo = Vec::with_capacity(faults.len());
     for (fault, method) in faults.iter().zip(methods) {
-        let faulty = sources::start(fault).await;
-        let registration = registration(fault.name, &faulty, method);
+        let running = sources::start(fault).await;
+        let registration = registration(fault.name, &running, method);
         app.show(acme.tenant_id, registration, fault.name, &["healthy", fault.name]).await;
-        zoo.push((fault, method, faulty));
+        zoo.push((fault, method, running));
     }
     let meetings = zoo.iter().map(async |(fault, method, _)| {
         let met = meet(&acme, &healthy, fault).await;
