@@ -10,5 +10,7 @@ mod faulty;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
+mod support;
+#[cfg(test)]
 #[path = "../zoo/mod.rs"]
 mod zoo;

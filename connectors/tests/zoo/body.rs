@@ -131,14 +131,12 @@ fn characters() -> Vec<Fault> {
 fn latin_1(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for character in text.replace("Mei Chen", "Zoë Müller").replace("Ana Lima", "José").chars() {
-        match u8::try_from(character) {
-            Ok(byte) => bytes.push(byte),
-            Err(_) => {
-                let mut units = [0; 2];
-                for unit in character.encode_utf16(&mut units) {
-                    bytes.extend(format!("\\u{unit:04x}").bytes());
-                }
-            }
+        if let Ok(byte) = u8::try_from(character) {
+            bytes.push(byte);
+        } else {
+            let mut units = [0; 2];
+            let escapes = character.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}"));
+            escapes.for_each(|escape| bytes.extend(escape.bytes()));
         }
     }
     bytes

@@ -33,7 +33,12 @@ fn lateness() -> Vec<Fault> {
             ("timeout", "answer"),
             Act::Search(|_| std::future::pending().boxed()),
         ),
-        Fault::failing("drips-without-end", "in-time", ("timeout", "answer"), Act::Send(drip)),
+        Fault::failing(
+            "drips-without-end",
+            "in-time",
+            ("timeout", "answer"),
+            Act::Send(|_, text| drip(&text)),
+        ),
         Fault::failing(
             "ends-before-its-content-length",
             "complete",
@@ -56,7 +61,7 @@ fn lateness() -> Vec<Fault> {
 }
 
 /// The first half of the page, then a space now and then: JSON that goes on for ever.
-fn drip(_: &Asked, text: String) -> Response {
+fn drip(text: &str) -> Response {
     let half: Bytes = text.as_bytes()[..text.len() / 2].to_vec().into();
     let drops = stream::unfold((), |()| async {
         tokio::time::sleep(Duration::from_millis(20)).await;

@@ -151,7 +151,7 @@ fn times() -> Vec<Fault> {
             "item-display-time",
             "`displayTime` is not an integer",
             Act::Item(|item| {
-                item["displayTime"] = serde_json::from_str(&format!("{}.5", time(item))).unwrap()
+                item["displayTime"] = serde_json::from_str(&format!("{}.5", time(item))).unwrap();
             }),
         ),
         Fault::slip(

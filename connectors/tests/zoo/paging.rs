@@ -127,19 +127,19 @@ async fn lengthen_the_cursor(Call { asked, reference, .. }: Call) -> Paged {
     Ok(page)
 }
 
-/// The second page names itself as the next one.
+/// The second page names itself as the next one, be it the last or not.
 async fn stand_still(Call { asked, reference, .. }: Call) -> Paged {
     let mut page = reference.page(&asked).await?;
-    if let (Some(cursor), false) = (&asked.cursor, page["cursor"].is_null()) {
-        page["cursor"] = cursor.clone().into();
+    if let Some(cursor) = asked.cursor {
+        page["cursor"] = cursor.into();
     }
     Ok(page)
 }
 
-/// The third page names the second as the next one.
+/// The third page names the second as the next one, be it the last or not.
 async fn lead_in_a_circle(Call { asked, reference, .. }: Call) -> Paged {
     let mut page = reference.page(&asked).await?;
-    if asked.cursor.is_some() && page["cursor"].is_string() {
+    if asked.cursor.is_some() {
         let second = reference.page(&asked.after(None)).await?["cursor"].take();
         if second.as_str() != asked.cursor.as_deref() {
             page["cursor"] = second;

@@ -1,0 +1,92 @@
+//! Two ways to ask a running source: by trawl's client, and by bare HTTP.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use reqwest::Response;
+use serde_json::Value;
+use trawl_connectors::{
+    AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, Method, SourceClient, SourceSettings,
+};
+
+use crate::zoo::{self, Running};
+
+/// The time for one answer. It costs only where one never comes.
+const TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Trawl's client of this source.
+pub(crate) fn client(running: &Running, method: Method) -> SourceClient {
+    let settings = SourceSettings {
+        url: running.url.clone(),
+        method,
+        authentication: Authentication::OAuth2Client(running.credentials()),
+        timeout: TIMEOUT,
+        max_concurrency: 1,
+        max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+    };
+    SourceClient::new(settings, &AddressRules::allowing([&running.url, &running.token_url])).unwrap()
+}
+
+/// A running source, the healthy one where nothing else is said, and a token for it.
+pub(crate) struct Asker {
+    running: Running,
+    client: reqwest::Client,
+    token: String,
+}
+
+impl Asker {
+    pub(crate) async fn start() -> Self {
+        Self::with(zoo::start_healthy().await).await
+    }
+
+    /// Another source.
+    pub(crate) async fn with(running: Running) -> Self {
+        let client = reqwest::Client::builder().no_proxy().build().unwrap();
+        let mut started = Self { running, client, token: String::new() };
+        let token = started.token(&[]).await.unwrap();
+        started.token = token["access_token"].as_str().unwrap().to_owned();
+        started
+    }
+
+    /// A search with a good token.
+    pub(crate) async fn search(&self, parameters: &[(&str, &str)]) -> Response {
+        self.search_with(Some(&self.token), parameters).await
+    }
+
+    /// A search with this token.
+    pub(crate) async fn search_with(&self, token: Option<&str>, parameters: &[(&str, &str)]) -> Response {
+        let request = self.client.get(self.running.url.clone()).query(parameters);
+        let request = match token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        };
+        request.send().await.unwrap()
+    }
+
+    /// The envelope of a page.
+    pub(crate) async fn page(&self, parameters: &[(&str, &str)]) -> Value {
+        let answer = self.search(parameters).await;
+        assert_eq!(answer.status(), 200, "{parameters:?}");
+        answer.json().await.unwrap()
+    }
+
+    /// The token endpoint's answer to the good request with these fields changed, or its refusal.
+    pub(crate) async fn token(&self, changed: &[(&str, &str)]) -> Result<Value, (u16, Value)> {
+        let mut form = HashMap::from([
+            ("grant_type", "client_credentials"),
+            ("client_id", "reference"),
+            ("client_secret", "demo-secret-known-to-everyone"),
+        ]);
+        form.extend(changed.iter().copied());
+        let answer = self.client.post(self.running.token_url.clone()).form(&form).send().await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.json().await.unwrap();
+        if status == 200 { Ok(body) } else { Err((status, body)) }
+    }
+
+    /// The same by `client_secret_basic`.
+    pub(crate) async fn token_by_basic(&self, id: &str, secret: &str) -> Response {
+        let request = self.client.post(self.running.token_url.clone()).basic_auth(id, Some(secret));
+        request.form(&[("grant_type", "client_credentials")]).send().await.unwrap()
+    }
+}
