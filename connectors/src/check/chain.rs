@@ -115,6 +115,11 @@ pub(super) fn find_different(first: &CheckedPage, second: &CheckedPage) -> Optio
     Some(format!("data[{place}] was {} and is {} the second time", name(first), name(second)))
 }
 
+/// How many different rows the pages hold.
+pub(super) fn count_different(pages: &[CheckedPage]) -> usize {
+    ids(pages.iter().flat_map(|page| &page.rows)).len()
+}
+
 fn ids<'r>(rows: impl IntoIterator<Item = &'r Row>) -> HashSet<&'r str> {
     rows.into_iter().map(|row| row.id.as_str()).collect()
 }
@@ -137,6 +142,7 @@ mod tests {
     fn rows_are_repeated_from_page_to_page_only() {
         assert_eq!(find_repeated(&[page(&[5, 4]), page(&[3, 2])]), None);
         assert_eq!(find_repeated(&[page(&[5, 5])]), None);
+        assert_eq!(count_different(&[page(&[5, 5]), page(&[4, 5])]), 2);
         let repeated = find_repeated(&[page(&[5, 4]), page(&[3]), page(&[4])]);
         assert_eq!(repeated.unwrap(), "page 3 repeats the row \"4\" of page 1");
     }

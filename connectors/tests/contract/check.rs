@@ -54,7 +54,7 @@ async fn the_reference_source_keeps_every_clause() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn every_fault_breaks_its_clause_and_no_other() {
     let faults = futures::stream::iter(zoo::faults());
     let wrong: Vec<String> = faults

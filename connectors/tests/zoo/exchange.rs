@@ -3,12 +3,19 @@
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::http::{Response as HttpResponse, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::{FutureExt, StreamExt, stream};
 
 use super::fault::{Act, Fault};
-use super::layer::Asked;
+use super::layer::{Asked, send_json};
+
+/// Fewer bytes than announced.
+const ENDS_EARLY: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json;charset=UTF-8\r\n\
+    content-length: 1000\r\n\r\n{\"code\":200,\"message\":null,\"data\":[";
+/// One chunk, and neither another nor the last one.
+const BREAKS_OFF: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json;charset=UTF-8\r\n\
+    transfer-encoding: chunked\r\n\r\n10\r\n{\"code\":200,\"mes\r\n";
 
 /// The faults of this family.
 pub(super) fn faults() -> Vec<Fault> {
@@ -43,19 +50,13 @@ fn lateness() -> Vec<Fault> {
             "ends-before-its-content-length",
             "complete",
             ("unavailable", "before its answer was complete"),
-            Act::Send(|_, text| {
-                let stated = text.len() + 100;
-                in_pieces([Ok(text.into())], &[("content-length", &stated.to_string())])
-            }),
+            Act::Bytes(ENDS_EARLY),
         ),
         Fault::failing(
             "breaks-off-between-chunks",
             "complete",
             ("unavailable", "before its answer was complete"),
-            Act::Send(|_, text| {
-                let half: Bytes = text.as_bytes()[..text.len() / 2].to_vec().into();
-                in_pieces([Ok(half), Err(std::io::Error::other("the source gave up"))], &[])
-            }),
+            Act::Bytes(BREAKS_OFF),
         ),
     ]
 }
@@ -68,17 +69,7 @@ fn drip(text: &str) -> Response {
         Some((Ok(Bytes::from_static(b" ")), ()))
     });
     let pieces = stream::iter([Ok::<_, std::io::Error>(half)]).chain(drops);
-    answer_with(Body::from_stream(pieces), &[])
-}
-
-fn in_pieces<const N: usize>(pieces: [std::io::Result<Bytes>; N], headers: &[(&str, &str)]) -> Response {
-    answer_with(Body::from_stream(stream::iter(pieces)), headers)
-}
-
-fn answer_with(body: Body, headers: &[(&str, &str)]) -> Response {
-    let builder = HttpResponse::builder().header(header::CONTENT_TYPE, "application/json;charset=UTF-8");
-    let builder = headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, *value));
-    builder.body(body).unwrap()
+    send_json(Body::from_stream(pieces))
 }
 
 fn redirects() -> Vec<Fault> {
@@ -111,7 +102,7 @@ fn redirects() -> Vec<Fault> {
 fn redirect_four_times(asked: &Asked, text: String) -> Response {
     let hop: usize = asked.path.strip_prefix("/hop/").map_or(0, |hop| hop.parse().unwrap());
     if hop == 4 {
-        return super::layer::send_json(text);
+        return send_json(text);
     }
     redirect(StatusCode::TEMPORARY_REDIRECT, &format!("/hop/{}?{}", hop + 1, asked.query))
 }

@@ -234,7 +234,10 @@ async fn repeat_within_a_page(Call { asked, reference, .. }: Call) -> Paged {
     let data = page["data"].as_array_mut().unwrap();
     if let Some(last) = data.last().cloned() {
         data.push(last);
-        page["count"] = json!(data.len());
+        let count = data.len();
+        // Where everything is on one page, the row counts among all matches too.
+        let total = page["total"].as_u64().unwrap().max(count as u64);
+        (page["count"], page["total"]) = (json!(count), json!(total));
     }
     Ok(page)
 }
