@@ -56,7 +56,8 @@ async fn the_reference_source_keeps_every_clause() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_breaks_its_clause_and_no_other() {
-    let faults = futures::stream::iter(zoo::faults());
+    // The slowest come last in the list, and go first here.
+    let faults = futures::stream::iter(zoo::faults().into_iter().rev());
     let wrong: Vec<String> = faults
         .map(|fault| async move {
             let source = zoo::start(&fault).await;
