@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +17,6 @@ use trawl::{
     config::Config,
     indexer::Indexer,
     platform::tenants::model::register_application,
-    search::registry::{ExternalRegistration, Module},
     telemetry,
 };
 
@@ -45,6 +44,8 @@ pub(crate) struct TestApp {
 /// A registered application, and a caller with a token of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Application {
+    /// The code of its tenant.
+    pub(crate) tenant: String,
     pub(crate) tenant_id: i64,
     pub(crate) client_id: String,
     pub(crate) client_secret: SecretString,
@@ -149,6 +150,7 @@ impl TestApp {
         let client_id = registered.credentials.client_id;
         let client_secret = registered.credentials.client_secret;
         let mut application = Application {
+            tenant: tenant.to_owned(),
             tenant_id: registered.tenant.id,
             client_id,
             client_secret,
@@ -159,29 +161,31 @@ impl TestApp {
         application
     }
 
+    /// The operator, with every scope there is.
+    pub(crate) async fn operator(&self) -> Application {
+        self.register("operations", Kind::Admin, &[], Scope::ALL.to_vec()).await
+    }
+
     /// Registers an external source and a module that shows `sources`.
     pub(crate) async fn show(
         &self,
-        tenant_id: i64,
-        registration: ExternalRegistration,
+        application: &Application,
+        source: Value,
         module: &str,
         sources: &[&str],
     ) {
-        let module = Module {
-            id: format!("id-of-{module}"),
-            name: module.to_owned(),
-            icon: String::new(),
-            code: module.to_owned(),
-            order_no: 50,
-            kind: 101,
-            sources: sources.iter().map(|id| (*id).to_owned()).collect(),
-        };
-        self.app.registry.register(tenant_id, registration, module).await.unwrap();
+        let operator = self.operator().await.caller.on(&application.tenant);
+        operator.post("/admin/v1/sources", &source).await.ok();
+        let module = json!({
+            "id": format!("id-of-{module}"), "name": module, "code": module, "orderNo": 50, "type": 101,
+            "sources": sources,
+        });
+        operator.post("/admin/v1/modules", &module).await.ok();
     }
 
     /// A caller with this token.
     pub(crate) fn caller(&self, token: &str) -> Caller {
-        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned() }
+        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned(), tenant: None }
     }
 
     /// A caller with a user token, by token exchange.
