@@ -143,3 +143,25 @@ fn without_storing(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_cannot_be_taken_now_says_when_to_come_back() {
+        let failure = Error::unavailable("too many at once", Duration::from_secs(3));
+        let response = into_response(GrantError::Failed(failure));
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[header::RETRY_AFTER], "3");
+        assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
+        let body = axum::body::to_bytes(response.into_body(), 1_024).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let expected = serde_json::json!({
+            "error": "temporarily_unavailable", "error_description": "too many at once",
+        });
+        assert_eq!(body, expected);
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use sea_orm::ConnectionTrait;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -17,6 +18,7 @@ use trawl::{
     config::Config,
     indexer::Indexer,
     platform::tenants::model::register_application,
+    store::sql,
     telemetry,
 };
 
@@ -96,15 +98,20 @@ impl TestApp {
     /// Ends the server in order and starts it again over the same data. Callers of before need
     /// [`TestApp::caller`]: the port is another one.
     pub(crate) async fn restart(self) -> Self {
-        self.restart_and(false).await
+        self.restart_and(false, |_| {}).await
     }
 
     /// The same; the index is filled anew.
     pub(crate) async fn restart_rebuilding(self) -> Self {
-        self.restart_and(true).await
+        self.restart_and(true, |_| {}).await
     }
 
-    async fn restart_and(self, rebuild_index: bool) -> Self {
+    /// The same, with other settings.
+    pub(crate) async fn restart_with(self, change: impl FnOnce(&mut Config)) -> Self {
+        self.restart_and(false, change).await
+    }
+
+    async fn restart_and(self, rebuild_index: bool, change: impl FnOnce(&mut Config)) -> Self {
         let Self { app, http, directory, stop, server, indexer, .. } = self;
         // Kept connections would hold the server up.
         drop(http);
@@ -115,9 +122,21 @@ impl TestApp {
             aborted.abort();
         }
         app.store.clone().close().await.unwrap();
-        let config = app.config.clone();
+        let mut config = app.config.clone();
+        change(&mut config);
         drop(app);
         Self::start_in(directory, config, rebuild_index).await
+    }
+
+    /// Changes rows behind the server's back.
+    pub(crate) async fn execute(&self, statement: &'static str) {
+        let job = self.app.store.write(move |transaction| {
+            Box::pin(async move {
+                transaction.execute_raw(sql(statement, [])).await?;
+                Ok(())
+            })
+        });
+        job.await.unwrap();
     }
 
     pub(crate) fn data(&self) -> &Path {
