@@ -1,6 +1,7 @@
 //! The HTTP interface: the route table, and what every route shares.
 
 pub mod access;
+pub mod admin;
 pub mod docs;
 pub mod envelope;
 pub mod extract;
@@ -33,6 +34,19 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(contents::routes::delete_contents))
         .routes(routes!(search::list_modules))
         .routes(routes!(search::post_search, search::get_search))
+        .routes(routes!(admin::modules::list_modules, admin::modules::create_module))
+        .routes(routes!(
+            admin::modules::find_module,
+            admin::modules::replace_module,
+            admin::modules::remove_module
+        ))
+        .routes(routes!(admin::sources::list_sources, admin::sources::create_source))
+        .routes(routes!(
+            admin::sources::find_source,
+            admin::sources::replace_source,
+            admin::sources::remove_source
+        ))
+        .routes(routes!(admin::sources::show_health))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

@@ -23,6 +23,9 @@ const DEFAULT_FILE: &str = "trawl.toml";
 const SETTINGS: [&str; 9] =
     ["listen", "data", "log", "auth", "store", "index", "search", "connectors", "limits"];
 
+/// Settings that are lists; `TRAWL_…` variables separate their elements by commas (decisions 1).
+const LISTS: [&str; 1] = ["connectors.allow_http_hosts"];
+
 /// The effective settings of a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -197,12 +200,14 @@ impl Config {
                 })
             })
             .split("__");
-        let mut config: Self = Figment::from(Serialized::defaults(Self::default()))
+        let mut figment = Figment::from(Serialized::defaults(Self::default()))
             .merge(Toml::file(file.unwrap_or(Path::new(DEFAULT_FILE))))
-            .merge(environment)
-            .merge(Serialized::globals(flags))
-            .extract()
-            .map_err(|error| error.to_string())?;
+            .merge(environment.clone().filter(|key| !is_list(key.as_str())));
+        for (name, text) in environment.iter().filter(|(name, _)| is_list(name.as_str())) {
+            figment = figment.merge(Serialized::default(name.as_str(), elements(&text)));
+        }
+        let mut config: Self =
+            figment.merge(Serialized::globals(flags)).extract().map_err(|error| error.to_string())?;
         // Read as it is: a decoder would take digits for a number, and say so with the secret in its message.
         if let Ok(key) = std::env::var("TRAWL_MASTER_KEY") {
             config.master_key = Some(SecretString::from(key));
@@ -248,6 +253,15 @@ impl Config {
         }
         Ok(())
     }
+}
+
+fn is_list(name: &str) -> bool {
+    LISTS.iter().any(|list| list.eq_ignore_ascii_case(name))
+}
+
+/// The elements of a list in a variable, read as they are: a decoder would take `[::1]` for a list itself.
+fn elements(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|element| !element.is_empty()).map(str::to_owned).collect()
 }
 
 #[allow(clippy::ref_option, reason = "the shape that serialize_with asks for")]

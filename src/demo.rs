@@ -3,13 +3,12 @@
 mod content;
 mod contracts;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc};
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::watch;
-use trawl_connectors::{Authentication, ClientCredentials, DeclaredOrder, Method};
 
 use self::contracts::ContractSystem;
 use crate::{
@@ -19,7 +18,7 @@ use crate::{
     error::Error,
     indexer::Progress,
     platform::tenants::model::register_application,
-    search::registry::{ExternalRegistration, Module},
+    search::registry::{AuthForm, ModuleForm, SourceForm},
 };
 
 /// The demo company's tenant code.
@@ -107,34 +106,32 @@ impl Demo {
 }
 
 async fn register_contracts(app: &App, tenant_id: i64, contracts: &ContractSystem) -> Result<(), DemoError> {
-    let source = ExternalRegistration {
-        id: "contracts".to_owned(),
-        name: "Contracts".to_owned(),
-        url: contracts.search_url(),
-        method: Method::Get,
-        authentication: Authentication::OAuth2Client(ClientCredentials {
-            token_url: contracts.token_url(),
-            client_id: contracts::CLIENT_ID.to_owned(),
-            client_secret: contracts.client_secret(),
-            scope: None,
-            audience: None,
+    let source = SourceForm {
+        id: Some("contracts".to_owned()),
+        name: Some("Contracts".to_owned()),
+        url: Some(contracts.search_url().into()),
+        auth: Some(AuthForm {
+            kind: Some("OAUTH2_CLIENT".to_owned()),
+            token_url: Some(contracts.token_url().into()),
+            client_id: Some(contracts::CLIENT_ID.to_owned()),
+            client_secret: Some(contracts.client_secret()),
+            ..AuthForm::default()
         }),
-        order: DeclaredOrder::Time,
-        timeout: Duration::from_secs(1),
-        page_size: 20,
-        max_concurrency: 8,
-        enabled: true,
+        timeout_ms: Some(1_000),
+        ..SourceForm::default()
     };
-    let module = Module {
-        id: uuid::Uuid::new_v4().to_string(),
-        name: "Everything".to_owned(),
-        icon: "all".to_owned(),
-        code: MODULE.to_owned(),
-        order_no: 0,
-        kind: 101,
-        sources: ["builtin:todo", "builtin:feed", "builtin:article", "contracts"].map(str::to_owned).to_vec(),
+    app.registry.create_source(tenant_id, source).await?;
+    let sources = ["builtin:todo", "builtin:feed", "builtin:article", "contracts"];
+    let module = ModuleForm {
+        name: Some("Everything".to_owned()),
+        icon: Some("all".to_owned()),
+        code: Some(MODULE.to_owned()),
+        kind: Some(101),
+        sources: Some(sources.map(str::to_owned).to_vec()),
+        ..ModuleForm::default()
     };
-    Ok(app.registry.register(tenant_id, source, module).await?)
+    app.registry.create_module(tenant_id, module).await?;
+    Ok(())
 }
 
 /// Everything acknowledged so far is found once the index has reached the store's position.

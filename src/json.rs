@@ -1,13 +1,18 @@
 //! Reading JSON so that a failure names the field and says what would be right (decisions 2.3).
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use std::{fmt, marker::PhantomData};
+
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 use serde_json::{Value, value::RawValue};
 
 /// Reads a value.
 ///
 /// # Errors
 /// `field: reason` for a wrong field, `reason` alone for text that is not JSON or not of the shape.
-pub fn read<'a, T: serde::Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
+pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
@@ -22,7 +27,7 @@ pub fn read<'a, T: serde::Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> 
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_object<'a, T: serde::Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
+pub fn read_object<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
     match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{') | None => read(text),
         Some(_) => read::<IgnoredAny>(text).and(Err("must be an object".to_owned())),
@@ -41,6 +46,36 @@ pub fn read_form<T: DeserializeOwned>(text: &[u8]) -> Result<T, String> {
         let reason = error.inner().to_string().replace("unsupported value", "must be given only once");
         if matches!(path.as_str(), "." | "?") { reason } else { format!("{path}: {reason}") }
     })
+}
+
+/// Reads a field that is an object or null, for `deserialize_with`. As [`read_object`], it takes no list for one; and
+/// what was sent in its place is not repeated in the failure.
+pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    deserializer.deserialize_any(Object(PhantomData))
+}
+
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Option<T>, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Some)
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Option<T>, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E: Error>(self, _text: &str) -> Result<Option<T>, E> {
+        Err(E::custom("must be an object"))
+    }
 }
 
 /// What stands in a field of an object that could not be read, as text, so that a failure can name its row; empty where

@@ -10,6 +10,7 @@ mod coordinator;
 mod cursor;
 mod external;
 mod gather;
+pub mod health;
 mod loops;
 mod merge;
 mod plan;

@@ -9,7 +9,7 @@ use trawl::{
     },
     config::Config,
     platform::tenants::model::register_application,
-    search::registry::{ExternalRegistration, Module, Reach, Registry},
+    search::registry::{ModuleForm, Reach, Registry, SourceForm},
     store::Store,
 };
 use trawl_connectors::AddressRules;
@@ -45,8 +45,8 @@ impl Prepared {
     }
 }
 
-/// An external source and the module that shows it; see [`Registry::register`].
-pub(crate) type Registration = (ExternalRegistration, Module);
+/// An external source and a module that shows it.
+pub(crate) type Registration = (SourceForm, ModuleForm);
 
 /// Makes a data directory whose index holds so many documents, half of them Chinese, half of them English.
 pub(crate) fn prepare(documents: usize, registrations: Vec<Registration>) -> Prepared {
@@ -71,9 +71,10 @@ pub(crate) fn prepare(documents: usize, registrations: Vec<Registration>) -> Pre
             auth_none: true,
             max_body_bytes: Config::default().connectors.max_body_bytes,
         };
-        let registry = Registry::new(store.clone(), index, keys, reach);
+        let registry = std::sync::Arc::new(Registry::new(store.clone(), index, keys, reach));
         for (source, module) in registrations {
-            registry.register(tenant_id, source, module).await.unwrap();
+            registry.create_source(tenant_id, source).await.unwrap();
+            registry.create_module(tenant_id, module).await.unwrap();
         }
         store.close().await.unwrap();
         Prepared { directory, tenant_id, credentials: registered.credentials }

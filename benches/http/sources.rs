@@ -1,10 +1,9 @@
 //! What the coordinator adds to the external sources that it waits for.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
-use trawl::search::registry::{ExternalRegistration, Module};
-use trawl_connectors::{Authentication, DeclaredOrder, Method};
+use trawl::search::registry::{AuthForm, ModuleForm, SourceForm};
 
 use crate::{
     Scale,
@@ -157,29 +156,25 @@ fn registrations(sources: &Server) -> Vec<Registration> {
     registrations
 }
 
-fn source(id: &str, url: &str) -> ExternalRegistration {
-    ExternalRegistration {
-        id: id.to_owned(),
-        name: id.to_owned(),
-        url: url.parse().unwrap(),
-        method: Method::Get,
-        authentication: Authentication::None,
-        order: DeclaredOrder::Time,
-        timeout: Duration::from_secs(5),
-        page_size: SOURCE_ITEMS,
-        max_concurrency: 64,
-        enabled: true,
+fn source(id: &str, url: &str) -> SourceForm {
+    SourceForm {
+        id: Some(id.to_owned()),
+        name: Some(id.to_owned()),
+        url: Some(url.to_owned()),
+        auth: Some(AuthForm { kind: Some("NONE".to_owned()), ..AuthForm::default() }),
+        timeout_ms: Some(5_000),
+        page_size: Some(i64::try_from(SOURCE_ITEMS).unwrap()),
+        max_concurrency: Some(64),
+        ..SourceForm::default()
     }
 }
 
-fn module(code: &str, sources: Vec<String>) -> Module {
-    Module {
-        id: format!("module-{code}"),
-        name: code.to_owned(),
-        icon: String::new(),
-        code: code.to_owned(),
-        order_no: 100,
-        kind: 100,
-        sources,
+fn module(code: &str, sources: Vec<String>) -> ModuleForm {
+    ModuleForm {
+        name: Some(code.to_owned()),
+        code: Some(code.to_owned()),
+        kind: Some(100),
+        sources: Some(sources),
+        ..ModuleForm::default()
     }
 }

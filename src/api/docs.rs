@@ -30,6 +30,7 @@ use crate::app::App;
         (name = "contents", description = "Articles, news, feeds and an operator's own modules"),
         (name = "tasks", description = "To-do items"),
         (name = "directory", description = "Users and departments"),
+        (name = "admin", description = "Modules, the external sources that they show, and how these are"),
         (name = "identity", description = "Tokens"),
         (name = "operation", description = "Health and metrics"),
     )

@@ -98,12 +98,25 @@ pub enum BodyRefusals {
     UnsupportedMediaType(FailureEnvelope),
 }
 
-impl IntoResponse for Error {
-    /// The one place where a failure is answered and, when it is ours, logged.
-    fn into_response(self) -> Response {
+impl Error {
+    /// Logs the failure when it is ours.
+    pub fn log(&self) {
         if let Some(cause) = self.cause() {
             tracing::error!(kind = ?self.kind, cause, "a request failed");
         }
+    }
+
+    /// What `Retry-After` is to say, where coming back makes sense.
+    pub fn retry_after_header(&self) -> Option<HeaderValue> {
+        self.retry_after.map(|wait| HeaderValue::from(wait.as_secs().max(1)))
+    }
+}
+
+impl IntoResponse for Error {
+    /// The one place where a failure is answered in the envelope.
+    fn into_response(self) -> Response {
+        self.log();
+        let retry_after = self.retry_after_header();
         let status = StatusCode::from_u16(self.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let envelope =
             FailureEnvelope { code: status.as_u16(), message: self.message, data: (), date: now_millis() };
@@ -112,8 +125,8 @@ impl IntoResponse for Error {
         if self.kind == Kind::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if let Some(wait) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
+        if let Some(retry_after) = retry_after {
+            headers.insert(header::RETRY_AFTER, retry_after);
         }
         response
     }

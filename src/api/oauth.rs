@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::{
     extract::{Request, State},
     http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use secrecy::SecretString;
@@ -18,6 +18,7 @@ use super::{
 use crate::{
     app::App,
     auth::grants::{self, ClientCredentials, GrantError, TokenAnswer, TokenRequest},
+    error::{Error, Kind},
     json,
 };
 
@@ -41,6 +42,8 @@ pub struct TokenFailure {
         (status = 200, description = "The token", body = TokenAnswer),
         (status = 400, description = "RFC 6749 §5.2", body = TokenFailure),
         (status = 401, description = "The client is not known or its secret is wrong", body = TokenFailure),
+        (status = 413, description = "The form is larger than its limit", body = TokenFailure),
+        (status = 503, description = "The server cannot take this now; `Retry-After` says when to come back", body = TokenFailure),
     )
 )]
 pub async fn issue_token(State(app): State<Arc<App>>, request: Request) -> Response {
@@ -93,7 +96,7 @@ fn basic_credentials(value: &HeaderValue) -> Option<ClientCredentials> {
 
 fn into_response(error: GrantError) -> Response {
     let (status, error, error_description) = match error {
-        GrantError::Failed(error) => return error.into_response(),
+        GrantError::Failed(error) => return failed(&error),
         GrantError::InvalidRequest(description) => (StatusCode::BAD_REQUEST, "invalid_request", description),
         GrantError::InvalidClient => (
             StatusCode::UNAUTHORIZED,
@@ -118,8 +121,47 @@ fn into_response(error: GrantError) -> Response {
     without_storing(response)
 }
 
+/// A failure that RFC 6749 has no code for at this endpoint: in its form all the same, as its clients read no other.
+fn failed(failure: &Error) -> Response {
+    failure.log();
+    let error = match failure.kind {
+        Kind::Unavailable => "temporarily_unavailable",
+        Kind::Internal => "server_error",
+        _ => "invalid_request",
+    };
+    let status = failure.kind.status();
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = json(status, &TokenFailure { error, error_description: failure.message.clone() });
+    if let Some(retry_after) = failure.retry_after_header() {
+        response.headers_mut().insert(header::RETRY_AFTER, retry_after);
+    }
+    without_storing(response)
+}
+
 /// Neither tokens nor refusals are to be kept by anything on the way (RFC 6749 §5.1).
 fn without_storing(mut response: Response) -> Response {
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_cannot_be_taken_now_says_when_to_come_back() {
+        let failure = Error::unavailable("too many at once", Duration::from_secs(3));
+        let response = into_response(GrantError::Failed(failure));
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[header::RETRY_AFTER], "3");
+        assert_eq!(response.headers()[header::CACHE_CONTROL], "no-store");
+        let body = axum::body::to_bytes(response.into_body(), 1_024).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        let expected = serde_json::json!({
+            "error": "temporarily_unavailable", "error_description": "too many at once",
+        });
+        assert_eq!(body, expected);
+    }
 }

@@ -86,7 +86,7 @@ async fn answer_page(
         Start::Beginning | Start::Before(_) => None,
     };
     let plan = plan(&request, sources, opened)?;
-    let mut run = Run::new(plan, viewer, request, own.source_pages);
-    run.ask_until_done(deadline).await;
+    let mut run = Run::new(plan, viewer, request, own.source_pages, deadline);
+    run.ask_until_done().await;
     run.finish(|cursor| cursor.seal(key, &context))
 }

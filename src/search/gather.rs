@@ -55,7 +55,7 @@ pub(super) async fn gather(ask: Arc<Ask>, mut calls: Vec<Call>, deadline: Instan
     }
     outcomes.extend(missing.into_iter().map(|place| Outcome {
         place,
-        result: Err(timed_out(started.elapsed())),
+        result: Err(SourceFailure::timed_out(started.elapsed())),
         took: started.elapsed(),
     }));
     outcomes
@@ -69,11 +69,7 @@ async fn run(ask: Arc<Ask>, call: Call, deadline: Instant) -> Outcome {
     let result = match timeout_at(limit, page).await {
         Ok(Ok(result)) => result,
         Ok(Err(_panic)) => Err(SourceFailure::new(FailureKind::Error, "the source failed inside the server")),
-        Err(_elapsed) => Err(timed_out(started.elapsed())),
+        Err(_elapsed) => Err(SourceFailure::timed_out(started.elapsed())),
     };
     Outcome { place: call.place, result, took: started.elapsed() }
-}
-
-fn timed_out(after: Duration) -> SourceFailure {
-    SourceFailure::new(FailureKind::Timeout, format!("no answer within {} ms", after.as_millis()))
 }

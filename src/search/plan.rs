@@ -33,11 +33,14 @@ pub(super) struct PlannedLane {
 pub(super) struct Plan {
     /// The sources, by their places in the module.
     pub(super) lanes: Vec<PlannedLane>,
+    /// Sources that are out of use, with their places among all that take part.
+    pub(super) disabled: Vec<(usize, Arc<dyn Source>)>,
     /// How long the page is.
     pub(super) length: PageLength,
     /// Only items below this time.
     pub(super) before: Option<i64>,
-    /// Where sources stand that the module does not have at the moment: one that comes back goes on from there.
+    /// Where sources stand that the module does not have at the moment, or that are disabled: one that comes back goes
+    /// on from there.
     pub(super) absent: Vec<LaneState>,
 }
 
@@ -74,8 +77,11 @@ pub(super) fn plan(
         },
         lanes: Vec::new(),
     });
-    let lanes = taking_part.into_iter().map(|source| continue_lane(source, &mut states)).collect();
-    Ok(Plan { lanes, length, before, absent: states })
+    let (disabled, in_use): (Vec<_>, Vec<_>) =
+        taking_part.into_iter().enumerate().partition(|(_, source)| source.is_disabled());
+    let disabled = disabled.into_iter().map(|(place, source)| (place, Arc::clone(source))).collect();
+    let lanes = in_use.into_iter().map(|(_, source)| continue_lane(source, &mut states)).collect();
+    Ok(Plan { lanes, disabled, length, before, absent: states })
 }
 
 /// Takes a source's state out of the cursor's. One that the cursor does not know was added since and begins at its

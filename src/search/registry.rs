@@ -1,111 +1,56 @@
 //! The modules and sources of each tenant, as the store holds them and as searches use them (decisions 4.1, 7).
 
+mod changes;
+mod connect;
+mod forms;
+mod modules;
 mod repo;
+mod sources;
+#[cfg(test)]
+mod tests;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
-use moka::future::Cache;
-use serde::Serialize;
-use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method, SourceClient, SourceSettings};
-use url::Url;
+use moka::{future, sync};
 
+use self::{
+    connect::{Registered, Unasked, Unusable},
+    repo::sources::SourceRow,
+};
 use super::{
     builtin::{self, BuiltinSource},
-    external::ExternalSource,
+    health::SourceState,
     source::Source,
 };
 use crate::{
     auth::keys::Keys,
     error::{Error, Result},
-    store::{Store, Transaction},
+    store::{Store, now_millis},
+};
+
+pub use self::{
+    connect::Reach,
+    modules::{Module, ModuleForm, RegisteredModule, create_default_modules},
+    sources::{AuthForm, RegisteredAuth, RegisteredSource, SourceForm},
 };
 
 /// Tenants whose modules are kept at hand.
 const REMEMBERED_TENANTS: u64 = 100_000;
-
-/// A search module, as `POST /modules` lists it (decisions 4.1).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Module {
-    /// The module's id.
-    pub id: String,
-    /// A name for people.
-    pub name: String,
-    /// The name of an icon.
-    pub icon: String,
-    /// The code, unique in its tenant, which `moduleId` takes too.
-    pub code: String,
-    /// Modules are listed by this, ascending.
-    pub order_no: i64,
-    /// 1 article, 2 news, 3 to-do, 4 done, 5 feed, 6 people, 7 department, 8 group, 9 file, 10 favorite, 11 message,
-    /// 100 external, 101 mixed.
-    #[serde(rename = "type")]
-    pub kind: i64,
-    /// Its sources by their places: an external one's id, or `builtin:CODE`.
-    #[serde(skip)]
-    pub sources: Vec<String>,
-}
-
-/// An external source as it is registered (decisions 7.1).
-#[derive(Clone, Debug)]
-pub struct ExternalRegistration {
-    /// The source's id.
-    pub id: String,
-    /// A name for people.
-    pub name: String,
-    /// The interface URL.
-    pub url: Url,
-    /// How it is called.
-    pub method: Method,
-    /// Who trawl is for it.
-    pub authentication: Authentication,
-    /// In which order it says it sends its matches.
-    pub order: DeclaredOrder,
-    /// The longest that one call may take.
-    pub timeout: Duration,
-    /// Items asked for in one call.
-    pub page_size: usize,
-    /// Calls that may be under way at once.
-    pub max_concurrency: usize,
-    /// Whether searches ask it.
-    pub enabled: bool,
-}
-
-/// The built-in modules that every tenant starts with: code, name, type (decisions 4.2).
-pub const DEFAULT_MODULES: [(&str, &str, i64); 11] = [
-    ("article", "Articles", 1),
-    ("news", "News", 2),
-    ("todo", "To-do", 3),
-    ("done", "Done", 4),
-    ("feed", "Feeds", 5),
-    ("people", "People", 6),
-    ("department", "Departments", 7),
-    ("group", "Groups", 8),
-    ("file", "Files", 9),
-    ("favorite", "Favorites", 10),
-    ("message", "Messages", 11),
-];
-
-/// Stores the modules that a tenant starts with.
-pub async fn create_default_modules(transaction: &Transaction, tenant_id: i64) -> Result<()> {
-    for (place, (code, name, kind)) in (1..).zip(DEFAULT_MODULES) {
-        let module = Module {
-            id: uuid::Uuid::new_v4().to_string(),
-            name: name.to_owned(),
-            icon: code.to_owned(),
-            code: code.to_owned(),
-            order_no: place,
-            kind,
-            sources: vec![format!("{}{code}", builtin::ID_PREFIX)],
-        };
-        repo::insert_module(transaction, tenant_id, &module).await?;
-    }
-    Ok(())
-}
+/// External sources whose connections and tokens are kept from one load of their tenant's modules to the next.
+const REMEMBERED_SOURCES: u64 = 10_000;
+/// External sources of which it is remembered how they have been.
+const REMEMBERED_STATES: u64 = 100_000;
 
 /// The modules of one tenant with their sources ready to be asked.
 pub struct TenantModules {
     list: Vec<Arc<Module>>,
+    by_id_or_code: HashMap<String, Arc<Module>>,
     sources: HashMap<String, Arc<dyn Source>>,
 }
 
@@ -117,31 +62,22 @@ impl TenantModules {
 
     /// The module with this id or code.
     pub fn find(&self, id_or_code: &str) -> Option<&Arc<Module>> {
-        self.list.iter().find(|module| module.id == id_or_code || module.code == id_or_code)
+        self.by_id_or_code.get(id_or_code)
     }
 
     /// Whether any module shows the built-in content of this code.
     pub fn has_builtin(&self, code: &str) -> bool {
-        let id = format!("{}{code}", builtin::ID_PREFIX);
-        self.list.iter().any(|module| module.sources.contains(&id))
+        self.sources.contains_key(&format!("{}{code}", builtin::ID_PREFIX))
     }
 
-    /// The module's enabled sources, by their places.
+    /// The module's sources, by their places, disabled ones among them.
     pub(super) fn sources_of(&self, module: &Module) -> Vec<Arc<dyn Source>> {
         module.sources.iter().filter_map(|id| self.sources.get(id)).map(Arc::clone).collect()
     }
 }
 
-/// What the configuration allows external sources (decisions 6.2, 7.4).
-#[derive(Clone, Debug)]
-pub struct Reach {
-    /// Where they may be.
-    pub addresses: AddressRules,
-    /// Whether they may be called without credentials.
-    pub auth_none: bool,
-    /// The largest answer, in bytes, inflated.
-    pub max_body_bytes: usize,
-}
+/// A source of a tenant.
+type SourceKey = (i64, String);
 
 /// Knows the modules and sources of every tenant.
 pub struct Registry {
@@ -149,83 +85,107 @@ pub struct Registry {
     index: trawl_index::Index,
     keys: Arc<Keys>,
     reach: Reach,
-    tenants: Cache<i64, Arc<TenantModules>>,
+    /// Grows at each change of any registration; modules that were read before are of an older generation.
+    generation: AtomicU64,
+    tenants: future::Cache<(u64, i64), Arc<TenantModules>>,
+    sources: sync::Cache<SourceKey, Arc<Registered>>,
+    states: sync::Cache<SourceKey, Arc<SourceState>>,
+    /// Epoch milliseconds.
+    started: i64,
 }
 
 impl Registry {
     /// A registry over this store, whose external sources keep to `reach`.
     pub fn new(store: Store, index: trawl_index::Index, keys: Arc<Keys>, reach: Reach) -> Self {
-        let tenants = Cache::builder().max_capacity(REMEMBERED_TENANTS).build();
-        Self { store, index, keys, reach, tenants }
+        Self {
+            store,
+            index,
+            keys,
+            reach,
+            generation: AtomicU64::new(0),
+            tenants: future::Cache::builder().max_capacity(REMEMBERED_TENANTS).build(),
+            sources: sync::Cache::builder().max_capacity(REMEMBERED_SOURCES).build(),
+            states: sync::Cache::builder().max_capacity(REMEMBERED_STATES).build(),
+            started: now_millis(),
+        }
     }
 
     /// The modules of a tenant.
     pub async fn modules_of(&self, tenant_id: i64) -> Result<Arc<TenantModules>> {
-        if let Some(modules) = self.tenants.get(&tenant_id).await {
+        let key = (self.generation.load(Ordering::Acquire), tenant_id);
+        if let Some(modules) = self.tenants.get(&key).await {
             return Ok(modules);
         }
         // Many searches of a tenant that is not at hand read its modules once.
-        let loaded = self.tenants.try_get_with(tenant_id, async { self.load(tenant_id).await.map(Arc::new) });
+        let loaded = self.tenants.try_get_with(key, async { self.load(tenant_id).await.map(Arc::new) });
         loaded.await.map_err(|error: Arc<Error>| Error::internal(error.to_string()))
     }
 
-    /// Registers an external source and a module that shows `sources`, in one transaction.
-    ///
-    /// # Errors
-    /// 400 for settings that can never work, 409 when the module's code is taken.
-    pub async fn register(&self, tenant_id: i64, source: ExternalRegistration, module: Module) -> Result<()> {
-        self.connect(&source)?;
-        let row = repo::SourceRow::new(&source, &self.keys)?;
-        self.store
-            .write(move |transaction| {
-                Box::pin(async move {
-                    repo::insert_source(transaction, tenant_id, row).await?;
-                    repo::insert_module(transaction, tenant_id, &module).await
-                })
-            })
-            .await?;
-        self.tenants.invalidate(&tenant_id).await;
-        Ok(())
+    /// Lets everyone read the modules anew, because some changed.
+    fn forget_modules(&self) {
+        // A look-up that began before the change files what it read under the old generation, where none finds it.
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.tenants.invalidate_all();
     }
 
     async fn load(&self, tenant_id: i64) -> Result<TenantModules> {
-        let list = repo::modules(self.store.reader(), tenant_id).await?;
+        let list = repo::modules::list(self.store.reader(), tenant_id).await?;
+        let rows = repo::sources::list(self.store.reader(), tenant_id).await?;
+        let mut rows: HashMap<String, SourceRow> =
+            rows.into_iter().map(|row| (row.id.clone(), row)).collect();
         let mut sources: HashMap<String, Arc<dyn Source>> = HashMap::new();
         for id in list.iter().flat_map(|module| &module.sources) {
-            if let Some(code) = id.strip_prefix(builtin::ID_PREFIX) {
+            if sources.contains_key(id) {
+                continue;
+            }
+            let source: Arc<dyn Source> = if let Some(code) = id.strip_prefix(builtin::ID_PREFIX) {
                 let name = list.iter().find(|module| module.code == code).map_or(code, |module| &module.name);
-                let source = BuiltinSource::new(self.index.clone(), tenant_id, code, name);
-                sources.insert(id.clone(), Arc::new(source));
-            }
+                Arc::new(BuiltinSource::new(self.index.clone(), tenant_id, code, name))
+            } else if let Some(row) = rows.remove(id) {
+                self.external(tenant_id, row)
+            } else {
+                let message = "it is not registered (any more)".to_owned();
+                Arc::new(Unasked::unusable(id.clone(), id.clone(), message))
+            };
+            sources.insert(id.clone(), source);
         }
-        for row in repo::sources(self.store.reader(), tenant_id).await? {
-            let registration = row.into_registration(&self.keys)?;
-            if registration.enabled {
-                let source = self.connect(&registration)?;
-                sources.insert(registration.id, Arc::new(source));
-            }
-        }
-        Ok(TenantModules { list: list.into_iter().map(Arc::new).collect(), sources })
+        let list: Vec<Arc<Module>> = list.into_iter().map(Arc::new).collect();
+        let by_id_or_code = list
+            .iter()
+            .flat_map(|module| [&module.id, &module.code].map(|name| (name.clone(), Arc::clone(module))))
+            .collect();
+        Ok(TenantModules { list, by_id_or_code, sources })
     }
 
-    fn connect(&self, registration: &ExternalRegistration) -> Result<ExternalSource> {
-        let settings = SourceSettings {
-            url: registration.url.clone(),
-            method: registration.method,
-            authentication: registration.authentication.clone(),
-            timeout: registration.timeout,
-            max_concurrency: registration.max_concurrency,
-            max_body_bytes: self.reach.max_body_bytes,
-        };
-        let client = SourceClient::new(settings, &self.reach.addresses)
-            .map_err(|error| Error::bad_request(error.to_string()))?;
-        Ok(ExternalSource {
-            id: registration.id.clone(),
-            name: registration.name.clone(),
-            order: registration.order,
-            timeout: registration.timeout,
-            page_size: registration.page_size,
-            client,
-        })
+    fn external(&self, tenant_id: i64, row: SourceRow) -> Arc<dyn Source> {
+        if !row.enabled {
+            return Arc::new(Unasked::disabled(row));
+        }
+        match self.registered(tenant_id, &row) {
+            Ok(registered) => registered,
+            Err(unusable) => {
+                tracing::warn!(tenant_id, source = row.id, %unusable, "the settings of a source are not usable");
+                Arc::new(Unasked::unusable(row.id, row.name, unusable.message()))
+            }
+        }
+    }
+
+    /// The source of a row: the one of before where the row is what it was.
+    fn registered(&self, tenant_id: i64, row: &SourceRow) -> Result<Arc<Registered>, Unusable> {
+        let key = (tenant_id, row.id.clone());
+        if let Some(known) = self.sources.get(&key).filter(|known| known.is_of(row)) {
+            return Ok(known);
+        }
+        let sealed = row.client_secret_sealed.clone().unwrap_or_default();
+        let secret = || connect::open(&self.keys.secrets, tenant_id, &key.1, &sealed);
+        let state = self.state_of(tenant_id, &key.1);
+        let made = Arc::new(Registered::new(row.clone(), &self.reach, state, secret)?);
+        // Of two that are made at once, one is kept.
+        let kept = self.sources.entry(key).or_insert_with_if(|| made, |known| !known.is_of(row));
+        Ok(kept.into_value())
+    }
+
+    fn state_of(&self, tenant_id: i64, source_id: &str) -> Arc<SourceState> {
+        self.states.get_with((tenant_id, source_id.to_owned()), Arc::default)
     }
 }

@@ -13,7 +13,7 @@ use super::{
     merge::{Finished, Lane, Merge},
     plan::{Plan, PlannedLane},
     request::{SearchRequest, Viewer},
-    source::{Ask, FailureKind, Later, Page, Position, SourceFailure},
+    source::{Ask, FailureKind, Later, Page, Position, Source, SourceFailure},
 };
 use crate::error::Result;
 
@@ -36,14 +36,21 @@ pub(super) struct Run {
     ask: Arc<Ask>,
     merge: Merge,
     accounts: Vec<Account>,
+    disabled: Vec<(usize, Arc<dyn Source>)>,
     absent: Vec<LaneState>,
     source_pages: usize,
 }
 
 impl Run {
-    /// A search as planned, which reads at most `source_pages` pages of each source.
-    pub(super) fn new(plan: Plan, viewer: Viewer, request: SearchRequest, source_pages: usize) -> Self {
-        let Plan { lanes: planned, length, before, absent } = plan;
+    /// A search as planned, which reads at most `source_pages` pages of each source, and that by `deadline`.
+    pub(super) fn new(
+        plan: Plan,
+        viewer: Viewer,
+        request: SearchRequest,
+        source_pages: usize,
+        deadline: Instant,
+    ) -> Self {
+        let Plan { lanes: planned, disabled, length, before, absent } = plan;
         let lanes = planned.iter().map(|lane| Lane::at(lane.position.clone(), lane.taken)).collect();
         let ask = Arc::new(Ask {
             viewer,
@@ -54,14 +61,16 @@ impl Run {
             limit: request.limit,
             whole_ties: length.largest_tie(),
             before,
+            deadline,
         });
         let merge = Merge::new(request.order, length, lanes);
         let accounts = planned.into_iter().map(Account::new).collect();
-        Self { ask, merge, accounts, absent, source_pages }
+        Self { ask, merge, accounts, disabled, absent, source_pages }
     }
 
-    /// Asks the sources until the page is full or they have nothing more for it, but by `deadline`.
-    pub(super) async fn ask_until_done(&mut self, deadline: Instant) {
+    /// Asks the sources until the page is full or they have nothing more for it, but by the deadline.
+    pub(super) async fn ask_until_done(&mut self) {
+        let deadline = self.ask.deadline;
         // Every source is asked at once; later rounds ask only those that the rest of the page may need.
         let mut wanted = self.merge.advance();
         while !wanted.is_empty() {
@@ -158,14 +167,18 @@ impl Run {
     /// The answer; `seal` writes its cursor down.
     ///
     /// # Errors
-    /// [`Failure::NoSource`] when none of the sources that were asked answered. A source that was at its end already
-    /// was not asked.
+    /// [`Failure::NoSource`] when none of the sources that were asked answered, or there is none to be asked. A source
+    /// that was at its end already was not asked.
     pub(super) fn finish(self, seal: impl FnOnce(&Cursor) -> Result<String>) -> Result<Answer, Failure> {
-        let Self { ask, merge, accounts, absent, .. } = self;
-        let sources: Vec<SourceReport> = accounts.iter().map(Account::report).collect();
-        let mut asked = accounts.iter().filter(|account| account.status.is_some()).peekable();
-        if asked.peek().is_some() && !accounts.iter().any(|account| account.answered) {
-            let all_timed_out = asked.all(|account| account.status == Some(Status::Timeout));
+        let Self { ask, merge, accounts, disabled, absent, .. } = self;
+        let mut sources: Vec<SourceReport> = accounts.iter().map(Account::report).collect();
+        for (place, source) in disabled {
+            sources.insert(place, report_disabled(&*source));
+        }
+        let asked: Vec<Status> = accounts.iter().filter_map(|account| account.status).collect();
+        let answered = accounts.iter().any(|account| account.answered);
+        if accounts.is_empty() || !asked.is_empty() && !answered {
+            let all_timed_out = !asked.is_empty() && asked.iter().all(|status| *status == Status::Timeout);
             return Err(Failure::NoSource { all_timed_out, sources });
         }
         let Finished { items, lanes, tie_cut } = merge.finish();
@@ -182,6 +195,19 @@ impl Run {
         let lanes = states.chain(absent).collect();
         let cursor = if at_end { None } else { Some(seal(&Cursor { before: ask.before, lanes })?) };
         Ok(Answer { items, total, cursor, partial, sources })
+    }
+}
+
+/// One that is out of use is no part of what was asked for: it is named, and the answer is complete without it.
+fn report_disabled(source: &dyn Source) -> SourceReport {
+    let SourceFailure { kind, message } = SourceFailure::disabled();
+    SourceReport {
+        id: source.id().to_owned(),
+        name: source.name().to_owned(),
+        status: kind.into(),
+        took_ms: 0,
+        total: None,
+        message: Some(message),
     }
 }
 

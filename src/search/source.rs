@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::request::{Filters, Order, Viewer};
 
@@ -18,6 +19,11 @@ pub trait Source: Send + Sync {
 
     /// The longest that one request to it may take; the request's deadline may be nearer.
     fn timeout(&self) -> Duration;
+
+    /// Whether its operator took it out of use: it is named in answers, and not asked.
+    fn is_disabled(&self) -> bool {
+        false
+    }
 
     /// One page from `position` on. What is asked is shared, for sources that hand it to another thread.
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure>;
@@ -42,6 +48,8 @@ pub struct Ask {
     pub whole_ties: Option<usize>,
     /// The time condition of the whole chain of pages: only items below it (decisions 5.3).
     pub before: Option<i64>,
+    /// When the answer leaves, with or without the source.
+    pub deadline: Instant,
 }
 
 impl Ask {
@@ -156,5 +164,14 @@ impl SourceFailure {
     /// A failure of this kind.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
+    }
+    /// The operator took the source out of use.
+    pub fn disabled() -> Self {
+        Self::new(FailureKind::Unavailable, "disabled by the operator")
+    }
+
+    /// No answer within the time there was.
+    pub fn timed_out(after: Duration) -> Self {
+        Self::new(FailureKind::Timeout, format!("no answer within {} ms", after.as_millis()))
     }
 }

@@ -32,10 +32,16 @@ struct Migrator;
 
 impl MigratorTrait for Migrator {
     fn migrations() -> Vec<Box<dyn MigrationTrait>> {
-        vec![Box::new(SqlMigration {
-            name: "0001_foundation",
-            sql: include_str!("migrations/0001_foundation.sql"),
-        })]
+        vec![
+            Box::new(SqlMigration {
+                name: "0001_foundation",
+                sql: include_str!("migrations/0001_foundation.sql"),
+            }),
+            Box::new(SqlMigration {
+                name: "0002_module_ids",
+                sql: include_str!("migrations/0002_module_ids.sql"),
+            }),
+        ]
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sea_orm::ConnectionTrait;
 
-use super::{OpenError, Store, change_log, sql};
+use super::{FILE_NAME, OpenError, Store, change_log, connect, sql};
 use crate::error::{Error, Kind};
 
 async fn open() -> (tempfile::TempDir, Store) {
@@ -163,4 +163,43 @@ async fn readers_cannot_write() {
     let (_directory, store) = open().await;
     let refused = store.reader().execute_raw(sql("DELETE FROM meta", [])).await;
     assert!(refused.is_err());
+}
+
+/// A database of the first schema keeps its modules, whose ids are their tenant's own from then on.
+#[tokio::test]
+async fn modules_of_the_first_schema_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let first = connect(&directory.path().join(FILE_NAME), 1, false).await.unwrap();
+    for statements in [
+        include_str!("migrations/0001_foundation.sql"),
+        "CREATE TABLE seaql_migrations (version TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL);
+         INSERT INTO seaql_migrations VALUES ('0001_foundation', 1);
+         INSERT INTO tenants (id, code, name, created_at) VALUES (1, 'acme', 'acme', 1), (2, 'other', 'other', 1);
+         INSERT INTO search_modules (id, tenant_id, code, name, icon, order_no, type, sources)
+         VALUES ('m', 1, 'article', 'Articles', 'a', 3, 1, '[\"builtin:article\"]');",
+    ] {
+        first.execute_unprepared(statements).await.unwrap();
+    }
+    first.close().await.unwrap();
+
+    let store = Store::open(directory.path(), 1).await.unwrap();
+    let insert = "INSERT INTO search_modules (id, tenant_id, code, name, icon, order_no, type, sources) \
+                  SELECT id, ?, code, name, icon, order_no, type, sources FROM search_modules";
+    let copied = |tenant: i64| {
+        store.write(move |transaction| {
+            Box::pin(async move {
+                Ok(transaction.execute_raw(sql(insert, [tenant.into()])).await?.rows_affected())
+            })
+        })
+    };
+    assert_eq!(copied(2).await.unwrap(), 1, "the same id in another tenant is no obstacle");
+    assert!(copied(1).await.is_err(), "an id is there twice");
+    let row = sql("SELECT * FROM search_modules WHERE tenant_id = 1", []);
+    let row = store.reader().query_one_raw(row).await.unwrap().unwrap();
+    let text = |column: &str| row.try_get::<String>("", column).unwrap();
+    assert_eq!(["id", "code", "name", "icon"].map(text), ["m", "article", "Articles", "a"]);
+    assert_eq!(text("sources"), r#"["builtin:article"]"#);
+    let number = |column: &str| row.try_get::<i64>("", column).unwrap();
+    assert_eq!(["order_no", "type"].map(number), [3, 1]);
+    store.close().await.unwrap();
 }

@@ -100,6 +100,9 @@ async fn the_effective_settings_are_printed_with_secrets_masked() {
     let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     let mut command = trawl(&["serve", "--print-config", "--listen", "127.0.0.1:7002"]);
     command.env("TRAWL_MASTER_KEY", key).env("TRAWL_LIMITS__KEYWORD_CHARS", "9");
+    // A list is separated by commas.
+    command.env("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1, [::1]:8080,intranet");
+    command.env("TRAWL_CONNECTORS__ALLOW_AUTH_NONE", "true");
     // What the commands that call a server take is no setting of the server, and no mistake either.
     command
         .env("TRAWL_SERVER", "http://127.0.0.1:1")
@@ -124,7 +127,38 @@ async fn the_effective_settings_are_printed_with_secrets_masked() {
         Some(9),
         "the environment wins over the file"
     );
+    let connectors = &printed["connectors"];
+    let hosts: Vec<&str> = connectors["allow_http_hosts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|host| host.as_str().unwrap())
+        .collect();
+    assert_eq!(hosts, ["127.0.0.1", "[::1]:8080", "intranet"]);
+    assert_eq!(connectors["allow_auth_none"].as_bool(), Some(true));
     assert!(!directory.path().join("trawl-data").exists(), "printing made a data directory");
+}
+
+/// One element is a list too, none is an empty one, and either wins over the file.
+#[tokio::test]
+async fn a_list_in_the_environment_wins_over_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("trawl.toml"), "[connectors]\nallow_http_hosts = [\"of-the-file\"]\n")
+        .unwrap();
+    for (given, hosts) in [(None, vec!["of-the-file"]), (Some("10"), vec!["10"]), (Some(""), vec![])] {
+        let mut command = trawl(&["serve", "--print-config"]);
+        command.current_dir(directory.path());
+        if let Some(given) = given {
+            command.env("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", given);
+        }
+        let output = run(command).await;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let printed: toml::Table = text(&output.stdout).parse().unwrap();
+        assert_eq!(printed["connectors"]["allow_http_hosts"], toml::Value::from(hosts));
+    }
+    let mut wrong = trawl(&["serve"]);
+    wrong.current_dir(directory.path()).env("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "a,http://b");
+    ended_with(&run(wrong).await, 1, "connectors.allow_http_hosts");
 }
 
 #[tokio::test]

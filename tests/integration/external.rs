@@ -1,15 +1,11 @@
 //! External systems as sources: how they are called, and that their failures are theirs alone (decisions 5.5, 6, 7).
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
-use trawl::search::registry::ExternalRegistration;
-use trawl_connectors::{DeclaredOrder, Method};
 
 use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
-    external::{ExternalSystem, Mood},
+    external::{ExternalSystem, Mood, with},
     items::{NEW_YEAR, item, many},
     paging::{ids_of, walk_by_cursor},
 };
@@ -17,19 +13,19 @@ use crate::util::{
 const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
 
 /// Three articles and a module that shows them and the system.
-async fn beside_articles(registration: ExternalRegistration) -> (TestApp, Application) {
+async fn beside_articles(registration: Value) -> (TestApp, Application) {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;
     app.keep(&acme.caller, "article", &many("a", "harbour", 3, 1)).await;
-    app.show(acme.tenant_id, registration, "all", &["builtin:article", "x"]).await;
+    app.show(&acme, registration, "all", &["builtin:article", "x"]).await;
     (app, acme)
 }
 
 #[tokio::test]
 async fn get_and_post_carry_keyword_limit_and_cursor() {
-    for (method, name) in [(Method::Get, "GET"), (Method::Post, "POST")] {
+    for name in ["GET", "POST"] {
         let system = ExternalSystem::start(many("x", "harbour", 25, 1)).await;
-        let registration = ExternalRegistration { method, ..system.registration("x") };
+        let registration = with(system.registration("x"), "method", name);
         let (_app, acme) = beside_articles(registration).await;
         let keyword = "harbour & 港口 +\"x\"";
         let parameters = [("keyword", keyword), ("moduleId", "all")];
@@ -66,8 +62,7 @@ async fn one_list_with_the_built_in_sources() {
 #[tokio::test]
 async fn a_token_is_fetched_once_and_anew_when_it_is_refused() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
-    let registration =
-        ExternalRegistration { authentication: system.credentials(), ..system.registration("x") };
+    let registration = with(system.registration("x"), "auth", system.credentials());
     let (app, acme) = beside_articles(registration).await;
     let searches = (0..8).map(|_| acme.caller.search(&ALL));
     for answer in futures::future::join_all(searches).await {
@@ -106,7 +101,7 @@ fn articles_and(answer: Answer, status: &str, said: &str) {
 #[tokio::test]
 async fn each_failure_has_its_status_and_costs_the_others_nothing() {
     let mut system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
-    let registration = ExternalRegistration { timeout: Duration::from_secs(2), ..system.registration("x") };
+    let registration = with(system.registration("x"), "timeoutMs", 2_000);
     let (_app, acme) = beside_articles(registration).await;
     let body = |text: &str| Mood::Body(text.to_owned());
     let large = json!({"code": 200, "data": [], "total": 0, "message": "x".repeat(3 << 20)}).to_string();
@@ -138,8 +133,7 @@ async fn each_failure_has_its_status_and_costs_the_others_nothing() {
 #[tokio::test]
 async fn a_refused_application_identity_is_unauthorized() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
-    let registration =
-        ExternalRegistration { authentication: system.credentials(), ..system.registration("x") };
+    let registration = with(system.registration("x"), "auth", system.credentials());
     let (_app, acme) = beside_articles(registration).await;
     system.refuse_tokens();
     articles_and(acme.caller.search(&ALL).await, "unauthorized", "token endpoint");
@@ -168,8 +162,8 @@ async fn no_source_at_all_is_502_or_504() {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;
     let (one, two) = (ExternalSystem::start(Vec::new()).await, ExternalSystem::start(Vec::new()).await);
-    app.show(acme.tenant_id, one.registration("one"), "one", &["one"]).await;
-    app.show(acme.tenant_id, two.registration("two"), "both", &["one", "two"]).await;
+    app.show(&acme, one.registration("one"), "one", &["one"]).await;
+    app.show(&acme, two.registration("two"), "both", &["one", "two"]).await;
     let search = async |timeout: &str| {
         acme.caller.search(&[("keyword", "harbour"), ("moduleId", "both"), ("timeout", timeout)]).await
     };
@@ -203,10 +197,10 @@ async fn a_source_in_order_of_relevance_takes_part_page_by_page() {
     let mut items = many("old", "harbour", 10, 1);
     items.extend((0..10).map(|number| item(&format!("new{number}"), "harbour", NEW_YEAR + 100 - number)));
     let system = ExternalSystem::start(items.clone()).await;
-    let registration = ExternalRegistration { order: DeclaredOrder::Relevance, ..system.registration("x") };
+    let registration = with(system.registration("x"), "order", "relevance");
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;
-    app.show(acme.tenant_id, registration, "all", &["builtin:article", "x"]).await;
+    app.show(&acme, registration, "all", &["builtin:article", "x"]).await;
     let first = acme.caller.search(&[ALL[0], ALL[1], ("paging", "cursor"), ("limit", "10")]).await.ok();
     assert_eq!(first.ids(), ids_of(&items[..10]));
     let cursor = first.cursor().unwrap();
@@ -233,14 +227,30 @@ async fn filters_hold_for_external_items_too() {
     assert_eq!(by_time.ids(), ["x00006", "x00007"]);
 }
 
-/// A disabled source is not asked, and not named.
+/// A disabled source is not asked, and named as what it is; nothing is missing for it.
 #[tokio::test]
 async fn a_disabled_source_is_left_out() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
-    let registration = ExternalRegistration { enabled: false, ..system.registration("x") };
-    let (_app, acme) = beside_articles(registration).await;
+    let (app, acme) = beside_articles(with(system.registration("x"), "enabled", false)).await;
     let answer = acme.caller.search(&ALL).await.ok();
-    assert_eq!((answer.total(), &answer.body["partial"]), (3, &json!(false)));
+    assert_eq!((answer.total(), &answer.body["partial"], answer.cursor()), (3, &json!(false), None));
+    let places: Vec<&Value> =
+        answer.body["sources"].as_array().unwrap().iter().map(|source| &source["id"]).collect();
+    assert_eq!(places, ["builtin:article", "x"]);
+    let disabled = json!({
+        "id": "x", "name": "System x", "status": "unavailable", "tookMs": 0, "total": null,
+        "message": "disabled by the operator",
+    });
+    assert_eq!(answer.source("x"), &disabled);
+
+    // Where nothing else is asked there is no answer, not an empty one.
+    let alone = acme.caller.search(&[ALL[0], ALL[1], ("source", "x")]).await.has_no_source(502);
+    assert_eq!(alone.body["sources"], json!([disabled]));
+    let operator = app.operator().await.caller.on("acme");
+    let module = json!({"code": "x-alone", "name": "x", "type": 100, "sources": ["x"]});
+    operator.post("/admin/v1/modules", &module).await.ok();
+    let alone = acme.caller.search(&[ALL[0], ("moduleId", "x-alone")]).await.has_no_source(502);
+    assert_eq!(alone.body["sources"], json!([disabled]));
     assert!(system.asked().is_empty());
 }
 
@@ -252,25 +262,17 @@ async fn one_trawl_is_a_source_of_another() {
     let items = many("i", "harbour", 55, 4);
     inner.keep(&provider.caller, "article", &items).await;
     let url = format!("{}/contents/search?moduleId=article&paging=cursor", inner.base);
-    let authentication =
-        trawl_connectors::Authentication::OAuth2Client(trawl_connectors::ClientCredentials {
-            token_url: format!("{}/oauth2/token", inner.base).parse().unwrap(),
-            client_id: provider.client_id.clone(),
-            client_secret: provider.client_secret.clone(),
-            scope: Some("contents:read".to_owned()),
-            audience: None,
-        });
-    for (method, code) in [(Method::Get, "by-get"), (Method::Post, "by-post")] {
+    let credentials = json!({
+        "type": "OAUTH2_CLIENT", "tokenUrl": format!("{}/oauth2/token", inner.base), "clientId": provider.client_id,
+        "clientSecret": provider.secret(), "scope": "contents:read",
+    });
+    for (method, code) in [("GET", "by-get"), ("POST", "by-post")] {
         let outer = TestApp::start().await;
         let acme = outer.tenant("acme").await;
         let unused = ExternalSystem::start(Vec::new()).await;
-        let registration = ExternalRegistration {
-            url: url.parse().unwrap(),
-            method,
-            authentication: authentication.clone(),
-            ..unused.registration("inner")
-        };
-        outer.show(acme.tenant_id, registration, code, &["inner"]).await;
+        let registration = with(with(unused.registration("inner"), "url", url.as_str()), "method", method);
+        let registration = with(registration, "auth", credentials.clone());
+        outer.show(&acme, registration, code, &["inner"]).await;
         let walk = walk_by_cursor(&acme.caller, &[("keyword", "harbour"), ("moduleId", code)], 20).await;
         walk.met(ids_of(&items));
         let page = acme.caller.search(&[("keyword", "harbour"), ("moduleId", code)]).await.ok();

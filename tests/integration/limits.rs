@@ -1,7 +1,5 @@
 //! What bounds one caller, or one source, for the sake of the others (decisions 6, 9.9).
 
-use std::time::Duration;
-
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -22,7 +20,7 @@ async fn one_search_at_once() -> (TestApp, crate::util::app::Application, Extern
     app.keep(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
     let system = ExternalSystem::start(Vec::new()).await;
     system.set_mood(Mood::Silent);
-    app.show(acme.tenant_id, system.registration("x"), "all", &["builtin:article", "x"]).await;
+    app.show(&acme, system.registration("x"), "all", &["builtin:article", "x"]).await;
     (app, acme, system)
 }
 
@@ -65,7 +63,7 @@ async fn a_search_reads_so_many_pages_of_a_source_and_no_more() {
     let acme = app.tenant("acme").await;
     app.keep(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
     let system = ExternalSystem::start(many("x", "harbour", 100, 1)).await;
-    app.show(acme.tenant_id, system.registration("x"), "all", &["builtin:article", "x"]).await;
+    app.show(&acme, system.registration("x"), "all", &["builtin:article", "x"]).await;
     let before = (NEW_YEAR - 60).to_string();
     let answer = acme.caller.search(&[ALL[0], ALL[1], ("cursor", &before)]).await.ok();
     assert_eq!((system.asked().len(), &answer.body["partial"]), (3, &json!(true)));
@@ -94,9 +92,9 @@ async fn a_slow_source_is_given_up_at_its_own_limit() {
         (ExternalSystem::start(Vec::new()).await, ExternalSystem::start(many("q", "harbour", 2, 1)).await);
     slow.set_mood(Mood::Silent);
     let mut registration = slow.registration("slow");
-    registration.timeout = Duration::from_millis(100);
-    app.show(acme.tenant_id, registration, "slow", &["slow"]).await;
-    app.show(acme.tenant_id, quick.registration("quick"), "all", &["slow", "quick"]).await;
+    registration["timeoutMs"] = 100.into();
+    app.show(&acme, registration, "slow", &["slow"]).await;
+    app.show(&acme, quick.registration("quick"), "all", &["slow", "quick"]).await;
     let answer = acme.caller.search(&[ALL[0], ALL[1], ("timeout", "10000")]).await.ok();
     assert_eq!(
         (answer.ids(), &answer.source("slow")["status"]),

@@ -26,6 +26,8 @@ mod middleware;
 #[cfg(test)]
 mod modules;
 #[cfg(test)]
+mod modules_admin;
+#[cfg(test)]
 mod oauth;
 #[cfg(test)]
 mod openapi;
@@ -39,6 +41,10 @@ mod paging;
 mod real_texts;
 #[cfg(test)]
 mod search;
+#[cfg(test)]
+mod sources_admin;
+#[cfg(test)]
+mod sources_live;
 #[cfg(test)]
 mod todo;
 #[cfg(test)]

@@ -58,14 +58,14 @@ async fn random_lists_come_in_their_order_by_both_cursors() {
         let system = ExternalSystem::start(of_source[2].clone()).await;
         let source_id = format!("x{number}");
         let mut registration = system.registration(&source_id);
-        registration.page_size = case.external_limit;
+        registration["pageSize"] = case.external_limit.into();
         let order: Vec<&str> = case
             .order
             .iter()
             .map(|source| if *source == "x" { source_id.as_str() } else { source })
             .collect();
         let module = format!("all{number}");
-        app.show(acme.tenant_id, registration, &module, &order).await;
+        app.show(&acme, registration, &module, &order).await;
 
         let mut expected: Vec<(Reverse<i64>, usize, String)> = Vec::new();
         for (source, name) in ["builtin:article", "builtin:news", "x"].iter().enumerate() {

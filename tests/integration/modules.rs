@@ -45,7 +45,7 @@ async fn a_registered_module_is_listed_at_once_and_only_for_its_tenant() {
     let (acme, other) = (app.tenant("acme").await, app.tenant("other").await);
     acme.caller.post_empty("/modules").await.ok();
     let system = ExternalSystem::start(Vec::new()).await;
-    app.show(acme.tenant_id, system.registration("crm"), "customers", &["crm"]).await;
+    app.show(&acme, system.registration("crm"), "customers", &["crm"]).await;
 
     let listed = |answer: &Value| answer["data"].to_string().contains("customers");
     assert!(listed(&acme.caller.post_empty("/modules").await.ok().body));

@@ -133,8 +133,7 @@ async fn several_sources_with_the_same_times() {
     app.keep(&acme.caller, "article", &articles).await;
     app.keep(&acme.caller, "news", &news).await;
     let system = ExternalSystem::start(external.clone()).await;
-    app.show(acme.tenant_id, system.registration("x"), "all", &["builtin:article", "x", "builtin:news"])
-        .await;
+    app.show(&acme, system.registration("x"), "all", &["builtin:article", "x", "builtin:news"]).await;
     let expected = ids_of(&[articles, news, external].concat());
     both_ways(&acme.caller, &ALL, &[9, 64, 930], &expected).await;
     for limit in [10, 1_000] {
@@ -165,7 +164,7 @@ async fn a_source_that_fails_on_the_way_is_caught_up() {
     let (articles, external) = (many("a", "harbour", 60, 3), many("x", "harbour", 60, 4));
     app.keep(&acme.caller, "article", &articles).await;
     let system = ExternalSystem::start(external.clone()).await;
-    app.show(acme.tenant_id, system.registration("x"), "all", &["builtin:article", "x"]).await;
+    app.show(&acme, system.registration("x"), "all", &["builtin:article", "x"]).await;
 
     system.set_mood_at(Some(("30", Mood::Status(503))));
     let mut ids = Vec::new();

@@ -123,8 +123,7 @@ async fn the_order_is_time_then_place_then_id() {
     app.keep(&acme.caller, "article", &at("a-")).await;
     app.keep(&acme.caller, "news", &at("n-")).await;
     let system = ExternalSystem::start(vec![item("x-1", "harbour", 5)]).await;
-    app.show(acme.tenant_id, system.registration("x"), "all", &["builtin:news", "x", "builtin:article"])
-        .await;
+    app.show(&acme, system.registration("x"), "all", &["builtin:news", "x", "builtin:article"]).await;
     let answer = acme.caller.search(&[("keyword", "harbour"), ("moduleId", "all")]).await.ok();
     let expected = ["n-new", "a-new", "n-a", "n-b", "x-1", "a-a", "a-b", "n-old", "a-old"];
     assert_eq!(answer.ids(), expected);

@@ -13,6 +13,7 @@ fn ask(order: Order, filters: Filters) -> Ask {
         limit: 10,
         whole_ties: None,
         before: None,
+        deadline: tokio::time::Instant::now() + Duration::from_secs(2),
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::{path::Path, sync::Arc};
 
+use sea_orm::ConnectionTrait;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +18,7 @@ use trawl::{
     config::Config,
     indexer::Indexer,
     platform::tenants::model::register_application,
-    search::registry::{ExternalRegistration, Module},
+    store::sql,
     telemetry,
 };
 
@@ -45,6 +46,8 @@ pub(crate) struct TestApp {
 /// A registered application, and a caller with a token of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Application {
+    /// The code of its tenant.
+    pub(crate) tenant: String,
     pub(crate) tenant_id: i64,
     pub(crate) client_id: String,
     pub(crate) client_secret: SecretString,
@@ -95,15 +98,20 @@ impl TestApp {
     /// Ends the server in order and starts it again over the same data. Callers of before need
     /// [`TestApp::caller`]: the port is another one.
     pub(crate) async fn restart(self) -> Self {
-        self.restart_and(false).await
+        self.restart_and(false, |_| {}).await
     }
 
     /// The same; the index is filled anew.
     pub(crate) async fn restart_rebuilding(self) -> Self {
-        self.restart_and(true).await
+        self.restart_and(true, |_| {}).await
     }
 
-    async fn restart_and(self, rebuild_index: bool) -> Self {
+    /// The same, with other settings.
+    pub(crate) async fn restart_with(self, change: impl FnOnce(&mut Config)) -> Self {
+        self.restart_and(false, change).await
+    }
+
+    async fn restart_and(self, rebuild_index: bool, change: impl FnOnce(&mut Config)) -> Self {
         let Self { app, http, directory, stop, server, indexer, .. } = self;
         // Kept connections would hold the server up.
         drop(http);
@@ -114,9 +122,21 @@ impl TestApp {
             aborted.abort();
         }
         app.store.clone().close().await.unwrap();
-        let config = app.config.clone();
+        let mut config = app.config.clone();
+        change(&mut config);
         drop(app);
         Self::start_in(directory, config, rebuild_index).await
+    }
+
+    /// Changes rows behind the server's back.
+    pub(crate) async fn execute(&self, statement: &'static str) {
+        let job = self.app.store.write(move |transaction| {
+            Box::pin(async move {
+                transaction.execute_raw(sql(statement, [])).await?;
+                Ok(())
+            })
+        });
+        job.await.unwrap();
     }
 
     pub(crate) fn data(&self) -> &Path {
@@ -149,6 +169,7 @@ impl TestApp {
         let client_id = registered.credentials.client_id;
         let client_secret = registered.credentials.client_secret;
         let mut application = Application {
+            tenant: tenant.to_owned(),
             tenant_id: registered.tenant.id,
             client_id,
             client_secret,
@@ -159,29 +180,31 @@ impl TestApp {
         application
     }
 
+    /// The operator, with every scope there is.
+    pub(crate) async fn operator(&self) -> Application {
+        self.register("operations", Kind::Admin, &[], Scope::ALL.to_vec()).await
+    }
+
     /// Registers an external source and a module that shows `sources`.
     pub(crate) async fn show(
         &self,
-        tenant_id: i64,
-        registration: ExternalRegistration,
+        application: &Application,
+        source: Value,
         module: &str,
         sources: &[&str],
     ) {
-        let module = Module {
-            id: format!("id-of-{module}"),
-            name: module.to_owned(),
-            icon: String::new(),
-            code: module.to_owned(),
-            order_no: 50,
-            kind: 101,
-            sources: sources.iter().map(|id| (*id).to_owned()).collect(),
-        };
-        self.app.registry.register(tenant_id, registration, module).await.unwrap();
+        let operator = self.operator().await.caller.on(&application.tenant);
+        operator.post("/admin/v1/sources", &source).await.ok();
+        let module = json!({
+            "id": format!("id-of-{module}"), "name": module, "code": module, "orderNo": 50, "type": 101,
+            "sources": sources,
+        });
+        operator.post("/admin/v1/modules", &module).await.ok();
     }
 
     /// A caller with this token.
     pub(crate) fn caller(&self, token: &str) -> Caller {
-        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned() }
+        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned(), tenant: None }
     }
 
     /// A caller with a user token, by token exchange.

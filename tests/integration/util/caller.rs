@@ -11,12 +11,23 @@ pub(crate) struct Caller {
     pub(crate) http: reqwest::Client,
     pub(crate) base: String,
     pub(crate) token: String,
+    /// Sent as `indicated-e-code`.
+    pub(crate) tenant: Option<String>,
 }
 
 impl Caller {
+    /// The same caller, acting on this tenant.
+    pub(crate) fn on(&self, tenant: &str) -> Self {
+        Self { tenant: Some(tenant.to_owned()), ..self.clone() }
+    }
+
     /// A request with the token.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.token)
+        let request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.token);
+        match &self.tenant {
+            Some(tenant) => request.header("indicated-e-code", tenant),
+            None => request,
+        }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -34,6 +45,10 @@ impl Caller {
 
     pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
         send(self.request(Method::PUT, path).json(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        send(self.request(Method::DELETE, path)).await
     }
 
     /// A body that need not be JSON, of the right content type.

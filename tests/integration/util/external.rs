@@ -1,9 +1,6 @@
 //! An external system that answers the contract, or breaks it, as a test says (specification, "Search data sources").
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use axum::{
     Router,
@@ -13,8 +10,6 @@ use axum::{
 };
 use serde_json::{Map, Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
-use trawl::search::registry::ExternalRegistration;
-use trawl_connectors::{Authentication, ClientCredentials, DeclaredOrder, Method};
 use url::Url;
 
 /// How the system answers searches.
@@ -121,32 +116,31 @@ impl ExternalSystem {
     }
 
     /// How it is registered: GET, without credentials, in time order, pages of ten.
-    pub(crate) fn registration(&self, id: &str) -> ExternalRegistration {
-        ExternalRegistration {
-            id: id.to_owned(),
-            name: format!("System {id}"),
-            url: self.base.join("search").unwrap(),
-            method: Method::Get,
-            authentication: Authentication::None,
-            order: DeclaredOrder::Time,
-            timeout: Duration::from_secs(10),
-            page_size: 10,
-            max_concurrency: 8,
-            enabled: true,
-        }
+    pub(crate) fn registration(&self, id: &str) -> Value {
+        json!({
+            "id": id, "name": format!("System {id}"), "url": self.base.join("search").unwrap(), "method": "GET",
+            "auth": {"type": "NONE"}, "order": "time", "timeoutMs": 10_000, "pageSize": 10, "maxConcurrency": 8,
+            "enabled": true,
+        })
     }
 
     /// Credentials for its token endpoint; searches without a token of it are 401 from now on.
-    pub(crate) fn credentials(&self) -> Authentication {
+    pub(crate) fn credentials(&self) -> Value {
         self.void_tokens();
-        Authentication::OAuth2Client(ClientCredentials {
-            token_url: self.base.join("token").unwrap(),
-            client_id: "trawl".to_owned(),
-            client_secret: "very secret".into(),
-            scope: None,
-            audience: None,
+        json!({
+            "type": "OAUTH2_CLIENT", "tokenUrl": self.base.join("token").unwrap(), "clientId": "trawl",
+            "clientSecret": SECRET,
         })
     }
+}
+
+/// The secret of [`ExternalSystem::credentials`].
+pub(crate) const SECRET: &str = "very secret";
+
+/// The same registration with another field.
+pub(crate) fn with(mut registration: Value, field: &str, value: impl Into<Value>) -> Value {
+    registration[field] = value.into();
+    registration
 }
 
 async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> Response {

@@ -144,7 +144,7 @@ impl Server {
             .form(&[("grant_type", "client_credentials")]);
         let answer = send(request).await;
         let token = answer.body["access_token"].as_str().unwrap_or_else(|| panic!("{}", answer.text));
-        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned() }
+        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned(), tenant: None }
     }
 }
 

@@ -183,9 +183,10 @@ fn a_deadline_that_is_over_before_any_call_is_no_empty_success() {
 }
 
 #[test]
-fn a_module_without_sources_is_empty() {
-    let answer = runtime().block_on(search(&[], &request(10))).unwrap();
-    assert!(answer.items.is_empty() && answer.cursor.is_none() && !answer.partial && answer.total == 0);
+fn a_module_without_sources_is_no_empty_success() {
+    let failure = runtime().block_on(search(&[], &request(10))).unwrap_err();
+    let Failure::NoSource { all_timed_out: false, sources } = failure else { panic!("{failure:?}") };
+    assert!(sources.is_empty());
 }
 
 #[test]
