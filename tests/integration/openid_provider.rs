@@ -43,9 +43,9 @@ impl Landscape {
         let app = TestApp::start().await;
         let acme = app.tenant("acme").await;
         app.keep(&acme.caller, "article", &many("a", "search", 3, 1)).await;
-        app.show(acme.tenant_id, source.registration("x", credentials.clone()), "alone", &["x"]).await;
-        let beside = source.registration("y", credentials);
-        app.show(acme.tenant_id, beside, "all", &["builtin:article", "y"]).await;
+        app.show(&acme, source.registration("x", &credentials), "alone", &["x"]).await;
+        let beside = source.registration("y", &credentials);
+        app.show(&acme, beside, "all", &["builtin:article", "y"]).await;
         Self { provider, source, _app: app, acme }
     }
 

@@ -8,18 +8,17 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use futures::{StreamExt, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sources::{Fault, KEYWORD, Rows, Running};
-use trawl::search::registry::ExternalRegistration;
 use trawl_connectors::{
-    AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, Question, SourceClient,
-    SourceSettings,
+    AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, Method, Question, SourceClient, SourceSettings,
 };
 
 use crate::util::{
     PATIENCE,
     answer::Answer,
     app::{Application, TestApp},
+    external::auth,
 };
 
 /// The time that a faulty source has for one answer: long enough that one that is merely busy is not taken for late.
@@ -38,16 +37,17 @@ async fn every_fault_is_named_and_costs_the_healthy_source_nothing() {
     let app = TestApp::start_with(|config| config.search.source_pages = 20).await;
     let acme = app.tenant("acme").await;
     let healthy = sources::start_healthy().await;
-    let beside = ExternalRegistration { timeout: PATIENCE, ..registration("healthy", &healthy, Method::Get) };
-    app.show(acme.tenant_id, beside, "healthy", &["healthy"]).await;
+    let operator = app.operator().await.caller.on("acme");
+    let beside = registration("healthy", &healthy, Method::Get, PATIENCE);
+    operator.show(&beside, "healthy", &["healthy"]).await;
     let faults = sources::faults();
     // By either method in turn.
     let methods = [Method::Get, Method::Post].into_iter().cycle();
     let mut zoo = Vec::with_capacity(faults.len());
     for (fault, method) in faults.iter().zip(methods) {
         let running = sources::start(fault).await;
-        let registration = registration(fault.name, &running, method);
-        app.show(acme.tenant_id, registration, fault.name, &["healthy", fault.name]).await;
+        let registration = registration(fault.name, &running, method, TIMEOUT);
+        operator.show(&registration, fault.name, &["healthy", fault.name]).await;
         zoo.push((fault, method, running));
     }
     let directly = client(&healthy);
@@ -165,17 +165,9 @@ async fn ids_of(source: &SourceClient, keyword: &str) -> Vec<String> {
     answer.items.into_iter().map(|item| item.id).collect()
 }
 
-fn registration(id: &str, running: &Running, method: Method) -> ExternalRegistration {
-    ExternalRegistration {
-        id: id.to_owned(),
-        name: id.to_owned(),
-        url: running.url.clone(),
-        method,
-        authentication: Authentication::OAuth2Client(running.credentials()),
-        order: DeclaredOrder::Time,
-        timeout: TIMEOUT,
-        page_size: 10,
-        max_concurrency: 8,
-        enabled: true,
-    }
+fn registration(id: &str, running: &Running, method: Method, timeout: Duration) -> Value {
+    json!({
+        "id": id, "name": id, "url": running.url, "method": method.name(), "auth": auth(&running.credentials()),
+        "timeoutMs": timeout.as_millis(), "pageSize": 10,
+    })
 }

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use sea_orm::ConnectionTrait;
 use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
@@ -193,13 +193,7 @@ impl TestApp {
         module: &str,
         sources: &[&str],
     ) {
-        let operator = self.operator().await.caller.on(&application.tenant);
-        operator.post("/admin/v1/sources", &source).await.ok();
-        let module = json!({
-            "id": format!("id-of-{module}"), "name": module, "code": module, "orderNo": 50, "type": 101,
-            "sources": sources,
-        });
-        operator.post("/admin/v1/modules", &module).await.ok();
+        self.operator().await.caller.on(&application.tenant).show(&source, module, sources).await;
     }
 
     /// A caller with this token.

@@ -1,7 +1,7 @@
 //! Someone who calls the server with a token.
 
 use reqwest::{Method, RequestBuilder};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answer::Answer;
 
@@ -60,6 +60,16 @@ impl Caller {
     /// `POST /contents/search` with these query parameters.
     pub(crate) async fn search(&self, parameters: &[(&str, &str)]) -> Answer {
         send(self.request(Method::POST, "/contents/search").query(parameters)).await
+    }
+
+    /// As an operator: registers an external source and a module that shows `sources`.
+    pub(crate) async fn show(&self, source: &Value, module: &str, sources: &[&str]) {
+        self.post("/admin/v1/sources", source).await.ok();
+        let module = json!({
+            "id": format!("id-of-{module}"), "name": module, "code": module, "orderNo": 50, "type": 101,
+            "sources": sources,
+        });
+        self.post("/admin/v1/modules", &module).await.ok();
     }
 
     /// The ids that a keyword finds in a module, up to 1,000.

@@ -8,8 +8,10 @@ use axum::{
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
+use trawl_connectors::ClientCredentials;
 use url::Url;
 
 /// How the system answers searches.
@@ -132,6 +134,15 @@ impl ExternalSystem {
             "clientSecret": SECRET,
         })
     }
+}
+
+/// Credentials as they are registered.
+pub(crate) fn auth(credentials: &ClientCredentials) -> Value {
+    let ClientCredentials { token_url, client_id, client_secret, scope, audience } = credentials;
+    json!({
+        "type": "OAUTH2_CLIENT", "tokenUrl": token_url, "clientId": client_id,
+        "clientSecret": client_secret.expose_secret(), "scope": scope, "audience": audience,
+    })
 }
 
 /// The secret of [`ExternalSystem::credentials`].

@@ -14,14 +14,14 @@ use axum::{
 };
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch};
-use trawl::search::registry::ExternalRegistration;
-use trawl_connectors::{Authentication, ClientCredentials, DeclaredOrder, Method};
+use trawl_connectors::ClientCredentials;
 use url::Url;
 
 use super::{
     PATIENCE,
+    external::auth,
     items::many,
     openid::{Endpoints, JWT_AUDIENCE, OPAQUE_AUDIENCE, Provider, SOURCE_CLIENT},
 };
@@ -90,19 +90,11 @@ impl ProtectedSource {
     }
 
     /// How it is registered, with room for many searches at once.
-    pub(crate) fn registration(&self, id: &str, credentials: ClientCredentials) -> ExternalRegistration {
-        ExternalRegistration {
-            id: id.to_owned(),
-            name: format!("System {id}"),
-            url: self.base.join("search").unwrap(),
-            method: Method::Get,
-            authentication: Authentication::OAuth2Client(credentials),
-            order: DeclaredOrder::Time,
-            timeout: std::time::Duration::from_secs(10),
-            page_size: 10,
-            max_concurrency: 128,
-            enabled: true,
-        }
+    pub(crate) fn registration(&self, id: &str, credentials: &ClientCredentials) -> Value {
+        json!({
+            "id": id, "name": format!("System {id}"), "url": self.base.join("search").unwrap(),
+            "auth": auth(credentials), "timeoutMs": 10_000, "pageSize": 10, "maxConcurrency": 128,
+        })
     }
 
     /// Sets its clock ahead, or behind: tokens end that much earlier, or later, for it.
