@@ -86,3 +86,12 @@ fn what_is_not_usable_of_a_row_is_named() {
     let reason = read(&row(), Err(CannotOpen)).unwrap();
     assert!(reason.starts_with("auth.clientSecret: cannot be opened"), "{reason}");
 }
+
+#[test]
+fn a_form_says_everything_but_the_secret() {
+    let form =
+        br#"{"name": "x", "auth": {"type": "OAUTH2_CLIENT", "clientId": "trawl", "clientSecret": "hush"}}"#;
+    let form: SourceForm = crate::json::read_object(form).unwrap();
+    let said = format!("{form:?}");
+    assert!(said.contains("trawl") && !said.contains("hush"), "{said}");
+}
