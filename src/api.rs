@@ -47,6 +47,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
             admin::sources::remove_source
         ))
         .routes(routes!(admin::sources::show_health))
+        .routes(routes!(admin::sources::check_source))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

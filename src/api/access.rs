@@ -100,6 +100,7 @@ pub const TABLE: &[Rule] = &[
     writes("PUT", "/admin/v1/sources/{id}", Identity::Application, Scope::Admin),
     writes("DELETE", "/admin/v1/sources/{id}", Identity::Application, Scope::Admin),
     reads("GET", "/admin/v1/sources/{id}/health", Identity::Application, Scope::Admin),
+    reads("POST", "/admin/v1/sources/{id}/check", Identity::Application, Scope::Admin),
     anyone("GET", "/healthz"),
     anyone("GET", "/readyz"),
     anyone("GET", "/metrics"),

@@ -76,6 +76,19 @@ impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
     }
 }
 
+/// The parameters of the query, none of them twice.
+pub struct QueryParameters<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParameters<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self> {
+        json::read_form(parts.uri.query().unwrap_or_default().as_bytes())
+            .map(Self)
+            .map_err(Error::bad_request)
+    }
+}
+
 /// Whether the request says that it has a body.
 pub fn has_body(headers: &HeaderMap) -> bool {
     headers.contains_key(header::TRANSFER_ENCODING)

@@ -18,6 +18,7 @@ use std::{
 };
 
 use moka::{future, sync};
+use tokio::sync::Semaphore;
 
 use self::{
     connect::{Registered, Unasked, Unusable},
@@ -40,6 +41,8 @@ pub use self::{
     sources::{AuthForm, RegisteredAuth, RegisteredSource, SourceForm},
 };
 
+/// Conformance checks that may run at once: each makes some fifty calls.
+const CHECKS_AT_ONCE: usize = 4;
 /// Tenants whose modules are kept at hand.
 const REMEMBERED_TENANTS: u64 = 100_000;
 /// External sources whose connections and tokens are kept from one load of their tenant's modules to the next.
@@ -90,6 +93,8 @@ pub struct Registry {
     tenants: future::Cache<(u64, i64), Arc<TenantModules>>,
     sources: sync::Cache<SourceKey, Arc<Registered>>,
     states: sync::Cache<SourceKey, Arc<SourceState>>,
+    /// Conformance checks that may begin.
+    checks: Semaphore,
     /// Epoch milliseconds.
     started: i64,
 }
@@ -106,6 +111,7 @@ impl Registry {
             tenants: future::Cache::builder().max_capacity(REMEMBERED_TENANTS).build(),
             sources: sync::Cache::builder().max_capacity(REMEMBERED_SOURCES).build(),
             states: sync::Cache::builder().max_capacity(REMEMBERED_STATES).build(),
+            checks: Semaphore::new(CHECKS_AT_ONCE),
             started: now_millis(),
         }
     }

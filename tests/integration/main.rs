@@ -44,6 +44,8 @@ mod search;
 #[cfg(test)]
 mod sources_admin;
 #[cfg(test)]
+mod sources_check;
+#[cfg(test)]
 mod sources_live;
 #[cfg(test)]
 mod todo;

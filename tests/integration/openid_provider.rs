@@ -9,6 +9,7 @@ use trawl_connectors::ClientCredentials;
 use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
+    caller::Caller,
     eventually,
     items::many,
     openid::{JWT_AUDIENCE, OPAQUE_AUDIENCE, Provider, client, usual_settings},
@@ -21,6 +22,9 @@ use crate::util::{
 struct Landscape {
     provider: Provider,
     source: ProtectedSource,
+    /// How the source is registered.
+    credentials: ClientCredentials,
+    operator: Caller,
     _app: TestApp,
     acme: Application,
 }
@@ -43,10 +47,18 @@ impl Landscape {
         let app = TestApp::start().await;
         let acme = app.tenant("acme").await;
         app.keep(&acme.caller, "article", &many("a", "search", 3, 1)).await;
-        app.show(&acme, source.registration("x", &credentials), "alone", &["x"]).await;
-        let beside = source.registration("y", &credentials);
-        app.show(&acme, beside, "all", &["builtin:article", "y"]).await;
-        Self { provider, source, _app: app, acme }
+        let operator = app.operator().await.caller.on("acme");
+        operator.show(&source.registration("x", &credentials), "alone", &["x"]).await;
+        operator.show_module("all", &["builtin:article", "x"]).await;
+        Self { provider, source, credentials, operator, _app: app, acme }
+    }
+
+    /// The source has been asked for its first token, as it was enabled.
+    async fn asked_for_a_token(&self, answers: &[&str]) {
+        eventually("the first token", async || {
+            (self.provider.token_requests().await == answers).then_some(())
+        })
+        .await;
     }
 
     /// A search of the source alone.
@@ -70,8 +82,8 @@ impl Landscape {
         assert_eq!(beside.ids(), ["a00000", "a00001", "a00002"], "{}", beside.text);
         assert_eq!((beside.total(), &beside.body["partial"]), (3, &json!(true)), "{}", beside.text);
         assert_eq!(beside.source("builtin:article")["status"], "ok", "{}", beside.text);
-        for (answer, id) in [(&alone, "x"), (&beside, "y")] {
-            let report = answer.source(id);
+        for answer in [&alone, &beside] {
+            let report = answer.source("x");
             assert_eq!(report["status"], "unauthorized", "{report}");
             let message = report["message"].as_str().unwrap();
             for words in said {
@@ -155,9 +167,10 @@ async fn a_revoked_token_is_renewed_once_however_many_searches_meet_it() {
 async fn a_wrong_secret_is_unauthorized_and_costs_other_sources_nothing() {
     let wrong = |credentials: &mut ClientCredentials| credentials.client_secret = "secret-of-nobody".into();
     let landscape = Landscape::start_with(usual_settings(), JWT_AUDIENCE, wrong).await;
+    landscape.asked_for_a_token(&["basic 401", "post 401"]).await;
     landscape.is_unauthorized(&["the token endpoint refused", "check the client id and secret"]).await;
-    // Each of the two clients showed its secret in both ways, and the source was left alone.
-    assert_eq!(landscape.provider.token_requests().await, ["basic 401", "post 401", "basic 401", "post 401"]);
+    // Each search showed the secret in both ways too, and the source was left alone.
+    assert_eq!(landscape.provider.token_requests().await, ["basic 401", "post 401"].repeat(3));
     assert_eq!(landscape.source.answered(401), 0);
 }
 
@@ -165,14 +178,16 @@ async fn a_wrong_secret_is_unauthorized_and_costs_other_sources_nothing() {
 async fn a_scope_or_an_audience_that_the_provider_refuses_is_unauthorized() {
     let scope = |credentials: &mut ClientCredentials| credentials.scope = Some("reports".to_owned());
     let landscape = Landscape::start_with(usual_settings(), JWT_AUDIENCE, scope).await;
+    landscape.asked_for_a_token(&["basic 400"]).await;
     landscape.is_unauthorized(&["the token endpoint refused", "check the scope"]).await;
-    assert_eq!(landscape.provider.token_requests().await, ["basic 400"; 2]);
+    assert_eq!(landscape.provider.token_requests().await, ["basic 400"; 3]);
 
     let audience =
         |credentials: &mut ClientCredentials| credentials.audience = Some("https://nobody.example/".into());
     let landscape = Landscape::start_with(usual_settings(), JWT_AUDIENCE, audience).await;
+    landscape.asked_for_a_token(&["basic 400"]).await;
     landscape.is_unauthorized(&["the token endpoint refused", "check the audience"]).await;
-    assert_eq!(landscape.provider.token_requests().await, ["basic 400"; 2]);
+    assert_eq!(landscape.provider.token_requests().await, ["basic 400"; 3]);
 }
 
 /// The provider leaves out a scope that it has never heard of, and the source misses it. Another token would be no
@@ -182,7 +197,7 @@ async fn a_source_that_wants_more_scope_is_unauthorized_and_costs_no_renewal() {
     let misspelt = |credentials: &mut ClientCredentials| credentials.scope = Some("serach".to_owned());
     let landscape = Landscape::start_with(usual_settings(), JWT_AUDIENCE, misspelt).await;
     landscape.is_unauthorized(&["the source refused", "403", "what it may do"]).await;
-    assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 2], "one for each client");
+    assert_eq!(landscape.provider.token_requests().await, ["basic 200"]);
     assert_eq!(landscape.source.answered(403), 2);
 }
 
@@ -192,7 +207,7 @@ async fn a_source_that_refuses_every_token_is_unauthorized_after_one_renewal() {
     let other = |credentials: &mut ClientCredentials| credentials.audience = Some(OPAQUE_AUDIENCE.to_owned());
     let landscape = Landscape::start_with(usual_settings(), JWT_AUDIENCE, other).await;
     landscape.is_unauthorized(&["the source refused", "401"]).await;
-    assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 4], "two for each client");
+    assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 3], "one more for each search");
     assert_eq!(landscape.source.answered(401), 4);
 }
 
@@ -233,11 +248,13 @@ async fn a_provider_that_is_away_is_missed_only_where_a_token_is_wanted() {
     for number in 0..3 {
         found(landscape.search(&format!("with a token {number}")).await);
     }
-    // The module `all` has a client of its own, which has no token yet.
-    let all = async |landscape: &Landscape, keyword: &str| {
-        landscape.acme.caller.search(&[("keyword", keyword), ("moduleId", "all")]).await.ok()
+    // A source that is registered now finds no token.
+    let late = landscape.source.registration("y", &landscape.credentials);
+    landscape.operator.show(&late, "late", &["builtin:article", "y"]).await;
+    let late = async |landscape: &Landscape, keyword: &str| {
+        landscape.acme.caller.search(&[("keyword", keyword), ("moduleId", "late")]).await.ok()
     };
-    let without = all(&landscape, "search").await;
+    let without = late(&landscape, "search").await;
     let report = without.source("y");
     assert_eq!((report["status"].as_str(), without.items().len()), (Some("unavailable"), 3), "{report}");
     let message = report["message"].as_str().unwrap();
@@ -247,7 +264,7 @@ async fn a_provider_that_is_away_is_missed_only_where_a_token_is_wanted() {
     let mut searches = 0;
     eventually("the source's return", async || {
         searches += 1;
-        let answer = all(&landscape, &format!("return {searches}")).await;
+        let answer = late(&landscape, &format!("return {searches}")).await;
         (answer.source("y")["status"] == "ok").then_some(())
     })
     .await;

@@ -264,3 +264,21 @@ async fn health_is_of_real_calls() {
     operator.post("/admin/v1/sources", &system.registration("x")).await.ok();
     assert_eq!((&health().await["calls"], &health().await["status"]), (&none, &json!("unknown")));
 }
+
+/// The first search after a source was enabled finds a token and a connection.
+#[tokio::test]
+async fn a_source_is_warm_once_it_is_enabled() {
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let source = with(system.registration("x"), "auth", system.credentials());
+    let disabled = with(source.clone(), "enabled", false);
+    let (_app, acme, operator) = beside_articles(&[], disabled).await;
+    acme.caller.search(&ALL).await.ok();
+    assert_eq!(system.tokens(), 0, "nothing is asked of a disabled source");
+
+    operator.put(X, &source).await.ok();
+    eventually("the first token", async || (system.tokens() == 1).then_some(())).await;
+    assert!(system.asked().is_empty());
+
+    assert_eq!(acme.caller.search(&ALL).await.ok().total(), 3);
+    assert_eq!(system.tokens(), 1);
+}

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::State;
+use serde::Deserialize;
+use trawl_connectors::check::Report;
 
 use crate::{
     api::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonObject, PathParameter},
+        extract::{Identified, JsonObject, PathParameter, QueryParameters},
     },
     app::App,
     error::Result,
@@ -119,4 +121,34 @@ pub async fn show_health(
     PathParameter(id): PathParameter,
 ) -> Result<Envelope<SourceHealth>> {
     Ok(Envelope::of(app.registry.health_of(caller.tenant.id, &id).await?))
+}
+
+/// What a check may be told.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CheckQuery {
+    /// A word with more than ten matches; without it some common ones are tried.
+    keyword: Option<String>,
+}
+
+/// Checks an external source against the contract, clause by clause, by some fifty real calls with its registered
+/// settings. It takes up to a minute.
+#[utoipa::path(
+    post, path = "/admin/v1/sources/{id}/check", tag = "admin",
+    params(("id" = String, Path, description = "The source's id"), CheckQuery),
+    responses(
+        (status = 200, description = "The report: `{url, method, passed, clauses: [{id, title, verdict, seen, expected, \
+            curl}], latencyMs: {p50, p90, p99}}`", body = Envelope<serde_json::Value>),
+        Refusals,
+        (status = 404, description = "There is no such source", body = FailureEnvelope),
+        (status = 503, description = "Other checks are running", body = FailureEnvelope),
+    )
+)]
+pub async fn check_source(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    PathParameter(id): PathParameter,
+    QueryParameters(query): QueryParameters<CheckQuery>,
+) -> Result<Envelope<Report>> {
+    Ok(Envelope::of(app.registry.check_source(caller.tenant.id, &id, query.keyword).await?))
 }

@@ -3,7 +3,9 @@
 //! Whatever a change hangs on — what is taken, what is there, what is in use — is checked inside the transaction
 //! that writes it, so that of two operators at once the second sees what the first did.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+
+use trawl_connectors::check as conformance;
 
 use super::{
     ModuleForm, RegisteredModule, RegisteredSource, Registry, SourceForm, SourceKey, connect,
@@ -19,6 +21,8 @@ use crate::{
     store::{Transaction, WriteFuture},
 };
 
+/// How long one who finds as many checks running as may is asked to wait.
+const CHECKS_BUSY_FOR: Duration = Duration::from_secs(5);
 /// Modules that a refusal names.
 const NAMED_MODULES: usize = 10;
 
@@ -226,6 +230,35 @@ impl Registry {
         .await
     }
 
+    /// Checks the tenant's source with this id against the contract, by real calls with its registered settings; disabled
+    /// ones too, as it is before they are enabled that they are checked. A caller that goes away ends the check.
+    ///
+    /// # Errors
+    /// 400 for a blank keyword and for settings that are not usable, 404 when there is no such source, 503 while as many
+    /// checks run as may.
+    pub async fn check_source(
+        &self,
+        tenant_id: i64,
+        id: &str,
+        keyword: Option<String>,
+    ) -> Result<conformance::Report> {
+        if keyword.as_deref().is_some_and(|keyword| keyword.trim().is_empty()) {
+            return Err(Error::bad_request("keyword: must not be blank"));
+        }
+        let _permit = self.checks.try_acquire().map_err(|_| {
+            Error::unavailable("other checks are running; try again shortly", CHECKS_BUSY_FOR)
+        })?;
+        let row = self.row_of(tenant_id, id).await?;
+        let sealed = row.client_secret_sealed.clone().unwrap_or_default();
+        let secret = || connect::open(&self.keys.secrets, tenant_id, id, &sealed);
+        let usable = Usable::read(&row, &self.reach, secret)
+            .map_err(|unusable| Error::bad_request(unusable.message()))?;
+        let settings = usable.into_check(keyword);
+        conformance::check(settings, &self.reach.addresses)
+            .await
+            .map_err(|error| Error::bad_request(error.to_string()))
+    }
+
     /// The row that a form describes, its secret sealed where it brings one.
     fn check(&self, tenant_id: i64, id: String, form: SourceForm) -> Result<SourceRow> {
         let (mut row, secret) = form.into_row(id)?;
@@ -303,15 +336,20 @@ impl Registry {
         written.await.map_err(Error::internal)?
     }
 
-    /// Makes the client of a source that was written, in the background, so that its first search need not wait for it.
+    /// Makes the client of a source that was written, in the background, and its connection and token, so that its first
+    /// search waits for none of them.
     fn prepare(&self, tenant_id: i64, row: &SourceRow) {
         if !row.enabled {
             return;
         }
         if let Ok(registered) = self.registered(tenant_id, row) {
             tokio::spawn(async move {
-                if let Err(failure) = registered.connected().await {
-                    tracing::warn!(tenant_id, reason = failure.message, "a source has no client");
+                match registered.connected().await {
+                    // How it went is told by the first search.
+                    Ok(source) => drop(source.client.warm().await),
+                    Err(failure) => {
+                        tracing::warn!(tenant_id, reason = failure.message, "a source has no client");
+                    }
                 }
             });
         }

@@ -9,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::OnceCell;
 use trawl_connectors::{
     AddressRules, Authentication, ClientCredentials, DeclaredOrder, Method, SourceClient, SourceSettings,
+    check::CheckSettings,
 };
 use url::Url;
 
@@ -144,6 +145,11 @@ impl Usable {
             max_body_bytes: reach.max_body_bytes,
         };
         Ok(Self { settings, order, page_size: positive("pageSize", row.page_size)? })
+    }
+
+    /// What a conformance check needs to know.
+    pub(super) fn into_check(self, keyword: Option<String>) -> CheckSettings {
+        CheckSettings { source: self.settings, order: self.order, keyword }
     }
 }
 

@@ -65,6 +65,11 @@ impl Caller {
     /// As an operator: registers an external source and a module that shows `sources`.
     pub(crate) async fn show(&self, source: &Value, module: &str, sources: &[&str]) {
         self.post("/admin/v1/sources", source).await.ok();
+        self.show_module(module, sources).await;
+    }
+
+    /// As an operator: registers a module that shows `sources`.
+    pub(crate) async fn show_module(&self, module: &str, sources: &[&str]) {
         let module = json!({
             "id": format!("id-of-{module}"), "name": module, "code": module, "orderNo": 50, "type": 101,
             "sources": sources,

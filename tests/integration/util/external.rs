@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use axum::{
     Router,
     extract::{Request, State},
-    http::{StatusCode, header},
+    http::{Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use secrecy::ExposeSecret;
@@ -155,6 +155,10 @@ pub(crate) fn with(mut registration: Value, field: &str, value: impl Into<Value>
 }
 
 async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> Response {
+    if request.method() == Method::HEAD {
+        // That is how a connection is opened before the first search.
+        return StatusCode::OK.into_response();
+    }
     if request.uri().path() == "/token" {
         return give_token(&mut script.lock().unwrap());
     }

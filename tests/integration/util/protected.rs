@@ -9,7 +9,7 @@ use std::sync::{
 use axum::{
     Router,
     extract::State,
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
@@ -118,7 +118,11 @@ impl ProtectedSource {
     }
 }
 
-async fn answer(State(guard): State<Arc<Guard>>, headers: HeaderMap) -> Response {
+async fn answer(State(guard): State<Arc<Guard>>, method: Method, headers: HeaderMap) -> Response {
+    if method == Method::HEAD {
+        // That is how a connection is opened before the first search.
+        return StatusCode::OK.into_response();
+    }
     let authorization = headers.get(header::AUTHORIZATION).map_or("", |value| value.to_str().unwrap());
     let token = authorization.strip_prefix("Bearer ").unwrap_or_default();
     let (status, error) = match guard.check(token).await {

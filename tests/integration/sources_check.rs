@@ -1,0 +1,101 @@
+//! `POST /admin/v1/sources/{id}/check`: the conformance check from the server, as it is registered there (decisions 7.2).
+
+use serde_json::{Value, json};
+
+use crate::{
+    util::{
+        app::TestApp,
+        caller::Caller,
+        eventually,
+        external::{ExternalSystem, Mood, auth, with},
+    },
+    zoo::sources::{self, KEYWORD},
+};
+
+async fn operator() -> (TestApp, Caller) {
+    let app = TestApp::start().await;
+    app.tenant("acme").await;
+    let operator = app.operator().await.caller.on("acme");
+    (app, operator)
+}
+
+fn registration(id: &str, source: &sources::Running) -> Value {
+    json!({"id": id, "name": id, "url": source.url, "auth": auth(&source.credentials())})
+}
+
+fn check(id: &str) -> String {
+    format!("/admin/v1/sources/{id}/check?keyword={KEYWORD}")
+}
+
+fn ids_of(report: &Value, verdict: &str) -> Vec<String> {
+    let clauses = report["clauses"].as_array().unwrap().iter();
+    let of_verdict = clauses.filter(|clause| clause["verdict"] == verdict);
+    of_verdict.map(|clause| clause["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_report_is_that_of_the_registered_source() {
+    let (_app, operator) = operator().await;
+    let (healthy, fault) = (sources::start_healthy().await, sources::faults().swap_remove(0));
+    let faulty = sources::start(&fault).await;
+    // Before it is enabled is when a source is checked.
+    operator.post("/admin/v1/sources", &with(registration("good", &healthy), "enabled", false)).await.ok();
+    operator.post("/admin/v1/sources", &registration("bad", &faulty)).await.ok();
+
+    let good = operator.post_empty(&check("good")).await.ok();
+    assert_eq!(good.data()["passed"], true, "{}", good.text);
+    assert_eq!(ids_of(good.data(), "pass").len(), good.data()["clauses"].as_array().unwrap().len());
+    assert_eq!(
+        (&good.data()["method"], good.data()["url"].as_str()),
+        (&json!("GET"), Some(healthy.url.as_str()))
+    );
+    assert!(good.data()["latencyMs"]["p99"].is_f64());
+
+    let bad = operator.post_empty(&check("bad")).await.ok();
+    assert_eq!(
+        (bad.data()["passed"].as_bool(), ids_of(bad.data(), "fail")),
+        (Some(false), vec![fault.clause.to_owned()])
+    );
+    let credentials = healthy.credentials();
+    let secret = secrecy::ExposeSecret::expose_secret(&credentials.client_secret);
+    assert!(!good.text.contains(secret) && !bad.text.contains(secret));
+}
+
+#[tokio::test]
+async fn what_cannot_be_checked_is_said() {
+    let (app, operator) = operator().await;
+    let source = sources::start_healthy().await;
+    operator.post("/admin/v1/sources", &registration("x", &source)).await.ok();
+    operator.post_empty(&check("y")).await.fails(404, "id");
+    operator.post_empty("/admin/v1/sources/x/check?keyword=%20").await.fails(400, "keyword");
+    operator.post_empty("/admin/v1/sources/x/check?keyword=a&keyword=b").await.fails(400, "keyword");
+    app.tenant("other").await;
+    app.operator().await.caller.on("other").post_empty(&check("x")).await.fails(404, "id");
+    app.tenant("acme").await.caller.post_empty(&check("x")).await.fails(403, "admin");
+}
+
+#[tokio::test]
+async fn so_many_checks_run_at_once_and_end_with_their_callers() {
+    let (_app, operator) = operator().await;
+    let system = ExternalSystem::start(Vec::new()).await;
+    system.set_mood(Mood::Silent);
+    let registration = with(system.registration("x"), "enabled", false);
+    operator.post("/admin/v1/sources", &registration).await.ok();
+    let mut running = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let operator = operator.clone();
+        running.spawn(async move { operator.post_empty(&check("x")).await });
+    }
+    eventually("all checks call", async || (system.asked().len() == 4).then_some(())).await;
+
+    let busy = operator.post_empty(&check("x")).await.fails(503, "checks");
+    assert_eq!(busy.header("retry-after"), "5");
+
+    running.shutdown().await;
+    system.set_mood(Mood::Status(500));
+    eventually("a check may begin", async || {
+        let answer = operator.post_empty(&check("x")).await;
+        (answer.status == 200).then(|| assert_eq!(ids_of(answer.data(), "fail"), ["status"]))
+    })
+    .await;
+}
