@@ -12,5 +12,7 @@ mod reference;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod unusual;
+#[cfg(test)]
 #[path = "../zoo/mod.rs"]
 mod zoo;
