@@ -8,6 +8,8 @@ mod document;
 #[cfg(test)]
 mod faulty;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod support;
