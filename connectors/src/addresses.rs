@@ -200,11 +200,9 @@ fn is_local_nat64(ip: Ipv6Addr) -> bool {
 fn check_local_nat64(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
     let bytes = ip.octets();
     let places = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]];
-    let mut candidates = places.map(|place| Ipv4Addr::from(place.map(|byte| bytes[byte]))).into_iter();
-    candidates.try_for_each(|candidate| match check_ipv4(candidate, is_listed) {
-        Err(AddressRefusal::Never("an unspecified" | "a multicast" | "a reserved")) => Ok(()),
-        outcome => outcome,
-    })
+    let candidates = places.map(|place| Ipv4Addr::from(place.map(|byte| bytes[byte])));
+    let is_near = |ip: &Ipv4Addr| ip.is_loopback() || ip.is_link_local() || METADATA_IPV4.contains(ip);
+    candidates.into_iter().filter(is_near).try_for_each(|candidate| check_ipv4(candidate, is_listed))
 }
 
 /// The IPv4 address that an IPv6 one stands for: mapped, compatible, translated (RFC 6052), 6to4, Teredo.

@@ -17,7 +17,7 @@ const AIMED_PAGES: u64 = 8;
 /// Small pages after which a chain is left.
 const MOST_PAGES: usize = 25;
 /// Pages without rows, one after the other, after which a chain has no end.
-const MOST_EMPTY_PAGES: usize = 3;
+const MOST_EMPTY_PAGES: usize = 8;
 /// The longest cursor that is sent back, in bytes: one that is somewhat too long is followed, to see what else there is.
 const LONGEST_CURSOR: usize = 4 * MAX_CURSOR_BYTES;
 
