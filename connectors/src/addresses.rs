@@ -15,9 +15,14 @@ const METADATA_IPV4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(168, 63, 129, 16),
     Ipv4Addr::new(192, 0, 0, 192),
 ];
-/// The same by IPv6: Amazon's and Google's.
-const METADATA_IPV6: [Ipv6Addr; 2] =
-    [Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)];
+/// The same by IPv6.
+const METADATA_IPV6: [Ipv6Addr; 4] = [
+    // Alibaba Cloud, Google, Oracle, Scaleway.
+    Ipv6Addr::new(0xfd00, 0x100, 0, 0, 0, 0, 0x100, 0x200),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
+    Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
+];
 
 /// Which addresses may be called besides https ones: the hosts listed in `connectors.allow_http_hosts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -113,8 +118,12 @@ impl HttpHost {
         }
         let url = Url::parse(&format!("http://{text}/")).map_err(|_| invalid())?;
         let host = url.host().ok_or_else(invalid)?.to_owned();
-        // The parser forgets the port that http has anyway.
-        let port = url.port().or_else(|| text.ends_with(":80").then_some(80));
+        // The parser forgets the port that http has anyway, and a colon without one: neither means any port.
+        let port = match text.rsplit_once(':') {
+            Some((_, "")) => return Err(invalid()),
+            Some((_, port)) if !port.ends_with(']') => url.port_or_known_default(),
+            _ => None,
+        };
         Ok(Self { host: without_dot(host), port })
     }
 }
@@ -136,6 +145,7 @@ pub(crate) fn check_ip(ip: IpAddr, is_listed: bool) -> Result<(), AddressRefusal
         IpAddr::V4(ip) => check_ipv4(ip, is_listed),
         IpAddr::V6(ip) => match embedded_ipv4(ip) {
             Some(embedded) => check_ipv4(embedded, is_listed),
+            None if is_local_nat64(ip) => check_local_nat64(ip, is_listed),
             None => check_ipv6(ip, is_listed),
         },
     }
@@ -165,7 +175,8 @@ fn check_ipv6(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
     if ip.is_loopback() {
         return if is_listed { Ok(()) } else { Err(AddressRefusal::Loopback) };
     }
-    if METADATA_IPV6.contains(&ip) {
+    // All of fd00:ec2::/32 is Amazon's own: metadata (`::254`), credentials of containers (`::23`), names, time.
+    if METADATA_IPV6.contains(&ip) || matches!(ip.segments(), [0xfd00, 0xec2, ..]) {
         Err(AddressRefusal::Never("a metadata"))
     } else if ip.is_unicast_link_local() {
         Err(AddressRefusal::Never("a link-local"))
@@ -178,7 +189,23 @@ fn check_ipv6(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
     }
 }
 
-/// The IPv4 address that an IPv6 one stands for: mapped, compatible, translated (RFC 6052, RFC 8215), 6to4, Teredo.
+/// Whether the address is translated by the network that trawl runs in (RFC 8215).
+fn is_local_nat64(ip: Ipv6Addr) -> bool {
+    matches!(ip.segments(), [0x64, 0xff9b, 1, ..])
+}
+
+/// Such a network is free to put the IPv4 address in any of the four places of RFC 6052 that a /48 leaves, so in none
+/// of them may stand one that leads to the machine, its neighbours on the link or metadata. What else is never called
+/// does no harm at a translator, and a wrong place of a good address may look like it.
+fn check_local_nat64(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
+    let bytes = ip.octets();
+    let places = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]];
+    let candidates = places.map(|place| Ipv4Addr::from(place.map(|byte| bytes[byte])));
+    let is_near = |ip: &Ipv4Addr| ip.is_loopback() || ip.is_link_local() || METADATA_IPV4.contains(ip);
+    candidates.into_iter().filter(is_near).try_for_each(|candidate| check_ipv4(candidate, is_listed))
+}
+
+/// The IPv4 address that an IPv6 one stands for: mapped, compatible, translated (RFC 6052), 6to4, Teredo.
 fn embedded_ipv4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
@@ -190,7 +217,6 @@ fn embedded_ipv4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
-        | [0x64, 0xff9b, 1, _, _, _, high, low]
         | [0x2002, high, low, ..] => Some(of(high, low)),
         [0x2001, 0, _, _, _, _, high, low] => Some(of(!high, !low)),
         _ => None,

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use crate::blot::blot;
+use crate::content_type::ContentType;
 use crate::error::SourceError;
 use crate::item::{ContentItem, read_item};
-use crate::loose::{Integer, Tally, mend_surrogates};
+use crate::loose::{Integer, MOST_VALUES, Tally, holds_too_many_values, mend_surrogates};
 use crate::text::quote;
 
 /// The longest cursor taken from a source, in bytes: it travels inside trawl's own cursor, in a URL. Where the source is
@@ -34,6 +36,14 @@ pub struct Answer {
     pub broken: Option<String>,
 }
 
+impl Answer {
+    /// The same answer with `secret` blotted out of what is said about it.
+    pub(crate) fn without(self, secret: &str) -> Self {
+        let notes = self.notes.into_iter().map(|note| blot(note, secret)).collect();
+        Self { notes, broken: self.broken.map(|broken| blot(broken, secret)), ..self }
+    }
+}
+
 /// Reads the body of an HTTP 200 answer to a search that asked for `limit` items.
 ///
 /// `content_type` is the header's value, if there was one.
@@ -50,6 +60,9 @@ pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Re
         }
         None => body,
     };
+    if holds_too_many_values(json) {
+        return Err(SourceError::Invalid(format!("the answer holds more than {MOST_VALUES} values")));
+    }
     let mut envelope = match read_json(json, &mut notes) {
         Ok(Value::Object(envelope)) => envelope,
         Ok(other) => {
@@ -225,15 +238,9 @@ fn note_content_type(content_type: Option<&str>, notes: &mut Vec<String>) {
         notes.push("the answer has no content type".to_owned());
         return;
     };
-    let mut parts = content_type.split(';').map(str::trim);
-    let json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
-    let charset = parts.find_map(|part| {
-        let (name, value) = part.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
-    });
-    let utf_8 = charset
-        .is_none_or(|charset| charset.eq_ignore_ascii_case("utf-8") || charset.eq_ignore_ascii_case("utf8"));
-    if !json || !utf_8 {
+    let read = ContentType::read(content_type);
+    // JSON is UTF-8 where nothing is said; the second name is a usual slip.
+    if !read.is_json || read.charset.is_some() && !read.names(&["utf-8", "utf8"]) {
         let shown = quote(content_type, 100);
         notes.push(format!("the content type is {shown}, not application/json;charset=UTF-8"));
     }

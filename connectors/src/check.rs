@@ -4,18 +4,22 @@
 //! | Module | What it holds |
 //! |---|---|
 //! | `clause` | The clauses: id, sentence, what is expected, and which others one needs to be decided |
-//! | `probe` | One call with its request as `curl`, its answer and its time; tokens |
+//! | `probe` | One call: its answer and its time; tokens |
+//! | `curl` | A call as a command line |
 //! | `page` | An answer read strictly, without I/O: which clauses it keeps and breaks |
 //! | `chain` | What several pages say together, without I/O: repeated, lost and misplaced rows |
 //! | `script` | The calls of a check, in their order |
+//! | `walk` | Those of them that follow the pages of a keyword |
 //! | `ledger` | The verdicts as they come in |
 
 mod chain;
 mod clause;
+mod curl;
 mod ledger;
 mod page;
 mod probe;
 mod script;
+mod walk;
 
 use std::time::Duration;
 

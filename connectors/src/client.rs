@@ -116,7 +116,8 @@ impl Shared {
             Ok(response) => self.read(question, response).await,
             Err(error) => Err(error),
         };
-        answer.map_err(|error| error.without(token.text.expose_secret()))
+        let secret = token.text.expose_secret();
+        answer.map(|answer| answer.without(secret)).map_err(|error| error.without(secret))
     }
 
     async fn warm(&self) -> Result<(), SourceError> {

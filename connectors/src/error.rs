@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::blot::blot;
+
 /// Why a search of one source gave no usable answer.
 ///
 /// The text of each is safe to show to callers: it holds no address but scheme, host and port of a redirect that is
@@ -40,21 +42,17 @@ impl SourceError {
         Self::Unavailable { reason: reason.into(), retry_after: None }
     }
 
-    /// The same error with every occurrence of `secret` blotted out: a source may echo the token it was sent.
+    /// The same error with `secret` blotted out.
     pub(crate) fn without(self, secret: &str) -> Self {
-        if secret.is_empty() {
-            return self;
-        }
-        let blot = |text: String| if text.contains(secret) { text.replace(secret, "…") } else { text };
         match self {
             Self::Timeout => Self::Timeout,
             Self::Unavailable { reason, retry_after } => {
-                Self::Unavailable { reason: blot(reason), retry_after }
+                Self::Unavailable { reason: blot(reason, secret), retry_after }
             }
-            Self::Unauthorized(text) => Self::Unauthorized(blot(text)),
-            Self::Invalid(text) => Self::Invalid(blot(text)),
-            Self::Forbidden(text) => Self::Forbidden(blot(text)),
-            Self::Failed(text) => Self::Failed(blot(text)),
+            Self::Unauthorized(text) => Self::Unauthorized(blot(text, secret)),
+            Self::Invalid(text) => Self::Invalid(blot(text, secret)),
+            Self::Forbidden(text) => Self::Forbidden(blot(text, secret)),
+            Self::Failed(text) => Self::Failed(blot(text, secret)),
         }
     }
 }

@@ -14,14 +14,17 @@
 //! | `item` | [`ContentItem`], its bounds, and how one is read from loose JSON |
 //! | `action` | What a click does: the documented form |
 //! | [`check`] | The conformance check: each clause of the contract by name |
-//! | `loose`, `text` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts |
+//! | `content_type` | `Content-Type` taken apart |
+//! | `loose`, `text`, `blot` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts; secrets blotted out of them |
 //! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
 
 mod action;
 mod addresses;
 mod answer;
+mod blot;
 pub mod check;
 mod client;
+mod content_type;
 mod error;
 mod item;
 mod loose;

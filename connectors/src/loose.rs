@@ -40,6 +40,30 @@ fn whole(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
+/// The most values that a body may hold: each costs much more memory than it has bytes, up to a hundred times.
+pub(crate) const MOST_VALUES: usize = 100_000;
+
+/// Whether `json` holds more than [`MOST_VALUES`], as told by what begins and divides them.
+pub(crate) fn holds_too_many_values(json: &[u8]) -> bool {
+    // Most bodies are too small for that.
+    if json.len() <= MOST_VALUES {
+        return false;
+    }
+    let (mut values, mut in_text) = (0, false);
+    let mut bytes = json.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_text = !in_text,
+            b'\\' if in_text => {
+                bytes.next();
+            }
+            b'{' | b'[' | b',' if !in_text => values += 1,
+            _ => {}
+        }
+    }
+    values > MOST_VALUES
+}
+
 /// `json` with each half of a surrogate pair that stands alone (`\\ud83d`) replaced by U+FFFD, or `None` where there
 /// is none. Sources that cut texts between UTF-16 units write them, and no JSON parser takes them.
 pub(crate) fn mend_surrogates(json: &[u8]) -> Option<Vec<u8>> {
@@ -156,6 +180,16 @@ mod tests {
         for sound in [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\n\u00e4""#, r#""\ud8"#, r#""\"#, ""] {
             assert_eq!(mend(sound), None, "{sound}");
         }
+    }
+
+    #[test]
+    fn values_are_counted_outside_of_texts() {
+        let array = |value: &str, times: usize| format!("[{}]", vec![value; times].join(",")).into_bytes();
+        for value in ["0", "{\"a\":0}", "[]", "\"\\\"\""] {
+            assert!(holds_too_many_values(&array(value, MOST_VALUES + 1)), "{value}");
+            assert!(!holds_too_many_values(&array(value, MOST_VALUES / 3)), "{value}");
+        }
+        assert!(!holds_too_many_values(&array("\"[,{\\\",,,,,,,,,,,,,,,,,,,,\"", MOST_VALUES / 3)));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use secrecy::SecretString;
-use url::Url;
+use secrecy::{ExposeSecret, SecretString};
+use url::{Url, form_urlencoded};
 
 use crate::addresses::AddressRefusal;
 
@@ -63,6 +63,14 @@ pub struct ClientCredentials {
     pub scope: Option<String>,
     /// The `audience` parameter, for authorization servers that want one.
     pub audience: Option<String>,
+}
+
+impl ClientCredentials {
+    /// Account and secret as `client_secret_basic` joins them (RFC 6749 §2.3.1): what its base64 must not show either.
+    pub(crate) fn pair(&self) -> String {
+        let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+        format!("{}:{}", encode(&self.client_id), encode(self.client_secret.expose_secret()))
+    }
 }
 
 /// Everything that a [`SourceClient`](crate::SourceClient) needs to know about its source.

@@ -9,12 +9,14 @@ pub(crate) enum Lines {
     Many,
 }
 
-/// Whether a character is removed from texts that people read: controls, and what turns the direction of the text
+/// Whether a character is removed from texts that people read: controls, what turns the direction of the text
 /// around it until something else turns it back, so that a title could rewrite the page or log line it stands in
-/// (U+202A to U+202E, U+2066 to U+2069). What only shapes its neighbours stays: joiners, as emoji and Persian need
-/// them, and the marks of direction (U+200E, U+200F, U+061C).
+/// (U+202A to U+202E, U+2066 to U+2069), and the two that are none and that XML cannot hold (U+FFFE, U+FFFF). What only
+/// shapes its neighbours stays: joiners, as emoji and Persian need them, and the marks of direction (U+200E, U+200F,
+/// U+061C).
 pub(crate) fn is_unfit(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    character.is_control()
+        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
 }
 
 /// Line feed, tab, and the separators of lines and paragraphs that Unicode has besides.
@@ -72,7 +74,7 @@ mod tests {
     fn what_turns_the_text_around_it_is_removed_and_what_shapes_characters_stays() {
         let one = |text: &str| clean(text.into(), 100, Lines::One);
         assert_eq!(one("invoice\u{202e}fdp.exe\u{2066}x\u{2069}"), "invoicefdp.exex");
-        assert_eq!(one("a\u{2028}b\u{2029}c"), "a b c");
+        assert_eq!(one("a\u{2028}b\u{2029}c\u{fffe}\u{ffff}"), "a b c");
         assert_eq!(clean("a\u{2028}b".into(), 100, Lines::Many), "a\nb");
         for whole in ["👩\u{200d}👩\u{200d}👧", "می\u{200c}خواهم", "א\u{200f}b\u{200e}", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "e\u{301}"]
         {

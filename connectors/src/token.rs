@@ -120,7 +120,12 @@ impl Tokens {
 fn start_fetch(fetcher: Arc<Fetcher>) -> Fetch {
     let bounded = async move {
         let late = SourceError::unavailable("the token endpoint did not answer in time");
-        tokio::time::timeout(FETCH_TIMEOUT, fetcher.fetch()).await.unwrap_or(Err(late))
+        let outcome = tokio::time::timeout(FETCH_TIMEOUT, fetcher.fetch()).await.unwrap_or(Err(late));
+        let credentials = &fetcher.credentials;
+        let without_secret = |error: SourceError| {
+            error.without(credentials.client_secret.expose_secret()).without(&credentials.pair())
+        };
+        outcome.map_err(without_secret)
     };
     let fetch = AssertUnwindSafe(bounded)
         .catch_unwind()

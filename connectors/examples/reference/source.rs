@@ -2,8 +2,8 @@
 
 use std::{cmp::Reverse, sync::Arc};
 
-use axum::extract::{Query, State, rejection::JsonRejection, rejection::QueryRejection};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{FromRequest, Query, Request, State};
+use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router, routing::get};
 use serde::Deserialize;
@@ -33,39 +33,32 @@ struct Question {
 
 /// `/search` over these items, which are in order, by GET and by POST.
 pub(crate) fn router(items: Vec<Item>, tokens: Tokens) -> Router {
-    let source = Source { items: items.into(), tokens };
-    Router::new().route("/search", get(search_by_query).post(search_by_body)).with_state(source)
+    Router::new()
+        .route("/search", get(answer).post(answer))
+        .with_state(Source { items: items.into(), tokens })
 }
 
-async fn search_by_query(
-    State(source): State<Source>,
-    headers: HeaderMap,
-    question: Result<Query<Question>, QueryRejection>,
-) -> Response {
-    let question = question.map(|Query(question)| question).map_err(|rejection| rejection.body_text());
-    answer(&source, &headers, question)
-}
-
-async fn search_by_body(
-    State(source): State<Source>,
-    headers: HeaderMap,
-    question: Result<Json<Question>, JsonRejection>,
-) -> Response {
-    let question = question.map(|Json(question)| question).map_err(|rejection| rejection.body_text());
-    answer(&source, &headers, question)
-}
-
-fn answer(source: &Source, headers: &HeaderMap, question: Result<Question, String>) -> Response {
+async fn answer(State(source): State<Source>, request: Request) -> Response {
     // Who asks comes first: a stranger learns nothing, not even what a question looks like.
-    if let Err(refusal) = source.tokens.check(headers, SCOPE) {
+    if let Err(refusal) = source.tokens.check(request.headers(), SCOPE) {
         let challenge = [(header::WWW_AUTHENTICATE, refusal.challenge())];
         return (challenge, fail(refusal.status(), "the token is missing, unknown or not for searching"))
             .into_response();
     }
-    match question.and_then(|question| search(&source.items, &question)) {
+    match read_question(request).await.and_then(|question| search(&source.items, &question)) {
         Ok(page) => envelope(StatusCode::OK, &page),
         Err(reason) => fail(StatusCode::BAD_REQUEST, &reason),
     }
+}
+
+/// The parameters: in the body of a POST, else in the query.
+async fn read_question(request: Request) -> Result<Question, String> {
+    if request.method() == Method::POST {
+        let body = Json::from_request(request, &()).await;
+        return body.map(|Json(question)| question).map_err(|rejection| rejection.body_text());
+    }
+    let query = Query::try_from_uri(request.uri());
+    query.map(|Query(question)| question).map_err(|rejection| rejection.body_text())
 }
 
 /// One page: at most `limit` matches that come after the cursor's place in the order.

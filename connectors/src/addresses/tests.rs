@@ -16,6 +16,10 @@ fn https_may_go_anywhere_but_where_nothing_may() {
         "https://10.1.2.3/",
         "https://192.168.0.9:8443/",
         "https://[fd12::1]/",
+        "https://[64:ff9b::203.0.113.5]/",
+        "https://[64:ff9b:1::203.0.113.5]/",
+        "https://[64:ff9b:1:cb00:e6:500::]/",
+        "https://[64:ff9b:1::10.0.0.7]/",
     ] {
         assert_eq!(check(&none, url), Ok(()), "{url}");
     }
@@ -85,7 +89,11 @@ fn what_is_never_called_is_not_called_when_it_is_listed() {
         "[fe80::1]",
         "[febf::1]",
         "[fd00:ec2::254]",
+        "[fd00:ec2::23]",
         "[fd20:ce::254]",
+        "[fd00:c1::a9fe:a9fe]",
+        "[fd00:42::42]",
+        "[fd00:100::100:200]",
         "100.100.100.200",
         "168.63.129.16",
         "192.0.0.192",
@@ -97,7 +105,11 @@ fn what_is_never_called_is_not_called_when_it_is_listed() {
         "240.0.0.1",
         "[ff02::1]",
         "[64:ff9b::169.254.169.254]",
+        // Translated by the network itself: prefixes of 96, 64, 56 and 48 bits, whatever follows the address.
         "[64:ff9b:1::a9fe:a9fe]",
+        "[64:ff9b:1:0:a9:fea9:fe08:808]",
+        "[64:ff9b:1:a9:fe:a9fe:808:808]",
+        "[64:ff9b:1:a9fe:a9:fe00:808:808]",
         "[2002:a9fe:a9fe::1]",
     ];
     for host in never {
@@ -110,14 +122,14 @@ fn what_is_never_called_is_not_called_when_it_is_listed() {
 
 #[test]
 fn a_listed_host_is_that_host_and_where_it_says_so_that_port() {
-    let rules = listing(&["Intranet:8080", "wiki.example.", "mail:80"]);
+    let rules = listing(&["Intranet:8080", "wiki.example.", "mail:80", "post:0080"]);
     let allowed = [
         "http://intranet:8080/x",
         "http://INTRANET:8080",
         "http://wiki.example/",
         "http://wiki.example.:99/",
     ];
-    for url in allowed.into_iter().chain(["http://mail/"]) {
+    for url in allowed.into_iter().chain(["http://mail/", "http://post/"]) {
         assert_eq!(check(&rules, url), Ok(()), "{url}");
     }
     for url in [
@@ -126,6 +138,7 @@ fn a_listed_host_is_that_host_and_where_it_says_so_that_port() {
         "http://wiki.example.com/",
         "http://a.wiki.example/",
         "http://mail:81/",
+        "http://post:81/",
     ] {
         assert_eq!(check(&rules, url), Err(AddressRefusal::Scheme), "{url}");
     }
@@ -133,7 +146,21 @@ fn a_listed_host_is_that_host_and_where_it_says_so_that_port() {
 
 #[test]
 fn what_is_no_host_is_not_listed() {
-    for text in ["", "http://a", "a/b", "a:b", "a b", "user@a", "a:99999", "[::1", "a?b", "*"] {
+    for text in [
+        "",
+        "http://a",
+        "a/b",
+        "a:b",
+        "a b",
+        "user@a",
+        "a:99999",
+        "[::1",
+        "a?b",
+        "a:",
+        "[::1]:",
+        "[fe80::1%25lo]",
+        "*",
+    ] {
         // A star is a name that the parser takes; it stands for nothing but itself.
         if text != "*" {
             assert_eq!(AddressRules::new([text]), Err(InvalidHost(text.to_owned())), "{text:?}");

@@ -4,7 +4,6 @@
 use std::collections::{HashMap, HashSet};
 
 use super::page::{CheckedPage, Row, show};
-use crate::settings::DeclaredOrder;
 
 /// The first row of a page that an earlier page had too.
 pub(super) fn find_repeated(pages: &[CheckedPage]) -> Option<String> {
@@ -41,34 +40,67 @@ pub(super) fn find_lost(before: &CheckedPage, after: &CheckedPage, pages: &[Chec
     ))
 }
 
-/// The first content whose id is another one the second time.
-pub(super) fn find_unstable(first: &CheckedPage, second: &CheckedPage) -> Option<String> {
-    let (first_ids, second_ids) = (ids(&first.rows), ids(&second.rows));
-    let new: HashMap<&str, &Row> = second
-        .rows
-        .iter()
-        .filter(|row| !first_ids.contains(row.id.as_str()))
-        .map(|row| (row.content.as_str(), row))
-        .collect();
-    let mut gone = first.rows.iter().filter(|row| !second_ids.contains(row.id.as_str()));
-    let (before, after) = gone.find_map(|row| Some((row, new.get(row.content.as_str())?)))?;
+/// The first row that is on one of `pages`, and on no large page although that has them all.
+pub(super) fn find_foreign(
+    before: &CheckedPage,
+    after: &CheckedPage,
+    pages: &[CheckedPage],
+) -> Option<String> {
+    if before.cursor.is_some() || after.cursor.is_some() {
+        return None;
+    }
+    let known = ids(before.rows.iter().chain(&after.rows));
+    let mut rows = pages.iter().flat_map(|page| &page.rows);
+    let foreign = rows.find(|row| !known.contains(row.id.as_str()))?;
+    Some(format!(
+        "the row {} is on a small page, and not among all {} rows",
+        show(&foreign.id),
+        before.rows.len()
+    ))
+}
+
+/// The first content of `first` whose id is another one on `pages`, and the old one on none of them.
+pub(super) fn find_unstable(first: &CheckedPage, pages: &[CheckedPage]) -> Option<String> {
+    let rows = || pages.iter().flat_map(|page| &page.rows);
+    let ids = ids(rows());
+    let by_content: HashMap<u64, &Row> = rows().map(|row| (row.content, row)).collect();
+    let mut times: HashMap<u64, usize> = HashMap::new();
+    first.rows.iter().for_each(|row| *times.entry(row.content).or_default() += 1);
+    // Of rows with the same content, one may have gone.
+    let gone = |row: &&Row| times[&row.content] == 1 && !ids.contains(row.id.as_str());
+    let mut gone = first.rows.iter().filter(gone);
+    let (before, after) = gone.find_map(|row| Some((row, by_content.get(&row.content)?)))?;
     Some(format!("the id {} became {}", show(&before.id), show(&after.id)))
 }
 
-/// Where the declared order is broken: by time, a row later than the one before it; by relevance, two rows of the large
-/// page that the small ones have the other way round.
-pub(super) fn find_misplaced(
-    declared: DeclaredOrder,
-    large: &CheckedPage,
-    pages: &[CheckedPage],
-) -> Option<String> {
-    match declared {
-        DeclaredOrder::Time => find_rising(std::slice::from_ref(large)).or_else(|| find_rising(pages)),
-        DeclaredOrder::Relevance => find_swapped(large, pages),
-    }
+/// Whether rows came or went between two calls for the same page.
+pub(super) fn have_changed(before: &CheckedPage, after: &CheckedPage) -> bool {
+    before.total != after.total || ids(&before.rows) != ids(&after.rows)
 }
 
-fn find_rising(pages: &[CheckedPage]) -> Option<String> {
+/// Where `total` is not the number of all matches; `is_whole` tells whether `pages` hold every row of the large page
+/// and end.
+pub(super) fn find_wrong_total(large: &CheckedPage, pages: &[CheckedPage], is_whole: bool) -> Option<String> {
+    let stated = large.total?;
+    // Rows that are twice on a page, which is a fault of its own, are counted by nobody alike.
+    if ids(&large.rows).len() < large.rows.len() {
+        return None;
+    }
+    let totals = (1..).zip(pages).filter_map(|(number, page)| Some((number, page.total?)));
+    if let Some((number, total)) = totals.into_iter().find(|(_, total)| *total != stated) {
+        return Some(format!(
+            "`total` is {total} on page {number}, and {stated} on a page of {} items",
+            large.rows.len()
+        ));
+    }
+    let different = ids(pages.iter().flat_map(|page| &page.rows)).len();
+    let ends_early = is_whole && large.cursor.is_none() && (different as u64) < stated;
+    (different as u64 > stated || ends_early)
+        .then(|| format!("`total` is {stated}, and {different} different rows came"))
+}
+
+/// Where a row is later than the one before it.
+pub(super) fn find_rising(pages: &[CheckedPage]) -> Option<String> {
     let mut before: Option<(usize, i64)> = None;
     for (number, page) in (1..).zip(pages) {
         for time in page.rows.iter().filter_map(|row| row.display_time) {
@@ -88,7 +120,8 @@ fn find_rising(pages: &[CheckedPage]) -> Option<String> {
     None
 }
 
-fn find_swapped(large: &CheckedPage, pages: &[CheckedPage]) -> Option<String> {
+/// Two rows of the large page that the small ones have the other way round.
+pub(super) fn find_swapped(large: &CheckedPage, pages: &[CheckedPage]) -> Option<String> {
     let places: HashMap<&str, usize> =
         large.rows.iter().enumerate().map(|(place, row)| (row.id.as_str(), place)).collect();
     let known: Vec<(&str, usize)> = pages
@@ -115,11 +148,6 @@ pub(super) fn find_different(first: &CheckedPage, second: &CheckedPage) -> Optio
     Some(format!("data[{place}] was {} and is {} the second time", name(first), name(second)))
 }
 
-/// How many different rows the pages hold.
-pub(super) fn count_different(pages: &[CheckedPage]) -> usize {
-    ids(pages.iter().flat_map(|page| &page.rows)).len()
-}
-
 fn ids<'r>(rows: impl IntoIterator<Item = &'r Row>) -> HashSet<&'r str> {
     rows.into_iter().map(|row| row.id.as_str()).collect()
 }
@@ -133,7 +161,7 @@ mod tests {
         let row = |number: &i64| Row {
             id: format!("\"{number}\""),
             display_time: Some(*number),
-            content: format!("content {number}"),
+            content: number.unsigned_abs(),
         };
         CheckedPage { rows: rows.iter().map(row).collect(), total: None, cursor: None }
     }
@@ -142,7 +170,6 @@ mod tests {
     fn rows_are_repeated_from_page_to_page_only() {
         assert_eq!(find_repeated(&[page(&[5, 4]), page(&[3, 2])]), None);
         assert_eq!(find_repeated(&[page(&[5, 5])]), None);
-        assert_eq!(count_different(&[page(&[5, 5]), page(&[4, 5])]), 2);
         let repeated = find_repeated(&[page(&[5, 4]), page(&[3]), page(&[4])]);
         assert_eq!(repeated.unwrap(), "page 3 repeats the row \"4\" of page 1");
     }
@@ -157,35 +184,71 @@ mod tests {
     }
 
     #[test]
+    fn a_row_that_the_whole_lacks_is_foreign() {
+        let whole = page(&[5, 4]);
+        assert_eq!(find_foreign(&whole, &page(&[6, 5, 4]), &[page(&[6, 5]), page(&[4])]), None);
+        let part = CheckedPage { cursor: Some("more".to_owned()), ..whole.clone() };
+        let pages = [page(&[5, 4]), page(&[3])];
+        assert_eq!(find_foreign(&part, &part, &pages), None);
+        let foreign = find_foreign(&whole, &whole, &pages).unwrap();
+        assert_eq!(foreign, "the row \"3\" is on a small page, and not among all 2 rows");
+    }
+
+    #[test]
+    fn a_total_is_that_of_all_matches_on_every_page() {
+        let with = |rows: &[i64], total| CheckedPage { total: Some(total), ..page(rows) };
+        let wrong = |large: i64, pages: [u64; 2], is_whole| {
+            let large = with(&(0..large).collect::<Vec<_>>(), 3);
+            find_wrong_total(&large, &[with(&[0, 1], pages[0]), with(&[2], pages[1])], is_whole)
+        };
+        assert_eq!(wrong(3, [3, 3], true), None);
+        assert!(wrong(3, [3, 1], true).unwrap().contains("1 on page 2"));
+        let short = [with(&[0], 3), with(&[1], 3)];
+        assert_eq!(find_wrong_total(&with(&[0, 1], 3), &short, false), None);
+        let ends_early = find_wrong_total(&with(&[0, 1], 3), &short, true);
+        assert_eq!(ends_early.unwrap(), "`total` is 3, and 2 different rows came");
+        assert!(find_wrong_total(&with(&[0, 1], 1), &[with(&[0, 1], 1)], true).is_some());
+    }
+
+    #[test]
+    fn a_page_has_changed_when_rows_or_total_have() {
+        assert!(!have_changed(&page(&[1, 2]), &page(&[2, 1])));
+        assert!(have_changed(&page(&[1, 2]), &page(&[1, 3])));
+        assert!(have_changed(&page(&[1]), &CheckedPage { total: Some(2), ..page(&[1]) }));
+    }
+
+    #[test]
     fn an_id_is_unstable_when_its_content_has_another_one() {
         let first = page(&[5, 4]);
-        assert_eq!(find_unstable(&first, &page(&[6, 5])), None);
+        assert_eq!(find_unstable(&first, &[page(&[6]), page(&[5])]), None);
         let mut renamed = page(&[5, 4]);
         renamed.rows[1].id = "\"x\"".to_owned();
-        assert_eq!(find_unstable(&first, &renamed).unwrap(), "the id \"4\" became \"x\"");
+        assert_eq!(find_unstable(&first, &[renamed]).unwrap(), "the id \"4\" became \"x\"");
         // Two rows of the same content that swap places keep their ids.
         let mut twins = page(&[5, 4]);
-        twins.rows[1].content = twins.rows[0].content.clone();
+        twins.rows[1].content = twins.rows[0].content;
         let mut swapped = twins.clone();
         swapped.rows.swap(0, 1);
-        assert_eq!(find_unstable(&twins, &swapped), None);
+        assert_eq!(find_unstable(&twins, &[swapped]), None);
+        // Nor does one of them become the other where it goes.
+        let mut single = twins.clone();
+        single.rows.remove(0);
+        assert_eq!(find_unstable(&twins, &[single]), None);
     }
 
     #[test]
     fn time_order_is_kept_within_and_across_pages() {
-        let broken = |pages: &[CheckedPage]| find_misplaced(DeclaredOrder::Time, &page(&[]), pages);
-        assert_eq!(broken(&[page(&[5, 4]), page(&[4, 3])]), None);
+        assert_eq!(find_rising(&[page(&[5, 4]), page(&[4, 3])]), None);
         assert_eq!(
-            broken(&[page(&[5]), page(&[6])]).unwrap(),
+            find_rising(&[page(&[5]), page(&[6])]).unwrap(),
             "`displayTime` rises from 5 to 6 from page 1 to page 2"
         );
-        assert_eq!(broken(&[page(&[5, 6])]).unwrap(), "`displayTime` rises from 5 to 6 on page 1");
+        assert_eq!(find_rising(&[page(&[5, 6])]).unwrap(), "`displayTime` rises from 5 to 6 on page 1");
     }
 
     #[test]
     fn relevance_order_is_that_of_one_large_page() {
-        let broken =
-            |pages: &[CheckedPage]| find_misplaced(DeclaredOrder::Relevance, &page(&[1, 5, 3]), pages);
+        let broken = |pages: &[CheckedPage]| find_swapped(&page(&[1, 5, 3]), pages);
         assert_eq!(broken(&[page(&[1]), page(&[9, 5, 3])]), None);
         assert!(broken(&[page(&[5]), page(&[1, 3])]).unwrap().contains("\"5\" comes before \"1\""));
     }

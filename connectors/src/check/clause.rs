@@ -67,7 +67,7 @@ clauses! {
         "every byte that was announced";
     Size "size" []
         "The body is not larger than trawl reads",
-        "at most the configured size (2 MiB unless set otherwise), decompressed";
+        "at most the configured size (2 MiB unless set otherwise), decompressed, and 100,000 JSON values";
     ContentType "content-type" []
         "The content type is JSON",
         "Content-Type: application/json;charset=UTF-8";
@@ -124,7 +124,7 @@ clauses! {
         "`displayTime` as an integer";
     ItemDisplayTimePlausible "item-display-time-plausible" [ItemDisplayTime]
         "Display times are milliseconds",
-        "epoch milliseconds between 1980 and 20 years from now";
+        "epoch milliseconds of a likely date, at most 20 years from now";
     ItemAction "item-action" []
         "`action` has the documented form",
         "text holding a JSON object keyed by client kind, whose values are [OpenApp] or [OpenUrl] texts";

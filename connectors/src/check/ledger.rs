@@ -41,6 +41,14 @@ impl Ledger {
         }
     }
 
+    /// What a look for a fault in the call `curl` found.
+    pub(super) fn judge(&mut self, clause: Clause, fault: Option<String>, curl: &str) {
+        match fault {
+            None => self.pass(clause, "kept", curl),
+            Some(seen) => self.fail(clause, seen, curl),
+        }
+    }
+
     /// The clause cannot be decided, for this reason, unless something else decides it.
     pub(super) fn unknown(&mut self, clause: Clause, why: impl Into<String>) {
         let entry = &mut self.entries[clause as usize];
@@ -69,9 +77,7 @@ impl Ledger {
                 Some(entry) if entry.verdict == Verdict::Pass => {
                     (Verdict::Pass, entry.seen.clone(), entry.curl.clone())
                 }
-                Some(Entry { verdict: Verdict::Fail, .. }) | None if let Some(needed) = needed => {
-                    (Verdict::Unknown, because(needed), None)
-                }
+                _ if let Some(needed) = needed => (Verdict::Unknown, because(needed), None),
                 Some(entry) => (entry.verdict, entry.seen.clone(), entry.curl.clone()),
                 None => (Verdict::Unknown, open(), None),
             };

@@ -1,18 +1,27 @@
 //! An answer read strictly: where the client forgives, the check names the clause.
 
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::{Map, Value};
 
 use super::clause::Clause;
 use super::probe::Reply;
 use crate::action::check_action;
 use crate::answer::{BYTE_ORDER_MARK, MAX_CURSOR_BYTES, name_kind};
+use crate::content_type::ContentType;
 use crate::item::bounds;
+use crate::loose::{MOST_VALUES, holds_too_many_values};
 use crate::text::quote;
 
 /// Characters of a source's own text that are shown.
 const SHOWN_CHARACTERS: usize = 80;
-/// 1980-01-01: what is earlier is seconds, or a date that was never set.
-const EARLIEST_TIME: i64 = 315_532_800_000;
+/// Rows of a page that are kept: more than the check ever asks for.
+const MOST_ROWS: usize = 1_000;
+/// The year 1000: what is earlier is a date that was never set.
+const EARLIEST_TIME: i64 = -30_610_224_000_000;
+/// What lies less than so many milliseconds, fifty days, around 1970 is seconds, or a date that was never set.
+const SECONDS: i64 = 4_294_967_296;
 /// What lies further ahead, in milliseconds, is microseconds, or no date.
 const FURTHEST_AHEAD: i64 = 20 * 366 * 24 * 3600 * 1000;
 
@@ -52,8 +61,8 @@ pub(super) struct Row {
     /// The id as JSON, so that even ids that break the contract can be told apart.
     pub(super) id: String,
     pub(super) display_time: Option<i64>,
-    /// Everything but the id, as JSON.
-    pub(super) content: String,
+    /// What tells apart everything but the ids.
+    pub(super) content: u64,
 }
 
 impl Reading {
@@ -84,6 +93,11 @@ pub(super) fn read_reply(reply: &Reply, limit: Option<usize>, now: i64) -> Readi
         }
     };
     reading.kept.push(Clause::Utf8);
+    if holds_too_many_values(json) {
+        let seen = format!("the body holds more than {MOST_VALUES} values");
+        reading.broken.push((Clause::Size, seen));
+        return reading;
+    }
     match serde_json::from_str(text) {
         Ok(Value::Object(envelope)) => {
             reading.kept.extend([Clause::Json, Clause::Envelope]);
@@ -107,14 +121,9 @@ fn judge_content_type(reading: &mut Reading, content_type: Option<&str>) {
         return;
     };
     let seen = || format!("Content-Type: {}", quote(content_type, SHOWN_CHARACTERS));
-    let mut parts = content_type.split(';').map(str::trim);
-    let is_json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
-    reading.judge(Clause::ContentType, is_json.then_some(()).ok_or_else(seen));
-    let is_utf_8 = parts.filter_map(|part| part.split_once('=')).any(|(name, value)| {
-        name.trim().eq_ignore_ascii_case("charset")
-            && value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
-    });
-    reading.judge(Clause::Charset, is_utf_8.then_some(()).ok_or_else(seen));
+    let read = ContentType::read(content_type);
+    reading.judge(Clause::ContentType, read.is_json.then_some(()).ok_or_else(seen));
+    reading.judge(Clause::Charset, read.names(&["utf-8"]).then_some(()).ok_or_else(seen));
 }
 
 fn judge_envelope(reading: &mut Reading, envelope: &Map<String, Value>, limit: Option<usize>, now: i64) {
@@ -184,7 +193,7 @@ fn judge_items(reading: &mut Reading, data: &[Value], now: i64) -> Vec<Row> {
     if data.is_empty() {
         return Vec::new();
     }
-    let rows: Vec<Row> = data.iter().map(read_row).collect();
+    let rows: Vec<Row> = data.iter().take(MOST_ROWS).map(read_row).collect();
     let each: [(Clause, ItemRule); 7] = [
         (Clause::ItemId, judge_id),
         (Clause::ItemTitle, judge_title),
@@ -201,7 +210,8 @@ fn judge_items(reading: &mut Reading, data: &[Value], now: i64) -> Vec<Row> {
             .find_map(|(place, item)| rule(item, now).err().map(|seen| format!("data[{place}]: {seen}")));
         reading.judge(clause, broken.map_or(Ok(()), Err));
     }
-    let repeated = (1..rows.len()).find(|place| rows[..*place].iter().any(|row| row.id == rows[*place].id));
+    let mut seen = HashSet::new();
+    let repeated = rows.iter().position(|row| !seen.insert(row.id.as_str()));
     reading.judge(
         Clause::ItemIdUnique,
         repeated.map_or(Ok(()), |place| {
@@ -213,15 +223,17 @@ fn judge_items(reading: &mut Reading, data: &[Value], now: i64) -> Vec<Row> {
 
 fn read_row(item: &Value) -> Row {
     let Value::Object(fields) = item else {
-        return Row { id: String::new(), display_time: None, content: item.to_string() };
+        return Row { id: String::new(), display_time: None, content: hash(item) };
     };
     let mut content = fields.clone();
     let id = content.remove("id").map(|id| id.to_string()).unwrap_or_default();
-    Row {
-        id,
-        display_time: read_integer(fields.get("displayTime")),
-        content: Value::Object(content).to_string(),
-    }
+    Row { id, display_time: read_integer(fields.get("displayTime")), content: hash(&Value::Object(content)) }
+}
+
+fn hash(value: &Value) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Whether one item keeps a clause; `now` in epoch milliseconds.
@@ -273,10 +285,13 @@ fn judge_time(item: &Value, _: i64) -> Result<(), String> {
 
 fn judge_plausible(item: &Value, now: i64) -> Result<(), String> {
     let Some(time) = read_integer(item.get("displayTime")) else { return Ok(()) };
+    let is_near_1970 = (1 - SECONDS..SECONDS).contains(&time);
+    if !is_near_1970 && (EARLIEST_TIME..=now.saturating_add(FURTHEST_AHEAD)).contains(&time) {
+        return Ok(());
+    }
     let guess = match time {
-        EARLIEST_TIME.. if time <= now.saturating_add(FURTHEST_AHEAD) => return Ok(()),
+        100_000_000..SECONDS => "which looks like seconds",
         1_000_000_000_000_000.. => "which looks like microseconds",
-        100_000_000..EARLIEST_TIME => "which looks like seconds",
         _ => "which is no likely date",
     };
     Err(format!("`displayTime` is {time}, {guess}"))

@@ -10,17 +10,19 @@ use serde::Serialize;
 
 use super::Finding;
 use super::clause::Clause;
+use super::curl;
 use crate::addresses::AddressRules;
+use crate::blot::blot;
 use crate::client::{complete, contract_request};
 use crate::error::SourceError;
-use crate::settings::{Authentication, ClientCredentials, Method, SettingsError, SourceSettings};
+use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSettings};
 use crate::token::{Token, Tokens};
 use crate::transport::{Http, SOURCE, TransportError, read_body};
 
 /// Connections kept: as many as the check has calls at once.
 const CONNECTIONS: usize = 10;
 /// A token that no server issued.
-const WRONG_AUTHORIZATION: &str = "Bearer trawl-check-wrong-token";
+pub(super) const WRONG_AUTHORIZATION: &str = "Bearer trawl-check-wrong-token";
 
 /// Calls the source for a check.
 pub(super) struct Probe {
@@ -88,7 +90,7 @@ impl Probe {
         let http = Http::new(SOURCE, &settings.url, rules, CONNECTIONS)?;
         let record = Mutex::new(Record::default());
         if let Authentication::OAuth2Client(credentials) = &settings.authentication {
-            lock(&record).secrets.push(credentials.client_secret.clone());
+            lock(&record).secrets.extend([credentials.client_secret.clone(), credentials.pair().into()]);
         }
         Ok(Self { settings: settings.clone(), rules: rules.clone(), http, record })
     }
@@ -113,23 +115,9 @@ impl Probe {
         Ok(token)
     }
 
-    /// The command line that fetches a token for `credentials`.
-    pub(super) fn describe_token_request(credentials: &ClientCredentials) -> String {
-        let mut parts = vec![
-            "curl -sS -u \"$CLIENT_ID:$CLIENT_SECRET\"".to_owned(),
-            quote_word(credentials.token_url.as_str()),
-            "-d grant_type=client_credentials".to_owned(),
-        ];
-        let fields = [("scope", &credentials.scope), ("audience", &credentials.audience)];
-        parts.extend(fields.into_iter().filter_map(|(name, value)| {
-            value.as_ref().map(|value| format!("--data-urlencode {}", quote_word(&format!("{name}={value}"))))
-        }));
-        parts.join(" ")
-    }
-
     /// Makes one call, which ends by the settings' timeout.
     pub(super) async fn call(&self, parameters: Parameters<'_>, identity: &Identity) -> Exchange {
-        let curl = self.describe(parameters, identity);
+        let curl = curl::describe_search(&self.settings, parameters, identity);
         let begun = Instant::now();
         let late = || {
             let seen = format!("no whole answer within {} ms", self.settings.timeout.as_millis());
@@ -185,42 +173,13 @@ impl Probe {
         Ok(Reply { status: status.as_u16(), content_type, body })
     }
 
-    /// The call as a command line.
-    fn describe(&self, parameters: Parameters<'_>, identity: &Identity) -> String {
-        let url = quote_word(self.settings.url.as_str());
-        let mut parts = match self.settings.method {
-            Method::Get => vec![format!("curl -sS -i -G {url}")],
-            Method::Post => {
-                let json = serde_json::to_string(&parameters).unwrap_or_default();
-                let content_type = quote_word("Content-Type: application/json;charset=UTF-8");
-                vec![format!("curl -sS -i {url} -H {content_type} --data-raw {}", quote_word(&json))]
-            }
-        };
-        match identity {
-            Identity::Nobody => {}
-            Identity::Holder(_) => parts.push("-H \"Authorization: Bearer $TOKEN\"".to_owned()),
-            Identity::Impostor => parts.push(format!("-H 'Authorization: {WRONG_AUTHORIZATION}'")),
-        }
-        if self.settings.method == Method::Get {
-            let limit = parameters.limit.map(|limit| limit.to_string());
-            let fields =
-                [("keyword", parameters.keyword), ("limit", limit.as_deref()), ("cursor", parameters.cursor)];
-            parts.extend(fields.into_iter().filter_map(|(name, value)| {
-                value.map(|value| format!("--data-urlencode {}", quote_word(&format!("{name}={value}"))))
-            }));
-        }
-        parts.join(" ")
-    }
-
-    /// Blots tokens and secrets out of what a source wrote.
+    /// Blots tokens and secrets out of what a source wrote; a cursor stands in the command line too.
     pub(super) fn blot(&self, findings: &mut [Finding]) {
         let record = lock(&self.record);
-        for finding in findings {
-            for secret in &record.secrets {
-                let secret = secret.expose_secret();
-                if !secret.is_empty() && finding.seen.contains(secret) {
-                    finding.seen = finding.seen.replace(secret, "…");
-                }
+        for secret in record.secrets.iter().map(ExposeSecret::expose_secret) {
+            for finding in &mut *findings {
+                finding.seen = blot(std::mem::take(&mut finding.seen), secret);
+                finding.curl = finding.curl.take().map(|curl| blot(curl, secret));
             }
         }
     }
@@ -229,12 +188,6 @@ impl Probe {
     pub(super) fn into_times(self) -> Vec<Duration> {
         self.record.into_inner().unwrap_or_else(PoisonError::into_inner).times
     }
-}
-
-/// `text` as one word of a shell.
-fn quote_word(text: &str) -> String {
-    // Only NUL cannot be quoted, and neither addresses nor JSON hold one.
-    shlex::try_quote(text).map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
 }
 
 fn lock(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {

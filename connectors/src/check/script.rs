@@ -1,14 +1,13 @@
-//! The calls of a check in their order: one search that everything else builds on, then keywords, pages, credentials
-//! and ten calls at once.
+//! The calls of a check in their order: one search that everything else builds on, then keywords, pages (in `walk`),
+//! credentials and ten calls at once.
 
-use std::collections::HashMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::future::join_all;
 
 use super::CheckSettings;
-use super::chain;
 use super::clause::Clause;
+use super::curl;
 use super::ledger::Ledger;
 use super::page::{CheckedPage, read_reply, show};
 use super::probe::{Exchange, Identity, Parameters, Probe, Reply};
@@ -21,15 +20,7 @@ const UNKNOWN_WORD: &str = "zqxjkvbtrawlwqzkx7391";
 /// Characters of a long keyword.
 const LONG_KEYWORD: usize = 256;
 /// The contract's default page.
-const DEFAULT_LIMIT: usize = 10;
-/// The page that the small ones are held against.
-const LARGE_LIMIT: usize = 100;
-/// Small pages that a chain aims at.
-const AIMED_PAGES: u64 = 8;
-/// Small pages after which a chain is left.
-const MOST_PAGES: usize = 25;
-/// Pages without rows, one after the other, after which a chain has no end.
-const MOST_EMPTY_PAGES: usize = 3;
+pub(super) const DEFAULT_LIMIT: usize = 10;
 /// Calls made at once.
 const CALLS_AT_ONCE: usize = 10;
 
@@ -40,7 +31,7 @@ pub(super) async fn run(probe: &Probe, settings: &CheckSettings, ledger: &mut Le
     let Some((keyword, first)) = script.search_first(settings.keyword.as_deref()).await else { return };
     script.try_keywords().await;
     script.try_limits(&keyword, &first).await;
-    script.walk(settings, &keyword, &first).await;
+    script.try_pages(settings.order, &keyword, &first).await;
     script.try_credentials(&keyword).await;
     script.call_at_once(&keyword).await;
 }
@@ -53,7 +44,7 @@ async fn identify(probe: &Probe, ledger: &mut Ledger) -> Option<Identity> {
         }
         return Some(Identity::Nobody);
     };
-    let curl = Probe::describe_token_request(credentials);
+    let curl = curl::describe_token_request(credentials);
     match probe.fetch_token(credentials).await {
         Ok(token) => {
             ledger.pass(Clause::Token, "a bearer token", &curl);
@@ -67,19 +58,10 @@ async fn identify(probe: &Probe, ledger: &mut Ledger) -> Option<Identity> {
 }
 
 /// A check under way.
-struct Script<'s> {
-    probe: &'s Probe,
-    ledger: &'s mut Ledger,
-    identity: Identity,
-}
-
-/// The small pages of one keyword.
-struct Walk {
-    pages: Vec<CheckedPage>,
-    /// Whether the last page had no cursor.
-    ended: bool,
-    /// The call of the last page.
-    curl: String,
+pub(super) struct Script<'s> {
+    pub(super) probe: &'s Probe,
+    pub(super) ledger: &'s mut Ledger,
+    pub(super) identity: Identity,
 }
 
 impl Script<'_> {
@@ -169,7 +151,7 @@ impl Script<'_> {
     }
 
     /// The page in an answer to a later call. What leaves no page is for the caller to enter, as the first search had one.
-    fn read(&mut self, exchange: &Exchange, limit: Option<usize>) -> Result<CheckedPage, String> {
+    pub(super) fn read(&mut self, exchange: &Exchange, limit: Option<usize>) -> Result<CheckedPage, String> {
         let reply = exchange.outcome.as_ref().map_err(|(_, seen)| seen.clone())?;
         if reply.status != 200 {
             return Err(format!("HTTP {}", reply.status));
@@ -182,7 +164,11 @@ impl Script<'_> {
     }
 
     /// One page; a call that gives none breaks `purpose`.
-    async fn page(&mut self, purpose: Clause, parameters: Parameters<'_>) -> Option<(CheckedPage, String)> {
+    pub(super) async fn page(
+        &mut self,
+        purpose: Clause,
+        parameters: Parameters<'_>,
+    ) -> Option<(CheckedPage, String)> {
         let exchange = self.probe.call(parameters, &self.identity).await;
         match self.read(&exchange, parameters.limit) {
             Ok(page) => Some((page, exchange.curl)),
@@ -241,133 +227,6 @@ impl Script<'_> {
                     show(keyword)
                 ),
             );
-        }
-    }
-
-    /// The clauses about several pages: small ones to the end, held against one large page before and after.
-    async fn walk(&mut self, settings: &CheckSettings, keyword: &str, first: &CheckedPage) {
-        let large = Parameters { keyword: Some(keyword), limit: Some(LARGE_LIMIT), cursor: None };
-        let exchange = self.probe.call(large, &self.identity).await;
-        // The contract names no highest limit: a source that refuses this one is held against its first page.
-        let before = self.read(&exchange, Some(LARGE_LIMIT)).unwrap_or_else(|_| first.clone());
-        if before.rows.len() < 2 {
-            for clause in [
-                Clause::ItemIdStable,
-                Clause::CursorAdvances,
-                Clause::CursorEnds,
-                Clause::CursorUnique,
-                Clause::CursorComplete,
-                Clause::CursorRepeatable,
-                Clause::Order,
-            ] {
-                let why =
-                    format!("the keyword {} has fewer than 2 matches: name one with more", show(keyword));
-                self.ledger.unknown(clause, why);
-            }
-            return;
-        }
-        let limit = choose_limit(&before);
-        let Some(walk) = self.walk_pages(keyword, limit).await else { return };
-        self.repeat_cursor(keyword, limit, &walk).await;
-        let exchange = self.probe.call(large, &self.identity).await;
-        let Ok(after) = self.read(&exchange, Some(LARGE_LIMIT)).or_else(|_| Ok::<_, ()>(before.clone()))
-        else {
-            return;
-        };
-        self.judge(Clause::ItemIdStable, chain::find_unstable(&before, &after), &exchange.curl);
-        self.judge_walk(settings, limit, &before, &after, &walk);
-    }
-
-    fn judge_walk(
-        &mut self,
-        settings: &CheckSettings,
-        limit: usize,
-        before: &CheckedPage,
-        after: &CheckedPage,
-        walk: &Walk,
-    ) {
-        let Walk { pages, ended, curl } = walk;
-        if pages.len() > 1 {
-            self.judge(Clause::CursorUnique, chain::find_repeated(pages), curl);
-        } else {
-            self.ledger.unknown(Clause::CursorUnique, "there is one page only");
-        }
-        let walked: usize = pages.iter().map(|page| page.rows.len()).sum();
-        if *ended || walked >= before.rows.len() + limit {
-            self.judge(Clause::CursorComplete, chain::find_lost(before, after, pages), curl);
-        }
-        let total = pages.first().and_then(|page| page.total);
-        let different = chain::count_different(pages);
-        if let Some(total) = total
-            && different as u64 > total
-        {
-            let seen = format!("`total` is {total}, and {different} different rows came");
-            self.ledger.fail(Clause::Total, seen, curl);
-        }
-        self.judge(Clause::Order, chain::find_misplaced(settings.order, before, pages), curl);
-    }
-
-    /// The small pages from the first on, as far as they lead.
-    async fn walk_pages(&mut self, keyword: &str, limit: usize) -> Option<Walk> {
-        let mut walk = Walk { pages: Vec::new(), ended: false, curl: String::new() };
-        let mut asked: HashMap<String, usize> = HashMap::new();
-        let mut cursor: Option<String> = None;
-        let mut empty = 0;
-        for number in 1..=MOST_PAGES {
-            let purpose = if number == 1 { Clause::Limit } else { Clause::CursorAdvances };
-            let parameters =
-                Parameters { keyword: Some(keyword), limit: Some(limit), cursor: cursor.as_deref() };
-            let Some((page, curl)) = self.page(purpose, parameters).await else { break };
-            let next = page.cursor.clone();
-            empty = if page.rows.is_empty() { empty + 1 } else { 0 };
-            walk.curl = curl;
-            walk.pages.push(page);
-            let Some(next) = next else {
-                walk.ended = true;
-                break;
-            };
-            if cursor.as_ref() == Some(&next) {
-                let seen = format!("page {number} has the cursor that it was asked for by: {}", show(&next));
-                self.ledger.fail(Clause::CursorAdvances, seen, &walk.curl);
-                break;
-            }
-            if let Some(earlier) = asked.insert(next.clone(), number) {
-                let seen = format!("page {number} leads back to the page after page {earlier}");
-                self.ledger.fail(Clause::CursorEnds, seen, &walk.curl);
-                break;
-            }
-            if empty == MOST_EMPTY_PAGES {
-                let seen = format!("{empty} pages without rows, and still a cursor");
-                self.ledger.fail(Clause::CursorEnds, seen, &walk.curl);
-                break;
-            }
-            cursor = Some(next);
-        }
-        let pages = walk.pages.len();
-        if walk.ended {
-            self.ledger.pass(Clause::CursorEnds, format!("null on page {pages}"), &walk.curl);
-        } else {
-            let why = format!("{pages} pages did not reach the end: name a keyword with fewer matches");
-            self.ledger.unknown(Clause::CursorEnds, why.clone());
-            self.ledger.unknown(Clause::CursorComplete, why);
-        }
-        if pages > 1 {
-            self.ledger.pass(Clause::CursorAdvances, format!("{pages} pages of {limit}"), &walk.curl);
-        } else {
-            let why = format!("a page of {limit} has no cursor");
-            self.ledger.unknown(Clause::CursorAdvances, why.clone());
-            self.ledger.unknown(Clause::CursorRepeatable, why);
-        }
-        (pages > 0).then_some(walk)
-    }
-
-    /// Asks for the second page again, now that the chain is done.
-    async fn repeat_cursor(&mut self, keyword: &str, limit: usize, walk: &Walk) {
-        let [first, second, ..] = walk.pages.as_slice() else { return };
-        let parameters =
-            Parameters { keyword: Some(keyword), limit: Some(limit), cursor: first.cursor.as_deref() };
-        if let Some((again, curl)) = self.page(Clause::CursorRepeatable, parameters).await {
-            self.judge(Clause::CursorRepeatable, chain::find_different(second, &again), &curl);
         }
     }
 
@@ -435,29 +294,14 @@ impl Script<'_> {
             }
             curl = exchange.curl;
         }
-        let seen = first.map(|first| format!("{failures} of {CALLS_AT_ONCE} failed: {first}"));
-        self.judge(Clause::Concurrency, seen, &curl);
-    }
-
-    /// Enters what a look for a fault found.
-    fn judge(&mut self, clause: Clause, fault: Option<String>, curl: &str) {
-        match fault {
-            None => self.ledger.pass(clause, "kept", curl),
-            Some(seen) => self.ledger.fail(clause, seen, curl),
-        }
+        let fault = first.map(|first| format!("{failures} of {CALLS_AT_ONCE} failed: {first}"));
+        self.ledger.judge(Clause::Concurrency, fault, &curl);
     }
 }
 
 /// Whether a first page decides most of the clauses about pages.
 fn is_telling(first: &CheckedPage) -> bool {
     first.rows.len() == DEFAULT_LIMIT && first.cursor.is_some()
-}
-
-/// A limit by which a keyword's matches make several pages.
-fn choose_limit(large: &CheckedPage) -> usize {
-    let matches = large.total.unwrap_or(0).max(large.rows.len() as u64);
-    let limit = usize::try_from(matches.div_ceil(AIMED_PAGES)).unwrap_or(LARGE_LIMIT);
-    limit.clamp(1, (large.rows.len() / 2).clamp(1, LARGE_LIMIT))
 }
 
 /// A refusal of the request itself: by the status, or by the envelope's code.
@@ -483,24 +327,4 @@ fn judge_status(exchange: &Exchange, wanted: &[u16]) -> Result<String, String> {
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::check::page::Row;
-
-    fn large(rows: usize, total: Option<u64>) -> CheckedPage {
-        let row = Row { id: String::new(), display_time: None, content: String::new() };
-        CheckedPage { rows: vec![row; rows], total, cursor: None }
-    }
-
-    #[test]
-    fn small_pages_are_several() {
-        assert_eq!(choose_limit(&large(57, Some(57))), 8);
-        assert_eq!(choose_limit(&large(2, Some(2))), 1);
-        assert_eq!(choose_limit(&large(100, Some(1_000_000))), 50);
-        assert_eq!(choose_limit(&large(100, None)), 13);
-        assert_eq!(choose_limit(&large(3, Some(0))), 1);
-    }
 }

@@ -15,7 +15,8 @@ const AT_ONCE: usize = 8;
 /// Long for a source on this machine, and short where one never answers.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
+/// The settings of a check of this source.
+pub(crate) fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
     let source = SourceSettings {
         url: source.url.clone(),
         method,
@@ -27,7 +28,8 @@ fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
     CheckSettings { source, order: DeclaredOrder::Time, keyword: Some(zoo::KEYWORD.to_owned()) }
 }
 
-async fn run(settings: CheckSettings) -> Report {
+/// The report of a check that may call the addresses of its settings.
+pub(crate) async fn run(settings: CheckSettings) -> Report {
     let mut urls = vec![&settings.source.url];
     if let Authentication::OAuth2Client(credentials) = &settings.source.authentication {
         urls.push(&credentials.token_url);

@@ -116,7 +116,14 @@ async fn the_reference_keeps_it() {
 #[tokio::test]
 async fn faults_of_form_break_it() {
     // These are of numbers that belong together, or inside of a text.
-    let beyond_a_schema = ["count-off-by-one", "total-below-count", "action-without-its-tag"];
+    let beyond_a_schema = [
+        "count-off-by-one",
+        "total-below-count",
+        "total-of-the-page",
+        "total-of-what-is-left",
+        "ends-before-its-total",
+        "action-without-its-tag",
+    ];
     let of_form = |clause: &str| {
         clause.starts_with("item-") && !matches!(clause, "item-id-unique" | "item-id-stable")
             || ["code", "message", "data", "count", "total", "cursor"].contains(&clause)

@@ -8,9 +8,13 @@ mod document;
 #[cfg(test)]
 mod faulty;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod unusual;
 #[cfg(test)]
 #[path = "../zoo/mod.rs"]
 mod zoo;

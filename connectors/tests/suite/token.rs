@@ -14,7 +14,8 @@ use trawl_connectors::{Authentication, ClientCredentials, Method, SourceError, S
 use url::Url;
 
 use crate::support::{
-    PATIENCE, QUESTION, Received, Server, connect, good_answer, json_answer, status_answer, token_answer,
+    PATIENCE, QUESTION, Received, Server, connect, good_answer, json_answer, page, status_answer,
+    token_answer,
 };
 
 /// A source with a token endpoint: `token` answers `/token`, and searches are good with any token but "old".
@@ -312,4 +313,28 @@ async fn a_source_that_echoes_its_token_does_not_leak_it() {
     let error = server.client_with_token().search(&QUESTION).await.unwrap_err();
 
     assert_eq!(error, SourceError::Failed("the source answered with code 500: bad token …".into()));
+}
+
+#[tokio::test]
+async fn an_echoed_token_does_not_leak_where_it_is_cut_off_or_no_failure() {
+    let token = "eyJhbGciOiJSUzI1NiJ9.".repeat(30);
+    let issued = token.clone();
+    let server = Server::start(move |request| {
+        let token = issued.clone();
+        async move {
+            match (request.path.as_str(), request.nth) {
+                ("/token", _) => token_answer(&token, 3600),
+                // Of a message no more is passed on than its beginning.
+                (_, 0) => json_answer(&json!({"code": 500, "message": format!("bad {token}"), "data": null})),
+                _ => ([("content-type", token)], page(1).to_string()).into_response(),
+            }
+        }
+    })
+    .await;
+    let client = server.client_with_token();
+
+    let error = client.search(&QUESTION).await.unwrap_err();
+    assert_eq!(error, SourceError::Failed("the source answered with code 500: bad …".into()));
+    let answer = client.search(&QUESTION).await.unwrap();
+    assert_eq!(answer.notes, ["the content type is …, not application/json;charset=UTF-8"]);
 }

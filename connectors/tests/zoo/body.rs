@@ -159,6 +159,13 @@ fn json() -> Vec<Fault> {
             "faulty",
             Act::Send(|_, text| send_json(format!("{text}\n-- rendered in 3 ms"))),
         ),
+        // What is left where a text was cut between the two units of an emoji.
+        Fault::slip(
+            "half-a-character",
+            "json",
+            "half characters",
+            Act::Send(|_, text| send_json(text.replacen("\"title\":\"", "\"title\":\"\\ud83d", 1))),
+        ),
         Fault::unusable(
             "json-as-jsonp",
             "json",

@@ -99,6 +99,11 @@ fn counts() -> Vec<Fault> {
             "`total` is",
             Act::Page(|_, page| page["total"] = json!((number(page, "count") - 1).max(0))),
         ),
+        Fault::unseen(
+            "total-of-the-page",
+            "total",
+            Act::Page(|_, page| page["total"] = page["count"].clone()),
+        ),
         Fault::slip(
             "total-as-text",
             "total",

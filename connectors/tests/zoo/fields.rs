@@ -57,6 +57,16 @@ fn ids() -> Vec<Fault> {
             "`id` is longer",
             Act::Item(|item| item["id"] = format!("{:0>600}", number(item)).into()),
         ),
+        Fault::partly(
+            "ids-are-places-on-the-page",
+            "item-id-stable",
+            "repeat an id",
+            Act::Page(|_, page| {
+                for (place, item) in page["data"].as_array_mut().unwrap().iter_mut().enumerate() {
+                    item["id"] = format!("faulty-{place:02}").into();
+                }
+            }),
+        ),
         Fault::unseen(
             "ids-new-at-each-call",
             "item-id-stable",

@@ -6,7 +6,7 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::fault::{Act, Fault, Rows};
-use super::layer::{Call, send_json};
+use super::layer::{Asked, Call, Reference, send_json};
 
 /// A page, or the reference's refusal.
 type Paged = Result<Value, Response>;
@@ -209,6 +209,26 @@ fn rows() -> Vec<Fault> {
             Act::Search(|call| lose_a_row(call).map(send).boxed()),
         )
         .with_rows(Rows::Some),
+        Fault::unseen(
+            "cursor-lost-on-large-pages",
+            "cursor-complete",
+            Act::Page(|asked, page| {
+                if asked.length() > MOST {
+                    cut(page, MOST);
+                }
+            }),
+        ),
+        Fault::unseen(
+            "ends-before-its-total",
+            "total",
+            Act::Search(|call| end_early(call).map(send).boxed()),
+        )
+        .with_rows(Rows::Some),
+        Fault::unseen(
+            "total-of-what-is-left",
+            "total",
+            Act::Search(|call| count_what_is_left(call).map(send).boxed()),
+        ),
         Fault::used(
             "page-upside-down",
             "order",
@@ -222,6 +242,39 @@ fn rows() -> Vec<Fault> {
             Act::Search(|call| exchange_the_first_pages(call).map(send).boxed()),
         ),
     ]
+}
+
+/// Rows after which a source goes no further.
+const MOST: usize = 50;
+
+/// The page becomes the last one, of `length` rows.
+fn cut(page: &mut Value, length: usize) {
+    let data = page["data"].as_array_mut().unwrap();
+    data.truncate(length);
+    (page["count"], page["cursor"]) = (json!(data.len()), json!(null));
+}
+
+/// How many rows there are from this page on.
+async fn left(asked: &Asked, reference: &Reference) -> Result<usize, Response> {
+    let all = reference.page(&asked.of_length(100)).await?;
+    Ok(all["data"].as_array().unwrap().len())
+}
+
+/// After 50 rows there are no more, though `total` counts them.
+async fn end_early(Call { asked, reference, .. }: Call) -> Paged {
+    let mut page = reference.page(&asked).await?;
+    let before = left(&asked.after(None), &reference).await? - left(&asked, &reference).await?;
+    if before + asked.length() >= MOST {
+        cut(&mut page, MOST - before);
+    }
+    Ok(page)
+}
+
+/// `total` does not count what was on the pages before.
+async fn count_what_is_left(Call { asked, reference, .. }: Call) -> Paged {
+    let mut page = reference.page(&asked).await?;
+    page["total"] = json!(left(&asked, &reference).await?);
+    Ok(page)
 }
 
 /// The last row of a page is there twice; the row that is pushed out begins the next page.

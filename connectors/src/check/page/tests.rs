@@ -72,6 +72,30 @@ fn each_slip_breaks_its_own_clause() {
 }
 
 #[test]
+fn old_dates_are_milliseconds_too() {
+    let broken = |time: i64| broken_by(|answer| answer["data"][0]["displayTime"] = json!(time));
+    // 1975, 1965, 1350, and the end of 2046.
+    for time in [157_766_400_000, -157_766_400_000, -19_565_000_000_000, NOW + FURTHEST_AHEAD] {
+        assert_eq!(broken(time), [], "{time}");
+    }
+    // Never set in three ways, seconds of 1975 and of 1969, and the far future.
+    for time in [0, -62_135_596_800_000, i64::MIN, 157_766_400, -1, NOW + FURTHEST_AHEAD + 1, i64::MAX] {
+        assert_eq!(broken(time), [Clause::ItemDisplayTimePlausible], "{time}");
+    }
+}
+
+#[test]
+fn a_large_body_of_small_values_costs_little() {
+    let rows = |times: usize| vec!["{\"id\":1}"; times].join(",");
+    let body = |times| format!("{{\"code\":200,\"data\":[{}]}}", rows(times)).into_bytes();
+    assert_eq!(
+        read(&body(200_000)).broken,
+        [(Clause::Size, "the body holds more than 100000 values".into())]
+    );
+    assert_eq!(read(&body(40_000)).page.unwrap().rows.len(), MOST_ROWS);
+}
+
+#[test]
 fn rows_of_a_page_are_told_apart_and_counted() {
     let broken = broken_by(|answer| {
         let item = answer["data"][0].clone();

@@ -1,0 +1,311 @@
+//! Sources that keep the contract in ways that few do: the check finds nothing broken in any of them.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, Request};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use futures::stream;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use trawl_connectors::check::{CheckSettings, Report, Verdict, check};
+use trawl_connectors::{
+    AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SourceSettings,
+};
+use url::Url;
+
+const CONTENT_TYPE: &str = "application/json;charset=UTF-8";
+const NEWEST: i64 = 1_704_067_200_000;
+
+/// What a source is asked. The sources here are asked without credentials, and by GET.
+#[derive(Clone, Deserialize)]
+struct Asked {
+    keyword: Option<String>,
+    limit: Option<usize>,
+    cursor: Option<String>,
+}
+
+impl Asked {
+    fn limit(&self) -> usize {
+        self.limit.unwrap_or(10)
+    }
+
+    /// The cursor as a number of rows; 0 at first.
+    fn offset(&self) -> usize {
+        self.cursor.as_deref().map_or(0, |cursor| cursor.trim_start_matches('0').parse().unwrap_or(0))
+    }
+
+    /// The items that match: one word is known.
+    fn matching(&self, items: usize) -> Vec<Value> {
+        let item = |number: usize| {
+            let hours = i64::try_from(items - number).unwrap();
+            json!({"id": (items - number).to_string(), "title": "Harbour", "displayTime": NEWEST + hours * 3_600_000})
+        };
+        if self.keyword.as_deref() == Some("harbour") { (0..items).map(item).collect() } else { Vec::new() }
+    }
+}
+
+/// One page of `matching`, with the number of rows before the next page as the cursor.
+fn page_by_offset(asked: &Asked, matching: &[Value], limit: usize) -> Value {
+    let start = asked.offset().min(matching.len());
+    let end = matching.len().min(start + limit);
+    let cursor = (end < matching.len()).then(|| end.to_string());
+    envelope(&matching[start..end], matching.len(), cursor.as_deref())
+}
+
+fn envelope(rows: &[Value], total: usize, cursor: Option<&str>) -> Value {
+    json!({"code": 200, "message": null, "data": rows, "count": rows.len(), "total": total, "cursor": cursor})
+}
+
+fn send(page: &Value) -> Response {
+    ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.to_string()).into_response()
+}
+
+/// Serves `answer` at every path; a call without a keyword is refused.
+async fn serve(answer: impl Fn(Asked) -> Response + Clone + Send + Sync + 'static) -> Url {
+    let answer = move |Query(asked): Query<Asked>| {
+        let is_missing = asked.keyword.as_deref().is_none_or(|keyword| keyword.trim().is_empty());
+        let response = if is_missing { StatusCode::BAD_REQUEST.into_response() } else { answer(asked) };
+        std::future::ready(response)
+    };
+    serve_router(Router::new().fallback(answer)).await
+}
+
+async fn serve_router(router: Router) -> Url {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/search", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url.parse().unwrap()
+}
+
+async fn check_in_order(url: Url, order: DeclaredOrder) -> Report {
+    let rules = AddressRules::allowing([&url]);
+    let source = SourceSettings {
+        url,
+        method: Method::Get,
+        authentication: Authentication::None,
+        timeout: std::time::Duration::from_secs(5),
+        max_concurrency: 1,
+        max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+    };
+    check(CheckSettings { source, order, keyword: Some("harbour".to_owned()) }, &rules).await.unwrap()
+}
+
+fn ids_of(report: &Report, verdict: Verdict) -> Vec<&'static str> {
+    report.clauses.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.id).collect()
+}
+
+/// What needs a token cannot be told here.
+const OF_TOKENS: [&str; 4] = ["token", "auth-required", "auth-wrong-token", "auth-scope"];
+
+/// Nothing is broken, and nothing is left open but what needs tokens and these.
+#[track_caller]
+fn assert_kept(report: &Report, open: &[&str]) {
+    assert_eq!(ids_of(report, Verdict::Fail), [""; 0], "{report:#?}");
+    let left: Vec<&str> =
+        ids_of(report, Verdict::Unknown).into_iter().filter(|id| !OF_TOKENS.contains(id)).collect();
+    assert_eq!(left, open, "{report:#?}");
+}
+
+async fn check_answers(answer: impl Fn(Asked) -> Response + Clone + Send + Sync + 'static) -> Report {
+    check_in_order(serve(answer).await, DeclaredOrder::Time).await
+}
+
+#[tokio::test]
+async fn pages_of_fifty_at_most_by_offset() {
+    let report =
+        check_answers(|asked| send(&page_by_offset(&asked, &asked.matching(120), asked.limit().min(50))))
+            .await;
+    assert_kept(&report, &[]);
+}
+
+#[tokio::test]
+async fn a_limit_of_a_hundred_refused() {
+    let report = check_answers(|asked| match asked.limit() {
+        0..=50 => send(&page_by_offset(&asked, &asked.matching(57), asked.limit())),
+        _ => StatusCode::BAD_REQUEST.into_response(),
+    })
+    .await;
+    assert_kept(&report, &[]);
+}
+
+#[tokio::test]
+async fn one_match() {
+    let report =
+        check_answers(|asked| send(&page_by_offset(&asked, &asked.matching(1), asked.limit()))).await;
+    let open = [
+        "item-id-stable",
+        "limit-default",
+        "cursor-advances",
+        "cursor-ends",
+        "cursor-unique",
+        "cursor-complete",
+        "cursor-repeatable",
+        "order",
+    ];
+    assert_kept(&report, &open);
+}
+
+#[tokio::test]
+async fn pages_shorter_than_asked_for_and_empty_ones_between() {
+    // As where rows that the caller may not see are taken out of each page.
+    let report = check_answers(|asked| {
+        let (all, start) = (asked.matching(60), asked.offset());
+        let end = all.len().min(start + asked.limit());
+        let may_see = |place: usize| !(20..44).contains(&place) && (place < 20 || place.is_multiple_of(3));
+        let seen = |places: std::ops::Range<usize>| places.filter(|place| may_see(*place));
+        let rows: Vec<Value> = seen(start..end).map(|place| all[place].clone()).collect();
+        let cursor = (end < all.len()).then(|| end.to_string());
+        send(&envelope(&rows, seen(0..all.len()).count(), cursor.as_deref()))
+    })
+    .await;
+    assert_kept(&report, &[]);
+}
+
+#[tokio::test]
+async fn content_that_arrives_meanwhile_shifts_offsets() {
+    let arrived = Arc::new(AtomicUsize::new(60));
+    let report = check_answers(move |asked| {
+        let items = arrived.fetch_add(1, Ordering::SeqCst);
+        send(&page_by_offset(&asked, &asked.matching(items), asked.limit()))
+    })
+    .await;
+    assert_kept(&report, &["cursor-unique", "cursor-repeatable"]);
+}
+
+#[tokio::test]
+async fn content_that_arrives_meanwhile_shifts_no_place() {
+    let arrived = Arc::new(AtomicUsize::new(60));
+    let report = check_answers(move |asked| {
+        let all = asked.matching(arrived.fetch_add(1, Ordering::SeqCst));
+        // The cursor is the id of the last row: a row's id is the number of those below it.
+        let start = asked.cursor.as_ref().map_or(0, |_| all.len() + 1 - asked.offset());
+        let end = all.len().min(start + asked.limit());
+        let cursor = all[start..end].last().filter(|_| end < all.len());
+        let cursor = cursor.map(|row| row["id"].as_str().unwrap());
+        send(&envelope(&all[start..end], all.len(), cursor))
+    })
+    .await;
+    assert_kept(&report, &[]);
+}
+
+#[tokio::test]
+async fn equal_relevance_in_any_order() {
+    let url = serve(|asked| {
+        let mut all = asked.matching(40);
+        // Which of two equals comes first depends on the page's length.
+        if asked.limit() != 100 {
+            all.chunks_mut(2).for_each(<[Value]>::reverse);
+        }
+        send(&page_by_offset(&asked, &all, asked.limit()))
+    })
+    .await;
+    assert_kept(&check_in_order(url, DeclaredOrder::Relevance).await, &["order"]);
+}
+
+#[tokio::test]
+async fn the_longest_cursors_and_fields_of_its_own() {
+    let report = check_answers(|asked| {
+        let mut page = page_by_offset(&asked, &asked.matching(57), asked.limit());
+        match page["cursor"].as_str() {
+            Some(cursor) => page["cursor"] = format!("{cursor:0>4096}").into(),
+            None => drop(page.as_object_mut().unwrap().remove("cursor")),
+        }
+        page["took"] = json!(3);
+        for item in page["data"].as_array_mut().unwrap() {
+            item["brief"] = json!(null);
+            item["action"] = json!("{}");
+            item["score"] = json!(0.5);
+            item["tags"] = json!([{"name": "port"}]);
+        }
+        send(&page)
+    })
+    .await;
+    assert_kept(&report, &[]);
+}
+
+#[tokio::test]
+async fn an_archive_of_the_sixties() {
+    let report = check_answers(|asked| {
+        let mut all = asked.matching(57);
+        for item in &mut all {
+            item["displayTime"] = json!(item["displayTime"].as_i64().unwrap() - 60 * 31_557_600_000);
+        }
+        send(&page_by_offset(&asked, &all, asked.limit()))
+    })
+    .await;
+    assert_kept(&report, &[]);
+}
+
+#[tokio::test]
+async fn refusals_in_the_envelope_only() {
+    let router = Router::new().fallback(|Query(asked): Query<Asked>| async move {
+        if asked.keyword.is_none() {
+            return send(&json!({"code": 400, "message": "keyword: is required", "data": null}));
+        }
+        send(&page_by_offset(&asked, &asked.matching(57), asked.limit()))
+    });
+    assert_kept(&check_in_order(serve_router(router).await, DeclaredOrder::Time).await, &[]);
+}
+
+#[tokio::test]
+async fn chunks_a_quoted_charset_and_another_path_of_the_same_host() {
+    let router = Router::new().fallback(|request: Request| async move {
+        let query = request.uri().query().unwrap_or_default();
+        if request.uri().path() == "/search" {
+            let location = format!("/v2/find?{query}");
+            return (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, location)]).into_response();
+        }
+        let Query(asked) = Query::<Asked>::try_from_uri(request.uri()).unwrap();
+        if asked.keyword.is_none() {
+            return StatusCode::UNPROCESSABLE_ENTITY.into_response();
+        }
+        let text = page_by_offset(&asked, &asked.matching(57), asked.limit()).to_string();
+        let chunks: Vec<_> = text
+            .as_bytes()
+            .chunks(700)
+            .map(|chunk| Ok::<_, Infallible>(Bytes::copy_from_slice(chunk)))
+            .collect();
+        let content_type = [(header::CONTENT_TYPE, "Application/JSON; Charset=\"utf-8\"")];
+        (content_type, Body::from_stream(stream::iter(chunks))).into_response()
+    });
+    assert_kept(&check_in_order(serve_router(router).await, DeclaredOrder::Time).await, &[]);
+}
+
+#[tokio::test]
+async fn a_server_of_http_1_0() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url: Url = format!("http://{}/search", listener.local_addr().unwrap()).parse().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (connection, _) = listener.accept().await.unwrap();
+            tokio::spawn(answer_in_1_0(connection));
+        }
+    });
+    assert_kept(&check_in_order(url, DeclaredOrder::Time).await, &[]);
+}
+
+/// One answer without a length, which ends with the connection.
+async fn answer_in_1_0(mut connection: TcpStream) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let Ok(byte) = connection.read_u8().await else { return };
+        head.push(byte);
+    }
+    let head = String::from_utf8(head).unwrap();
+    let uri = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let Query(asked) = Query::<Asked>::try_from_uri(&uri).unwrap();
+    let answer = if asked.keyword.is_none() {
+        "HTTP/1.0 400 Bad Request\r\n\r\n".to_owned()
+    } else {
+        let page = page_by_offset(&asked, &asked.matching(57), asked.limit());
+        format!("HTTP/1.0 200 OK\r\nContent-Type: {CONTENT_TYPE}\r\n\r\n{page}")
+    };
+    connection.write_all(answer.as_bytes()).await.unwrap();
+}
