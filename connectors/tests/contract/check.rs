@@ -1,30 +1,18 @@
 //! The conformance check, against the reference source and against every broken one.
 
-use std::time::Duration;
-
 use futures::StreamExt;
 use trawl_connectors::check::{CheckSettings, Report, Verdict, check};
-use trawl_connectors::{
-    AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SourceSettings,
-};
+use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
 
+use crate::support::settings_of;
 use crate::zoo;
 
 /// Checks made at once.
 const AT_ONCE: usize = 8;
-/// Long for a source on this machine, and short where one never answers.
-const TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The settings of a check of this source.
 pub(crate) fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
-    let source = SourceSettings {
-        url: source.url.clone(),
-        method,
-        authentication: Authentication::OAuth2Client(source.credentials()),
-        timeout: TIMEOUT,
-        max_concurrency: 1,
-        max_body_bytes: DEFAULT_MAX_BODY_BYTES,
-    };
+    let source = settings_of(source, method);
     CheckSettings { source, order: DeclaredOrder::Time, keyword: Some(zoo::KEYWORD.to_owned()) }
 }
 
@@ -38,7 +26,8 @@ pub(crate) async fn run(settings: CheckSettings) -> Report {
     check(settings, &rules).await.unwrap()
 }
 
-fn of_verdict(report: &Report, verdict: Verdict) -> Vec<&'static str> {
+/// The clauses that ended so.
+pub(crate) fn of_verdict(report: &Report, verdict: Verdict) -> Vec<&'static str> {
     report.clauses.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.id).collect()
 }
 

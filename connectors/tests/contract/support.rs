@@ -8,23 +8,34 @@ use serde_json::Value;
 use trawl_connectors::{
     AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, Method, SourceClient, SourceSettings,
 };
+use url::Url;
 
 use crate::zoo::{self, Running};
 
 /// The time for one answer. It costs only where one never comes.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Trawl's client of this source.
-pub(crate) fn client(running: &Running, method: Method) -> SourceClient {
-    let settings = SourceSettings {
-        url: running.url.clone(),
+/// How the source at `url` is called.
+pub(crate) fn settings(url: Url, method: Method, authentication: Authentication) -> SourceSettings {
+    SourceSettings {
+        url,
         method,
-        authentication: Authentication::OAuth2Client(running.credentials()),
+        authentication,
         timeout: TIMEOUT,
         max_concurrency: 1,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,
-    };
-    SourceClient::new(settings, &AddressRules::allowing([&running.url, &running.token_url])).unwrap()
+    }
+}
+
+/// How this source is called, with a token.
+pub(crate) fn settings_of(running: &Running, method: Method) -> SourceSettings {
+    settings(running.url.clone(), method, Authentication::OAuth2Client(running.credentials()))
+}
+
+/// Trawl's client of this source.
+pub(crate) fn client(running: &Running, method: Method) -> SourceClient {
+    let rules = AddressRules::allowing([&running.url, &running.token_url]);
+    SourceClient::new(settings_of(running, method), &rules).unwrap()
 }
 
 /// A running source, the healthy one where nothing else is said, and a token for it.

@@ -15,10 +15,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use trawl_connectors::check::{CheckSettings, Report, Verdict, check};
-use trawl_connectors::{
-    AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SourceSettings,
-};
+use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
 use url::Url;
+
+use crate::check::of_verdict;
+use crate::support::settings;
 
 const CONTENT_TYPE: &str = "application/json;charset=UTF-8";
 const NEWEST: i64 = 1_704_067_200_000;
@@ -86,19 +87,8 @@ async fn serve_router(router: Router) -> Url {
 
 async fn check_in_order(url: Url, order: DeclaredOrder) -> Report {
     let rules = AddressRules::allowing([&url]);
-    let source = SourceSettings {
-        url,
-        method: Method::Get,
-        authentication: Authentication::None,
-        timeout: std::time::Duration::from_secs(5),
-        max_concurrency: 1,
-        max_body_bytes: DEFAULT_MAX_BODY_BYTES,
-    };
+    let source = settings(url, Method::Get, Authentication::None);
     check(CheckSettings { source, order, keyword: Some("harbour".to_owned()) }, &rules).await.unwrap()
-}
-
-fn ids_of(report: &Report, verdict: Verdict) -> Vec<&'static str> {
-    report.clauses.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.id).collect()
 }
 
 /// What needs a token cannot be told here.
@@ -107,9 +97,9 @@ const OF_TOKENS: [&str; 4] = ["token", "auth-required", "auth-wrong-token", "aut
 /// Nothing is broken, and nothing is left open but what needs tokens and these.
 #[track_caller]
 fn assert_kept(report: &Report, open: &[&str]) {
-    assert_eq!(ids_of(report, Verdict::Fail), [""; 0], "{report:#?}");
+    assert_eq!(of_verdict(report, Verdict::Fail), [""; 0], "{report:#?}");
     let left: Vec<&str> =
-        ids_of(report, Verdict::Unknown).into_iter().filter(|id| !OF_TOKENS.contains(id)).collect();
+        of_verdict(report, Verdict::Unknown).into_iter().filter(|id| !OF_TOKENS.contains(id)).collect();
     assert_eq!(left, open, "{report:#?}");
 }
 
