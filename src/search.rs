@@ -8,6 +8,7 @@ mod answer;
 mod builtin;
 mod coordinator;
 mod cursor;
+mod duplicates;
 mod external;
 mod gather;
 pub mod health;
@@ -18,7 +19,10 @@ pub mod registry;
 pub mod request;
 mod run;
 pub mod source;
+mod weight;
 
 pub use answer::{Answer, Failure, SourceReport, Status};
 pub use coordinator::Coordinator;
+pub use duplicates::Duplicates;
 pub use source::Item;
+pub use weight::Weight;

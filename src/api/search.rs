@@ -85,7 +85,8 @@ struct SearchEnvelope {
 /// What the envelope of a search says besides its items.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 struct PageAccount {
-    /// Every match: exact for built-in sources, plus what external sources state.
+    /// Every match: exact for built-in sources, plus what external sources state. Duplicates count as often as sources
+    /// have them, also where the module shows them once.
     total: u64,
     /// Items in `data`.
     count: usize,
@@ -135,6 +136,10 @@ struct ContentItemSchema {
     /// Description of the additional information.
     #[schema(rename = "attachDescription")]
     attach_description: Option<String>,
+    /// Where the module shows duplicates once: the ids of further sources that have the item, as far as they were known
+    /// when the page was made; absent when there are none.
+    #[schema(rename = "alsoIn")]
+    also_in: Option<Vec<String>>,
 }
 
 /// The modules that the caller may search, by `orderNo`.

@@ -10,6 +10,7 @@ use tokio::{sync::Semaphore, time::Instant};
 use super::{
     answer::{Answer, Failure},
     cursor::{self, Cursor},
+    duplicates::Duplicates,
     plan::plan,
     registry::{Module, Registry},
     request::{SearchRequest, Start, Viewer},
@@ -54,7 +55,7 @@ impl Coordinator {
         })?;
         let sources = modules.sources_of(module);
         let own = Own { keys: &self.keys, source_pages: self.source_pages };
-        answer_page(own, &module.id, &sources, viewer, request, deadline).await
+        answer_page(own, &module.id, module.duplicates, &sources, viewer, request, deadline).await
     }
 
     /// The modules of a tenant, by `orderNo`.
@@ -74,6 +75,7 @@ struct Own<'a> {
 async fn answer_page(
     own: Own<'_>,
     module_id: &str,
+    duplicates: Duplicates,
     sources: &[Arc<dyn Source>],
     viewer: Viewer,
     request: SearchRequest,
@@ -85,7 +87,7 @@ async fn answer_page(
         Start::Cursor(text) => Some(Cursor::open(text, key, &context)?),
         Start::Beginning | Start::Before(_) => None,
     };
-    let plan = plan(&request, sources, opened)?;
+    let plan = plan(&request, sources, opened, duplicates)?;
     let mut run = Run::new(plan, viewer, request, own.source_pages, deadline);
     run.ask_until_done().await;
     run.finish(|cursor| cursor.seal(key, &context))

@@ -1,6 +1,6 @@
 //! The opaque cursor: where each source of a module stands, sealed (decisions 5.4).
 //!
-//! It is versioned, authenticated and encrypted, and opens only for the search it was made for: the same tenant,
+//! It also says what a module that shows duplicates once has shown. It is versioned, authenticated and encrypted, and opens only for the search it was made for: the same tenant,
 //! module, keyword, order and filters. It names positions, never rights: what the caller may see is asked anew on
 //! every page.
 
@@ -21,14 +21,17 @@ use crate::{
 };
 
 /// Before the sealed part; a later form gets another one. The dot keeps a cursor from ever being digits only.
-const VERSION_PREFIX: &str = "v1.";
+const VERSION_PREFIX: &str = "v2.";
+/// Before cursors of the first form, which hold nothing behind the lanes. They are still read.
+const FIRST_PREFIX: &str = "v1.";
 
 /// The longest cursor, in bytes of text; a longer one is neither made nor read.
 ///
-/// A source takes 40 to 80 bytes of it, and at its longest 6,300 (its own cursor of 4,096 bytes, an item's id of 512):
-/// the bound holds 41 sources at their longest, or thousands of usual ones. Forty usual sources stay below
-/// the 4,096 bytes that an external source's cursor may have, so one trawl can be a source of another. A URL may be
-/// shorter than this; the JSON body is not.
+/// A source takes 40 to 80 bytes of it, and at its longest 6,300 (its own cursor of 4,096 bytes, an item's id of 512);
+/// what was shown takes 22,000 at the most. The bound holds 41 sources at their longest, or 37 and what was shown, or
+/// thousands of usual ones. Forty usual sources stay below the 4,096 bytes that an external source's cursor may have, so
+/// one trawl can be a source of another; with what was shown, four sources and the first 250 items do. A URL may be shorter
+/// than this; the JSON body is not.
 pub(super) const LONGEST: usize = 256 * 1_024;
 
 /// What a cursor says.
@@ -38,6 +41,22 @@ pub(super) struct Cursor {
     pub(super) before: Option<i64>,
     /// Where each source stands; one that is not named has not begun.
     pub(super) lanes: Vec<LaneState>,
+    /// What was shown and is not to be shown again, oldest first; empty where duplicates are kept.
+    pub(super) shown: Vec<Fingerprint>,
+}
+
+/// What the first form says.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(Serialize))]
+struct FirstCursor {
+    before: Option<i64>,
+    lanes: Vec<LaneState>,
+}
+
+impl From<FirstCursor> for Cursor {
+    fn from(FirstCursor { before, lanes }: FirstCursor) -> Self {
+        Self { before, lanes, shown: Vec::new() }
+    }
 }
 
 /// Where one source stands.
@@ -73,7 +92,7 @@ impl Cursor {
     /// 400 when it would be longer than [`LONGEST`]: rather no page than one that cannot be followed.
     pub(super) fn seal(&self, key: &SealingKey, context: &[u8]) -> Result<String> {
         let plain = postcard::to_allocvec(self).map_err(Error::internal)?;
-        let sealed = key.seal(context, &plain).map_err(Error::internal)?;
+        let sealed = key.seal(&versioned(context), &plain).map_err(Error::internal)?;
         let text = format!("{VERSION_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(sealed));
         if text.len() > LONGEST {
             return Err(Error::bad_request(
@@ -95,14 +114,26 @@ impl Cursor {
                  send the cursor of the last answer with the same parameters, or digits (epoch milliseconds)",
             )
         };
-        let sealed = text
-            .strip_prefix(VERSION_PREFIX)
-            .filter(|_| text.len() <= LONGEST)
-            .and_then(|sealed| BASE64_URL_SAFE_NO_PAD.decode(sealed).ok())
-            .ok_or_else(refused)?;
-        let plain = key.open(context, &sealed).map_err(|_| refused())?;
-        postcard::from_bytes(&plain).map_err(|_| refused())
+        let bounded = Some(text).filter(|text| text.len() <= LONGEST).ok_or_else(refused)?;
+        let unseal = |sealed: &str, context: &[u8]| {
+            let sealed = BASE64_URL_SAFE_NO_PAD.decode(sealed).map_err(|_| refused())?;
+            key.open(context, &sealed).map_err(|_| refused())
+        };
+        if let Some(sealed) = bounded.strip_prefix(VERSION_PREFIX) {
+            let plain = unseal(sealed, &versioned(context))?;
+            postcard::from_bytes(&plain).map_err(|_| refused())
+        } else if let Some(sealed) = bounded.strip_prefix(FIRST_PREFIX) {
+            let plain = unseal(sealed, context)?;
+            postcard::from_bytes::<FirstCursor>(&plain).map(Self::from).map_err(|_| refused())
+        } else {
+            Err(refused())
+        }
     }
+}
+
+/// The context of cursors of this form: one form's sealed part does not open as another's.
+fn versioned(context: &[u8]) -> Vec<u8> {
+    [VERSION_PREFIX.as_bytes(), context].concat()
 }
 
 /// What a cursor belongs to, as bytes that are the same only for the same search.

@@ -3,21 +3,33 @@
 //! The frontier is the best that any source with further pages could still send. An item above it is released; an
 //! item below it waits until the sources that hold the frontier have sent their next page, or have failed.
 //!
+//! The lanes' first items at hand are a heap and the bounds of those that have none at hand a sorted set, so that `n`
+//! items of `k` lanes take O(n log k), however many pages they come in.
+//!
 //! A page is made in two steps. It is *filled* until it holds `limit` items. Where it holds groups of equal times
 //! whole, its last group is then *closed*: every item of that time is released, and nothing else.
+//!
+//! An item that is the same as one shown before is passed over where the module says so: its source moves on, and the
+//! one that was shown says who else has it.
 
+mod lane;
 #[cfg(test)]
 mod tests;
 
 use std::{
     cmp::Reverse,
-    collections::{HashSet, VecDeque},
+    collections::{BTreeSet, BinaryHeap, HashSet, binary_heap::PeekMut},
 };
 
 use super::{
+    duplicates::{Shown, ShownAt},
+    loops::Fingerprint,
     request::Order,
-    source::{Entry, Item, Later, Page, Position},
+    source::{Item, Later, Page, Position},
+    weight::Score,
 };
+
+pub(super) use self::lane::Lane;
 
 /// How long a page is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,68 +61,39 @@ impl PageLength {
     }
 }
 
-/// One source's part in a merge.
-#[derive(Clone, Debug)]
-pub(super) struct Lane {
-    /// Where the source stands after what was released.
-    position: Position,
-    /// How many of its items were released in this chain of pages, which is the rank of its next one.
-    taken: usize,
-    pending: VecDeque<Entry>,
-    next: Option<Position>,
-    later: Later,
-    /// Its last page left items of its last time behind.
-    tie_goes_on: bool,
-    failed: bool,
-}
-
-impl Lane {
-    /// A source that continues at `position` after `taken` items.
-    pub(super) fn at(position: Position, taken: usize) -> Self {
-        let next = (position != Position::End).then(|| position.clone());
-        Self {
-            position,
-            taken,
-            pending: VecDeque::new(),
-            next,
-            later: Later::AtMost(i64::MAX),
-            tie_goes_on: false,
-            failed: false,
-        }
-    }
-
-    /// Whether it has nothing at hand but may have more.
-    fn waits(&self) -> bool {
-        self.pending.is_empty() && self.next.is_some() && !self.failed
-    }
-
-    /// Whether what it has not sent yet may be of this time. A source without time order cannot say, and does not
-    /// keep a page open.
-    fn may_still_send(&self, time: i64) -> bool {
-        self.next.is_some() && matches!(self.later, Later::AtMost(bound) if bound >= time)
-    }
-}
-
 /// Where a lane stands once the page is made.
 #[derive(Clone, Debug)]
 pub(super) struct FinishedLane {
-    /// The source's position after what was released.
+    /// The source's position after what was taken.
     pub(super) position: Position,
-    /// How many of its items were released in this chain of pages.
+    /// How many of its items were taken in this chain of pages: released, or passed over as shown already.
     pub(super) taken: usize,
     /// It failed, and what it did not send might have been on this page.
     pub(super) lacking: bool,
+}
+
+/// An item of the page.
+#[derive(Clone, Debug)]
+pub(super) struct Released {
+    /// The lane that it came from.
+    pub(super) place: usize,
+    /// The item.
+    pub(super) item: Item,
+    /// The places of further lanes that have it, as far as their pages have come in; ascending.
+    pub(super) also_in: Vec<usize>,
 }
 
 /// A page that was made.
 #[derive(Debug)]
 pub(super) struct Finished {
     /// The items, in order.
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<Released>,
     /// The lanes, by their places.
     pub(super) lanes: Vec<FinishedLane>,
     /// A group of equal times is larger than pages keep whole, and was cut.
     pub(super) tie_cut: bool,
+    /// What the chain showed, for its later pages.
+    pub(super) remembered: Vec<Fingerprint>,
 }
 
 /// What is compared: a smaller key is released earlier.
@@ -118,8 +101,24 @@ pub(super) struct Finished {
 enum Key {
     /// Time descending, then the source's place in the module.
     Time(Reverse<i64>, usize),
-    /// Reciprocal rank with equal weights: rank ascending, then the place.
-    Rank(usize, usize),
+    /// The better score, then the place.
+    Score(Reverse<Score>, usize),
+}
+
+impl Key {
+    fn place(self) -> usize {
+        match self {
+            Self::Time(_, place) | Self::Score(_, place) => place,
+        }
+    }
+
+    fn is_newer_than(self, time: i64) -> bool {
+        matches!(self, Self::Time(Reverse(own), _) if own > time)
+    }
+
+    fn is_of(self, time: i64) -> bool {
+        matches!(self, Self::Time(Reverse(own), _) if own == time)
+    }
 }
 
 /// The accumulator of one page.
@@ -128,7 +127,14 @@ pub(super) struct Merge {
     order: Order,
     length: PageLength,
     lanes: Vec<Lane>,
-    released: Vec<(usize, Item)>,
+    /// The key of the first item at hand of each lane that has one.
+    heads: BinaryHeap<Reverse<Key>>,
+    /// The bound of each lane that waits; the least of them is the frontier.
+    waiting: BTreeSet<Key>,
+    released: Vec<Released>,
+    shown: Shown,
+    /// The lanes and ids of items that were passed over.
+    passed_over: Vec<(usize, String)>,
     /// The greatest key released. A source without time order may come after it with a smaller one.
     last: Option<Key>,
     /// The lowest time released and how many items have it: the group that closes the page.
@@ -137,37 +143,51 @@ pub(super) struct Merge {
 }
 
 impl Merge {
-    /// A merge over lanes in the order of their places in the module.
-    pub(super) fn new(order: Order, length: PageLength, lanes: Vec<Lane>) -> Self {
-        Self { order, length, lanes, released: Vec::new(), last: None, tie: None, tie_cut: false }
+    /// A merge over lanes in the order of their places in the module, which shows nothing that `shown` has.
+    pub(super) fn new(order: Order, length: PageLength, lanes: Vec<Lane>, shown: Shown) -> Self {
+        let mut merge = Self {
+            order,
+            length,
+            lanes,
+            heads: BinaryHeap::new(),
+            waiting: BTreeSet::new(),
+            released: Vec::new(),
+            shown,
+            passed_over: Vec::new(),
+            last: None,
+            tie: None,
+            tie_cut: false,
+        };
+        merge.waiting = merge.places().filter(|p| merge.lanes[*p].waits()).map(|p| merge.bound(p)).collect();
+        merge
     }
 
     /// Takes a page of a lane in.
     pub(super) fn supply(&mut self, place: usize, page: Page) {
-        let lane = &mut self.lanes[place];
-        lane.pending.extend(page.entries);
-        lane.later = match (lane.later, page.later) {
-            // An empty page says nothing of what comes; what an earlier page said stays true.
-            (Later::AtMost(earlier), Later::AtMost(now)) => Later::AtMost(earlier.min(now)),
-            (_, now) => now,
-        };
-        lane.next = page.next;
-        lane.tie_goes_on = page.tie_cut;
-        if lane.pending.is_empty() {
-            // Nothing of the page is wanted: the lane is past it.
-            lane.position = lane.next.clone().unwrap_or(Position::End);
+        self.waiting.remove(&self.bound(place));
+        let had_none = self.lanes[place].pending.is_empty();
+        self.lanes[place].supply(page, &self.shown);
+        if had_none {
+            self.line_up(place);
         }
     }
 
     /// The ids of what a lane has sent for this page.
     pub(super) fn ids_of(&self, place: usize) -> HashSet<&str> {
-        let released = self.released.iter().filter(|(from, _)| *from == place).map(|(_, item)| item);
-        let pending = self.lanes[place].pending.iter().map(|entry| &entry.item);
-        released.chain(pending).map(|item| item.id.as_str()).collect()
+        let released = self.released.iter().filter(|released| released.place == place);
+        let passed_over = self.passed_over.iter().filter(|(from, _)| *from == place);
+        let pending = self.lanes[place].pending.iter();
+        released
+            .map(|released| &released.item.id)
+            .chain(passed_over.map(|(_, id)| id))
+            .chain(pending.map(|pending| &pending.entry.item.id))
+            .map(String::as_str)
+            .collect()
     }
 
     /// Goes on without a lane: what it has at hand still counts, what it might have had stays for a later page.
     pub(super) fn fail(&mut self, place: usize) {
+        self.waiting.remove(&self.bound(place));
         self.lanes[place].failed = true;
     }
 
@@ -184,11 +204,10 @@ impl Merge {
     /// Releases what can be released; answers the lanes whose next page must come first for more.
     pub(super) fn advance(&mut self) -> Vec<usize> {
         while self.released.len() < self.length.limit() {
-            let head = self.places().filter_map(|place| self.head(place)).min();
-            let frontier =
-                self.places().filter(|place| self.lanes[*place].waits()).map(|p| self.bound(p)).min();
-            match head {
-                Some(head) if frontier.is_none_or(|frontier| head < frontier) => self.release(head.place()),
+            match (self.heads.peek(), self.waiting.first()) {
+                (Some(Reverse(head)), frontier) if frontier.is_none_or(|frontier| head < frontier) => {
+                    self.take_first();
+                }
                 _ => return self.lanes_to_fill_from(),
             }
         }
@@ -197,17 +216,18 @@ impl Merge {
 
     /// The page and the lanes as they stand after it.
     pub(super) fn finish(mut self) -> Finished {
+        for place in self.places() {
+            self.pass_over_known(place);
+            self.note_pending_elsewhere(place);
+        }
         let lacking: Vec<bool> = self.places().map(|place| self.is_lacking(place)).collect();
         if self.order == Order::Time && self.length.largest_tie().is_some() {
             // Groups of equal times are whole here, so an order by id inside a source is the same on every page
             // even where a source's own pages cut the group. Where pages split groups, a source's items of one
             // time stay in the order of its pages: that order holds whatever the caller's page is.
-            self.released.sort_by(|(left_place, left), (right_place, right)| {
-                (Reverse(left.display_time), left_place, &left.id).cmp(&(
-                    Reverse(right.display_time),
-                    right_place,
-                    &right.id,
-                ))
+            let order = |released: &Released| (Reverse(released.item.display_time), released.place);
+            self.released.sort_by(|left, right| {
+                order(left).cmp(&order(right)).then_with(|| left.item.id.cmp(&right.item.id))
             });
         }
         let lanes = self.lanes.into_iter().zip(lacking).map(|(lane, lacking)| FinishedLane {
@@ -220,8 +240,9 @@ impl Merge {
         });
         Finished {
             lanes: lanes.collect(),
-            items: self.released.into_iter().map(|(_, item)| item).collect(),
+            items: self.released,
             tie_cut: self.tie_cut,
+            remembered: self.shown.into_remembered(),
         }
     }
 
@@ -229,16 +250,23 @@ impl Merge {
         0..self.lanes.len()
     }
 
-    fn head(&self, place: usize) -> Option<Key> {
-        self.lanes[place].pending.front().map(|entry| self.key(place, 0, entry))
+    /// Puts a lane where it belongs by what it has at hand.
+    fn line_up(&mut self, place: usize) {
+        if let Some(head) = self.key(place, 0) {
+            self.heads.push(Reverse(head));
+        } else if self.lanes[place].waits() {
+            self.waiting.insert(self.bound(place));
+        }
     }
 
     /// The key of a lane's item at hand that has so many before it.
-    fn key(&self, place: usize, ahead: usize, entry: &Entry) -> Key {
-        match self.order {
-            Order::Time => Key::Time(Reverse(entry.item.display_time), place),
-            Order::Relevance => Key::Rank(self.lanes[place].taken + ahead, place),
-        }
+    fn key(&self, place: usize, ahead: usize) -> Option<Key> {
+        let lane = &self.lanes[place];
+        let pending = lane.pending.get(ahead)?;
+        Some(match self.order {
+            Order::Time => Key::Time(Reverse(pending.entry.item.display_time), place),
+            Order::Relevance => Key::Score(Reverse(lane.score(ahead)), place),
+        })
     }
 
     /// The best key that a lane could have on its later pages.
@@ -247,61 +275,132 @@ impl Merge {
         match (self.order, lane.later) {
             (Order::Time, Later::AtMost(time)) => Key::Time(Reverse(time), place),
             (Order::Time, Later::AnyTime) => Key::Time(Reverse(i64::MAX), place),
-            (Order::Relevance, _) => Key::Rank(lane.taken + lane.pending.len(), place),
+            (Order::Relevance, _) => Key::Score(Reverse(lane.score(lane.pending.len())), place),
         }
     }
 
     /// The waiting lanes that the rest of the page may need: all but those below which the items at hand fill it.
     fn lanes_to_fill_from(&self) -> Vec<usize> {
-        let room = self.length.limit() - self.released.len();
-        let is_needed = |place: &usize| {
-            let bound = self.bound(*place);
-            let above = |other: usize| {
-                let pending = self.lanes[other].pending.iter().enumerate();
-                pending.take_while(|(ahead, entry)| self.key(other, *ahead, entry) < bound).count()
-            };
-            self.lanes[*place].waits() && self.places().map(above).sum::<usize>() < room
-        };
-        self.places().filter(is_needed).collect()
+        let mut room = self.length.limit() - self.released.len();
+        let mut needed = Vec::with_capacity(self.waiting.len());
+        // As a release of what is at hand would go, were there no frontier.
+        let mut heads = self.heads.clone();
+        let mut gone = vec![0; self.lanes.len()];
+        for bound in &self.waiting {
+            while room > 0
+                && let Some(mut head) = heads.peek_mut()
+                && head.0 < *bound
+            {
+                let place = head.0.place();
+                let known = self.shown_at(place, gone[place]).is_some();
+                room -= usize::from(!known);
+                gone[place] += 1;
+                match self.key(place, gone[place]) {
+                    Some(next) => *head = Reverse(next),
+                    None => drop(PeekMut::pop(head)),
+                }
+            }
+            if room == 0 {
+                break;
+            }
+            needed.push(bound.place());
+        }
+        needed.sort_unstable();
+        needed
     }
 
     /// Releases the rest of the last group of equal times, on a page that holds such groups whole; answers the lanes
     /// that may still hold items of it.
     fn close(&mut self) -> Vec<usize> {
-        let Some(largest_tie) = self.length.largest_tie() else { return Vec::new() };
-        while let (Order::Time, Some((time, count)), false) = (self.order, self.tie, self.tie_cut) {
-            let at_hand = self.places().find(|place| {
-                self.lanes[*place].pending.front().is_some_and(|entry| entry.item.display_time == time)
-            });
-            let open = |place: &usize| self.lanes[*place].waits() && self.lanes[*place].may_still_send(time);
-            let open: Vec<usize> = self.places().filter(open).collect();
-            if count >= largest_tie
-                && (at_hand.is_some() || open.iter().any(|place| self.lanes[*place].tie_goes_on))
-            {
+        let (Some(largest_tie), Order::Time) = (self.length.largest_tie(), self.order) else {
+            return Vec::new();
+        };
+        let Some((time, _)) = self.tie else { return Vec::new() };
+        let is_open = |lane: &Lane| lane.waits() && lane.may_still_send(time);
+        let mut open: BTreeSet<usize> = self.places().filter(|place| is_open(&self.lanes[*place])).collect();
+        while !self.tie_cut {
+            // What is newer came too late for this page and is no part of the group.
+            while self.heads.peek().is_some_and(|head| head.0.is_newer_than(time)) {
+                self.heads.pop();
+            }
+            let at_hand = self.heads.peek().filter(|head| head.0.is_of(time)).map(|head| head.0.place());
+            let is_full = self.tie.is_some_and(|(_, count)| count >= largest_tie);
+            if is_full && (at_hand.is_some() || open.iter().any(|place| self.lanes[*place].tie_goes_on)) {
                 self.tie_cut = true;
                 break;
             }
             match at_hand {
-                Some(place) if open.iter().all(|open| *open > place) => self.release(place),
-                _ => return open,
+                Some(place) if open.first().is_none_or(|first| place < *first) => {
+                    self.take_first();
+                    if is_open(&self.lanes[place]) {
+                        open.insert(place);
+                    }
+                }
+                _ => return open.into_iter().collect(),
             }
         }
         Vec::new()
     }
 
-    fn release(&mut self, place: usize) {
-        let last = self.last.max(self.head(place));
-        let lane = &mut self.lanes[place];
-        let Some(Entry { item, after }) = lane.pending.pop_front() else { return };
-        lane.position = after;
-        lane.taken += 1;
-        self.last = last;
+    /// Takes the first of the items at hand: it is released, unless it was shown already.
+    fn take_first(&mut self) {
+        let Some(Reverse(key)) = self.heads.pop() else { return };
+        let place = key.place();
+        if let Some(shown_at) = self.shown_at(place, 0) {
+            self.pass_over(place, shown_at);
+        } else if let Some((item, print)) = self.lanes[place].take() {
+            self.release(key, item, print);
+        }
+        self.line_up(place);
+    }
+
+    fn release(&mut self, key: Key, item: Item, print: Option<Fingerprint>) {
+        self.last = self.last.max(Some(key));
         self.tie = match self.tie {
             Some((time, count)) if time == item.display_time => Some((time, count + 1)),
             Some((time, count)) if time < item.display_time => Some((time, count)),
             _ => Some((item.display_time, 1)),
         };
-        self.released.push((place, item));
+        self.shown.show(print, self.released.len());
+        self.released.push(Released { place: key.place(), item, also_in: Vec::new() });
+    }
+
+    /// Where a lane's item at hand that has so many before it was shown, if it was.
+    fn shown_at(&self, place: usize, ahead: usize) -> Option<ShownAt> {
+        self.shown.find(self.lanes[place].pending.get(ahead)?.print)
+    }
+
+    fn pass_over(&mut self, place: usize, shown_at: ShownAt) {
+        if let Some((item, _)) = self.lanes[place].take() {
+            self.note_elsewhere(place, shown_at);
+            self.passed_over.push((place, item.id));
+        }
+    }
+
+    /// Passes over what a lane begins with that was shown: it is in no one's way, and need not be remembered as long.
+    fn pass_over_known(&mut self, place: usize) {
+        while let Some(shown_at) = self.shown_at(place, 0) {
+            self.pass_over(place, shown_at);
+        }
+    }
+
+    /// Lets the page's items know that a lane has them too.
+    fn note_pending_elsewhere(&mut self, place: usize) {
+        for ahead in 0..self.lanes[place].pending.len() {
+            if let Some(shown_at) = self.shown_at(place, ahead) {
+                self.note_elsewhere(place, shown_at);
+            }
+        }
+    }
+
+    fn note_elsewhere(&mut self, place: usize, shown_at: ShownAt) {
+        let ShownAt::ThisPage(number) = shown_at else { return };
+        let Released { place: own, also_in, .. } = &mut self.released[number];
+        if *own != place
+            && let Err(gap) = also_in.binary_search(&place)
+        {
+            also_in.insert(gap, place);
+        }
     }
 
     /// Whether a lane failed whose later pages might have held items of this page.
@@ -313,13 +412,5 @@ impl Merge {
         let of_the_last_time = self.length.largest_tie().is_some()
             && self.tie.is_some_and(|(time, _)| lane.may_still_send(time));
         self.released.len() < self.length.limit() || Some(self.bound(place)) < self.last || of_the_last_time
-    }
-}
-
-impl Key {
-    fn place(self) -> usize {
-        match self {
-            Self::Time(_, place) | Self::Rank(_, place) => place,
-        }
     }
 }

@@ -7,6 +7,7 @@ use std::{collections::HashSet, sync::Arc};
 
 use super::{
     cursor::{Cursor, LaneState, SourceKey},
+    duplicates::{Duplicates, Shown},
     loops::LoopGuard,
     merge::PageLength,
     request::{LARGEST_TIE, Order, SearchRequest, Start},
@@ -42,9 +43,12 @@ pub(super) struct Plan {
     /// Where sources stand that the module does not have at the moment, or that are disabled: one that comes back goes
     /// on from there.
     pub(super) absent: Vec<LaneState>,
+    /// What earlier pages showed and this one is not to show again.
+    pub(super) shown: Shown,
 }
 
-/// Plans a page. `cursor` is the opened opaque cursor where the request holds one.
+/// Plans a page. `cursor` is the opened opaque cursor where the request holds one; `duplicates` is what the module says
+/// of items that several sources have.
 ///
 /// # Errors
 /// 400 when the source filter names no source of the module.
@@ -52,6 +56,7 @@ pub(super) fn plan(
     request: &SearchRequest,
     sources: &[Arc<dyn Source>],
     cursor: Option<Cursor>,
+    duplicates: Duplicates,
 ) -> Result<Plan> {
     let wanted = request.filters.source.as_deref();
     // A module that names a source twice shows its items once.
@@ -70,18 +75,18 @@ pub(super) fn plan(
     } else {
         PageLength::WholeTies { limit: request.limit, largest_tie: LARGEST_TIE }
     };
-    let Cursor { before, lanes: mut states } = cursor.unwrap_or_else(|| Cursor {
+    let Cursor { before, lanes: mut states, shown } = cursor.unwrap_or_else(|| Cursor {
         before: match request.start {
             Start::Before(time) => Some(time),
             Start::Beginning | Start::Cursor(_) => None,
         },
-        lanes: Vec::new(),
+        ..Cursor::default()
     });
     let (disabled, in_use): (Vec<_>, Vec<_>) =
         taking_part.into_iter().enumerate().partition(|(_, source)| source.is_disabled());
     let disabled = disabled.into_iter().map(|(place, source)| (place, Arc::clone(source))).collect();
     let lanes = in_use.into_iter().map(|(_, source)| continue_lane(source, &mut states)).collect();
-    Ok(Plan { lanes, disabled, length, before, absent: states })
+    Ok(Plan { lanes, disabled, length, before, absent: states, shown: Shown::new(duplicates, shown) })
 }
 
 /// Takes a source's state out of the cursor's. One that the cursor does not know was added since and begins at its

@@ -8,12 +8,13 @@ use tokio::time::Instant;
 use super::{
     answer::{Answer, Failure, SourceReport, Status},
     cursor::{Cursor, LaneState, SourceKey},
+    duplicates::note_also_in,
     gather::{Call, Outcome, gather},
     loops::LoopGuard,
-    merge::{Finished, Lane, Merge},
+    merge::{Finished, Lane, Merge, Released},
     plan::{Plan, PlannedLane},
     request::{SearchRequest, Viewer},
-    source::{Ask, FailureKind, Later, Page, Position, Source, SourceFailure},
+    source::{Ask, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
 };
 use crate::error::Result;
 
@@ -50,8 +51,9 @@ impl Run {
         source_pages: usize,
         deadline: Instant,
     ) -> Self {
-        let Plan { lanes: planned, disabled, length, before, absent } = plan;
-        let lanes = planned.iter().map(|lane| Lane::at(lane.position.clone(), lane.taken)).collect();
+        let Plan { lanes: planned, disabled, length, before, absent, shown } = plan;
+        let lane = |lane: &PlannedLane| Lane::at(lane.position.clone(), lane.taken, lane.source.weight());
+        let lanes = planned.iter().map(lane).collect();
         let ask = Arc::new(Ask {
             viewer,
             query: Arc::new(trawl_index::Query::parse(&request.keyword)),
@@ -63,7 +65,7 @@ impl Run {
             before,
             deadline,
         });
-        let merge = Merge::new(request.order, length, lanes);
+        let merge = Merge::new(request.order, length, lanes, shown);
         let accounts = planned.into_iter().map(Account::new).collect();
         Self { ask, merge, accounts, disabled, absent, source_pages }
     }
@@ -181,7 +183,8 @@ impl Run {
             let all_timed_out = !asked.is_empty() && asked.iter().all(|status| *status == Status::Timeout);
             return Err(Failure::NoSource { all_timed_out, sources });
         }
-        let Finished { items, lanes, tie_cut } = merge.finish();
+        let Finished { items, lanes, tie_cut, remembered } = merge.finish();
+        let items = items.into_iter().map(|released| into_item(released, &accounts)).collect();
         let partial = tie_cut || lanes.iter().any(|lane| lane.lacking);
         let total = accounts.iter().filter_map(|account| account.total).fold(0, u64::saturating_add);
         let at_end = lanes.iter().all(|lane| lane.position == Position::End);
@@ -193,9 +196,19 @@ impl Run {
             total: account.total,
         });
         let lanes = states.chain(absent).collect();
-        let cursor = if at_end { None } else { Some(seal(&Cursor { before: ask.before, lanes })?) };
+        let cursor =
+            if at_end { None } else { Some(seal(&Cursor { before: ask.before, lanes, shown: remembered })?) };
         Ok(Answer { items, total, cursor, partial, sources })
     }
+}
+
+/// An item as it is answered: with the sources that have it too.
+fn into_item(Released { mut item, also_in, .. }: Released, accounts: &[Account]) -> Item {
+    if !also_in.is_empty() {
+        let sources: Vec<&str> = also_in.iter().map(|place| accounts[*place].planned.source.id()).collect();
+        note_also_in(&mut item, &sources);
+    }
+    item
 }
 
 /// One that is out of use is no part of what was asked for: it is named, and the answer is complete without it.

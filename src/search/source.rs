@@ -5,7 +5,10 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::request::{Filters, Order, Viewer};
+use super::{
+    request::{Filters, Order, Viewer},
+    weight::Weight,
+};
 
 /// Something that can be searched page by page. There are two kinds: the built-in index and external systems; what
 /// later comes between the coordinator and a source (cache, suspension) is a source around a source.
@@ -23,6 +26,11 @@ pub trait Source: Send + Sync {
     /// Whether its operator took it out of use: it is named in answers, and not asked.
     fn is_disabled(&self) -> bool {
         false
+    }
+
+    /// How much it counts by relevance.
+    fn weight(&self) -> Weight {
+        Weight::ONE
     }
 
     /// One page from `position` on. What is asked is shared, for sources that hand it to another thread.

@@ -41,6 +41,10 @@ impl MigratorTrait for Migrator {
                 name: "0002_module_ids",
                 sql: include_str!("migrations/0002_module_ids.sql"),
             }),
+            Box::new(SqlMigration {
+                name: "0003_weights_and_duplicates",
+                sql: include_str!("migrations/0003_weights_and_duplicates.sql"),
+            }),
         ]
     }
 }

@@ -1,5 +1,6 @@
 //! Searches over sources in memory, by the code that answers the real ones.
 
+mod duplicates;
 mod faults;
 mod paging;
 mod sources;
@@ -51,22 +52,38 @@ async fn search_reading(
     request: &SearchRequest,
     source_pages: usize,
 ) -> Result<Answer, Failure> {
+    search_module(Duplicates::Keep, sources, request, source_pages).await
+}
+
+async fn search_module(
+    duplicates: Duplicates,
+    sources: &[Arc<dyn Source>],
+    request: &SearchRequest,
+    source_pages: usize,
+) -> Result<Answer, Failure> {
     let own = Own { keys: &KEYS, source_pages };
     let deadline = Instant::now() + request.timeout;
-    answer_page(own, "module", sources, viewer(), request.clone(), deadline).await
+    answer_page(own, "module", duplicates, sources, viewer(), request.clone(), deadline).await
 }
 
 /// Follows the opaque cursor to the end, with the page lengths of `limits` in turn. A page that no source answered
 /// is asked for again.
-async fn follow_cursor(
-    sources: &[Arc<dyn Source>],
+async fn follow_cursor(sources: &[Arc<dyn Source>], request: SearchRequest, limits: &[usize]) -> Vec<Answer> {
+    follow_cursor_of(Duplicates::Keep, &mut std::iter::repeat(sources), request, limits).await
+}
+
+/// The same of a module with duplicates, whose sources are the next ones at each page.
+async fn follow_cursor_of(
+    duplicates: Duplicates,
+    sources: &mut dyn Iterator<Item = &[Arc<dyn Source>]>,
     mut request: SearchRequest,
     limits: &[usize],
 ) -> Vec<Answer> {
     let mut pages = Vec::new();
     for limit in limits.iter().cycle().take(20_000) {
         request.limit = *limit;
-        let answer = match search(sources, &request).await {
+        let sources = sources.next().unwrap();
+        let answer = match search_module(duplicates, sources, &request, 10_000).await {
             Ok(answer) => answer,
             Err(Failure::NoSource { .. }) => continue,
             Err(Failure::Refused(error)) => panic!("refused: {error}"),
@@ -82,7 +99,13 @@ async fn follow_cursor(
 }
 
 /// Follows the last item's `displayTime` to the end.
-async fn follow_time(
+async fn follow_time(sources: &[Arc<dyn Source>], request: SearchRequest, limits: &[usize]) -> Vec<Answer> {
+    follow_time_of(Duplicates::Keep, sources, request, limits).await
+}
+
+/// The same of a module with duplicates.
+async fn follow_time_of(
+    duplicates: Duplicates,
     sources: &[Arc<dyn Source>],
     mut request: SearchRequest,
     limits: &[usize],
@@ -91,7 +114,7 @@ async fn follow_time(
     let mut pages = Vec::new();
     for limit in limits.iter().cycle().take(20_000) {
         request.limit = *limit;
-        let answer = search(sources, &request).await.unwrap();
+        let answer = search_module(duplicates, sources, &request, 10_000).await.unwrap();
         let Some(last) = answer.items.last() else {
             pages.push(answer);
             return pages;

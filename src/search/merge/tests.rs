@@ -1,6 +1,9 @@
+mod naive;
+
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
+use crate::search::{source::Entry, weight::Weight};
 
 /// A source as the merge sees it: its items in their order, cut into pages.
 #[derive(Clone, Debug)]
@@ -74,8 +77,7 @@ fn any_length() -> impl Strategy<Value = PageLength> {
 
 /// Runs a merge to its end. `picks` says how many of the wanted pages come before the next step, and which first.
 fn run(order: Order, feeds: &[Feed], length: PageLength, picks: &[usize]) -> (Finished, Vec<bool>) {
-    let lanes = feeds.iter().map(|_| Lane::at(Position::Beginning, 0)).collect();
-    let mut merge = Merge::new(order, length, lanes);
+    let mut merge = merge(order, length, feeds.len());
     let mut calls = vec![0; feeds.len()];
     let mut failed = vec![false; feeds.len()];
     let mut picks = picks.iter().cycle();
@@ -112,7 +114,7 @@ fn in_order(order: Order, feeds: &[Feed]) -> Vec<Item> {
         for (index, time) in feed.times.iter().enumerate() {
             let key = match order {
                 Order::Time => Key::Time(Reverse(*time), place),
-                Order::Relevance => Key::Rank(index, place),
+                Order::Relevance => Key::Score(Reverse(Weight::ONE.score_at(index + 1)), place),
             };
             all.push((key, item(place, index, *time)));
         }
@@ -136,8 +138,17 @@ fn expected_length(length: PageLength, all: &[Item]) -> (usize, bool) {
     (cut.min(end), cut < end)
 }
 
-fn ids(items: &[Item]) -> Vec<&str> {
-    items.iter().map(|item| item.id.as_str()).collect()
+fn ids<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<&'a str> {
+    items.into_iter().map(|item| item.id.as_str()).collect()
+}
+
+/// The items of a page.
+fn items_of(finished: &Finished) -> impl Iterator<Item = &Item> {
+    finished.items.iter().map(|released| &released.item)
+}
+
+fn times_of(finished: &Finished) -> Vec<i64> {
+    items_of(finished).map(|item| item.display_time).collect()
 }
 
 proptest! {
@@ -168,7 +179,7 @@ proptest! {
             });
         }
         let (finished, _) = run(order, &feeds, length, &picks);
-        prop_assert_eq!(ids(&finished.items), ids(&expected));
+        prop_assert_eq!(ids(items_of(&finished)), ids(&expected));
         prop_assert_eq!(finished.tie_cut, expected_cut);
         prop_assert!(finished.lanes.iter().all(|lane| !lane.lacking));
     }
@@ -182,8 +193,7 @@ proptest! {
     ) {
         let (finished, failed) = run(Order::Time, &feeds, length, &picks);
         for (place, (lane, feed)) in finished.lanes.iter().zip(&feeds).enumerate() {
-            let prefix = format!("{place}/");
-            let released = finished.items.iter().filter(|item| item.id.starts_with(&prefix)).count();
+            let released = finished.items.iter().filter(|released| released.place == place).count();
             prop_assert_eq!(lane.taken, released);
             let stands_at = match &lane.position {
                 Position::Beginning => 0,
@@ -194,7 +204,7 @@ proptest! {
             prop_assert_eq!(stands_at, released, "lane {}", place);
             prop_assert!(failed[place] || !lane.lacking);
         }
-        prop_assert!(finished.items.is_sorted_by_key(|item| Reverse(item.display_time)) || failed.contains(&true));
+        prop_assert!(times_of(&finished).is_sorted_by_key(|time| Reverse(*time)) || failed.contains(&true));
     }
 
     /// What did not fail is complete, and what failed is missed exactly where it may be missing.
@@ -208,13 +218,13 @@ proptest! {
         let all = in_order(Order::Time, &feeds);
         let (expected_length, _) = expected_length(length, &all);
         let mut expected = ids(&all[..expected_length]);
-        let mut found = ids(&finished.items);
+        let mut found = ids(items_of(&finished));
         expected.sort_unstable();
         found.sort_unstable();
         let lacks = finished.lanes.iter().any(|lane| lane.lacking);
         prop_assert!(lacks || found == expected, "something is missing unsaid");
         // Items of lanes that did not fail are overtaken by nothing.
-        let lowest = finished.items.iter().map(|item| item.display_time).min();
+        let lowest = times_of(&finished).into_iter().min();
         let is_full = finished.items.len() >= length.limit();
         for (place, lane) in finished.lanes.iter().enumerate().filter(|(place, _)| !failed[*place]) {
             let left = feeds[place].times.get(lane.taken);
@@ -229,14 +239,16 @@ fn entries(place: usize, times: &[i64]) -> Vec<Entry> {
     times.iter().enumerate().map(entry).collect()
 }
 
-fn lanes(count: usize) -> Vec<Lane> {
-    vec![Lane::at(Position::Beginning, 0); count]
+/// A merge over so many lanes.
+fn merge(order: Order, length: PageLength, lanes: usize) -> Merge {
+    let lane = Lane::at(Position::Beginning, 0, Weight::ONE);
+    Merge::new(order, length, vec![lane; lanes], Shown::default())
 }
 
 #[test]
 fn a_group_cut_further_down_does_not_cut_this_one() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 4 };
-    let mut merge = Merge::new(Order::Time, length, lanes(2));
+    let mut merge = merge(Order::Time, length, 2);
     let cut = entries(0, &[9, 5, 5, 5, 5]);
     merge.supply(
         0,
@@ -251,14 +263,14 @@ fn a_group_cut_further_down_does_not_cut_this_one() {
     merge.supply(1, Page { entries: entries(1, &[9, 9, 9]), ..Page::default() });
     assert!(merge.advance().is_empty());
     let finished = merge.finish();
-    assert_eq!(finished.items.iter().map(|item| item.display_time).collect::<Vec<_>>(), [9; 4]);
+    assert_eq!(times_of(&finished), [9; 4]);
     assert!(!finished.tie_cut, "the group of 9 is whole");
 }
 
 #[test]
 fn a_source_without_time_order_does_not_cost_another_its_group() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 10 };
-    let mut merge = Merge::new(Order::Time, length, lanes(2));
+    let mut merge = merge(Order::Time, length, 2);
     let unordered = Page { entries: entries(0, &[5]), next: Some(after(1)), ..Page::default() };
     merge.supply(0, unordered);
     merge.supply(1, Page { entries: entries(1, &[5, 5]), ..Page::default() });
@@ -269,20 +281,19 @@ fn a_source_without_time_order_does_not_cost_another_its_group() {
 #[test]
 fn an_item_that_came_late_does_not_hide_the_group_that_the_page_ends_with() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 10 };
-    let mut merge = Merge::new(Order::Time, length, lanes(2));
+    let mut merge = merge(Order::Time, length, 2);
     merge.supply(0, Page { entries: entries(0, &[5]), next: Some(after(1)), ..Page::default() });
     merge.supply(1, Page { entries: entries(1, &[7, 5, 5]), ..Page::default() });
     assert_eq!(merge.advance(), [0]);
     merge.supply(0, Page { entries: entries(0, &[8]), ..Page::default() });
     assert!(merge.advance().is_empty());
-    let times: Vec<i64> = merge.finish().items.iter().map(|item| item.display_time).collect();
-    assert_eq!(times, [8, 7, 5, 5, 5]);
+    assert_eq!(times_of(&merge.finish()), [8, 7, 5, 5, 5]);
 }
 
 #[test]
 fn a_source_is_asked_for_the_last_place_but_not_for_one_more() {
     let asked = |limit| {
-        let mut merge = Merge::new(Order::Time, PageLength::Exact(limit), lanes(3));
+        let mut merge = merge(Order::Time, PageLength::Exact(limit), 3);
         let open = |time| Page { next: Some(after(1)), later: Later::AtMost(time), ..Page::default() };
         merge.supply(0, open(9));
         merge.supply(1, Page { entries: entries(1, &[8, 7]), ..Page::default() });
@@ -296,7 +307,7 @@ fn a_source_is_asked_for_the_last_place_but_not_for_one_more() {
 #[test]
 fn a_group_that_is_known_to_go_on_is_not_read_any_further() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 2 };
-    let mut merge = Merge::new(Order::Time, length, lanes(1));
+    let mut merge = merge(Order::Time, length, 1);
     let cut = entries(0, &[5, 5]);
     merge.supply(
         0,

@@ -68,8 +68,9 @@ fn some() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn each_source_goes_on_where_it_stood(present in some(), known in some(), before in any::<Option<i64>>()) {
-        let cursor = Cursor { before, lanes: known.iter().copied().map(state).collect() };
-        let plan = plan(&request(), &sources(&present), Some(cursor)).unwrap();
+        let lanes = known.iter().copied().map(state).collect();
+        let cursor = Cursor { before, lanes, shown: Vec::new() };
+        let plan = plan(&request(), &sources(&present), Some(cursor), Duplicates::Keep).unwrap();
         prop_assert_eq!(plan.before, before);
         prop_assert_eq!(plan.length, PageLength::Exact(7));
         for (lane, number) in plan.lanes.iter().zip(&present) {
@@ -89,7 +90,9 @@ proptest! {
 
 #[test]
 fn pages_are_exact_where_a_time_does_not_page() {
-    let length = |request: &SearchRequest, cursor| plan(request, &sources(&[1]), cursor).unwrap().length;
+    let length = |request: &SearchRequest, cursor| {
+        plan(request, &sources(&[1]), cursor, Duplicates::Keep).unwrap().length
+    };
     let whole_ties = PageLength::WholeTies { limit: 7, largest_tie: LARGEST_TIE };
     assert_eq!(length(&request(), None), whole_ties);
     assert_eq!(length(&SearchRequest { start: Start::Before(3), ..request() }, None), whole_ties);
@@ -101,14 +104,15 @@ fn pages_are_exact_where_a_time_does_not_page() {
 
 #[test]
 fn the_time_condition_begins_a_chain() {
-    let plan = plan(&SearchRequest { start: Start::Before(3), ..request() }, &sources(&[1]), None).unwrap();
+    let request = SearchRequest { start: Start::Before(3), ..request() };
+    let plan = plan(&request, &sources(&[1]), None, Duplicates::Keep).unwrap();
     assert_eq!(plan.before, Some(3));
     assert_eq!(plan.lanes[0].position, Position::Beginning);
 }
 
 #[test]
 fn a_source_that_is_named_twice_takes_part_once() {
-    let plan = plan(&request(), &sources(&[2, 1, 2]), None).unwrap();
+    let plan = plan(&request(), &sources(&[2, 1, 2]), None, Duplicates::Keep).unwrap();
     let ids: Vec<&str> = plan.lanes.iter().map(|lane| lane.source.id()).collect();
     assert_eq!(ids, ["2", "1"]);
 }
@@ -117,7 +121,7 @@ fn a_source_that_is_named_twice_takes_part_once() {
 fn a_source_is_chosen_by_id_or_name_and_must_be_there() {
     let of = |wanted: &str| {
         let filters = Filters { source: Some(wanted.to_owned()), ..Filters::default() };
-        plan(&SearchRequest { filters, ..request() }, &sources(&[1, 2]), None)
+        plan(&SearchRequest { filters, ..request() }, &sources(&[1, 2]), None, Duplicates::Keep)
     };
     assert_eq!(of("2").unwrap().lanes.len(), 1);
     assert_eq!(of("name").unwrap().lanes.len(), 2);

@@ -24,6 +24,7 @@ use crate::{
         external::ExternalSource,
         health::SourceState,
         source::{Ask, FailureKind, Page, Position, Source, SourceFailure},
+        weight::Weight,
     },
 };
 
@@ -268,6 +269,10 @@ impl Source for Registered {
     /// Its own limit is kept where its end is remembered.
     fn timeout(&self) -> Duration {
         Duration::MAX
+    }
+
+    fn weight(&self) -> Weight {
+        Weight::from_thousandths(self.row.weight)
     }
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {

@@ -3,7 +3,10 @@
 
 use std::{fmt::Display, ops::RangeInclusive};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    search::{Duplicates, Weight},
+};
 
 /// Characters of an id or a code.
 const ID_CHARACTERS: RangeInclusive<usize> = 1..=64;
@@ -84,6 +87,27 @@ pub(super) fn number(
     }
     let (least, most) = (bounds.start(), bounds.end());
     Err(Error::bad_request(format!("{field}: must be {least} to {most} {unit}, not {number}")))
+}
+
+/// How much a source counts; as much as a built-in one when nothing is said.
+///
+/// # Errors
+/// 400 that names the field.
+pub(super) fn weight(field: &str, weight: Option<f64>) -> Result<Weight> {
+    let Some(value) = weight else { return Ok(Weight::ONE) };
+    Weight::of(value).ok_or_else(|| {
+        Error::bad_request(format!("{field}: must be 0.01 to 100 with at most three decimals, not {value}"))
+    })
+}
+
+/// What a module does with items that several of its sources have; it keeps them when nothing is said.
+///
+/// # Errors
+/// 400 that names the field.
+pub(super) fn duplicates(field: &str, name: Option<&str>) -> Result<Duplicates> {
+    let Some(name) = name else { return Ok(Duplicates::Keep) };
+    Duplicates::named(name)
+        .ok_or_else(|| Error::bad_request(format!("{field}: must be keep, byId or byAction")))
 }
 
 #[cfg(test)]

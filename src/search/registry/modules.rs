@@ -6,12 +6,12 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    forms::{is_code, optional, required},
+    forms::{duplicates, is_code, optional, required},
     repo,
 };
 use crate::{
     error::{Error, Result},
-    search::builtin,
+    search::{Duplicates, builtin},
     store::Transaction,
 };
 
@@ -48,6 +48,9 @@ pub struct Module {
     /// Its sources by their places: an external one's id, or `builtin:CODE`.
     #[serde(skip)]
     pub sources: Vec<String>,
+    /// What it does with items that several of its sources have.
+    #[serde(skip)]
+    pub duplicates: Duplicates,
 }
 
 /// A module as an operator sees it: with its sources (decisions 7.2).
@@ -58,11 +61,13 @@ pub struct RegisteredModule {
     pub module: Module,
     /// Its sources by their places: an external one's id, or `builtin:CODE`.
     pub sources: Vec<String>,
+    /// What it does with items that several of its sources have.
+    pub duplicates: Duplicates,
 }
 
 impl From<Module> for RegisteredModule {
     fn from(module: Module) -> Self {
-        Self { sources: module.sources.clone(), module }
+        Self { sources: module.sources.clone(), duplicates: module.duplicates, module }
     }
 }
 
@@ -87,6 +92,11 @@ pub struct ModuleForm {
     /// The sources, 1 to 100: an external one's id, or `builtin:CODE`. Of equal times the earlier source's items
     /// come first. Required.
     pub sources: Option<Vec<String>>,
+    /// What is done with items that several sources have: `keep` (they are all shown, the default), `byId` (items of one
+    /// id are shown once), `byAction` (items whose `action` opens the same place are). The one that is shown says in
+    /// `alsoIn` which other sources have it.
+    #[schema(example = "keep")]
+    pub duplicates: Option<String>,
 }
 
 impl ModuleForm {
@@ -105,7 +115,9 @@ impl ModuleForm {
         })?;
         let sources = self.sources.unwrap_or_default();
         check_sources(&sources)?;
-        Ok(Module { id, name, icon, code, order_no: self.order_no.unwrap_or_default(), kind, sources })
+        let duplicates = duplicates("duplicates", self.duplicates.as_deref())?;
+        let order_no = self.order_no.unwrap_or_default();
+        Ok(Module { id, name, icon, code, order_no, kind, sources, duplicates })
     }
 }
 
@@ -190,6 +202,7 @@ pub async fn create_default_modules(transaction: &Transaction, tenant_id: i64) -
             order_no: place,
             kind,
             sources: vec![format!("{}{code}", builtin::ID_PREFIX)],
+            duplicates: Duplicates::Keep,
         };
         repo::modules::put(transaction, tenant_id, &module).await?;
     }

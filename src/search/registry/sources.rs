@@ -7,13 +7,16 @@ use serde::{Deserialize, Deserializer, Serialize};
 use url::Url;
 
 use super::{
-    forms::{number, optional, required},
+    forms::{number, optional, required, weight},
     repo::sources::SourceRow,
 };
 use crate::{
     error::{Error, Result},
     json,
-    search::health::{HealthStatus, Summary},
+    search::{
+        Weight,
+        health::{HealthStatus, Summary},
+    },
 };
 
 /// Sources that one tenant may have.
@@ -64,6 +67,10 @@ pub struct SourceForm {
     pub max_concurrency: Option<i64>,
     /// Whether searches ask it; true when absent.
     pub enabled: Option<bool>,
+    /// How much it counts in `sort=relevance`: its items are scored weight / (60 + rank). 0.01 to 100 with at most three
+    /// decimals; 1 when absent, as built-in sources have.
+    #[schema(minimum = 0.01, maximum = 100)]
+    pub weight: Option<f64>,
 }
 
 /// Who trawl is for a source, as it is registered.
@@ -121,6 +128,8 @@ pub struct RegisteredSource {
     pub max_concurrency: i64,
     /// Whether searches ask it.
     pub enabled: bool,
+    /// How much it counts in `sort=relevance`.
+    pub weight: f64,
     /// How its last call ended (decisions 6.3).
     pub health: Summary,
 }
@@ -166,6 +175,7 @@ impl RegisteredSource {
             page_size: row.page_size,
             max_concurrency: row.max_concurrency,
             enabled: row.enabled,
+            weight: Weight::from_thousandths(row.weight).value(),
             health,
         }
     }
@@ -200,6 +210,7 @@ impl SourceForm {
                 "calls",
             )?,
             enabled: self.enabled.unwrap_or(true),
+            weight: weight("weight", self.weight)?.thousandths(),
             ..SourceRow::default()
         };
         let auth = self.auth.unwrap_or_default();

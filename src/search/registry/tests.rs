@@ -30,6 +30,7 @@ fn row() -> SourceRow {
         page_size: 20,
         max_concurrency: 8,
         enabled: true,
+        weight: 1_000,
         ..SourceRow::default()
     }
 }

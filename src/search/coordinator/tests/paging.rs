@@ -10,17 +10,22 @@ use super::{
     sources::{CursorForm, Fake, Fault, Made, Paging, any_filters, any_limits, any_sources},
     *,
 };
-use crate::search::request::LARGEST_TIE;
+use crate::search::{Weight, request::LARGEST_TIE};
 
-const BY_TIME: [DeclaredOrder; 1] = [DeclaredOrder::Time];
-const ANY_ORDER: [DeclaredOrder; 2] = [DeclaredOrder::Time, DeclaredOrder::Relevance];
+pub(super) const BY_TIME: [DeclaredOrder; 1] = [DeclaredOrder::Time];
+pub(super) const ANY_ORDER: [DeclaredOrder; 2] = [DeclaredOrder::Time, DeclaredOrder::Relevance];
 
-fn config() -> ProptestConfig {
+pub(super) fn config() -> ProptestConfig {
     ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 /// What exact pages hold, one after the other.
 fn expect_exact(sources: &[Fake], filters: &Filters) -> Vec<String> {
+    by_time(sources, filters).into_iter().map(|(_, item)| item.id).collect()
+}
+
+/// The same, with the places of their sources.
+pub(super) fn by_time(sources: &[Fake], filters: &Filters) -> Vec<(usize, Made)> {
     let mut items: Vec<(usize, Made)> = sources
         .iter()
         .enumerate()
@@ -29,7 +34,7 @@ fn expect_exact(sources: &[Fake], filters: &Filters) -> Vec<String> {
         })
         .collect();
     items.sort_by_key(|(place, item)| (Reverse(item.display_time), *place));
-    made_ids(items.iter().map(|(_, item)| item))
+    items
 }
 
 /// The pages that hold groups of equal times whole, as displayTime and id.
@@ -59,13 +64,38 @@ fn expect_whole_ties(sources: &[Fake], filters: &Filters, limits: &[usize]) -> V
     pages
 }
 
-fn faults() -> impl Strategy<Value = Vec<Vec<Option<Fault>>>> {
+pub(super) fn faults() -> impl Strategy<Value = Vec<Vec<Option<Fault>>>> {
     let fault = prop_oneof![
         3 => Just(None),
         2 => Just(Some(Fault::Fails)),
         1 => Just(Some(Fault::Hangs)),
     ];
     vec(vec(fault, 0..12), 8)
+}
+
+/// What pages hold by relevance, with the places of their sources: by weight / (60 + rank), then by place.
+pub(super) fn by_relevance(sources: &[Fake], filters: &Filters) -> Vec<(usize, Made)> {
+    let mut items: Vec<((u128, u128), usize, Made)> = Vec::new();
+    for (place, source) in sources.iter().enumerate() {
+        let weight = u128::try_from(source.weight.thousandths()).unwrap();
+        let ranked = (1..).zip(source.in_order(Order::Relevance, filters));
+        items.extend(ranked.map(|(rank, item)| ((weight, 60 + rank), place, item)));
+    }
+    items.sort_by(|((left, left_under), left_place, _), ((right, right_under), right_place, _)| {
+        (right * left_under).cmp(&(left * right_under)).then(left_place.cmp(right_place))
+    });
+    items.into_iter().map(|(_, place, item)| (place, item)).collect()
+}
+
+/// Gives the sources these weights.
+pub(super) fn weigh(sources: &mut [Fake], weights: &[Weight]) {
+    sources.iter_mut().zip(weights).for_each(|(source, weight)| source.weight = *weight);
+}
+
+/// A weight: few different ones, or any.
+pub(super) fn any_weight() -> impl Strategy<Value = Weight> {
+    let thousandths = prop_oneof![Just(1_000i64), Just(2_000), 10i64..=100_000];
+    thousandths.prop_map(Weight::from_thousandths)
 }
 
 #[test]
@@ -156,17 +186,40 @@ proptest! {
 
     #[test]
     fn the_opaque_cursor_pages_by_relevance(
-        sources in any_sources(ANY_ORDER.to_vec(), Order::Relevance),
+        mut sources in any_sources(ANY_ORDER.to_vec(), Order::Relevance),
+        weights in vec(any_weight(), 8),
         filters in any_filters(),
         limits in any_limits(),
     ) {
-        let ranked: Vec<Vec<Made>> =
-            sources.iter().map(|source| source.in_order(Order::Relevance, &filters)).collect();
-        let expected: Vec<&Made> =
-            (0..60).flat_map(|rank| ranked.iter().filter_map(move |items| items.get(rank))).collect();
+        weigh(&mut sources, &weights);
+        let expected = by_relevance(&sources, &filters).into_iter().map(|(_, item)| item.id);
+        let expected: Vec<String> = expected.collect();
         let request = SearchRequest { filters, order: Order::Relevance, ..request(1) };
         let pages = runtime().block_on(follow_cursor(&shared(sources), request, &limits));
-        prop_assert_eq!(ids(&pages), made_ids(expected));
+        prop_assert_eq!(ids(&pages), expected);
+    }
+
+    /// Each page is made with other weights: its order is another one, yet every item comes once.
+    #[test]
+    fn weights_that_change_between_pages_lose_and_repeat_nothing(
+        sources in any_sources(ANY_ORDER.to_vec(), Order::Relevance),
+        weights in vec(vec(any_weight(), 8), 1..4),
+        limits in any_limits(),
+    ) {
+        let weighed = |weights: &Vec<Weight>| {
+            let mut sources = sources.clone();
+            weigh(&mut sources, weights);
+            shared(sources)
+        };
+        let by_page: Vec<Vec<Arc<dyn Source>>> = weights.iter().map(weighed).collect();
+        let mut in_turn = by_page.iter().map(Vec::as_slice).cycle();
+        let request = SearchRequest { order: Order::Relevance, ..request(1) };
+        let pages = follow_cursor_of(Duplicates::Keep, &mut in_turn, request, &limits);
+        let mut found = ids(&runtime().block_on(pages));
+        let mut expected = made_ids(sources.iter().flat_map(|source| &source.items));
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
     }
 
     #[test]

@@ -17,6 +17,7 @@ use crate::search::{
     builtin, external,
     request::{Filters, Order},
     source::{Ask, FailureKind, Page, Position, Source, SourceFailure},
+    weight::Weight,
 };
 
 /// An item that a test made up.
@@ -83,6 +84,7 @@ pub(super) struct Fake {
     pub(super) paging: Paging,
     /// What happens to its calls, in turn; further calls go well.
     pub(super) faults: Vec<Option<Fault>>,
+    pub(super) weight: Weight,
     pub(super) calls: AtomicUsize,
 }
 
@@ -93,6 +95,7 @@ impl Clone for Fake {
             items: self.items.clone(),
             paging: self.paging,
             faults: self.faults.clone(),
+            weight: self.weight,
             calls: AtomicUsize::new(0),
         }
     }
@@ -100,7 +103,14 @@ impl Clone for Fake {
 
 impl Fake {
     pub(super) fn new(id: &str, paging: Paging, items: Vec<Made>) -> Self {
-        Self { id: id.to_owned(), items, paging, faults: Vec::new(), calls: AtomicUsize::new(0) }
+        Self {
+            id: id.to_owned(),
+            items,
+            paging,
+            faults: Vec::new(),
+            weight: Weight::ONE,
+            calls: AtomicUsize::new(0),
+        }
     }
 
     pub(super) fn is_ordered_by_time(&self) -> bool {
@@ -222,6 +232,10 @@ impl Source for Fake {
 
     fn timeout(&self) -> Duration {
         Duration::from_secs(1)
+    }
+
+    fn weight(&self) -> Weight {
+        self.weight
     }
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {

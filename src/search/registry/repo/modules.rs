@@ -4,7 +4,7 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 
 use crate::{
     error::{Error, Result},
-    search::registry::modules::Module,
+    search::{Duplicates, registry::modules::Module},
     store::{Transaction, sql},
 };
 
@@ -17,6 +17,7 @@ struct ModuleRow {
     order_no: i64,
     r#type: i64,
     sources: String,
+    duplicates: String,
 }
 
 impl From<ModuleRow> for Module {
@@ -27,6 +28,10 @@ impl From<ModuleRow> for Module {
             tracing::error!(%error, module = row.id, "the sources of a module cannot be read");
             Vec::new()
         });
+        let duplicates = Duplicates::named(&row.duplicates).unwrap_or_else(|| {
+            tracing::error!(module = row.id, "what a module does with duplicates cannot be read");
+            Duplicates::Keep
+        });
         Self {
             id: row.id,
             name: row.name,
@@ -35,6 +40,7 @@ impl From<ModuleRow> for Module {
             order_no: row.order_no,
             kind: row.r#type,
             sources,
+            duplicates,
         }
     }
 }
@@ -45,7 +51,7 @@ pub(in super::super) async fn list<C: ConnectionTrait>(
     tenant_id: i64,
 ) -> Result<Vec<Module>> {
     let statement = sql(
-        "SELECT id, code, name, icon, order_no, type, sources FROM search_modules \
+        "SELECT id, code, name, icon, order_no, type, sources, duplicates FROM search_modules \
          WHERE tenant_id = ? ORDER BY order_no, code",
         [tenant_id.into()],
     );
@@ -60,7 +66,7 @@ pub(in super::super) async fn find<C: ConnectionTrait>(
     id: &str,
 ) -> Result<Option<Module>> {
     let statement = sql(
-        "SELECT id, code, name, icon, order_no, type, sources FROM search_modules \
+        "SELECT id, code, name, icon, order_no, type, sources, duplicates FROM search_modules \
          WHERE tenant_id = ? AND id = ?",
         [tenant_id.into(), id.into()],
     );
@@ -70,10 +76,11 @@ pub(in super::super) async fn find<C: ConnectionTrait>(
 /// Stores a module in the place of the one with its id, if there is one.
 pub(in super::super) async fn put(transaction: &Transaction, tenant_id: i64, module: &Module) -> Result<()> {
     let statement = sql(
-        "INSERT INTO search_modules (id, tenant_id, code, name, icon, order_no, type, sources) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?) \
+        "INSERT INTO search_modules (id, tenant_id, code, name, icon, order_no, type, sources, duplicates) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (tenant_id, id) DO UPDATE SET code = excluded.code, name = excluded.name, \
-         icon = excluded.icon, order_no = excluded.order_no, type = excluded.type, sources = excluded.sources",
+         icon = excluded.icon, order_no = excluded.order_no, type = excluded.type, sources = excluded.sources, \
+         duplicates = excluded.duplicates",
         [
             module.id.as_str().into(),
             tenant_id.into(),
@@ -83,6 +90,7 @@ pub(in super::super) async fn put(transaction: &Transaction, tenant_id: i64, mod
             module.order_no.into(),
             module.kind.into(),
             serde_json::to_string(&module.sources).map_err(Error::internal)?.into(),
+            module.duplicates.name().into(),
         ],
     );
     transaction.execute_raw(statement).await?;

@@ -26,6 +26,8 @@ pub(in super::super) struct SourceRow {
     pub(in super::super) page_size: i64,
     pub(in super::super) max_concurrency: i64,
     pub(in super::super) enabled: bool,
+    /// In thousandths.
+    pub(in super::super) weight: i64,
 }
 
 /// The tenant's external sources, by name. A row that cannot be read is there with its id alone, which makes a source
@@ -72,8 +74,9 @@ pub(in super::super) async fn ids<C: ConnectionTrait>(connection: &C, tenant_id:
 pub(in super::super) async fn put(transaction: &Transaction, tenant_id: i64, row: SourceRow) -> Result<()> {
     let statement = sql(
         "INSERT OR REPLACE INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
-         client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled, \
+         weight) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             row.id.into(),
             tenant_id.into(),
@@ -91,6 +94,7 @@ pub(in super::super) async fn put(transaction: &Transaction, tenant_id: i64, row
             row.page_size.into(),
             row.max_concurrency.into(),
             row.enabled.into(),
+            row.weight.into(),
         ],
     );
     transaction.execute_raw(statement).await?;
