@@ -165,7 +165,7 @@ async fn readers_cannot_write() {
     assert!(refused.is_err());
 }
 
-/// A database of the first schema keeps its modules, whose ids are their tenant's own from then on.
+/// A database of the first schema keeps its modules, whose ids are their tenant's own from then on, and its sources.
 #[tokio::test]
 async fn modules_of_the_first_schema_stay() {
     let directory = tempfile::tempdir().unwrap();
@@ -176,7 +176,9 @@ async fn modules_of_the_first_schema_stay() {
          INSERT INTO seaql_migrations VALUES ('0001_foundation', 1);
          INSERT INTO tenants (id, code, name, created_at) VALUES (1, 'acme', 'acme', 1), (2, 'other', 'other', 1);
          INSERT INTO search_modules (id, tenant_id, code, name, icon, order_no, type, sources)
-         VALUES ('m', 1, 'article', 'Articles', 'a', 3, 1, '[\"builtin:article\"]');",
+         VALUES ('m', 1, 'article', 'Articles', 'a', 3, 1, '[\"builtin:article\"]');
+         INSERT INTO search_sources (tenant_id, id, name, url, method, auth_type, result_order, timeout_ms, page_size,
+         max_concurrency, enabled) VALUES (1, 'x', 'x', 'https://x.example/', 'GET', 'NONE', 'time', 1, 1, 1, 1);",
     ] {
         first.execute_unprepared(statements).await.unwrap();
     }
@@ -201,5 +203,9 @@ async fn modules_of_the_first_schema_stay() {
     assert_eq!(text("sources"), r#"["builtin:article"]"#);
     let number = |column: &str| row.try_get::<i64>("", column).unwrap();
     assert_eq!(["order_no", "type"].map(number), [3, 1]);
+    assert_eq!(text("duplicates"), "keep");
+    let source = sql("SELECT weight FROM search_sources", []);
+    let source = store.reader().query_one_raw(source).await.unwrap().unwrap();
+    assert_eq!(source.try_get::<i64>("", "weight").unwrap(), 1_000);
     store.close().await.unwrap();
 }

@@ -1,15 +1,17 @@
-//! Lists of several sources with random times, against what a sort says they must be (decisions 5.2–5.4).
+//! Lists of several sources with random times, against what a sort says they must be (decisions 5.2–5.4); sources of
+//! different weights, and duplicates that are shown once.
 
 use std::cmp::Reverse;
 
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::util::{
     app::TestApp,
-    external::ExternalSystem,
+    caller::Caller,
+    external::{ExternalSystem, with},
     items::{NEW_YEAR, item, user},
-    paging::{ids_of, walk_by_cursor, walk_by_time},
+    paging::{ids_of, page_after, walk_by_cursor, walk_by_time},
 };
 
 /// How many lists are tried.
@@ -95,14 +97,14 @@ async fn random_lists_come_in_their_order_by_both_cursors() {
 async fn open_and_restricted_items_are_one_list() {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;
-    app.sync(&acme.caller, "users", &serde_json::json!([user("mei", ""), user("omar", "")])).await;
+    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
     let mut items: Vec<Value> =
         (0..300).map(|number| item(&format!("i{number:03}"), "harbour", NEW_YEAR - number / 40)).collect();
     for (number, item) in items.iter_mut().enumerate() {
         match number % 4 {
-            0 => item["visibility"] = serde_json::json!({"users": ["mei"]}),
-            1 => item["visibility"] = serde_json::json!({"users": ["omar", "mei"]}),
-            2 => item["visibility"] = serde_json::json!({"users": ["omar"]}),
+            0 => item["visibility"] = json!({"users": ["mei"]}),
+            1 => item["visibility"] = json!({"users": ["omar", "mei"]}),
+            2 => item["visibility"] = json!({"users": ["omar"]}),
             _ => {}
         }
     }
@@ -147,10 +149,171 @@ async fn writes_during_a_rebuild_are_found() {
         answer.ok();
     }
     let gone = ids_of(&items[..50]);
-    caller.post("/v1/contents/article/delete", &serde_json::json!(gone)).await.ok();
+    caller.post("/v1/contents/article/delete", &json!(gone)).await.ok();
     app.settled().await;
     let mut progress = app.app.index_progress.clone();
     progress.wait_for(|progress| progress.caught_up && !progress.rebuilding).await.unwrap();
     let query = [("keyword", "harbour"), ("moduleId", "article")];
     walk_by_cursor(&caller, &query, 1_000).await.met(ids_of(&[&items[50..], &newer].concat()));
+}
+
+/// Two external systems that order by relevance, `a` and `b`, of four items each, in the module `both`.
+async fn two_systems(app: &TestApp) -> (Caller, Caller, [ExternalSystem; 2]) {
+    let acme = app.tenant("acme").await;
+    let operator = app.operator().await.caller.on("acme");
+    let of = |name: &str| (1..=4).map(|rank| item(&format!("{name}{rank}"), "x", NEW_YEAR + rank)).collect();
+    let systems = [ExternalSystem::start(of("a")).await, ExternalSystem::start(of("b")).await];
+    for (system, id) in systems.iter().zip(["a", "b"]) {
+        operator.post("/admin/v1/sources", &ranked(system, id, 1.0)).await.ok();
+    }
+    let module = json!({"id": "both", "code": "both", "name": "Both", "type": 100, "sources": ["a", "b"]});
+    operator.post("/admin/v1/modules", &module).await.ok();
+    (acme.caller, operator, systems)
+}
+
+/// The registration of a system of this weight that orders by relevance.
+fn ranked(system: &ExternalSystem, id: &str, weight: f64) -> Value {
+    with(with(system.registration(id), "order", "relevance"), "weight", weight)
+}
+
+const BY_RELEVANCE: [(&str, &str); 3] = [("keyword", "x"), ("moduleId", "both"), ("sort", "relevance")];
+
+#[tokio::test]
+async fn a_source_counts_by_relevance_as_much_as_its_weight_says() {
+    let app = TestApp::start().await;
+    let (caller, operator, [_, second]) = two_systems(&app).await;
+    for (weight, expected) in [
+        (1.0, ["a1", "b1", "a2", "b2", "a3", "b3", "a4", "b4"]),
+        // 1.033 / 63 is still more than 1 / 61, and 1.033 / 64 more than 1 / 62.
+        (1.033, ["b1", "b2", "b3", "a1", "b4", "a2", "a3", "a4"]),
+        (100.0, ["b1", "b2", "b3", "b4", "a1", "a2", "a3", "a4"]),
+        (0.01, ["a1", "a2", "a3", "a4", "b1", "b2", "b3", "b4"]),
+    ] {
+        operator.put("/admin/v1/sources/b", &ranked(&second, "b", weight)).await.ok();
+        assert_eq!(caller.search(&BY_RELEVANCE).await.ok().ids(), expected, "{weight}");
+        // By time weights say nothing.
+        let by_time = caller.search(&BY_RELEVANCE[..2]).await.ok();
+        assert_eq!(by_time.ids(), ["a4", "b4", "a3", "b3", "a2", "b2", "a1", "b1"]);
+    }
+}
+
+#[tokio::test]
+async fn a_weight_that_changes_between_pages_loses_and_repeats_nothing() {
+    let app = TestApp::start().await;
+    let (caller, operator, [_, second]) = two_systems(&app).await;
+    let mut met = Vec::new();
+    let mut cursor = None;
+    for weight in [100.0, 0.01, 1.0] {
+        operator.put("/admin/v1/sources/b", &ranked(&second, "b", weight)).await.ok();
+        let page = page_after(&caller, &BY_RELEVANCE, 3, cursor.as_deref()).await;
+        met.extend(page.ids().into_iter().map(str::to_owned));
+        cursor = page.cursor();
+    }
+    assert_eq!(met, ["b1", "b2", "b3", "a1", "a2", "a3", "a4", "b4"]);
+    assert_eq!(cursor, None);
+}
+
+/// Articles, and a system that knows some of the same things; the module `all` shows both.
+async fn overlapping(app: &TestApp, duplicates: &str) -> (Caller, Caller, ExternalSystem) {
+    let acme = app.tenant("acme").await;
+    let operator = app.operator().await.caller.on("acme");
+    let opens = |id: &str, time: i64, page: u8| {
+        let action = json!({"web": format!("[OpenUrl]\nurl=https://wiki.example/{page}")}).to_string();
+        with(item(id, "harbour", NEW_YEAR + time), "action", action)
+    };
+    let articles = [opens("1", 90, 1), opens("2", 80, 2), opens("3", 70, 3), opens("own", 10, 9)];
+    app.keep(&acme.caller, "article", &articles).await;
+    // Item 2 is newer there and item 3 older; 4 opens what article 1 does, and 5 nothing.
+    let theirs =
+        vec![opens("2", 85, 8), opens("4", 60, 1), opens("3", 50, 3), item("5", "harbour", NEW_YEAR + 40)];
+    let system = ExternalSystem::start(theirs).await;
+    let source = with(system.registration("x"), "pageSize", 2);
+    operator.post("/admin/v1/sources", &source).await.ok();
+    let module = json!({
+        "id": "all", "code": "all", "name": "All", "type": 101, "sources": ["builtin:article", "x"],
+        "duplicates": duplicates,
+    });
+    operator.post("/admin/v1/modules", &module).await.ok();
+    (acme.caller, operator, system)
+}
+
+/// What the items of a page say of further sources.
+fn also_in(items: &[Value]) -> Vec<(&str, Vec<&str>)> {
+    let sources = |item: &Value| item.get("alsoIn").cloned().unwrap_or(json!([]));
+    let said = items.iter().filter(|item| sources(item) != json!([]));
+    said.map(|item| {
+        let sources = item["alsoIn"].as_array().unwrap().iter().map(|id| id.as_str().unwrap()).collect();
+        (item["id"].as_str().unwrap(), sources)
+    })
+    .collect()
+}
+
+const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
+
+#[tokio::test]
+async fn items_of_one_id_are_shown_once_and_say_who_has_them() {
+    let app = TestApp::start().await;
+    let (caller, operator, _system) = overlapping(&app, "byId").await;
+    let page = caller.search(&ALL).await.ok();
+    assert_eq!(page.ids(), ["1", "2", "3", "4", "5", "own"]);
+    assert_eq!(page.items()[1]["displayTime"], NEW_YEAR + 85, "the newer one is shown");
+    assert_eq!(also_in(page.items()), [("2", vec!["builtin:article"]), ("3", vec!["x"])]);
+    assert_eq!(page.total(), 8, "the total is the sum of the sources");
+    for limit in 1..7 {
+        let walk = walk_by_cursor(&caller, &ALL, limit).await;
+        assert_eq!(walk.ids, ["1", "2", "3", "4", "5", "own"], "pages of {limit}");
+        let by_relevance = [ALL[0], ALL[1], ("sort", "relevance")];
+        let mut met = Vec::new();
+        let mut cursor = None;
+        loop {
+            let page = page_after(&caller, &by_relevance, limit, cursor.as_deref()).await;
+            met.extend(page.ids().into_iter().map(str::to_owned));
+            cursor = page.cursor();
+            if cursor.is_none() {
+                break;
+            }
+        }
+        met.sort();
+        assert_eq!(met, ["1", "2", "3", "4", "5", "own"], "pages of {limit}, by relevance");
+    }
+    // Following the time, each page shows an id once and knows nothing of the pages before it.
+    let first = caller.search(&[ALL[0], ALL[1], ("limit", "3")]).await.ok();
+    assert_eq!(first.ids(), ["1", "2", "3"]);
+    let before = (NEW_YEAR + 70).to_string();
+    let rest = caller.search(&[ALL[0], ALL[1], ("cursor", before.as_str())]).await.ok();
+    assert_eq!(rest.ids(), ["4", "3", "5", "own"]);
+    // The opaque cursor of that same first page does.
+    let rest = caller.search(&[ALL[0], ALL[1], ("cursor", first.cursor().unwrap().as_str())]).await.ok();
+    assert_eq!(rest.ids(), ["4", "5", "own"]);
+
+    // It is said to the module and holds at once; cursors go on.
+    let mut module = operator.get("/admin/v1/modules/all").await.ok().data().clone();
+    assert_eq!(module["duplicates"], "byId");
+    module.as_object_mut().unwrap().remove("duplicates");
+    operator.put("/admin/v1/modules/all", &module).await.ok();
+    let page = caller.search(&ALL).await.ok();
+    assert_eq!(page.ids(), ["1", "2", "2", "3", "4", "3", "5", "own"]);
+    assert!(!page.text.contains("alsoIn"), "{}", page.text);
+    let rest = caller.search(&[ALL[0], ALL[1], ("cursor", first.cursor().unwrap().as_str())]).await.ok();
+    assert_eq!(rest.ids(), ["4", "3", "5", "own"]);
+}
+
+#[tokio::test]
+async fn items_that_open_the_same_place_are_shown_once() {
+    let app = TestApp::start().await;
+    let (caller, _, _system) = overlapping(&app, "byAction").await;
+    let page = caller.search(&ALL).await.ok();
+    assert_eq!(page.ids(), ["1", "2", "2", "3", "5", "own"], "both of the id 2 open places of their own");
+    assert_eq!(also_in(page.items()), [("1", vec!["x"]), ("3", vec!["x"])]);
+    let mut met = Vec::new();
+    let mut cursor = None;
+    for _ in 0..4 {
+        let page = page_after(&caller, &ALL, 2, cursor.as_deref()).await;
+        met.extend(page.ids().into_iter().map(str::to_owned));
+        cursor = page.cursor();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!((met, cursor), (["1", "2", "2", "3", "5", "own"].map(str::to_owned).to_vec(), None));
 }

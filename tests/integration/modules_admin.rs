@@ -24,7 +24,7 @@ async fn operator_of_acme() -> (TestApp, Caller) {
 fn handbook() -> Value {
     json!({
         "id": "m-1", "code": "handbook", "name": "Handbook", "icon": "book", "orderNo": -3, "type": 101,
-        "sources": ["builtin:handbook", "builtin:article"],
+        "sources": ["builtin:handbook", "builtin:article"], "duplicates": "byId",
     })
 }
 
@@ -41,14 +41,16 @@ async fn a_module_is_made_shown_replaced_and_removed() {
     app.keep(&acme, "handbook", &[item("1", "harbour", 1)]).await;
     assert_eq!(acme.find("handbook", "harbour").await, ["1"]);
     assert_eq!(acme.find("m-1", "harbour").await, ["1"]);
-    assert_eq!(acme.post_empty("/modules").await.ok().items()[0]["code"], "handbook");
+    let listed = acme.post_empty("/modules").await.ok();
+    assert_eq!(listed.items()[0]["code"], "handbook");
+    assert!(listed.items()[0].get("duplicates").is_none(), "how it is made up is the operator's affair");
 
     // What a replacement leaves out gets its default.
     let other = json!({"code": "manual", "name": "Manual", "type": 1, "sources": ["builtin:handbook"]});
     let replaced = operator.put("/admin/v1/modules/m-1", &other).await.ok();
     let expected = json!({
         "id": "m-1", "code": "manual", "name": "Manual", "icon": "", "orderNo": 0, "type": 1,
-        "sources": ["builtin:handbook"],
+        "sources": ["builtin:handbook"], "duplicates": "keep",
     });
     assert_eq!(replaced.data(), &expected);
     assert_eq!(acme.find("manual", "harbour").await, ["1"], "content stays with its own code");
@@ -106,6 +108,9 @@ async fn what_a_module_must_be_is_said_field_by_field() {
         ("sources", json!(["builtin:article", "nowhere"]), "sources[1]: "),
         ("sources", json!(["builtin:"]), "sources[0]: "),
         ("sources", json!(["builtin:No Code"]), "sources[0]: "),
+        ("duplicates", json!("byid"), "duplicates: must be keep, byId or byAction"),
+        ("duplicates", json!(""), "duplicates: "),
+        ("duplicates", json!(true), "duplicates: "),
     ] {
         let module = with(handbook(), field, value.clone());
         operator.post(MODULES, &module).await.fails(400, named);

@@ -29,7 +29,7 @@ fn crm() -> Value {
             "type": "OAUTH2_CLIENT", "tokenUrl": "https://login.example/token", "clientId": "trawl",
             "clientSecret": "very secret", "scope": "search", "audience": "crm",
         },
-        "order": "relevance", "timeoutMs": 900, "pageSize": 50, "maxConcurrency": 4, "enabled": false,
+        "order": "relevance", "timeoutMs": 900, "pageSize": 50, "maxConcurrency": 4, "enabled": false, "weight": 2.125,
     })
 }
 
@@ -68,6 +68,7 @@ async fn a_source_is_made_shown_replaced_and_removed() {
         "id": id, "name": "Wiki", "url": "http://127.0.0.1:1/", "method": "GET",
         "auth": {"type": "NONE", "tokenUrl": null, "clientId": null, "scope": null, "audience": null},
         "order": "time", "timeoutMs": 2_000, "pageSize": 20, "maxConcurrency": 8, "enabled": true,
+        "weight": 1.0,
         "health": {"status": "unknown", "message": null},
     });
     assert_eq!(wiki.data(), &expected);
@@ -130,6 +131,12 @@ async fn what_a_source_must_be_is_said_field_by_field() {
         ("maxConcurrency", json!(-1), "maxConcurrency: must be 1 to 256"),
         ("maxConcurrency", json!(257), "maxConcurrency: "),
         ("enabled", json!("yes"), "enabled: "),
+        ("weight", json!(0), "weight: must be 0.01 to 100"),
+        ("weight", json!(0.009), "weight: "),
+        ("weight", json!(100.001), "weight: "),
+        ("weight", json!(-1), "weight: "),
+        ("weight", json!(0.333_333), "weight: must be 0.01 to 100 with at most three decimals"),
+        ("weight", json!("1"), "weight: "),
         ("auth", Value::Null, "auth.type: "),
         ("auth", json!("very secret"), "auth: must be an object"),
         ("auth", json!(["OAUTH2_CLIENT", "https://login.example/", "trawl", "very secret"]), "auth: "),
