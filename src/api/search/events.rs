@@ -55,9 +55,8 @@ pub(super) fn answer(first: Vec<Entry>, search: AllModules, started: Instant) ->
         // Proxies such as nginx would gather the events.
         (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
     ];
-    let mut response = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response();
-    response.headers_mut().extend(headers);
-    response
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE));
+    (headers, events).into_response()
 }
 
 async fn send_events(
@@ -104,4 +103,28 @@ async fn next_event(stream: Option<Stream>) -> Option<(Result<Event>, Option<Str
     };
     error.log();
     Some((Err(error), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt;
+
+    use super::*;
+
+    /// How a stream ends whose task sends one event and then ends like this.
+    async fn ends(task: impl FnOnce() -> Result<()> + Send + 'static) -> Vec<bool> {
+        let (sender, receiver) = mpsc::channel(2);
+        let task = AbortOnDropHandle::new(tokio::spawn(async move {
+            sender.send((Event::default().data("x"), Held::default())).await.unwrap();
+            task()
+        }));
+        stream::unfold(Some((receiver, task)), next_event).map(|event| event.is_ok()).collect().await
+    }
+
+    #[tokio::test]
+    async fn a_search_that_breaks_off_does_not_end_in_order() {
+        assert_eq!(ends(|| Ok(())).await, [true]);
+        assert_eq!(ends(|| Err(Error::internal("x"))).await, [true, false]);
+        assert_eq!(ends(|| panic!("made to panic")).await, [true, false]);
+    }
 }
