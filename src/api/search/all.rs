@@ -181,7 +181,7 @@ impl Entry {
 /// Told by its `code` from a module in which nothing was found (decisions 5.5).
 fn write_failed(module: &Module, failure: Failure) -> Result<String> {
     let (code, message, sources) = match failure {
-        Failure::NoSource { all_timed_out, sources } => {
+        Failure::NoSource { all_timed_out, sources, .. } => {
             let (status, message) = say_no_source("the module", all_timed_out);
             (status.as_u16(), message, sources)
         }
