@@ -95,36 +95,45 @@ async fn when_no_module_answers_the_whole_fails() {
     }
 }
 
-/// Decisions 6.6: going away ends the call of the external system, and frees the permit.
+/// Decisions 6.6: going away ends the call of the external system, and frees the permit, long before the deadline: a
+/// search that began earlier, with the same deadline, still runs and is answered in full.
 #[tokio::test]
 async fn a_caller_that_goes_away_ends_what_he_caused() {
-    let app = TestApp::start_with(|config| config.search.at_once = 1).await;
+    let app = TestApp::start_with(|config| config.search.at_once = 2).await;
     let acme = app.tenant("acme").await;
-    let gate = Gate::start(&[]).await;
     let operator = app.operator().await.caller.on("acme");
-    operator.post("/admin/v1/sources", &gate.registration("gated")).await.ok();
-    show(&operator, "slow", -1, &["gated"]).await;
     let parameters = [HARBOUR[0], ("timeout", "10000")];
-    for accept in [EVENTS, "application/json"] {
+    for (name, accept) in [("as-events", EVENTS), ("as-json", "application/json")] {
+        let gate = Gate::start(&[]).await;
+        operator.post("/admin/v1/sources", &gate.registration(name)).await.ok();
+        show(&operator, name, -1, &[name]).await;
+        let caller = acme.caller.clone();
+        let patient = tokio::spawn(async move { search_all(&caller, &parameters).await });
+        gate.wait_for(1).await;
         // A connection of its own, so that going away closes it.
-        let impatient = reqwest::Client::builder().no_proxy().build().unwrap();
-        let request = Caller { http: impatient, ..acme.caller.clone() };
-        let request = request.request(Method::GET, PATH).header("accept", accept).query(&parameters);
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let impatient = Caller { http, ..acme.caller.clone() };
+        let request = impatient.request(Method::GET, PATH).header("accept", accept).query(&parameters);
         let call = tokio::spawn(async move {
             let mut response = request.send().await.unwrap();
             while response.chunk().await.unwrap().is_some() {}
             panic!("the answer came to its end while its source hangs");
         });
-        gate.wait_for(1).await;
-        // One permit for the whole call; a refusal comes before the stream.
+        gate.wait_for(2).await;
+        // One permit for a whole call; a refusal comes before the stream.
         let refused = acme.caller.request(Method::POST, PATH).header("accept", EVENTS).query(&parameters);
         let refused = send(refused).await.fails(503, "too many searches");
         assert_eq!(refused.header("retry-after"), "1");
+
         call.abort();
         assert!(call.await.unwrap_err().is_cancelled());
-        gate.wait_for(0).await;
+        drop(impatient);
+        gate.wait_for(1).await;
         let article = [HARBOUR[0], ("moduleId", "article")];
-        eventually("the permit", async || (acme.caller.search(&article).await.status == 200).then_some(()))
-            .await;
+        let is_free = async || (acme.caller.search(&article).await.status == 200).then_some(());
+        eventually("the permit", is_free).await;
+        gate.open();
+        let answer = patient.await.unwrap().ok();
+        assert_eq!(of(answer.items(), name)["code"], 200, "it was the deadline that ended the call");
     }
 }
