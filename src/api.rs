@@ -34,6 +34,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(contents::routes::delete_contents))
         .routes(routes!(search::list_modules))
         .routes(routes!(search::post_search, search::get_search))
+        .routes(routes!(search::all::post_search_all, search::all::get_search_all))
         .routes(routes!(admin::modules::list_modules, admin::modules::create_module))
         .routes(routes!(
             admin::modules::find_module,

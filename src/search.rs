@@ -1,4 +1,4 @@
-//! The coordinator: one search, asked of every source of a module at once and answered as one list.
+//! The coordinator: one search, asked of every source of a module at once and answered as one list; or of every module.
 //!
 //! `plan` decides where each source continues, `gather` asks them, `merge` releases what no source can still
 //! overtake, `cursor` writes down where each source stands; `run` goes through these in rounds. `plan`, `merge` and
@@ -22,7 +22,7 @@ pub mod source;
 mod weight;
 
 pub use answer::{Answer, Failure, SourceReport, Status};
-pub use coordinator::Coordinator;
+pub use coordinator::{AllModules, Coordinator, Held, ModuleAnswer};
 pub use duplicates::Duplicates;
 pub use source::Item;
 pub use weight::Weight;

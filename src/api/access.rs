@@ -89,6 +89,8 @@ pub const TABLE: &[Rule] = &[
     reads("POST", "/modules", Identity::Either, Scope::ContentsRead),
     reads("POST", "/contents/search", Identity::Either, Scope::ContentsRead),
     reads("GET", "/contents/search", Identity::Either, Scope::ContentsRead),
+    reads("POST", "/contents/search/all", Identity::Either, Scope::ContentsRead),
+    reads("GET", "/contents/search/all", Identity::Either, Scope::ContentsRead),
     reads("GET", "/admin/v1/modules", Identity::Application, Scope::Admin),
     writes("POST", "/admin/v1/modules", Identity::Application, Scope::Admin),
     reads("GET", "/admin/v1/modules/{id}", Identity::Application, Scope::Admin),

@@ -1,11 +1,18 @@
-//! One search of one module, from the request to the answer.
+//! One search of one module, or of all at once, from the request to the answer.
 
+mod all;
 #[cfg(test)]
 mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+use trawl_index::Query;
+
+use self::all::Shared;
 
 use super::{
     answer::{Answer, Failure},
@@ -22,11 +29,13 @@ use crate::{
     error::{Error, Result},
 };
 
+pub use self::all::{AllModules, Held, ModuleAnswer};
+
 /// Runs searches.
 pub struct Coordinator {
     registry: Arc<Registry>,
     keys: Arc<Keys>,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
     /// Pages of one source that one search asks for at the most.
     source_pages: usize,
 }
@@ -34,7 +43,7 @@ pub struct Coordinator {
 impl Coordinator {
     /// A coordinator that runs `at_once` searches at the most.
     pub fn new(registry: Arc<Registry>, keys: Arc<Keys>, at_once: usize, source_pages: usize) -> Self {
-        Self { registry, keys, permits: Semaphore::new(at_once), source_pages }
+        Self { registry, keys, permits: Arc::new(Semaphore::new(at_once)), source_pages }
     }
 
     /// Answers one page of one module.
@@ -44,9 +53,7 @@ impl Coordinator {
     /// under overload; [`Failure::NoSource`] when no source answered.
     pub async fn search(&self, viewer: Viewer, request: SearchRequest) -> Result<Answer, Failure> {
         let deadline = Instant::now() + request.timeout;
-        let _permit = self.permits.try_acquire().map_err(|_| {
-            Error::unavailable("too many searches run already; try again shortly", Duration::from_secs(1))
-        })?;
+        let _permit = self.permit()?;
         let modules = self.registry.modules_of(viewer.tenant_id).await?;
         let module = modules.find(&request.module).ok_or_else(|| {
             Error::not_found(
@@ -54,8 +61,31 @@ impl Coordinator {
             )
         })?;
         let sources = modules.sources_of(module);
-        let own = Own { keys: &self.keys, source_pages: self.source_pages };
-        answer_page(own, &module.id, module.duplicates, &sources, viewer, request, deadline).await
+        let query = Arc::new(Query::parse(&request.keyword));
+        let own = Own { keys: &self.keys, source_pages: self.source_pages, query: &query, deadline };
+        answer_page(own, &module.id, module.duplicates, &sources, viewer, request).await
+    }
+
+    /// Searches every module of the viewer's tenant at once, by one deadline (decisions 5.9). `request.module` is of no
+    /// account.
+    ///
+    /// # Errors
+    /// 503 under overload. What becomes of each module stands in its own answer.
+    pub async fn search_all(&self, viewer: Viewer, request: SearchRequest) -> Result<AllModules> {
+        let deadline = Instant::now() + request.timeout;
+        let permit = self.permit()?;
+        let modules = self.registry.modules_of(viewer.tenant_id).await?;
+        let with_sources = |module: &Arc<Module>| (Arc::clone(module), modules.sources_of(module));
+        let modules = modules.list().iter().map(with_sources).collect();
+        let (keys, source_pages) = (Arc::clone(&self.keys), self.source_pages);
+        Ok(AllModules::start(modules, Shared::new(keys, source_pages, viewer, request, deadline), permit))
+    }
+
+    /// One permit for one call, however many modules it searches.
+    fn permit(&self) -> Result<OwnedSemaphorePermit> {
+        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
+            Error::unavailable("too many searches run already; try again shortly", Duration::from_secs(1))
+        })
     }
 
     /// The modules of a tenant, by `orderNo`.
@@ -64,11 +94,14 @@ impl Coordinator {
     }
 }
 
-/// What the coordinator brings to every search.
+/// What the pages of one call share.
 #[derive(Clone, Copy)]
 struct Own<'a> {
     keys: &'a Keys,
     source_pages: usize,
+    /// The keyword, understood.
+    query: &'a Arc<Query>,
+    deadline: Instant,
 }
 
 /// One page of a module over these sources.
@@ -79,7 +112,6 @@ async fn answer_page(
     sources: &[Arc<dyn Source>],
     viewer: Viewer,
     request: SearchRequest,
-    deadline: Instant,
 ) -> Result<Answer, Failure> {
     let context = cursor::context(&viewer, module_id, &request)?;
     let key = &own.keys.cursors;
@@ -88,7 +120,7 @@ async fn answer_page(
         Start::Beginning | Start::Before(_) => None,
     };
     let plan = plan(&request, sources, opened, duplicates)?;
-    let mut run = Run::new(plan, viewer, request, own.source_pages, deadline);
+    let mut run = Run::new(plan, viewer, request, Arc::clone(own.query), own.source_pages, own.deadline);
     run.ask_until_done().await;
     run.finish(|cursor| cursor.seal(key, &context))
 }

@@ -5,12 +5,12 @@ use std::{sync::Arc, time::Duration};
 /// Items that may share one `displayTime` on a page that holds such groups whole (decisions 5.3).
 pub const LARGEST_TIE: usize = 10_000;
 
-/// One search of one module.
+/// One search of one module, or of each of a tenant's.
 #[derive(Clone, Debug)]
 pub struct SearchRequest {
     /// What was typed; neither empty nor blank.
     pub keyword: String,
-    /// The module's id or code.
+    /// The module's id or code; of no account where every module is searched.
     pub module: String,
     /// Items of a page, 1 to 1,000.
     pub limit: usize,

@@ -43,11 +43,12 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// A search as planned, which reads at most `source_pages` pages of each source, and that by `deadline`.
+    /// A search as planned for the keyword that `query` is, which reads at most `source_pages` pages of each source, and that by `deadline`.
     pub(super) fn new(
         plan: Plan,
         viewer: Viewer,
         request: SearchRequest,
+        query: Arc<trawl_index::Query>,
         source_pages: usize,
         deadline: Instant,
     ) -> Self {
@@ -56,7 +57,7 @@ impl Run {
         let lanes = planned.iter().map(lane).collect();
         let ask = Arc::new(Ask {
             viewer,
-            query: Arc::new(trawl_index::Query::parse(&request.keyword)),
+            query,
             keyword: request.keyword,
             filters: request.filters,
             order: request.order,

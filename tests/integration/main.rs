@@ -42,6 +42,8 @@ mod real_texts;
 #[cfg(test)]
 mod search;
 #[cfg(test)]
+mod search_all;
+#[cfg(test)]
 mod sources_admin;
 #[cfg(test)]
 mod sources_check;

@@ -1,5 +1,6 @@
 //! Searches over sources in memory, by the code that answers the real ones.
 
+mod all;
 mod duplicates;
 mod faults;
 mod paging;
@@ -13,8 +14,8 @@ use self::sources::Made;
 use super::*;
 use crate::search::request::{Filters, Order};
 
-static KEYS: LazyLock<Keys> =
-    LazyLock::new(|| Keys::load(None, tempfile::tempdir().unwrap().path()).unwrap());
+static KEYS: LazyLock<Arc<Keys>> =
+    LazyLock::new(|| Arc::new(Keys::load(None, tempfile::tempdir().unwrap().path()).unwrap()));
 
 /// A runtime whose clock moves only when everything waits.
 fn runtime() -> Runtime {
@@ -61,9 +62,10 @@ async fn search_module(
     request: &SearchRequest,
     source_pages: usize,
 ) -> Result<Answer, Failure> {
-    let own = Own { keys: &KEYS, source_pages };
+    let query = Arc::new(Query::parse(&request.keyword));
     let deadline = Instant::now() + request.timeout;
-    answer_page(own, "module", duplicates, sources, viewer(), request.clone(), deadline).await
+    let own = Own { keys: &KEYS, source_pages, query: &query, deadline };
+    answer_page(own, "module", duplicates, sources, viewer(), request.clone()).await
 }
 
 /// Follows the opaque cursor to the end, with the page lengths of `limits` in turn. A page that no source answered

@@ -1,0 +1,248 @@
+//! `/contents/search/all`: every module at once, as one answer or as a stream of events (decisions 5.9).
+
+use std::{collections::HashSet, sync::Arc, time::Instant};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use super::{
+    accept::wants_events,
+    events,
+    page::{ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, say_no_source, write_page},
+    parameters::{Given, TermParameters},
+    viewer,
+};
+use crate::{
+    api::{
+        envelope::{BodyRefusals, FailureEnvelope, Refusals, json_text},
+        extract::Identified,
+    },
+    app::App,
+    auth::caller::Caller,
+    error::{Error, Result},
+    search::{AllModules, Failure, Held, ModuleAnswer, SourceReport, registry::Module},
+};
+
+/// The answer of a search of every module (decisions 5.9).
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described; `answer_whole` writes it")]
+struct AllEnvelope {
+    /// 200.
+    code: u16,
+    /// null.
+    message: Option<String>,
+    /// The modules by `orderNo`, each with its own answer.
+    data: Vec<ModulePage>,
+    #[schema(inline)]
+    #[serde(flatten)]
+    account: AllAccount,
+}
+
+/// What the envelope says besides its modules.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct AllAccount {
+    /// The number of modules.
+    total: usize,
+    /// The number of modules.
+    count: usize,
+    /// Whether any module lacks something that was asked for.
+    partial: bool,
+}
+
+/// One module with what `/contents/search` answers for it; its `cursor` goes on there, with this module's id.
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described; `Entry` writes it")]
+struct ModulePage {
+    /// The module.
+    module: Module,
+    /// 200; else what `/contents/search` would have failed with, such as 502 or 504 when no source of the module answered,
+    /// or 413 when the answer is full. Such a module is `partial` and has no items.
+    code: u16,
+    /// null; else what failed.
+    message: Option<String>,
+    /// The items, as each source gave them.
+    data: Vec<ContentItemSchema>,
+    #[schema(inline)]
+    #[serde(flatten)]
+    account: PageAccount,
+}
+
+/// Searches every module of the caller at once.
+///
+/// `total` and `count` of the envelope are the number of modules; each module has its own. With
+/// `Accept: text/event-stream` each module is sent as soon as it is ready.
+#[utoipa::path(
+    post, path = "/contents/search/all", tag = "search", params(TermParameters),
+    request_body(content = Option<Object>, description = "The same names as the query parameters"),
+    responses(
+        (status = 200, description = "At least one module answered, or there is none. As a stream: an event `module` for \
+            each module as it gets ready, its data one element of the envelope's `data` in one line; then an event `done` \
+            with `{count, tookMs, partial}`, `count` being the number of modules. A stream without `done` broke off.",
+            content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
+        Refusals, BodyRefusals,
+        (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
+        (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
+    )
+)]
+pub async fn post_search_all(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    request: Request,
+) -> Result<Response> {
+    let as_events = wants_events(request.headers());
+    search_all(&app, &caller, &Given::read(request).await?, as_events).await
+}
+
+/// Searches every module of the caller at once, by GET.
+#[utoipa::path(
+    get, path = "/contents/search/all", tag = "search", params(TermParameters),
+    responses(
+        (status = 200, description = "As by POST",
+            content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
+        Refusals,
+        (status = 405, description = "HEAD", body = FailureEnvelope),
+        (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
+        (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
+    )
+)]
+pub async fn get_search_all(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    request: Request,
+) -> Result<Response> {
+    // The router takes HEAD for GET; so much work for no body is a mistake.
+    if request.method() == Method::HEAD {
+        let refusal = Error::method_not_allowed("/contents/search/all does not answer HEAD");
+        let allowed = [(header::ALLOW, HeaderValue::from_static("GET,POST"))];
+        return Ok((allowed, refusal).into_response());
+    }
+    search_all(&app, &caller, &Given::in_query(&request), wants_events(request.headers())).await
+}
+
+async fn search_all(app: &App, caller: &Caller, given: &Given, as_events: bool) -> Result<Response> {
+    let started = Instant::now();
+    let request = given.terms()?.check(app)?;
+    let mut search = app.coordinator.search_all(viewer(caller), request).await?;
+    // Until one module has answered, or there is none, the status is not known: nothing is sent before.
+    let mut first = Vec::new();
+    let mut has_answer = search.count() == 0;
+    while !has_answer && let Some(answer) = search.next().await {
+        has_answer = answer.result.is_ok();
+        first.push(answer);
+    }
+    if !has_answer {
+        return none_answered(first);
+    }
+    let first = first.into_iter().map(Entry::write).collect::<Result<Vec<_>>>()?;
+    if as_events { Ok(events::answer(first, search, started)) } else { answer_whole(first, search).await }
+}
+
+/// One module as it is sent.
+pub(super) struct Entry {
+    place: usize,
+    /// A [`ModulePage`] in one line.
+    pub(super) text: String,
+    /// Whether something is missing that was asked for.
+    pub(super) partial: bool,
+    /// To be kept for as long as the text is.
+    pub(super) held: Held,
+}
+
+/// A module without a page.
+#[derive(Serialize)]
+struct FailedModule<'a> {
+    module: &'a Module,
+    code: u16,
+    message: String,
+    data: [(); 0],
+    #[serde(flatten)]
+    account: PageAccount,
+}
+
+impl Entry {
+    pub(super) fn write(answer: ModuleAnswer) -> Result<Self> {
+        let ModuleAnswer { place, module, result, held } = answer;
+        let partial = result.as_ref().map_or(true, |page| page.partial);
+        let text = match result {
+            Ok(page) => {
+                let module = serde_json::to_string(&*module).map_err(Error::internal)?;
+                write_page(&format!(r#"{{"module":{module},"#), page)?
+            }
+            Err(failure) => write_failed(&module, failure)?,
+        };
+        Ok(Self { place, text, partial, held })
+    }
+}
+
+/// Told by its `code` from a module in which nothing was found (decisions 5.5).
+fn write_failed(module: &Module, failure: Failure) -> Result<String> {
+    let (code, message, sources) = match failure {
+        Failure::NoSource { all_timed_out, sources, .. } => {
+            let (status, message) = say_no_source("the module", all_timed_out);
+            (status.as_u16(), message, sources)
+        }
+        Failure::Refused(error) => {
+            error.log();
+            (error.kind.status(), error.message, Vec::new())
+        }
+    };
+    let account = PageAccount { total: 0, count: 0, cursor: None, partial: true, sources };
+    let failed = FailedModule { module, code, message, data: [], account };
+    serde_json::to_string(&failed).map_err(Error::internal)
+}
+
+/// The one answer, by `orderNo`.
+async fn answer_whole(mut entries: Vec<Entry>, mut search: AllModules) -> Result<Response> {
+    const START: &str = r#"{"code":200,"message":null,"data":["#;
+    while let Some(answer) = search.next().await {
+        entries.push(Entry::write(answer)?);
+    }
+    entries.sort_unstable_by_key(|entry| entry.place);
+    let count = entries.len();
+    let account = AllAccount { total: count, count, partial: entries.iter().any(|entry| entry.partial) };
+    let account = serde_json::to_string(&account).map_err(Error::internal)?;
+    let length: usize = entries.iter().map(|entry| entry.text.len() + 1).sum();
+    let mut body = String::with_capacity(START.len() + length + account.len() + 2);
+    body.push_str(START);
+    for (place, entry) in entries.into_iter().enumerate() {
+        if place > 0 {
+            body.push(',');
+        }
+        body.push_str(&entry.text);
+    }
+    body.push_str("],");
+    body.push_str(account.trim_start_matches('{'));
+    Ok(json_text(StatusCode::OK, body))
+}
+
+/// No module answered: the same as for one module (decisions 5.5), with each source's first report.
+///
+/// # Errors
+/// The first refusal, where no module got so far as to ask its sources.
+fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
+    let all_timed_out = failures
+        .iter()
+        .all(|answer| matches!(answer.result, Err(Failure::NoSource { all_timed_out: true, .. })));
+    let mut reports: Vec<SourceReport> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut refusal = None;
+    let mut has_asked = false;
+    for answer in failures {
+        match answer.result {
+            Err(Failure::NoSource { sources, .. }) => {
+                has_asked = true;
+                reports.extend(sources.into_iter().filter(|report| seen.insert(report.id.clone())));
+            }
+            Err(Failure::Refused(error)) => refusal = refusal.or(Some(error)),
+            Ok(_) => {}
+        }
+    }
+    match refusal {
+        Some(error) if !has_asked => Err(error),
+        _ => Ok(no_source("any module", all_timed_out, reports)),
+    }
+}

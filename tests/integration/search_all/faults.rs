@@ -1,0 +1,139 @@
+//! What is late, fails or goes away (decisions 5.5, 5.9, 6).
+
+use reqwest::Method;
+use serde_json::json;
+
+use super::{
+    HARBOUR, PATH,
+    gate::Gate,
+    of, search_all, show,
+    stream::{EVENTS, Events},
+    without_modules,
+};
+use crate::util::{
+    app::TestApp,
+    caller::{Caller, send},
+    eventually,
+    external::{ExternalSystem, Mood},
+    items::many,
+};
+
+/// Decisions 5.5, 6.1: what is not there by the deadline is said so, and costs the others nothing.
+#[tokio::test]
+async fn a_source_that_hangs_is_late_in_its_modules_only() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.keep(&acme.caller, "article", &many("a", "harbour", 3, 1)).await;
+    let (hanging, broken) =
+        (ExternalSystem::start(Vec::new()).await, ExternalSystem::start(Vec::new()).await);
+    hanging.set_mood(Mood::Silent);
+    app.show(&acme, hanging.registration("hanging"), "alone", &["hanging"]).await;
+    broken.set_mood(Mood::Status(500));
+    app.show(&acme, broken.registration("broken"), "broken", &["broken"]).await;
+    let operator = app.operator().await.caller.on("acme");
+    show(&operator, "mixed", 60, &["hanging", "builtin:article"]).await;
+
+    let parameters = [HARBOUR[0], ("timeout", "1500")];
+    let answer = search_all(&acme.caller, &parameters).await.ok();
+    let streamed = Events::open(&acme.caller, &parameters).await;
+    let (streamed, done) = streamed.read_to_end().await;
+    assert_eq!((&done["count"], &done["partial"]), (&json!(14), &json!(true)));
+    assert_eq!((answer.total(), &answer.body["partial"]), (14, &json!(true)));
+    for entries in [answer.items(), &streamed] {
+        for (code, status, source, said) in
+            [("alone", 504, "timeout", "in time"), ("broken", 502, "error", "`sources` says why")]
+        {
+            let entry = of(entries, code);
+            assert_eq!((&entry["code"], &entry["data"]), (&json!(status), &json!([])), "{entry}");
+            assert_eq!(
+                (&entry["partial"], &entry["count"], &entry["total"]),
+                (&json!(true), &json!(0), &json!(0))
+            );
+            assert!(entry["cursor"].is_null(), "{entry}");
+            assert!(entry["message"].as_str().unwrap().contains(said), "{entry}");
+            assert_eq!(entry["sources"][0]["status"], source);
+        }
+        let mixed = of(entries, "mixed");
+        assert_eq!(
+            (&mixed["code"], &mixed["partial"], &mixed["count"]),
+            (&json!(200), &json!(true), &json!(3))
+        );
+        assert_eq!(mixed["sources"][0]["status"], "timeout");
+        assert!(mixed["cursor"].is_string(), "what the source has could not be caught up");
+        let complete =
+            entries.iter().filter(|entry| entry["partial"] == false && entry["code"] == 200).count();
+        assert_eq!(complete, 11);
+        assert_eq!(of(entries, "article")["count"], 3);
+    }
+    assert_eq!(hanging.asked().len(), 4, "each of its modules asks it, in each of the two searches");
+}
+
+/// Without any answer it is the failure of one module's search, before anything is sent.
+#[tokio::test]
+async fn when_no_module_answers_the_whole_fails() {
+    let app = TestApp::start().await;
+    let (acme, operator) = without_modules(&app).await;
+    let (hanging, broken) =
+        (ExternalSystem::start(Vec::new()).await, ExternalSystem::start(Vec::new()).await);
+    hanging.set_mood(Mood::Silent);
+    operator.show(&hanging.registration("hanging"), "one", &["hanging"]).await;
+    show(&operator, "two", 1, &["hanging"]).await;
+    let parameters = [HARBOUR[0], ("timeout", "300")];
+    let as_events = acme.caller.request(Method::POST, PATH).header("accept", EVENTS);
+    for request in [acme.caller.request(Method::POST, PATH), as_events.try_clone().unwrap()] {
+        let answer =
+            send(request.query(&parameters)).await.fails(504, "no source of any module answered in time");
+        assert_eq!(answer.source("hanging")["status"], "timeout");
+        assert_eq!(answer.body["sources"].as_array().unwrap().len(), 1, "each source is named once");
+    }
+    broken.set_mood(Mood::Status(500));
+    operator.show(&broken.registration("broken"), "three", &["broken"]).await;
+    for request in [acme.caller.request(Method::POST, PATH), as_events] {
+        let answer = send(request.query(&parameters)).await.fails(502, "no source of any module answered");
+        assert_eq!(answer.source("hanging")["status"], "timeout");
+        assert_eq!(answer.source("broken")["status"], "error");
+    }
+}
+
+/// Decisions 6.6: going away ends the call of the external system, and frees the permit, long before the deadline: a
+/// search that began earlier, with the same deadline, still runs and is answered in full.
+#[tokio::test]
+async fn a_caller_that_goes_away_ends_what_he_caused() {
+    let app = TestApp::start_with(|config| config.search.at_once = 2).await;
+    let acme = app.tenant("acme").await;
+    let operator = app.operator().await.caller.on("acme");
+    let parameters = [HARBOUR[0], ("timeout", "10000")];
+    for (name, accept) in [("as-events", EVENTS), ("as-json", "application/json")] {
+        let gate = Gate::start(&[]).await;
+        operator.post("/admin/v1/sources", &gate.registration(name)).await.ok();
+        show(&operator, name, -1, &[name]).await;
+        let caller = acme.caller.clone();
+        let patient = tokio::spawn(async move { search_all(&caller, &parameters).await });
+        gate.wait_for(1).await;
+        // A connection of its own, so that going away closes it.
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let impatient = Caller { http, ..acme.caller.clone() };
+        let request = impatient.request(Method::GET, PATH).header("accept", accept).query(&parameters);
+        let call = tokio::spawn(async move {
+            let mut response = request.send().await.unwrap();
+            while response.chunk().await.unwrap().is_some() {}
+            panic!("the answer came to its end while its source hangs");
+        });
+        gate.wait_for(2).await;
+        // One permit for a whole call; a refusal comes before the stream.
+        let refused = acme.caller.request(Method::POST, PATH).header("accept", EVENTS).query(&parameters);
+        let refused = send(refused).await.fails(503, "too many searches");
+        assert_eq!(refused.header("retry-after"), "1");
+
+        call.abort();
+        assert!(call.await.unwrap_err().is_cancelled());
+        drop(impatient);
+        gate.wait_for(1).await;
+        let article = [HARBOUR[0], ("moduleId", "article")];
+        let is_free = async || (acme.caller.search(&article).await.status == 200).then_some(());
+        eventually("the permit", is_free).await;
+        gate.open();
+        let answer = patient.await.unwrap().ok();
+        assert_eq!(of(answer.items(), name)["code"], 200, "it was the deadline that ended the call");
+    }
+}
