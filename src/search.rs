@@ -6,6 +6,7 @@
 
 mod answer;
 mod builtin;
+pub mod clock;
 mod coordinator;
 mod cursor;
 mod external;
@@ -18,6 +19,7 @@ pub mod registry;
 pub mod request;
 mod run;
 pub mod source;
+mod suspension;
 
 pub use answer::{Answer, Failure, SourceReport, Status};
 pub use coordinator::Coordinator;

@@ -4,7 +4,7 @@ use std::{fmt::Display, str::FromStr, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Request, State},
-    http::StatusCode,
+    http::{HeaderValue, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
 };
 use serde::{Deserialize, Serialize};
@@ -208,7 +208,9 @@ async fn search(app: &App, caller: &Caller, parameters: SearchParameters) -> Res
     match app.coordinator.search(viewer, request).await {
         Ok(answer) => page(answer),
         Err(Failure::Refused(error)) => error.into_response(),
-        Err(Failure::NoSource { all_timed_out, sources }) => no_source(all_timed_out, sources),
+        Err(Failure::NoSource { all_timed_out, retry_after, sources }) => {
+            no_source(all_timed_out, retry_after, sources)
+        }
     }
 }
 
@@ -235,7 +237,7 @@ fn page(answer: Answer) -> Response {
     json_text(StatusCode::OK, body)
 }
 
-fn no_source(all_timed_out: bool, sources: Vec<SourceReport>) -> Response {
+fn no_source(all_timed_out: bool, retry_after: Option<Duration>, sources: Vec<SourceReport>) -> Response {
     let (status, message) = if all_timed_out {
         (StatusCode::GATEWAY_TIMEOUT, "no source of the module answered in time")
     } else {
@@ -243,7 +245,15 @@ fn no_source(all_timed_out: bool, sources: Vec<SourceReport>) -> Response {
     };
     let failure =
         FailureEnvelope { code: status.as_u16(), message: message.to_owned(), data: (), date: now_millis() };
-    json(status, &NoSourceEnvelope { failure, sources })
+    let mut response = json(status, &NoSourceEnvelope { failure, sources });
+    if let Some(wait) = retry_after {
+        // Rounded up: who comes back then must not come early.
+        let seconds = wait.as_millis().div_ceil(1_000).max(1);
+        response
+            .headers_mut()
+            .extend(HeaderValue::try_from(seconds.to_string()).ok().map(|seconds| (RETRY_AFTER, seconds)));
+    }
+    response
 }
 
 fn query_parameters(request: &Request) -> Result<SearchParameters> {

@@ -303,8 +303,10 @@ impl Registry {
         written.await.map_err(Error::internal)?
     }
 
-    /// Makes the client of a source that was written, in the background, so that its first search need not wait for it.
+    /// Forgets why a source that was written was suspended, and makes its client, in the background, so that its first
+    /// search need not wait for it.
     fn prepare(&self, tenant_id: i64, row: &SourceRow) {
+        self.state_of(tenant_id, &row.id).resume();
         if !row.enabled {
             return;
         }
