@@ -248,7 +248,7 @@ fn pause(rule: &Rule, times: u32, chance: f64) -> Duration {
     let doubled = least.saturating_mul(2_u32.saturating_pow(times.saturating_sub(1))).min(most);
     let longest = (doubled * 5 / 4).min(most);
     let shortest = (longest * 4 / 5).max(least);
-    (shortest + (longest - shortest).mul_f64(chance)).clamp(least, most)
+    (shortest + longest.saturating_sub(shortest).mul_f64(chance)).clamp(least, most)
 }
 
 fn later(now: i64, wait: Duration) -> i64 {

@@ -46,6 +46,8 @@ mod sources_admin;
 #[cfg(test)]
 mod sources_live;
 #[cfg(test)]
+mod suspension;
+#[cfg(test)]
 mod todo;
 #[cfg(test)]
 mod users;

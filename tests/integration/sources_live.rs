@@ -246,7 +246,10 @@ async fn health_is_of_real_calls() {
     let latency = &after["latencyMs"];
     assert!(latency["p50"].as_u64().unwrap() <= latency["p99"].as_u64().unwrap(), "{after}");
     let listed = operator.get("/admin/v1/sources").await.ok();
-    assert_eq!(listed.items()[0]["health"], json!({"status": "invalid", "message": after["message"], "suspended": null}));
+    assert_eq!(
+        listed.items()[0]["health"],
+        json!({"status": "invalid", "message": after["message"], "suspended": null})
+    );
 
     // It outlives changes of the source and of its modules, and ends with the source.
     operator.put(X, &with(system.registration("x"), "name", "Renamed")).await.ok();

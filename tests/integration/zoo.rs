@@ -17,12 +17,14 @@ use trawl_connectors::{
 use crate::util::{
     PATIENCE,
     answer::Answer,
-    app::{Application, TestApp},
+    app::{Application, TestApp, never_suspend},
     external::auth,
 };
 
 /// The time that a faulty source has for one answer: long enough that one that is merely busy is not taken for late.
 const TIMEOUT: Duration = Duration::from_secs(2);
+/// The longest time that a source may have.
+const LONGEST: Duration = Duration::from_secs(10);
 /// How many faults are met at once.
 const AT_ONCE: usize = 16;
 /// Items of a page of the server: each holds several pages of a source, so that faults between pages show.
@@ -34,11 +36,16 @@ const ITEMS: usize = 57;
 
 #[tokio::test]
 async fn every_fault_is_named_and_costs_the_healthy_source_nothing() {
-    let app = TestApp::start_with(|config| config.search.source_pages = 20).await;
+    let app = TestApp::start_with(|config| {
+        config.search.source_pages = 20;
+        // What is said of each page is looked at, not of the first few.
+        never_suspend(config);
+    })
+    .await;
     let acme = app.tenant("acme").await;
     let healthy = sources::start_healthy().await;
     let operator = app.operator().await.caller.on("acme");
-    let beside = registration("healthy", &healthy, Method::Get, PATIENCE);
+    let beside = registration("healthy", &healthy, Method::Get, LONGEST);
     operator.show(&beside, "healthy", &["healthy"]).await;
     let faults = sources::faults();
     // By either method in turn.

@@ -160,7 +160,7 @@ fn a_clock_that_is_put_back_ends_a_suspension() {
 }
 
 /// What happens to a source, one after another; calls that end are picked by number.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Event {
     Passes(i64),
     Asks,
@@ -305,7 +305,9 @@ proptest! {
     ) {
         let (now, times) = (1_000_000, 0);
         let mut world = World { suspension: fresh(), now, chance, times, under_way: Vec::new() };
-        events.into_iter().for_each(|event| world.meet(event));
+        for event in events {
+            world.meet(event);
+        }
     }
 
     /// An answer to a call that was let through just now ends all that was before.

@@ -15,7 +15,7 @@ use trawl::{
         applications::{Kind, NewApplication},
         scopes::Scope,
     },
-    config::Config,
+    config::{Config, Suspension},
     indexer::Indexer,
     platform::tenants::model::register_application,
     store::sql,
@@ -32,6 +32,14 @@ use super::{
 pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 pub(crate) const LOGIN_ID: &str = "urn:trawl:params:oauth:token-type:login-id";
 pub(crate) const USER_ID: &str = "urn:trawl:params:oauth:token-type:user-id";
+
+/// Settings by which no failure suspends a source, unless it asks for it.
+pub(crate) fn never_suspend(config: &mut Config) {
+    let Suspension { unavailable, unauthorized, invalid, error, timeout } = &mut config.suspension;
+    for rule in [unavailable, unauthorized, invalid, error, timeout] {
+        rule.failures = u32::MAX;
+    }
+}
 
 /// A running server.
 pub(crate) struct TestApp {
