@@ -14,6 +14,7 @@ use crate::{
     indexer::{BulkGate, Indexer, Progress},
     search::{
         Coordinator,
+        clock::{Clock, SystemClock},
         registry::{Reach, Registry},
     },
     store::{OpenError, Store},
@@ -86,6 +87,16 @@ impl App {
         metrics: PrometheusHandle,
         rebuild_index: bool,
     ) -> Result<(Arc<Self>, Indexer), StartError> {
+        Self::start_by(Arc::new(SystemClock), config, metrics, rebuild_index).await
+    }
+
+    /// The same, with suspensions of sources by this clock.
+    pub async fn start_by(
+        clock: Arc<dyn Clock>,
+        config: Config,
+        metrics: PrometheusHandle,
+        rebuild_index: bool,
+    ) -> Result<(Arc<Self>, Indexer), StartError> {
         let data = &config.data;
         std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
         let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
@@ -94,8 +105,14 @@ impl App {
 
         let (index, writer) = open_index(&config)?;
         let indexer = Indexer::start(store.clone(), writer, config.index.batch_changes, rebuild_index);
-        let registry =
-            Arc::new(Registry::new(store.clone(), index, Arc::clone(&keys), reach(&config.connectors)?));
+        let registry = Arc::new(Registry::new(
+            store.clone(),
+            index,
+            Arc::clone(&keys),
+            reach(&config.connectors)?,
+            config.suspension,
+            clock,
+        ));
         let search = &config.search;
         let coordinator =
             Coordinator::new(Arc::clone(&registry), Arc::clone(&keys), search.at_once, search.source_pages);

@@ -6,6 +6,7 @@
 
 mod answer;
 mod builtin;
+pub mod clock;
 mod coordinator;
 mod cursor;
 mod duplicates;
@@ -19,6 +20,7 @@ pub mod registry;
 pub mod request;
 mod run;
 pub mod source;
+mod suspension;
 mod weight;
 
 pub use answer::{Answer, Failure, SourceReport, Status};

@@ -71,7 +71,10 @@ pub(crate) fn prepare(documents: usize, registrations: Vec<Registration>) -> Pre
             auth_none: true,
             max_body_bytes: Config::default().connectors.max_body_bytes,
         };
-        let registry = std::sync::Arc::new(Registry::new(store.clone(), index, keys, reach));
+        let clock = std::sync::Arc::new(trawl::search::clock::SystemClock);
+        let suspension = Config::default().suspension;
+        let registry = Registry::new(store.clone(), index, keys, reach, suspension, clock);
+        let registry = std::sync::Arc::new(registry);
         for (source, module) in registrations {
             registry.create_source(tenant_id, source).await.unwrap();
             registry.create_module(tenant_id, module).await.unwrap();

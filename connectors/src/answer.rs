@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::blot::blot;
 use crate::content_type::ContentType;
-use crate::error::SourceError;
+use crate::error::{SourceError, refuses_the_call};
 use crate::item::{ContentItem, read_item};
 use crate::loose::{Integer, MOST_VALUES, Tally, holds_too_many_values, mend_surrogates};
 use crate::text::quote;
@@ -52,6 +52,19 @@ impl Answer {
 /// [`SourceError::Failed`] where the source says that it failed (`code` other than 200), and
 /// [`SourceError::Invalid`] where the answer is not the contract's envelope.
 pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Result<Answer, SourceError> {
+    parse_page(body, content_type, limit, false)
+}
+
+/// The same, of a call that may have carried a cursor.
+///
+/// # Errors
+/// Those of [`parse_answer`], and [`SourceError::CursorRefused`] where the call had a cursor.
+pub(crate) fn parse_page(
+    body: &[u8],
+    content_type: Option<&str>,
+    limit: usize,
+    had_cursor: bool,
+) -> Result<Answer, SourceError> {
     let mut notes = Vec::new();
     let json = match body.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => {
@@ -74,7 +87,7 @@ pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Re
         Err(error) => return Err(describe_unreadable(json, content_type, &error)),
     };
     note_content_type(content_type, &mut notes);
-    check_code(&envelope, &mut notes)?;
+    check_code(&envelope, had_cursor, &mut notes)?;
     let data = match envelope.remove("data") {
         Some(Value::Array(data)) => data,
         Some(other) => {
@@ -148,7 +161,11 @@ fn drop_repeated(items: &mut Vec<ContentItem>, broken: &mut Vec<String>) {
     }
 }
 
-fn check_code(envelope: &Map<String, Value>, notes: &mut Vec<String>) -> Result<(), SourceError> {
+fn check_code(
+    envelope: &Map<String, Value>,
+    had_cursor: bool,
+    notes: &mut Vec<String>,
+) -> Result<(), SourceError> {
     let code = match envelope.get("code") {
         None | Some(Value::Null) => {
             notes.push("`code` is missing".to_owned());
@@ -168,11 +185,16 @@ fn check_code(envelope: &Map<String, Value>, notes: &mut Vec<String>) -> Result<
         Some(Value::String(message)) => quote(message, MESSAGE_CHARACTERS),
         _ => String::new(),
     };
-    Err(SourceError::Failed(if message.is_empty() {
+    let said = if message.is_empty() {
         format!("the source answered with code {code}")
     } else {
         format!("the source answered with code {code}: {message}")
-    }))
+    };
+    Err(if had_cursor && refuses_the_call(code) {
+        SourceError::CursorRefused(said)
+    } else {
+        SourceError::Failed(said)
+    })
 }
 
 fn read_total(envelope: &Map<String, Value>, sent: usize, notes: &mut Vec<String>) -> Option<u64> {

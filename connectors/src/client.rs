@@ -11,8 +11,8 @@ use serde::Serialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::addresses::AddressRules;
-use crate::answer::{Answer, parse_answer};
-use crate::error::SourceError;
+use crate::answer::{Answer, parse_page};
+use crate::error::{SourceError, refuses_the_call};
 use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
 use crate::token::{Token, Tokens};
 use crate::transport::{Body, Http, SOURCE, TransportError, read_retry_after, receive_body};
@@ -147,14 +147,22 @@ impl Shared {
 
     async fn read(&self, question: &Question<'_>, response: Response) -> Result<Answer, SourceError> {
         if response.status() != StatusCode::OK {
-            return Err(SOURCE.describe_status(response.status(), read_retry_after(&response)));
+            let error = SOURCE.describe_status(response.status(), read_retry_after(&response));
+            return Err(match error {
+                SourceError::Failed(said)
+                    if question.cursor.is_some() && refuses_the_call(response.status().as_u16().into()) =>
+                {
+                    SourceError::CursorRefused(said)
+                }
+                error => error,
+            });
         }
         let content_type = response.headers().get(CONTENT_TYPE);
         let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
         let bound = self.settings.max_body_bytes;
         let body = receive_body(response, bound).await.map_err(|error| error.about(SOURCE))?;
-        let limit = question.limit;
-        let parse = move |content: &[u8]| parse_answer(content, content_type.as_deref(), limit);
+        let (limit, had_cursor) = (question.limit, question.cursor.is_some());
+        let parse = move |content: &[u8]| parse_page(content, content_type.as_deref(), limit, had_cursor);
         let mut answer = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
             Some(content) => parse(&content),
             None => inflate_and_parse(body, bound, parse).await,

@@ -34,6 +34,16 @@ pub enum SourceError {
     /// The source answered that the search failed.
     #[error("{0}")]
     Failed(String),
+    /// The source refused a call with a cursor (400, 404, 410 or 422, as HTTP status or as `code`). The fault may be that
+    /// cursor's alone, which ended or was never good, so nothing follows for other calls.
+    #[error("{0}")]
+    CursorRefused(String),
+}
+
+/// The codes with which a source refuses one call for what it asks. Where it asks for a cursor's page, that cursor may
+/// be all that is wrong.
+pub(crate) fn refuses_the_call(code: i64) -> bool {
+    matches!(code, 400 | 404 | 410 | 422)
 }
 
 impl SourceError {
@@ -53,6 +63,7 @@ impl SourceError {
             Self::Invalid(text) => Self::Invalid(blot(text, secret)),
             Self::Forbidden(text) => Self::Forbidden(blot(text, secret)),
             Self::Failed(text) => Self::Failed(blot(text, secret)),
+            Self::CursorRefused(text) => Self::CursorRefused(blot(text, secret)),
         }
     }
 }

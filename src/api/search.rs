@@ -87,8 +87,8 @@ async fn search(app: &App, caller: &Caller, given: &Given) -> Result<Response> {
     match app.coordinator.search(viewer(caller), request).await {
         Ok(answer) => Ok(json_text(StatusCode::OK, write_page("{", answer)?)),
         Err(Failure::Refused(error)) => Err(error),
-        Err(Failure::NoSource { all_timed_out, sources }) => {
-            Ok(no_source("the module", all_timed_out, sources))
+        Err(Failure::NoSource { all_timed_out, retry_after, sources }) => {
+            Ok(no_source("the module", all_timed_out, retry_after, sources))
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The answer to a search: the page, or why there is none, with an honest account of each source.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use super::source::{FailureKind, Item};
@@ -35,6 +37,20 @@ impl From<FailureKind> for Status {
     }
 }
 
+impl Status {
+    /// Its name in answers and metrics.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unavailable",
+            Self::Unauthorized => "unauthorized",
+            Self::Invalid => "invalid",
+            Self::Error => "error",
+        }
+    }
+}
+
 /// The account of one source in an answer.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -51,6 +67,9 @@ pub struct SourceReport {
     pub total: Option<u64>,
     /// What went wrong, for people.
     pub message: Option<String>,
+    /// When it may be asked again, epoch milliseconds; only of a source that was not asked because it is suspended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<i64>,
 }
 
 /// One page of a module.
@@ -77,6 +96,8 @@ pub enum Failure {
     NoSource {
         /// Whether every source timed out.
         all_timed_out: bool,
+        /// When the first of them may be asked again, where all are suspended.
+        retry_after: Option<Duration>,
         /// One report for each source.
         sources: Vec<SourceReport>,
     },

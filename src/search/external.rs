@@ -55,9 +55,19 @@ fn into_failure(error: &SourceError) -> SourceFailure {
         SourceError::Unavailable { .. } => FailureKind::Unavailable,
         SourceError::Unauthorized(_) => FailureKind::Unauthorized,
         SourceError::Invalid(_) => FailureKind::Invalid,
-        SourceError::Forbidden(_) | SourceError::Failed(_) => FailureKind::Error,
+        SourceError::Forbidden(_) | SourceError::Failed(_) | SourceError::CursorRefused(_) => {
+            FailureKind::Error
+        }
     };
-    SourceFailure::new(kind, error.to_string())
+    let retry_after = match error {
+        SourceError::Unavailable { retry_after, .. } => *retry_after,
+        _ => None,
+    };
+    SourceFailure {
+        retry_after,
+        is_of_the_cursor: matches!(error, SourceError::CursorRefused(_)),
+        ..SourceFailure::new(kind, error.to_string())
+    }
 }
 
 /// Orders and filters what the source sent, and says where it stands after each item.

@@ -2,21 +2,24 @@
 
 #[cfg(test)]
 mod tests;
+mod watch;
 
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use serde::Serialize;
-use tokio::time::{Instant, timeout};
 
 use super::{
     answer::Status,
-    source::{Ask, FailureKind, Page, SourceFailure},
+    clock::Clock,
+    source::{Page, SourceFailure},
+    suspension::{Change, Permission, Suspended, Suspension, Verdict},
 };
-use crate::store::now_millis;
+use crate::{config::Suspension as Rules, store::now_millis};
 
 /// Calls whose latency is remembered.
 const REMEMBERED_LATENCIES: usize = 512;
@@ -61,6 +64,8 @@ pub struct Summary {
     pub status: HealthStatus,
     /// What there was to say of it, for people.
     pub message: Option<String>,
+    /// Until when and why it is not asked; null while it is.
+    pub suspended: Option<Suspended>,
 }
 
 /// Calls by how they ended.
@@ -99,7 +104,7 @@ pub struct SourceHealth {
     pub id: String,
     /// Whether searches ask it.
     pub enabled: bool,
-    /// How its last call ended, and what there was to say of it.
+    /// How its last call ended, what there was to say of it, and whether it is suspended.
     #[serde(flatten)]
     pub summary: Summary,
     /// When a call last ended with status ok.
@@ -115,11 +120,25 @@ pub struct SourceHealth {
 }
 
 /// What is remembered of one source, whatever becomes of its registration meanwhile.
-#[derive(Debug, Default)]
-pub(super) struct SourceState(Mutex<Record>);
+pub(super) struct SourceState {
+    tenant_id: i64,
+    source_id: String,
+    clock: Arc<dyn Clock>,
+    record: Mutex<Record>,
+}
 
-#[derive(Debug, Default)]
+impl fmt::Debug for SourceState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SourceState").field("source_id", &self.source_id).finish_non_exhaustive()
+    }
+}
+
 struct Record {
+    suspension: Suspension,
+    /// It is suspended, and counted as such.
+    counted: Option<CountedSuspension>,
+    /// A call of it outlives its search.
+    has_follower: bool,
     last: Option<(Status, Option<String>)>,
     last_success: Option<i64>,
     last_failure: Option<i64>,
@@ -128,22 +147,57 @@ struct Record {
 }
 
 impl SourceState {
-    /// Carries one call through within the source's own limit and remembers how it ended. One that is given up at the
-    /// search's deadline timed out; one whose caller went away before did not end.
-    pub(super) async fn watch(
-        &self,
-        ask: &Ask,
-        own_limit: Duration,
-        call: impl Future<Output = Result<Page, SourceFailure>>,
-    ) -> Result<Page, SourceFailure> {
-        let started = Instant::now();
-        let mut watched = WatchedCall { state: self, started, deadline: ask.deadline, ended: false };
-        let result = timeout(own_limit, call).await;
-        watched.ended = true;
-        let took = started.elapsed();
-        let result = result.unwrap_or_else(|_elapsed| Err(SourceFailure::timed_out(took)));
-        self.remember(result.as_ref(), took);
-        result
+    /// A source of which nothing is known yet.
+    pub(super) fn new(tenant_id: i64, source_id: String, rules: Rules, clock: Arc<dyn Clock>) -> Self {
+        let record = Record {
+            suspension: Suspension::new(rules),
+            counted: None,
+            has_follower: false,
+            last: None,
+            last_success: None,
+            last_failure: None,
+            calls: Calls::default(),
+            latencies: VecDeque::new(),
+        };
+        Self { tenant_id, source_id, clock, record: Mutex::new(record) }
+    }
+
+    /// The source was registered anew: it is asked again, whatever was before.
+    pub(super) fn resume(&self) {
+        let mut record = self.lock();
+        record.suspension.reset();
+        record.counted = None;
+    }
+
+    /// What the end of a call means for those to come.
+    fn judge(&self, permission: Permission, verdict: Verdict) {
+        let change = {
+            let mut record = self.lock();
+            let change = record.suspension.judge(self.clock.now(), permission, verdict, fastrand::f64());
+            match change {
+                Some(Change::Suspended(_)) => {
+                    record.counted.get_or_insert_with(CountedSuspension::new);
+                }
+                Some(Change::Recovered { .. }) => record.counted = None,
+                None => {}
+            }
+            change
+        };
+        let (tenant_id, source) = (self.tenant_id, &self.source_id);
+        match change {
+            Some(Change::Suspended(Suspended { until, cause, times })) => {
+                let cause = Status::from(cause).name();
+                metrics::counter!("trawl_source_suspensions_total", "cause" => cause).increment(1);
+                // The source's own words stay out: they may hold a keyword.
+                if times == 1 {
+                    tracing::warn!(tenant_id, source, cause, until, "a source is suspended");
+                } else {
+                    tracing::debug!(tenant_id, source, cause, until, times, "a source is suspended again");
+                }
+            }
+            Some(Change::Recovered { times }) => tracing::info!(tenant_id, source, times, "a source is back"),
+            None => {}
+        }
     }
 
     fn remember(&self, result: Result<&Page, &SourceFailure>, took: Duration) {
@@ -152,6 +206,7 @@ impl SourceState {
             Ok(page) => (Status::Ok, page.note.clone()),
             Err(failure) => (failure.kind.into(), Some(failure.message.clone())),
         };
+        metrics::counter!("trawl_source_calls_total", "status" => status.name()).increment(1);
         let now = now_millis();
         let mut record = self.lock();
         let calls = &mut record.calls;
@@ -202,41 +257,35 @@ impl SourceState {
     }
 
     fn lock(&self) -> MutexGuard<'_, Record> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Record {
     fn summary(&self) -> Summary {
+        let suspended = self.suspension.suspended();
         match &self.last {
-            Some((status, message)) => Summary { status: (*status).into(), message: message.clone() },
-            None => Summary { status: HealthStatus::Unknown, message: None },
+            Some((status, message)) => {
+                Summary { status: (*status).into(), message: message.clone(), suspended }
+            }
+            None => Summary { status: HealthStatus::Unknown, message: None, suspended },
         }
     }
 }
 
-/// A call under way; dropped before it ended, it tells why.
-struct WatchedCall<'a> {
-    state: &'a SourceState,
-    started: Instant,
-    deadline: Instant,
-    ended: bool,
+/// One suspended source in the metrics, for as long as it lives.
+struct CountedSuspension;
+
+impl CountedSuspension {
+    fn new() -> Self {
+        metrics::gauge!("trawl_sources_suspended").increment(1.0);
+        Self
+    }
 }
 
-impl Drop for WatchedCall<'_> {
+impl Drop for CountedSuspension {
     fn drop(&mut self) {
-        if self.ended {
-            return;
-        }
-        let took = self.started.elapsed();
-        let failure = if std::thread::panicking() {
-            SourceFailure::new(FailureKind::Error, "the source failed inside the server")
-        } else if Instant::now() >= self.deadline {
-            SourceFailure::timed_out(took)
-        } else {
-            return;
-        };
-        self.state.remember(Err(&failure), took);
+        metrics::gauge!("trawl_sources_suspended").decrement(1.0);
     }
 }
 

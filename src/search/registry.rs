@@ -26,11 +26,13 @@ use self::{
 };
 use super::{
     builtin::{self, BuiltinSource},
+    clock::Clock,
     health::SourceState,
     source::Source,
 };
 use crate::{
     auth::keys::Keys,
+    config::Suspension,
     error::{Error, Result},
     store::{Store, now_millis},
 };
@@ -88,6 +90,8 @@ pub struct Registry {
     index: trawl_index::Index,
     keys: Arc<Keys>,
     reach: Reach,
+    suspension: Suspension,
+    clock: Arc<dyn Clock>,
     /// Grows at each change of any registration; modules that were read before are of an older generation.
     generation: AtomicU64,
     tenants: future::Cache<(u64, i64), Arc<TenantModules>>,
@@ -100,13 +104,23 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry over this store, whose external sources keep to `reach`.
-    pub fn new(store: Store, index: trawl_index::Index, keys: Arc<Keys>, reach: Reach) -> Self {
+    /// A registry over this store, whose external sources keep to `reach` and are suspended as `suspension` says, by this
+    /// clock.
+    pub fn new(
+        store: Store,
+        index: trawl_index::Index,
+        keys: Arc<Keys>,
+        reach: Reach,
+        suspension: Suspension,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         Self {
             store,
             index,
             keys,
             reach,
+            suspension,
+            clock,
             generation: AtomicU64::new(0),
             tenants: future::Cache::builder().max_capacity(REMEMBERED_TENANTS).build(),
             sources: sync::Cache::builder().max_capacity(REMEMBERED_SOURCES).build(),
@@ -192,6 +206,13 @@ impl Registry {
     }
 
     fn state_of(&self, tenant_id: i64, source_id: &str) -> Arc<SourceState> {
-        self.states.get_with((tenant_id, source_id.to_owned()), Arc::default)
+        self.states.get_with((tenant_id, source_id.to_owned()), || {
+            Arc::new(SourceState::new(
+                tenant_id,
+                source_id.to_owned(),
+                self.suspension,
+                Arc::clone(&self.clock),
+            ))
+        })
     }
 }

@@ -14,7 +14,7 @@ use super::{
     merge::{Finished, Lane, Merge, Released},
     plan::{Plan, PlannedLane},
     request::{SearchRequest, Viewer},
-    source::{Ask, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
+    source::{Ask, FailureKind, Item, Later, Page, Position, Rest, Source, SourceFailure},
 };
 use crate::error::Result;
 
@@ -23,6 +23,8 @@ struct Account {
     planned: PlannedLane,
     status: Option<Status>,
     message: Option<String>,
+    /// It is suspended.
+    rest: Option<Rest>,
     total: Option<u64>,
     took: Duration,
     pages: usize,
@@ -131,6 +133,7 @@ impl Run {
                 let account = &mut self.accounts[place];
                 account.status = Some(failure.kind.into());
                 account.message = Some(failure.message);
+                account.rest = failure.rest;
                 self.merge.fail(place);
             }
         }
@@ -182,7 +185,10 @@ impl Run {
         let answered = accounts.iter().any(|account| account.answered);
         if accounts.is_empty() || !asked.is_empty() && !answered {
             let all_timed_out = !asked.is_empty() && asked.iter().all(|status| *status == Status::Timeout);
-            return Err(Failure::NoSource { all_timed_out, sources });
+            let asked = accounts.iter().filter(|account| account.status.is_some());
+            // One that is not suspended can be asked again at once; `None` is the least.
+            let retry_after = asked.map(|account| account.rest.map(|rest| rest.left)).min().flatten();
+            return Err(Failure::NoSource { all_timed_out, retry_after, sources });
         }
         let Finished { items, lanes, tie_cut, remembered } = merge.finish();
         let items = items.into_iter().map(|released| into_item(released, &accounts)).collect();
@@ -214,7 +220,7 @@ fn into_item(Released { mut item, also_in, .. }: Released, accounts: &[Account])
 
 /// One that is out of use is no part of what was asked for: it is named, and the answer is complete without it.
 fn report_disabled(source: &dyn Source) -> SourceReport {
-    let SourceFailure { kind, message } = SourceFailure::disabled();
+    let SourceFailure { kind, message, .. } = SourceFailure::disabled();
     SourceReport {
         id: source.id().to_owned(),
         name: source.name().to_owned(),
@@ -222,6 +228,7 @@ fn report_disabled(source: &dyn Source) -> SourceReport {
         took_ms: 0,
         total: None,
         message: Some(message),
+        retry_at: None,
     }
 }
 
@@ -232,6 +239,7 @@ impl Account {
             planned,
             status: None,
             message: None,
+            rest: None,
             took: Duration::ZERO,
             pages: 0,
             answered: false,
@@ -284,6 +292,7 @@ impl Account {
             took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             total: self.total,
             message: self.message.clone(),
+            retry_at: self.rest.map(|rest| rest.retry_at),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Something that can be searched page by page. There are two kinds: the built-in index and external systems; what
-/// later comes between the coordinator and a source (cache, suspension) is a source around a source.
+/// comes between the coordinator and a source (suspension, later a cache) is a source around a source.
 #[async_trait::async_trait]
 pub trait Source: Send + Sync {
     /// The id by which modules, cursors and answers name it.
@@ -151,10 +151,26 @@ pub struct SourceFailure {
     pub kind: FailureKind,
     /// What happened, for people.
     pub message: String,
+    /// How long the source asked to be left alone (`Retry-After`).
+    pub retry_after: Option<Duration>,
+    /// It says nothing of the source: only the cursor of this call may be wrong.
+    pub is_of_the_cursor: bool,
+    /// The source was not asked, because it is suspended.
+    pub rest: Option<Rest>,
+}
+
+/// How long a suspended source is not asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// When it may be asked again, epoch milliseconds.
+    pub retry_at: i64,
+    /// The same, from now on.
+    pub left: Duration,
 }
 
 /// The kinds of failure (decisions 5.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum FailureKind {
     /// No answer in time.
     Timeout,
@@ -171,8 +187,9 @@ pub enum FailureKind {
 impl SourceFailure {
     /// A failure of this kind.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into() }
+        Self { kind, message: message.into(), retry_after: None, is_of_the_cursor: false, rest: None }
     }
+
     /// The operator took the source out of use.
     pub fn disabled() -> Self {
         Self::new(FailureKind::Unavailable, "disabled by the operator")

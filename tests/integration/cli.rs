@@ -103,6 +103,7 @@ async fn the_effective_settings_are_printed_with_secrets_masked() {
     // A list is separated by commas.
     command.env("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1, [::1]:8080,intranet");
     command.env("TRAWL_CONNECTORS__ALLOW_AUTH_NONE", "true");
+    command.env("TRAWL_SUSPENSION__TIMEOUT__FAILURES", "7");
     // What the commands that call a server take is no setting of the server, and no mistake either.
     command
         .env("TRAWL_SERVER", "http://127.0.0.1:1")
@@ -136,7 +137,24 @@ async fn the_effective_settings_are_printed_with_secrets_masked() {
         .collect();
     assert_eq!(hosts, ["127.0.0.1", "[::1]:8080", "intranet"]);
     assert_eq!(connectors["allow_auth_none"].as_bool(), Some(true));
+    let rule: toml::Table = "failures = 7\nleast_ms = 1000\nmost_ms = 30000".parse().unwrap();
+    assert_eq!(printed["suspension"]["timeout"], toml::Value::from(rule));
     assert!(!directory.path().join("trawl-data").exists(), "printing made a data directory");
+}
+
+#[tokio::test]
+async fn pauses_of_failing_sources_have_bounds() {
+    let directory = tempfile::tempdir().unwrap();
+    for (setting, value, named) in [
+        ("TRAWL_SUSPENSION__ERROR__FAILURES", "0", "suspension.error.failures"),
+        ("TRAWL_SUSPENSION__INVALID__LEAST_MS", "0", "suspension.invalid: least_ms"),
+        ("TRAWL_SUSPENSION__TIMEOUT__LEAST_MS", "30001", "suspension.timeout: least_ms"),
+        ("TRAWL_SUSPENSION__UNAVAILABLE__MOST_MS", "86400001", "suspension.unavailable: least_ms"),
+    ] {
+        let mut command = trawl(&["serve", "--print-config"]);
+        command.current_dir(directory.path()).env(setting, value);
+        ended_with(&run(command).await, 1, named);
+    }
 }
 
 /// One element is a list too, none is an empty one, and either wins over the file.

@@ -50,6 +50,8 @@ mod sources_check;
 #[cfg(test)]
 mod sources_live;
 #[cfg(test)]
+mod suspension;
+#[cfg(test)]
 mod todo;
 #[cfg(test)]
 mod users;

@@ -159,9 +159,12 @@ async fn a_source_whose_settings_became_unusable_fails_alone() {
     assert!(message.starts_with("its settings are not usable: auth.type: NONE"), "{message}");
     for answer in [operator.get(X).await.ok().data()["health"].clone(), {
         let health = operator.get("/admin/v1/sources/x/health").await.ok();
-        json!({"status": health.data()["status"], "message": health.data()["message"]})
+        json!({
+            "status": health.data()["status"], "message": health.data()["message"],
+            "suspended": health.data()["suspended"],
+        })
     }] {
-        assert_eq!(answer, json!({"status": "error", "message": message}));
+        assert_eq!(answer, json!({"status": "error", "message": message, "suspended": null}));
     }
 
     let elsewhere = app.restart_with(|config| {
@@ -214,7 +217,7 @@ async fn health_is_of_real_calls() {
     let since = before["since"].as_i64().unwrap();
     let expected = json!({
         "id": "x", "enabled": true, "status": "unknown", "message": null, "lastSuccessTime": null,
-        "lastFailureTime": null, "calls": none, "latencyMs": null, "since": since,
+        "lastFailureTime": null, "calls": none, "latencyMs": null, "since": since, "suspended": null,
     });
     assert_eq!(before, expected);
     let now = || i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
@@ -243,7 +246,10 @@ async fn health_is_of_real_calls() {
     let latency = &after["latencyMs"];
     assert!(latency["p50"].as_u64().unwrap() <= latency["p99"].as_u64().unwrap(), "{after}");
     let listed = operator.get("/admin/v1/sources").await.ok();
-    assert_eq!(listed.items()[0]["health"], json!({"status": "invalid", "message": after["message"]}));
+    assert_eq!(
+        listed.items()[0]["health"],
+        json!({"status": "invalid", "message": after["message"], "suspended": null})
+    );
 
     // It outlives changes of the source and of its modules, and ends with the source.
     operator.put(X, &with(system.registration("x"), "name", "Renamed")).await.ok();

@@ -17,7 +17,7 @@ use trawl_connectors::{
 use crate::util::{
     PATIENCE,
     answer::Answer,
-    app::{Application, TestApp},
+    app::{Application, TestApp, never_suspend},
     external::auth,
 };
 
@@ -36,7 +36,12 @@ const ITEMS: usize = 57;
 
 #[tokio::test]
 async fn every_fault_is_named_and_costs_the_healthy_source_nothing() {
-    let app = TestApp::start_with(|config| config.search.source_pages = 20).await;
+    let app = TestApp::start_with(|config| {
+        config.search.source_pages = 20;
+        // What is said of each page is looked at, not of the first few.
+        never_suspend(config);
+    })
+    .await;
     let acme = app.tenant("acme").await;
     let healthy = sources::start_healthy().await;
     let operator = app.operator().await.caller.on("acme");

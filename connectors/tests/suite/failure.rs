@@ -40,6 +40,27 @@ async fn each_status_is_its_own_kind_of_failure() {
     }
 }
 
+/// A cursor that ended is no fault of the source; without a cursor, or with a code that tells of the source, it is.
+#[tokio::test]
+async fn a_refused_cursor_is_told_from_a_source_that_fails() {
+    let next = Question { cursor: Some("seven"), ..QUESTION };
+    let in_envelope =
+        |code: u16| json_answer(&serde_json::json!({"code": code, "message": "gone", "data": null}));
+    for code in [400, 404, 410, 422, 405, 500] {
+        let refuses = !matches!(code, 405 | 500);
+        for (said, by_status) in [("HTTP ", true), ("code ", false)] {
+            let answer = move || if by_status { status_answer(code) } else { in_envelope(code) };
+            let server = Server::start(move |_| std::future::ready(answer())).await;
+            let client = server.client();
+            let with_cursor = client.search(&next).await.unwrap_err();
+            assert_eq!(matches!(with_cursor, SourceError::CursorRefused(_)), refuses, "{with_cursor:?}");
+            assert!(with_cursor.to_string().contains(&format!("{said}{code}")), "{with_cursor}");
+            let without = client.search(&QUESTION).await.unwrap_err();
+            assert!(matches!(without, SourceError::Failed(_)), "{without:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn retry_after_is_read_in_both_forms_and_bounded() {
     let asked = |value: &'static str| async move {

@@ -231,10 +231,12 @@ fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
     let mut seen = HashSet::new();
     let mut refusal = None;
     let mut has_asked = false;
+    let mut retry_after = None;
     for answer in failures {
         match answer.result {
-            Err(Failure::NoSource { sources, .. }) => {
+            Err(Failure::NoSource { sources, retry_after: wait, .. }) => {
                 has_asked = true;
+                retry_after = [retry_after, wait].into_iter().flatten().min();
                 reports.extend(sources.into_iter().filter(|report| seen.insert(report.id.clone())));
             }
             Err(Failure::Refused(error)) => refusal = refusal.or(Some(error)),
@@ -243,6 +245,6 @@ fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
     }
     match refusal {
         Some(error) if !has_asked => Err(error),
-        _ => Ok(no_source("any module", all_timed_out, reports)),
+        _ => Ok(no_source("any module", all_timed_out, retry_after, reports)),
     }
 }

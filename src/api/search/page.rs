@@ -1,7 +1,12 @@
 //! The answer of a search as it is sent: the items' JSON is copied through, and the account of each source stands beside
 //! it (decisions 5.4, 5.5).
 
-use axum::{http::StatusCode, response::Response};
+use std::time::Duration;
+
+use axum::{
+    http::{HeaderValue, StatusCode, header::RETRY_AFTER},
+    response::Response,
+};
 use serde::Serialize;
 
 use crate::{
@@ -117,9 +122,21 @@ pub(super) fn say_no_source(whom: &str, all_timed_out: bool) -> (StatusCode, Str
     }
 }
 
-/// The answer where no source of `whom` answered.
-pub(super) fn no_source(whom: &str, all_timed_out: bool, sources: Vec<SourceReport>) -> Response {
+/// The answer where no source of `whom` answered, and after which time one may.
+pub(super) fn no_source(
+    whom: &str,
+    all_timed_out: bool,
+    retry_after: Option<Duration>,
+    sources: Vec<SourceReport>,
+) -> Response {
     let (status, message) = say_no_source(whom, all_timed_out);
     let failure = FailureEnvelope { code: status.as_u16(), message, data: (), date: now_millis() };
-    json(status, &NoSourceEnvelope { failure, sources })
+    let mut response = json(status, &NoSourceEnvelope { failure, sources });
+    if let Some(wait) = retry_after {
+        // Rounded up: who comes back then must not come early.
+        let seconds = wait.as_millis().div_ceil(1_000).max(1);
+        let seconds = HeaderValue::try_from(seconds.to_string()).ok();
+        response.headers_mut().extend(seconds.map(|seconds| (RETRY_AFTER, seconds)));
+    }
+    response
 }

@@ -336,9 +336,10 @@ impl Registry {
         written.await.map_err(Error::internal)?
     }
 
-    /// Makes the client of a source that was written, in the background, and its connection and token, so that its first
-    /// search waits for none of them.
+    /// Forgets why a source that was written was suspended, and makes its client, in the background, with its connection and
+    /// token, so that its first search waits for none of them.
     fn prepare(&self, tenant_id: i64, row: &SourceRow) {
+        self.state_of(tenant_id, &row.id).resume();
         if !row.enabled {
             return;
         }

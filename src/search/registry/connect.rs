@@ -199,10 +199,15 @@ fn authentication(
 /// A registered external system. It is kept from one load of its tenant's modules to the next while its row stays
 /// what it is, and with it its connections and its token.
 pub(super) struct Registered {
+    state: Arc<SourceState>,
+    connection: Arc<Connection>,
+}
+
+/// What a call of a source needs; a call may outlive its search.
+struct Connection {
     row: SourceRow,
     usable: Usable,
     addresses: AddressRules,
-    state: Arc<SourceState>,
     /// Made when it is first needed: it takes milliseconds, and a tenant may have a thousand sources.
     source: OnceCell<ExternalSource>,
 }
@@ -219,12 +224,14 @@ impl Registered {
         secret: impl FnOnce() -> Result<SecretString, CannotOpen>,
     ) -> Result<Self, Unusable> {
         let usable = Usable::read(&row, reach, secret)?;
-        Ok(Self { row, usable, addresses: reach.addresses.clone(), state, source: OnceCell::new() })
+        let addresses = reach.addresses.clone();
+        let connection = Connection { row, usable, addresses, source: OnceCell::new() };
+        Ok(Self { state, connection: Arc::new(connection) })
     }
 
     /// Whether it is the source of just this row.
     pub(super) fn is_of(&self, row: &SourceRow) -> bool {
-        self.row == *row
+        self.connection.row == *row
     }
 
     /// The source with its client.
@@ -232,6 +239,12 @@ impl Registered {
     /// # Errors
     /// The client cannot be set up on this machine.
     pub(super) async fn connected(&self) -> Result<&ExternalSource, SourceFailure> {
+        self.connection.connected().await
+    }
+}
+
+impl Connection {
+    async fn connected(&self) -> Result<&ExternalSource, SourceFailure> {
         self.source.get_or_try_init(|| self.connect()).await
     }
 
@@ -259,11 +272,11 @@ impl Registered {
 #[async_trait::async_trait]
 impl Source for Registered {
     fn id(&self) -> &str {
-        &self.row.id
+        &self.connection.row.id
     }
 
     fn name(&self) -> &str {
-        &self.row.name
+        &self.connection.row.name
     }
 
     /// Its own limit is kept where its end is remembered.
@@ -272,12 +285,14 @@ impl Source for Registered {
     }
 
     fn weight(&self) -> Weight {
-        Weight::from_thousandths(self.row.weight)
+        Weight::from_thousandths(self.connection.row.weight)
     }
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
-        let call = async { self.connected().await?.page(ask, position).await };
-        self.state.watch(ask, self.usable.settings.timeout, call).await
+        let (connection, own_ask, position) =
+            (Arc::clone(&self.connection), Arc::clone(ask), position.clone());
+        let call = async move { connection.connected().await?.page(&own_ask, &position).await };
+        self.state.watch(ask.deadline, self.connection.usable.settings.timeout, call).await
     }
 }
 

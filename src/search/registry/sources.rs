@@ -130,7 +130,7 @@ pub struct RegisteredSource {
     pub enabled: bool,
     /// How much it counts in `sort=relevance`.
     pub weight: f64,
-    /// How its last call ended (decisions 6.3).
+    /// How its last call ended, and whether it is suspended (decisions 6.3).
     pub health: Summary,
 }
 
@@ -155,7 +155,7 @@ impl RegisteredSource {
     /// The source of a row. What keeps it from being used at all comes before how its last call ended.
     pub(super) fn new(row: SourceRow, last: Summary, unusable: Option<String>) -> Self {
         let health = match unusable {
-            Some(message) => Summary { status: HealthStatus::Error, message: Some(message) },
+            Some(message) => Summary { status: HealthStatus::Error, message: Some(message), suspended: None },
             None => last,
         };
         Self {

@@ -15,7 +15,7 @@ use trawl::{
         applications::{Kind, NewApplication},
         scopes::Scope,
     },
-    config::Config,
+    config::{Config, Suspension},
     indexer::Indexer,
     platform::tenants::model::register_application,
     store::sql,
@@ -26,17 +26,28 @@ use super::{
     PATIENCE,
     answer::Answer,
     caller::{Caller, send},
+    clock::StillClock,
 };
 
 pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 pub(crate) const LOGIN_ID: &str = "urn:trawl:params:oauth:token-type:login-id";
 pub(crate) const USER_ID: &str = "urn:trawl:params:oauth:token-type:user-id";
 
+/// Settings by which no failure suspends a source, unless it asks for it.
+pub(crate) fn never_suspend(config: &mut Config) {
+    let Suspension { unavailable, unauthorized, invalid, error, timeout } = &mut config.suspension;
+    for rule in [unavailable, unauthorized, invalid, error, timeout] {
+        rule.failures = u32::MAX;
+    }
+}
+
 /// A running server.
 pub(crate) struct TestApp {
     pub(crate) app: Arc<App>,
     pub(crate) base: String,
     pub(crate) http: reqwest::Client,
+    /// The time that suspensions go by.
+    pub(crate) clock: Arc<StillClock>,
     directory: TempDir,
     stop: CancellationToken,
     server: JoinHandle<()>,
@@ -76,13 +87,19 @@ impl TestApp {
         config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
         config.connectors.allow_auth_none = true;
         change(&mut config);
-        Self::start_in(tempfile::tempdir().unwrap(), config, false).await
+        Self::start_in(tempfile::tempdir().unwrap(), config, Arc::default(), false).await
     }
 
-    async fn start_in(directory: TempDir, mut config: Config, rebuild_index: bool) -> Self {
+    async fn start_in(
+        directory: TempDir,
+        mut config: Config,
+        clock: Arc<StillClock>,
+        rebuild_index: bool,
+    ) -> Self {
         directory.path().clone_into(&mut config.data);
         let metrics = telemetry::collect_metrics().unwrap();
-        let (app, indexer) = App::start(config, metrics, rebuild_index).await.unwrap();
+        let started = App::start_by(Arc::clone(&clock) as _, config, metrics, rebuild_index).await;
+        let (app, indexer) = started.unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
@@ -92,7 +109,7 @@ impl TestApp {
             axum::serve(listener, service).with_graceful_shutdown(stopped).await.unwrap();
         });
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
-        Self { app, base, http, directory, stop, server, indexer }
+        Self { app, base, http, clock, directory, stop, server, indexer }
     }
 
     /// Ends the server in order and starts it again over the same data. Callers of before need
@@ -112,7 +129,7 @@ impl TestApp {
     }
 
     async fn restart_and(self, rebuild_index: bool, change: impl FnOnce(&mut Config)) -> Self {
-        let Self { app, http, directory, stop, server, indexer, .. } = self;
+        let Self { app, http, clock, directory, stop, server, indexer, .. } = self;
         // Kept connections would hold the server up.
         drop(http);
         stop.cancel();
@@ -125,7 +142,7 @@ impl TestApp {
         let mut config = app.config.clone();
         change(&mut config);
         drop(app);
-        Self::start_in(directory, config, rebuild_index).await
+        Self::start_in(directory, config, clock, rebuild_index).await
     }
 
     /// Changes rows behind the server's back.

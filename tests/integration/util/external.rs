@@ -10,7 +10,7 @@ use axum::{
 };
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, sync::Semaphore, task::JoinHandle};
 use trawl_connectors::ClientCredentials;
 use url::Url;
 
@@ -21,6 +21,8 @@ pub(crate) enum Mood {
     Good,
     /// With this HTTP status.
     Status(u16),
+    /// With this HTTP status and so many seconds as `Retry-After`.
+    RetryAfter(u16, u64),
     /// With this body.
     Body(String),
     /// Never.
@@ -54,6 +56,8 @@ struct Script {
     refuses_tokens: bool,
     tokens: usize,
     asked: Vec<Asked>,
+    /// Answers wait until it is closed.
+    held: Option<Arc<Semaphore>>,
 }
 
 /// A running external system; it ends with its test's runtime, or by [`ExternalSystem::stop`].
@@ -74,6 +78,7 @@ impl ExternalSystem {
             refuses_tokens: false,
             tokens: 0,
             asked: Vec::new(),
+            held: None,
         };
         let script = Arc::new(Mutex::new(script));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -104,6 +109,18 @@ impl ExternalSystem {
 
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.script.lock().unwrap().asked.clone()
+    }
+
+    /// Holds every answer back from now on, until [`ExternalSystem::let_go`].
+    pub(crate) fn hold(&self) {
+        self.script.lock().unwrap().held = Some(Arc::new(Semaphore::new(0)));
+    }
+
+    /// Lets the answers go that were held back.
+    pub(crate) fn let_go(&self) {
+        if let Some(held) = self.script.lock().unwrap().held.take() {
+            held.close();
+        }
     }
 
     /// How many tokens were given out.
@@ -163,11 +180,14 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
         return give_token(&mut script.lock().unwrap());
     }
     let asked = read(request).await;
-    let reply = {
+    let (reply, held) = {
         let mut script = script.lock().unwrap();
         script.asked.push(asked.clone());
-        script.reply(&asked)
+        (script.reply(&asked), script.held.clone())
     };
+    if let Some(held) = held {
+        assert!(held.acquire().await.is_err(), "there are no permits");
+    }
     match reply {
         Some(response) => response,
         None => std::future::pending().await,
@@ -222,6 +242,10 @@ impl Script {
         Some(match mood {
             Mood::Silent => return None,
             Mood::Status(status) => StatusCode::from_u16(*status).unwrap().into_response(),
+            Mood::RetryAfter(status, seconds) => {
+                let status = StatusCode::from_u16(*status).unwrap();
+                (status, [(header::RETRY_AFTER, seconds.to_string())]).into_response()
+            }
             Mood::Body(body) => ([(header::CONTENT_TYPE, "application/json")], body.clone()).into_response(),
             Mood::Good | Mood::Disordered | Mood::Stuck => self.page(asked, mood),
         })

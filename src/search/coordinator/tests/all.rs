@@ -110,7 +110,7 @@ async fn all(modules: Vec<Searched>) -> Vec<ModuleAnswer> {
 
 fn timed_out(answer: &ModuleAnswer) -> bool {
     match &answer.result {
-        Err(Failure::NoSource { all_timed_out: true, sources }) => {
+        Err(Failure::NoSource { all_timed_out: true, sources, .. }) => {
             assert!(!sources.is_empty());
             sources.iter().all(|report| report.status == Status::Timeout)
         }

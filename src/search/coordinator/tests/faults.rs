@@ -148,7 +148,9 @@ fn without_any_answer_there_is_no_page() {
         let [first, second] = faults.map(|fault| failing("x", external(10), [1], &[Some(fault)]));
         let sources = shared(vec![Fake { id: "y".to_owned(), ..first }, second]);
         match runtime().block_on(search(&sources, &request(10))) {
-            Err(Failure::NoSource { all_timed_out, sources }) => (all_timed_out, sources.len()),
+            Err(Failure::NoSource { all_timed_out, retry_after: None, sources }) => {
+                (all_timed_out, sources.len())
+            }
             other => panic!("{other:?}"),
         }
     };
@@ -185,7 +187,9 @@ fn a_deadline_that_is_over_before_any_call_is_no_empty_success() {
 #[test]
 fn a_module_without_sources_is_no_empty_success() {
     let failure = runtime().block_on(search(&[], &request(10))).unwrap_err();
-    let Failure::NoSource { all_timed_out: false, sources } = failure else { panic!("{failure:?}") };
+    let Failure::NoSource { all_timed_out: false, retry_after: None, sources } = failure else {
+        panic!("{failure:?}")
+    };
     assert!(sources.is_empty());
 }
 
