@@ -4,7 +4,7 @@
 //! item below it waits until the sources that hold the frontier have sent their next page, or have failed.
 //!
 //! The lanes' first items at hand are a heap and the bounds of those that have none at hand a sorted set, so that `n`
-//! items of `k` lanes take O(n log k), however many pages they come in.
+//! items of `k` lanes take O(n log k). Each wait for further pages adds O(k + m log k), where `m` is what the page lacks.
 //!
 //! A page is made in two steps. It is *filled* until it holds `limit` items. Where it holds groups of equal times
 //! whole, its last group is then *closed*: every item of that time is released, and nothing else.
