@@ -4,7 +4,7 @@
 //! item below it waits until the sources that hold the frontier have sent their next page, or have failed.
 //!
 //! The lanes' first items at hand are a heap and the bounds of those that have none at hand a sorted set, so that `n`
-//! items of `k` lanes take O(n log k), however many pages they come in.
+//! items of `k` lanes take O(n log k). Each wait for further pages adds O(k + m log k), where `m` is what the page lacks.
 //!
 //! A page is made in two steps. It is *filled* until it holds `limit` items. Where it holds groups of equal times
 //! whole, its last group is then *closed*: every item of that time is released, and nothing else.
@@ -12,6 +12,7 @@
 //! An item that is the same as one shown before is passed over where the module says so: its source moves on, and the
 //! one that was shown says who else has it.
 
+mod key;
 mod lane;
 #[cfg(test)]
 mod tests;
@@ -26,9 +27,9 @@ use super::{
     loops::Fingerprint,
     request::Order,
     source::{Item, Later, Page, Position},
-    weight::Score,
 };
 
+use self::key::Key;
 pub(super) use self::lane::Lane;
 
 /// How long a page is.
@@ -94,31 +95,6 @@ pub(super) struct Finished {
     pub(super) tie_cut: bool,
     /// What the chain showed, for its later pages.
     pub(super) remembered: Vec<Fingerprint>,
-}
-
-/// What is compared: a smaller key is released earlier.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Key {
-    /// Time descending, then the source's place in the module.
-    Time(Reverse<i64>, usize),
-    /// The better score, then the place.
-    Score(Reverse<Score>, usize),
-}
-
-impl Key {
-    fn place(self) -> usize {
-        match self {
-            Self::Time(_, place) | Self::Score(_, place) => place,
-        }
-    }
-
-    fn is_newer_than(self, time: i64) -> bool {
-        matches!(self, Self::Time(Reverse(own), _) if own > time)
-    }
-
-    fn is_of(self, time: i64) -> bool {
-        matches!(self, Self::Time(Reverse(own), _) if own == time)
-    }
 }
 
 /// The accumulator of one page.

@@ -42,6 +42,20 @@ async fn every_described_operation_says_what_it_answers() {
 }
 
 #[tokio::test]
+async fn what_weights_and_duplicates_may_be_is_described() {
+    let app = TestApp::start().await;
+    let description = app.caller("").get("/openapi.json").await.body;
+    let schemas = &description["components"]["schemas"];
+    let names = serde_json::json!(["keep", "byId", "byAction"]);
+    assert_eq!(schemas["Duplicates"]["enum"], names, "{}", schemas["Duplicates"]);
+    assert!(schemas["ModuleForm"]["properties"]["duplicates"].to_string().contains("schemas/Duplicates"));
+    let weight = &schemas["SourceForm"]["properties"]["weight"];
+    assert_eq!((&weight["minimum"], &weight["maximum"]), (&0.01.into(), &100.into()), "{weight}");
+    assert!(schemas["ContentItem"]["properties"]["alsoIn"].is_object());
+    assert!(schemas["Module"]["properties"].get("duplicates").is_none(), "that is for operators");
+}
+
+#[tokio::test]
 async fn the_page_needs_no_network() {
     let app = TestApp::start().await;
     let page = app.caller("").get("/docs/").await;

@@ -3,7 +3,7 @@ mod naive;
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::search::{source::Entry, weight::Weight};
+use crate::search::{Duplicates, source::Entry, weight::Weight};
 
 /// A source as the merge sees it: its items in their order, cut into pages.
 #[derive(Clone, Debug)]
@@ -321,4 +321,29 @@ fn a_group_that_is_known_to_go_on_is_not_read_any_further() {
     );
     assert!(merge.advance().is_empty());
     assert!(merge.finish().tie_cut);
+}
+
+/// The one further down is not at the head of its lane when the page is made.
+#[test]
+fn what_is_at_hand_further_down_is_known_to_be_elsewhere_too() {
+    let lane = Lane::at(Position::Beginning, 0, Weight::ONE);
+    let shown = Shown::new(Duplicates::ById, Vec::new());
+    let mut merge = Merge::new(Order::Time, PageLength::Exact(1), vec![lane; 3], shown);
+    let page = |items: &[(&str, i64)]| {
+        let entry = |(index, (id, display_time)): (usize, &(&str, i64))| {
+            let item = Item { id: (*id).to_owned(), display_time: *display_time, json: String::new() };
+            Entry { item, after: after(index + 1) }
+        };
+        Page { entries: items.iter().enumerate().map(entry).collect(), ..Page::default() }
+    };
+    merge.supply(0, page(&[("a", 7), ("d", 6)]));
+    merge.supply(1, page(&[("a", 9), ("b", 8)]));
+    merge.supply(2, page(&[("c", 8), ("a", 7), ("a", 6)]));
+    assert!(merge.advance().is_empty());
+    let Finished { items, lanes, remembered, .. } = merge.finish();
+    let [Released { place: 1, item, also_in }] = items.as_slice() else { panic!("{items:?}") };
+    assert_eq!((item.id.as_str(), also_in.as_slice(), remembered.len()), ("a", &[0, 2][..], 1));
+    let positions: Vec<&Position> = lanes.iter().map(|lane| &lane.position).collect();
+    assert_eq!(positions, [&after(1), &after(1), &Position::Beginning], "what was shown is passed at once");
+    assert_eq!(lanes.iter().map(|lane| lane.taken).collect::<Vec<_>>(), [1, 1, 0]);
 }

@@ -95,7 +95,7 @@ pub struct ModuleForm {
     /// What is done with items that several sources have: `keep` (they are all shown, the default), `byId` (items of one
     /// id are shown once), `byAction` (items whose `action` opens the same place are). The one that is shown says in
     /// `alsoIn` which other sources have it.
-    #[schema(example = "keep")]
+    #[schema(value_type = Option<Duplicates>)]
     pub duplicates: Option<String>,
 }
 

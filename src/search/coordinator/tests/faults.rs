@@ -276,6 +276,22 @@ fn an_order_broken_between_pages_is_reported() {
 }
 
 #[test]
+fn a_source_that_repeats_itself_is_reported_also_where_another_one_was_shown() {
+    let repeating = Scripted::new("b", |_, position: &Position| match position {
+        Position::Beginning => page_of("a000", 8, Some("B")),
+        _ => page_of("a000", 8, None),
+    });
+    let sources: Vec<Arc<dyn Source>> =
+        vec![Arc::new(failing("a", Paging::BuiltIn, [9], &[])), Arc::new(repeating)];
+    let request = request(10);
+    let answer = search_module(Duplicates::ById, &sources, &request, 10);
+    let answer = runtime().block_on(answer).unwrap();
+    assert_eq!(statuses(&answer), [Status::Ok, Status::Invalid]);
+    assert!(message(&answer, 1).contains("repeat an id"), "{}", message(&answer, 1));
+    assert_eq!(ids(&[answer]), ["a000"]);
+}
+
+#[test]
 fn totals_that_lie_do_not_overflow() {
     let boasting =
         |id| Scripted::new(id, |_, _: &Position| Page { total: Some(u64::MAX), ..Page::default() });
