@@ -196,7 +196,7 @@ async fn the_stream_sends_each_module_as_soon_as_it_is_ready() {
         fast.push(events.module().await);
     }
     assert!(!codes(&fast).contains(&"slow"), "{fast:?}");
-    assert_eq!(gate.under_way(), 1, "the slow module's source was not asked");
+    gate.wait_for(1).await;
     gate.open();
     let slow = events.module().await;
     assert_eq!((&slow["module"]["code"], &slow["data"][0]["id"]), (&json!("slow"), &json!("late")));
@@ -282,8 +282,6 @@ async fn json_is_the_answer_unless_a_stream_is_asked_for() {
             answer.ok();
         }
     }
-    let metrics = app.caller("").get("/metrics").await.text;
-    assert!(metrics.contains(&format!("route=\"{PATH}\"")), "{metrics}");
     let description = app.caller("").get("/openapi.json").await.body;
     for method in ["get", "post"] {
         let content = &description["paths"][PATH][method]["responses"]["200"]["content"];

@@ -45,11 +45,7 @@ impl Gate {
         self.state.is_open.send_replace(true);
     }
 
-    /// Calls whose callers wait for their answers.
-    pub(super) fn under_way(&self) -> usize {
-        *self.state.under_way.borrow()
-    }
-
+    /// Waits until so many of its callers wait for their answers.
     pub(super) async fn wait_for(&self, calls: usize) {
         let mut under_way = self.state.under_way.subscribe();
         let waiting = under_way.wait_for(|under_way| *under_way == calls);
