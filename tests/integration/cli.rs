@@ -153,7 +153,7 @@ async fn pauses_of_failing_sources_have_bounds() {
     ] {
         let mut command = trawl(&["serve", "--print-config"]);
         command.current_dir(directory.path()).env(setting, value);
-        ended_with(&run(command).await, 1, named);
+        ended_with(&run(command).await, 2, named);
     }
 }
 

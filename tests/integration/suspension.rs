@@ -130,9 +130,11 @@ async fn each_cause_has_its_patience_and_its_first_pause() {
 
 #[tokio::test]
 async fn an_identity_that_the_token_endpoint_refuses_costs_it_two_attempts() {
-    let landscape =
-        Landscape::start_with(|system, registration| with(registration, "auth", system.credentials())).await;
-    landscape.system.refuse_tokens();
+    let refused = |system: &ExternalSystem, registration| {
+        system.refuse_tokens();
+        with(registration, "auth", system.credentials())
+    };
+    let landscape = Landscape::start_with(refused).await;
     assert_eq!(landscape.search_times(2).await, ["unauthorized"; 2]);
     landscape.leaves_it_alone("unauthorized", 1).await;
 }

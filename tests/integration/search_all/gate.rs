@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::{Json, Router, extract::State};
+use axum::{Json, Router, extract::State, http::Method};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch};
 
@@ -62,7 +62,11 @@ impl Drop for Visit<'_> {
     }
 }
 
-async fn answer(State(state): State<Arc<GateState>>) -> Json<Value> {
+async fn answer(State(state): State<Arc<GateState>>, method: Method) -> Json<Value> {
+    if method == Method::HEAD {
+        // That is how a connection is opened before the first search.
+        return Json(Value::Null);
+    }
     state.under_way.send_modify(|under_way| *under_way += 1);
     let _visit = Visit(&state);
     state.is_open.subscribe().wait_for(|is_open| *is_open).await.unwrap();
