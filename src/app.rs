@@ -110,6 +110,7 @@ impl App {
             index,
             Arc::clone(&keys),
             reach(&config.connectors)?,
+            config.cache,
             config.suspension,
             clock,
         ));

@@ -20,8 +20,19 @@ use serde::{Deserialize, Serialize};
 const DEFAULT_FILE: &str = "trawl.toml";
 
 /// What `TRAWL_…` variables may set, besides the master key.
-const SETTINGS: [&str; 10] =
-    ["listen", "data", "log", "auth", "store", "index", "search", "connectors", "suspension", "limits"];
+const SETTINGS: [&str; 11] = [
+    "listen",
+    "data",
+    "log",
+    "auth",
+    "store",
+    "index",
+    "search",
+    "connectors",
+    "cache",
+    "suspension",
+    "limits",
+];
 
 /// The longest pause that a suspension may be set to: a day.
 const MOST_SUSPENSION_MS: u64 = 24 * 60 * 60 * 1_000;
@@ -52,6 +63,8 @@ pub struct Config {
     pub search: Search,
     /// External sources.
     pub connectors: Connectors,
+    /// Answers of external sources that are used again.
+    pub cache: Cache,
     /// When and for how long failing external sources are left alone.
     pub suspension: Suspension,
     /// Bounds on what a caller may send (decisions 9.9).
@@ -129,6 +142,18 @@ pub struct Connectors {
     pub allow_http_hosts: Vec<String>,
     /// Whether sources may be called without credentials (decisions 7.4).
     pub allow_auth_none: bool,
+}
+
+/// Answers of external sources that are used again (decisions 6.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// An answer is used again for so long, in milliseconds; 0: only calls under way are shared.
+    pub fresh_ms: u64,
+    /// For so long it may stand in for a source that fails, in milliseconds.
+    pub stale_ms: u64,
+    /// The bytes of all answers together.
+    pub bytes: u64,
 }
 
 /// When and for how long failing external sources are left alone, by how their calls failed (decisions 6.3).
@@ -232,6 +257,7 @@ impl Default for Config {
                 allow_http_hosts: Vec::new(),
                 allow_auth_none: false,
             },
+            cache: Cache { fresh_ms: 3_000, stale_ms: 60_000, bytes: 64 << 20 },
             suspension: Suspension::default(),
             limits: Limits {
                 batch_items: 1_000,

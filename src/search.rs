@@ -6,6 +6,7 @@
 
 mod answer;
 mod builtin;
+mod cache;
 pub mod clock;
 mod coordinator;
 mod cursor;

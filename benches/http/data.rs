@@ -72,8 +72,8 @@ pub(crate) fn prepare(documents: usize, registrations: Vec<Registration>) -> Pre
             max_body_bytes: Config::default().connectors.max_body_bytes,
         };
         let clock = std::sync::Arc::new(trawl::search::clock::SystemClock);
-        let suspension = Config::default().suspension;
-        let registry = Registry::new(store.clone(), index, keys, reach, suspension, clock);
+        let Config { cache, suspension, .. } = Config::default();
+        let registry = Registry::new(store.clone(), index, keys, reach, cache, suspension, clock);
         let registry = std::sync::Arc::new(registry);
         for (source, module) in registrations {
             registry.create_source(tenant_id, source).await.unwrap();

@@ -29,6 +29,8 @@ impl Server {
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]);
         // The bench writes faster than one application usually may.
         command.env("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000000");
+        // What is measured is the way to the sources, not how it is spared.
+        command.envs([("TRAWL_CACHE__FRESH_MS", "0"), ("TRAWL_CACHE__STALE_MS", "0")]);
         Self::start(command)
     }
 

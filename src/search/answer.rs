@@ -70,6 +70,9 @@ pub struct SourceReport {
     /// When it may be asked again, epoch milliseconds; only of a source that was not asked because it is suspended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<i64>,
+    /// Whether an earlier answer of it stands in for one that it did not give; `message` says why. Absent when not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
 }
 
 /// One page of a module.

@@ -1,51 +1,110 @@
-//! An external system as a source: pages of the contract become pages of the coordinator.
+//! An external system as a source: what it sends becomes pages of the coordinator.
 
 #[cfg(test)]
 mod tests;
 
-use std::{cmp::Reverse, sync::Arc, time::Duration};
+use std::cmp::Reverse;
 
 use trawl_connectors::{Answer, ContentItem, DeclaredOrder, Question, SourceClient, SourceError};
 
 use super::{
     request::Order,
-    source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure, Taken},
+    source::{Ask, Entry, FailureKind, Item, Later, Page, Position, SourceFailure, Taken},
 };
 
 /// A registered external system.
 pub(super) struct ExternalSource {
-    pub(super) id: String,
-    pub(super) name: String,
     pub(super) order: DeclaredOrder,
-    pub(super) timeout: Duration,
     /// The `limit` of every call. Always the same, whatever the caller's page, so that its cursors stay what they were.
     pub(super) page_size: usize,
     pub(super) client: SourceClient,
 }
 
-#[async_trait::async_trait]
-impl Source for ExternalSource {
-    fn id(&self) -> &str {
-        &self.id
-    }
+/// One page as a source sent it, whoever asked for it: pages of many searches are made of it.
+#[derive(Debug, Default)]
+pub(super) struct SourcePage {
+    rows: Vec<Row>,
+    /// Whether all rows are in time order.
+    in_time_order: bool,
+    cursor: Option<String>,
+    total: Option<u64>,
+    /// A slip that harms no row.
+    pub(super) note: Option<String>,
+    /// The contract was broken, yet the rows are usable (decisions 6.4).
+    pub(super) broken: Option<String>,
+}
 
-    fn name(&self) -> &str {
-        &self.name
-    }
+/// One item of a source's page, written down once.
+#[derive(Debug)]
+struct Row {
+    item: Item,
+    author: Option<String>,
+}
 
-    fn timeout(&self) -> Duration {
-        self.timeout
-    }
-
-    async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
-        let (cursor, taken) = match position {
-            Position::InPage(cursor, taken) => (cursor.as_deref(), taken.as_ref()),
-            Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => (None, None),
-            Position::End => return Ok(Page::default()),
-        };
-        let question = Question { keyword: &ask.keyword, limit: self.page_size, cursor };
+impl ExternalSource {
+    /// Asks for the page that `cursor` leads to.
+    pub(super) async fn ask(&self, keyword: &str, cursor: Option<&str>) -> Result<SourcePage, SourceFailure> {
+        let question = Question { keyword, limit: self.page_size, cursor };
         let answer = self.client.search(&question).await.map_err(|error| into_failure(&error))?;
-        into_page(answer, ask, self.order, cursor, taken)
+        SourcePage::read(answer, self.order, cursor)
+    }
+}
+
+impl SourcePage {
+    /// The page that a source of this declared order sent for this cursor.
+    ///
+    /// # Errors
+    /// An item cannot be written down.
+    pub(super) fn read(
+        answer: Answer,
+        declared: DeclaredOrder,
+        cursor: Option<&str>,
+    ) -> Result<Self, SourceFailure> {
+        let Answer { items, total, cursor: next, notes, mut broken } = answer;
+        let stands_still = next.is_some() && next.as_deref() == cursor;
+        if stands_still {
+            broken
+                .get_or_insert_with(|| "its cursor stands still: the next page would be this one".to_owned());
+        }
+        let in_time_order = items.is_sorted_by_key(|item| Reverse(item.display_time));
+        if declared == DeclaredOrder::Time && !in_time_order {
+            broken.get_or_insert_with(|| "it declares time order and breaks it".to_owned());
+        }
+        let rows = items
+            .into_iter()
+            .map(Row::write)
+            .collect::<Result<_, serde_json::Error>>()
+            .map_err(|_| SourceFailure::new(FailureKind::Error, "an item could not be written down"))?;
+        let note = notes.into_iter().next();
+        Ok(Self { rows, in_time_order, cursor: next.filter(|_| !stands_still), total, note, broken })
+    }
+
+    /// About how many bytes it holds.
+    pub(super) fn bytes(&self) -> usize {
+        const EACH: usize = 128;
+        let texts = |row: &Row| {
+            EACH + row.item.id.len() + row.item.json.len() + row.author.as_ref().map_or(0, String::len)
+        };
+        let own =
+            [&self.cursor, &self.note, &self.broken].into_iter().flatten().map(String::len).sum::<usize>();
+        EACH + own + self.rows.iter().map(texts).sum::<usize>()
+    }
+}
+
+impl Row {
+    fn write(item: ContentItem) -> Result<Self, serde_json::Error> {
+        let json = serde_json::to_string(&item)?;
+        Ok(Self { item: Item { json, display_time: item.display_time, id: item.id }, author: item.author })
+    }
+}
+
+/// Where in which of a source's pages a search goes on: the cursor that leads to the page, and what was taken of it.
+/// `None` at the end.
+pub(super) fn place(position: &Position) -> Option<(Option<&str>, Option<&Taken>)> {
+    match position {
+        Position::InPage(cursor, taken) => Some((cursor.as_deref(), taken.as_ref())),
+        Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => Some((None, None)),
+        Position::End => None,
     }
 }
 
@@ -74,83 +133,77 @@ fn into_failure(error: &SourceError) -> SourceFailure {
 ///
 /// By time, items of one time are ordered by id within a page; from page to page they stay in the source's order.
 pub(super) fn into_page(
-    answer: Answer,
+    sent: &SourcePage,
     ask: &Ask,
     declared: DeclaredOrder,
     cursor: Option<&str>,
     taken: Option<&Taken>,
-) -> Result<Page, SourceFailure> {
-    let Answer { mut items, total, cursor: next_cursor, notes, mut broken } = answer;
-    let stands_still = next_cursor.is_some() && next_cursor.as_deref() == cursor;
-    if stands_still {
-        broken.get_or_insert_with(|| "its cursor stands still: the next page would be this one".to_owned());
-    }
-    let next = next_cursor.filter(|_| !stands_still).map(|next| Position::InPage(Some(next), None));
-
+) -> Page {
+    let mut rows: Vec<&Row> = sent.rows.iter().collect();
     let mut later = Later::AnyTime;
     if ask.order == Order::Time {
-        let in_order = items.is_sorted_by_key(|item| Reverse(item.display_time));
         if declared == DeclaredOrder::Time {
-            later = Later::AtMost(items.iter().map(|item| item.display_time).min().unwrap_or(i64::MAX));
-            if !in_order {
-                broken.get_or_insert_with(|| "it declares time order and breaks it".to_owned());
-            }
+            later = Later::AtMost(rows.iter().map(|row| row.item.display_time).min().unwrap_or(i64::MAX));
         }
-        items.sort_by(|left, right| by_time(left).cmp(&by_time(right)));
+        rows.sort_by(|left, right| by_time(&left.item).cmp(&by_time(&right.item)));
     }
-    let past_the_range = broken.is_none()
+    let past_the_range = sent.in_time_order
+        && sent.broken.is_none()
         && matches!((later, ask.filters.from), (Later::AtMost(time), Some(from)) if time < from);
-    let next = next.filter(|_| !past_the_range);
+    let next = sent.cursor.clone().filter(|_| !past_the_range);
+    let next = next.map(|next| Position::InPage(Some(next), None));
 
-    let skipped = taken.map_or(0, |taken| count_taken(&items, taken, ask.order));
-    let mut entries = items
-        .into_iter()
-        .enumerate()
-        .skip(skipped)
-        .filter(|(_, item)| is_wanted(item, ask))
-        .map(|(index, item)| {
+    let skipped = taken.map_or(0, |taken| count_taken(&rows, taken, ask.order));
+    let wanted = rows.into_iter().enumerate().skip(skipped).filter(|(_, row)| is_wanted(row, ask));
+    let mut entries: Vec<Entry> = wanted
+        .map(|(index, Row { item, .. })| {
             let taken = Taken { count: index + 1, display_time: item.display_time, id: item.id.clone() };
             let after = Position::InPage(cursor.map(str::to_owned), Some(taken));
-            Ok(Entry { item: into_item(item)?, after })
+            Entry { item: item.clone(), after }
         })
-        .collect::<Result<Vec<_>, serde_json::Error>>()
-        .map_err(|_| SourceFailure::new(FailureKind::Error, "an item could not be written down"))?;
+        .collect();
     // After the last wanted item of the page nothing of it is left, so the source stands at the next one.
     if let (Some(last), Some(next)) = (entries.last_mut(), &next) {
         last.after = next.clone();
     }
-    Ok(Page { entries, next, later, total, tie_cut: false, broken, note: notes.into_iter().next() })
+    Page {
+        entries,
+        next,
+        later,
+        total: sent.total,
+        tie_cut: false,
+        broken: sent.broken.clone(),
+        note: sent.note.clone(),
+        stale: false,
+    }
 }
 
 /// The order of a page by time.
-fn by_time(item: &ContentItem) -> (Reverse<i64>, &str) {
+fn by_time(item: &Item) -> (Reverse<i64>, &str) {
     (Reverse(item.display_time), &item.id)
 }
 
 /// How many items of an ordered page were taken already, as it is now.
-fn count_taken(items: &[ContentItem], taken: &Taken, order: Order) -> usize {
+fn count_taken(rows: &[&Row], taken: &Taken, order: Order) -> usize {
     match order {
         Order::Time => {
             let last = (Reverse(taken.display_time), taken.id.as_str());
-            items.partition_point(|item| by_time(item) <= last)
+            rows.partition_point(|row| by_time(&row.item) <= last)
         }
-        Order::Relevance => items
+        Order::Relevance => rows
             .iter()
-            .position(|item| item.id == taken.id)
-            .map_or_else(|| taken.count.min(items.len()), |place| place + 1),
+            .position(|row| row.item.id == taken.id)
+            .map_or_else(|| taken.count.min(rows.len()), |place| place + 1),
     }
 }
 
 /// The contract knows no filters, so what it sends is filtered here (decisions 5.8).
-fn is_wanted(item: &ContentItem, ask: &Ask) -> bool {
+fn is_wanted(row: &Row, ask: &Ask) -> bool {
+    let Row { item, author } = row;
     let by_the_author = |wanted: &str| {
-        item.author.as_deref().is_some_and(|author| author.to_lowercase().contains(&wanted.to_lowercase()))
+        author.as_deref().is_some_and(|author| author.to_lowercase().contains(&wanted.to_lowercase()))
     };
     ask.filters.from.is_none_or(|from| item.display_time >= from)
         && ask.upper_bound().is_none_or(|bound| item.display_time < bound)
         && ask.filters.author.as_deref().is_none_or(by_the_author)
-}
-
-fn into_item(item: ContentItem) -> Result<Item, serde_json::Error> {
-    Ok(Item { json: serde_json::to_string(&item)?, display_time: item.display_time, id: item.id })
 }

@@ -16,7 +16,8 @@ use serde::Serialize;
 use super::{
     answer::Status,
     clock::Clock,
-    source::{Page, SourceFailure},
+    external::SourcePage,
+    source::SourceFailure,
     suspension::{Change, Permission, Suspended, Suspension, Verdict},
 };
 use crate::{config::Suspension as Rules, store::now_millis};
@@ -200,9 +201,9 @@ impl SourceState {
         }
     }
 
-    fn remember(&self, result: Result<&Page, &SourceFailure>, took: Duration) {
+    fn remember(&self, result: Result<&SourcePage, &SourceFailure>, took: Duration) {
         let (status, message) = match result {
-            Ok(Page { broken: Some(broken), .. }) => (Status::Invalid, Some(broken.clone())),
+            Ok(SourcePage { broken: Some(broken), .. }) => (Status::Invalid, Some(broken.clone())),
             Ok(page) => (Status::Ok, page.note.clone()),
             Err(failure) => (failure.kind.into(), Some(failure.message.clone())),
         };

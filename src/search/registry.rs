@@ -26,13 +26,14 @@ use self::{
 };
 use super::{
     builtin::{self, BuiltinSource},
+    cache::Answers,
     clock::Clock,
     health::SourceState,
     source::Source,
 };
 use crate::{
     auth::keys::Keys,
-    config::Suspension,
+    config::{self, Suspension},
     error::{Error, Result},
     store::{Store, now_millis},
 };
@@ -90,6 +91,7 @@ pub struct Registry {
     index: trawl_index::Index,
     keys: Arc<Keys>,
     reach: Reach,
+    answers: Answers,
     suspension: Suspension,
     clock: Arc<dyn Clock>,
     /// Grows at each change of any registration; modules that were read before are of an older generation.
@@ -104,13 +106,14 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// A registry over this store, whose external sources keep to `reach` and are suspended as `suspension` says, by this
-    /// clock.
+    /// A registry over this store, whose external sources keep to `reach`, whose answers are used again as `cache` says,
+    /// and which are suspended as `suspension` says, by this clock.
     pub fn new(
         store: Store,
         index: trawl_index::Index,
         keys: Arc<Keys>,
         reach: Reach,
+        cache: config::Cache,
         suspension: Suspension,
         clock: Arc<dyn Clock>,
     ) -> Self {
@@ -119,6 +122,7 @@ impl Registry {
             index,
             keys,
             reach,
+            answers: Answers::new(cache),
             suspension,
             clock,
             generation: AtomicU64::new(0),
@@ -199,7 +203,7 @@ impl Registry {
         let sealed = row.client_secret_sealed.clone().unwrap_or_default();
         let secret = || connect::open(&self.keys.secrets, tenant_id, &key.1, &sealed);
         let state = self.state_of(tenant_id, &key.1);
-        let made = Arc::new(Registered::new(row.clone(), &self.reach, state, secret)?);
+        let made = Arc::new(Registered::new(row.clone(), &self.reach, state, self.answers.clone(), secret)?);
         // Of two that are made at once, one is kept.
         let kept = self.sources.entry(key).or_insert_with_if(|| made, |known| !known.is_of(row));
         Ok(kept.into_value())

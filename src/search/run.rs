@@ -24,6 +24,8 @@ struct Account {
     status: Option<Status>,
     message: Option<String>,
     /// It is suspended.
+    /// At least one page of it is an earlier answer.
+    stale: bool,
     rest: Option<Rest>,
     total: Option<u64>,
     took: Duration,
@@ -229,6 +231,7 @@ fn report_disabled(source: &dyn Source) -> SourceReport {
         total: None,
         message: Some(message),
         retry_at: None,
+        stale: false,
     }
 }
 
@@ -240,6 +243,7 @@ impl Account {
             status: None,
             message: None,
             rest: None,
+            stale: false,
             took: Duration::ZERO,
             pages: 0,
             answered: false,
@@ -265,6 +269,7 @@ impl Account {
     fn take_in(&mut self, page: &mut Page) {
         self.total = page.total.or(self.total);
         self.answered = true;
+        self.stale |= page.stale;
         let is_invalid = page.broken.is_some() || self.status == Some(Status::Invalid);
         self.status = Some(if is_invalid { Status::Invalid } else { Status::Ok });
         self.message = page.broken.take().or(self.message.take()).or(page.note.take());
@@ -293,6 +298,7 @@ impl Account {
             total: self.total,
             message: self.message.clone(),
             retry_at: self.rest.map(|rest| rest.retry_at),
+            stale: self.stale,
         }
     }
 }

@@ -132,6 +132,8 @@ pub struct Page {
     pub broken: Option<String>,
     /// A slip that harms no row.
     pub note: Option<String>,
+    /// It is an earlier answer, which stands in for a source that fails; `note` says how (decisions 6.5).
+    pub stale: bool,
 }
 
 /// The bound on what the later pages of a source may hold, in time order.

@@ -2,6 +2,8 @@
 //! for what cuts across them.
 
 #[cfg(test)]
+mod answers_again;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod connector;

@@ -235,7 +235,8 @@ async fn of_fifty_searches_one_carries_the_probe() {
     for answer in join_all((0..5).map(|_| landscape.search())).await {
         assert_eq!(answer.total(), 6);
     }
-    assert_eq!(landscape.system.asked().len(), asked + 6);
+    // Those who ask at once may share a call.
+    assert!((asked + 2..=asked + 6).contains(&landscape.system.asked().len()));
 }
 
 #[tokio::test]

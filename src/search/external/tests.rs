@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::*;
 use crate::search::request::{Filters, Viewer};
@@ -33,11 +33,18 @@ fn ids(page: &Page) -> Vec<&str> {
 /// The page that goes on behind `position`, which must be in the first page.
 fn go_on(answer: Answer, ask: &Ask, position: &Position) -> Page {
     let Position::InPage(None, taken) = position else { panic!("{position:?} is not in the first page") };
-    into_page(answer, ask, DeclaredOrder::Time, None, taken.as_ref()).unwrap()
+    let sent = SourcePage::read(answer, DeclaredOrder::Time, None).unwrap();
+    into_page(&sent, ask, DeclaredOrder::Time, None, taken.as_ref())
+}
+
+/// The page of a source that was asked by this cursor.
+fn page_by(answer: Answer, ask: &Ask, declared: DeclaredOrder, cursor: Option<&str>) -> Page {
+    let sent = SourcePage::read(answer, declared, cursor).unwrap();
+    into_page(&sent, ask, declared, cursor, None)
 }
 
 fn first(answer: Answer, ask: &Ask) -> Page {
-    into_page(answer, ask, DeclaredOrder::Time, None, None).unwrap()
+    page_by(answer, ask, DeclaredOrder::Time, None)
 }
 
 #[test]
@@ -93,13 +100,13 @@ fn a_page_below_the_range_ends_a_source_that_keeps_its_order() {
     let lying = first(answer(&[("b", 4), ("a", 6)], Some("2")), &ask);
     assert!(lying.next.is_some() && lying.broken.is_some(), "its order says nothing");
     let unordered = answer(&[("b", 4)], Some("2"));
-    assert!(into_page(unordered, &ask, DeclaredOrder::Relevance, None, None).unwrap().next.is_some());
+    assert!(page_by(unordered, &ask, DeclaredOrder::Relevance, None).next.is_some());
 }
 
 #[test]
 fn a_cursor_that_stands_still_ends_its_source() {
     let ask = ask(Order::Time, Filters::default());
-    let page = into_page(answer(&[("a", 6)], Some("2")), &ask, DeclaredOrder::Time, Some("2"), None).unwrap();
+    let page = page_by(answer(&[("a", 6)], Some("2")), &ask, DeclaredOrder::Time, Some("2"));
     assert!(page.next.is_none() && page.broken.is_some());
 }
 

@@ -2,12 +2,25 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use tokio::{sync::oneshot, time::Instant};
+use trawl_connectors::{Answer, DeclaredOrder};
 
 use super::*;
 use crate::search::{clock::SystemClock, source::FailureKind};
 
 fn within(milliseconds: u64) -> Instant {
     Instant::now() + Duration::from_millis(milliseconds)
+}
+
+impl SourceState {
+    /// One call, if it is permitted.
+    async fn watch(
+        self: &Arc<Self>,
+        deadline: Instant,
+        own_limit: Duration,
+        call: impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + 'static,
+    ) -> Result<Arc<SourcePage>, SourceFailure> {
+        self.admit()?.watch(deadline, own_limit, call).await
+    }
 }
 
 fn state() -> Arc<SourceState> {
@@ -59,9 +72,9 @@ fn health(state: &SourceState) -> SourceHealth {
     state.health("x".to_owned(), true, 7)
 }
 
-async fn answers_after(took: u64, page: Page) -> Result<Page, SourceFailure> {
+async fn answers_after(took: u64, page: SourcePage) -> Result<Arc<SourcePage>, SourceFailure> {
     tokio::time::sleep(Duration::from_millis(took)).await;
-    Ok(page)
+    Ok(Arc::new(page))
 }
 
 const OWN: Duration = Duration::from_millis(100);
@@ -78,8 +91,9 @@ fn before_the_first_call_nothing_is_known() {
 fn each_end_is_counted_as_what_it_is() {
     run(async {
         let state = state();
-        let broken = Page { broken: Some("disordered".to_owned()), ..Page::default() };
-        state.watch(within(1_000), OWN, answers_after(10, Page::default())).await.unwrap();
+        let broken = Answer { broken: Some("disordered".to_owned()), ..Answer::default() };
+        let broken = SourcePage::read(broken, DeclaredOrder::Time, None).unwrap();
+        state.watch(within(1_000), OWN, answers_after(10, SourcePage::default())).await.unwrap();
         state.watch(within(1_000), OWN, answers_after(20, broken)).await.unwrap();
         for kind in [
             FailureKind::Timeout,
@@ -104,12 +118,12 @@ fn each_end_is_counted_as_what_it_is() {
 fn a_call_that_is_given_up_timed_out_whoever_gave_it_up() {
     run(async {
         let state = state();
-        let late = state.watch(within(1_000), OWN, answers_after(500, Page::default())).await;
+        let late = state.watch(within(1_000), OWN, answers_after(500, SourcePage::default())).await;
         assert_eq!(late.unwrap_err().kind, FailureKind::Timeout);
         assert_eq!(health(&state).calls.timeout, 1);
         // The search's deadline is nearer than the source's own limit.
         let deadline = within(50);
-        let call = state.watch(deadline, OWN, answers_after(500, Page::default()));
+        let call = state.watch(deadline, OWN, answers_after(500, SourcePage::default()));
         assert!(tokio::time::timeout_at(deadline, call).await.is_err());
         assert_eq!(health(&state).calls.timeout, 2);
     });
@@ -119,7 +133,7 @@ fn a_call_that_is_given_up_timed_out_whoever_gave_it_up() {
 fn a_caller_that_goes_away_is_no_fault_of_the_source() {
     run(async {
         let state = state();
-        let call = state.watch(within(1_000), OWN, answers_after(500, Page::default()));
+        let call = state.watch(within(1_000), OWN, answers_after(500, SourcePage::default()));
         assert!(tokio::time::timeout(Duration::from_millis(50), call).await.is_err());
         assert_eq!(health(&state).calls, Calls::default());
     });
@@ -141,14 +155,14 @@ fn latencies_are_of_the_last_calls_that_took_their_time() {
     run(async {
         let state = state();
         for took in 1..=100 {
-            state.watch(within(1_000), OWN * 2, answers_after(took, Page::default())).await.unwrap();
+            state.watch(within(1_000), OWN * 2, answers_after(took, SourcePage::default())).await.unwrap();
         }
         // A refusal says nothing of how long an answer takes.
         let refused = async { Err(SourceFailure::new(FailureKind::Unavailable, "refused")) };
         state.watch(within(1_000), OWN, refused).await.unwrap_err();
         assert_eq!(health(&state).latency_ms, Some(Latency { p50: 50, p90: 90, p99: 99 }));
         for _ in 0..REMEMBERED_LATENCIES {
-            state.watch(within(1_000), OWN, answers_after(7, Page::default())).await.unwrap();
+            state.watch(within(1_000), OWN, answers_after(7, SourcePage::default())).await.unwrap();
         }
         assert_eq!(health(&state).latency_ms, Some(Latency { p50: 7, p90: 7, p99: 7 }));
         assert_eq!(state.lock().latencies.len(), REMEMBERED_LATENCIES);
@@ -159,7 +173,7 @@ fn latencies_are_of_the_last_calls_that_took_their_time() {
 async fn give_up(
     state: &Arc<SourceState>,
     own: Duration,
-    call: impl Future<Output = Result<Page, SourceFailure>> + Send + 'static,
+    call: impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + 'static,
 ) {
     let deadline = within(50);
     let given_up = tokio::time::timeout_at(deadline, state.watch(deadline, own, call)).await;
@@ -171,7 +185,7 @@ fn a_source_that_is_slower_than_the_deadline_but_answers_is_not_suspended() {
     run(async {
         let state = impatient_state();
         for _ in 0..10 {
-            give_up(&state, OWN * 3, answers_after(200, Page::default())).await;
+            give_up(&state, OWN * 3, answers_after(200, SourcePage::default())).await;
         }
         tokio::time::sleep(OWN * 10).await;
         assert_eq!(suspended(&state), None);
@@ -243,7 +257,7 @@ fn a_probe_has_the_sources_whole_limit_and_gives_its_place_back_when_its_caller_
         assert!(tokio::time::timeout(Duration::from_millis(50), probe).await.is_err());
         assert_eq!(state.summary().suspended.unwrap().times, 1);
         // The next one's search is over before the source answers.
-        give_up(&state, OWN * 3, answers_after(200, Page::default())).await;
+        give_up(&state, OWN * 3, answers_after(200, SourcePage::default())).await;
         assert!(suspended(&state).is_some());
         state.watch(within(1_000), OWN, std::future::pending()).await.unwrap_err();
         assert_eq!(health(&state).calls.timeout, 2, "nobody else probes meanwhile");
@@ -265,7 +279,7 @@ fn a_probe_that_panics_gives_its_place_back() {
         };
         give_up(&state, OWN * 3, late).await;
         tokio::time::sleep(OWN * 3).await;
-        state.watch(within(1_000), OWN, answers_after(1, Page::default())).await.unwrap();
+        state.watch(within(1_000), OWN, answers_after(1, SourcePage::default())).await.unwrap();
         assert_eq!(suspended(&state), None);
     });
 }

@@ -13,35 +13,53 @@ use tokio::{
 
 use super::SourceState;
 use crate::search::{
-    source::{FailureKind, Page, Rest, SourceFailure},
+    external::SourcePage,
+    source::{FailureKind, Rest, SourceFailure},
     suspension::{Decision, Permission, Suspended, Verdict},
 };
 
-type Call = Pin<Box<dyn Future<Output = Result<Page, SourceFailure>> + Send>>;
+type Call = Pin<Box<dyn Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send>>;
 
 impl SourceState {
+    /// The permission to make one call.
+    ///
+    /// # Errors
+    /// The source is suspended.
+    pub(in crate::search) fn admit(self: &Arc<Self>) -> Result<Admitted, SourceFailure> {
+        let mut record = self.lock();
+        let now = self.clock.now();
+        match record.suspension.ask(now) {
+            Decision::Ask(permission) => {
+                Ok(Admitted { state: Arc::clone(self), permission, is_followed: false, is_judged: false })
+            }
+            Decision::LeaveAlone(suspended) => Err(leave_alone(suspended, now)),
+        }
+    }
+}
+
+impl Admitted {
     /// Carries one call through within the source's own limit and remembers how it ended. One that is given up at the
     /// search's deadline timed out; one whose caller went away before did not end.
     ///
     /// # Errors
-    /// The call's, and, without having made it, that the source is suspended.
+    /// The call's.
     pub(in crate::search) async fn watch(
-        self: &Arc<Self>,
+        self,
         deadline: Instant,
         own_limit: Duration,
-        call: impl Future<Output = Result<Page, SourceFailure>> + Send + 'static,
-    ) -> Result<Page, SourceFailure> {
-        let admitted = Admitted::ask(self)?;
+        call: impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + 'static,
+    ) -> Result<Arc<SourcePage>, SourceFailure> {
+        let state = Arc::clone(&self.state);
         let started = Instant::now();
         let call = async move {
             let late = |_elapsed| Err(SourceFailure::timed_out(started.elapsed()));
             timeout(own_limit, call).await.unwrap_or_else(late)
         };
-        let mut watched = Watched { call: Box::pin(call), admitted: Some(admitted), started, deadline };
+        let mut watched = Watched { call: Box::pin(call), admitted: Some(self), started, deadline };
         let result = watched.call.as_mut().await;
-        self.remember(result.as_ref(), started.elapsed());
+        state.remember(result.as_deref(), started.elapsed());
         if let Some(admitted) = watched.admitted.take() {
-            admitted.judge(result.as_ref());
+            admitted.judge(result.as_deref());
         }
         result
     }
@@ -72,7 +90,7 @@ impl Drop for Watched {
 }
 
 /// The permission for one call. It comes back whatever becomes of the call.
-struct Admitted {
+pub(in crate::search) struct Admitted {
     state: Arc<SourceState>,
     permission: Permission,
     /// It is the one call that outlives its search.
@@ -81,18 +99,7 @@ struct Admitted {
 }
 
 impl Admitted {
-    fn ask(state: &Arc<SourceState>) -> Result<Self, SourceFailure> {
-        let mut record = state.lock();
-        let now = state.clock.now();
-        match record.suspension.ask(now) {
-            Decision::Ask(permission) => {
-                Ok(Self { state: Arc::clone(state), permission, is_followed: false, is_judged: false })
-            }
-            Decision::LeaveAlone(suspended) => Err(leave_alone(suspended, now)),
-        }
-    }
-
-    fn judge(mut self, result: Result<&Page, &SourceFailure>) {
+    fn judge(mut self, result: Result<&SourcePage, &SourceFailure>) {
         let verdict = match result {
             Ok(_) => Verdict::Answered,
             Err(failure) if failure.is_of_the_cursor => return,
@@ -113,7 +120,7 @@ impl Admitted {
         }
         runtime.spawn(async move {
             let result = call.await;
-            self.judge(result.as_ref());
+            self.judge(result.as_deref());
         });
     }
 }

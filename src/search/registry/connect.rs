@@ -3,7 +3,14 @@
 //! A row may outlive what made it usable: the master key, and the settings that say where sources may be. Such a source
 //! fails alone and says why; the others of its tenant go on.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::OnceCell;
@@ -21,7 +28,8 @@ use crate::{
     auth::keys::{CannotOpen, SealingKey},
     error::Error,
     search::{
-        external::ExternalSource,
+        cache::{Answers, Key},
+        external::{self, ExternalSource, SourcePage},
         health::SourceState,
         source::{Ask, FailureKind, Page, Position, Source, SourceFailure},
         weight::Weight,
@@ -199,7 +207,10 @@ fn authentication(
 /// A registered external system. It is kept from one load of its tenant's modules to the next while its row stays
 /// what it is, and with it its connections and its token.
 pub(super) struct Registered {
+    /// Tells its answers from those of other registrations, and of the same source's earlier ones.
+    number: u64,
     state: Arc<SourceState>,
+    answers: Answers,
     connection: Arc<Connection>,
 }
 
@@ -221,12 +232,15 @@ impl Registered {
         row: SourceRow,
         reach: &Reach,
         state: Arc<SourceState>,
+        answers: Answers,
         secret: impl FnOnce() -> Result<SecretString, CannotOpen>,
     ) -> Result<Self, Unusable> {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let usable = Usable::read(&row, reach, secret)?;
         let addresses = reach.addresses.clone();
         let connection = Connection { row, usable, addresses, source: OnceCell::new() };
-        Ok(Self { state, connection: Arc::new(connection) })
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { number, state, answers, connection: Arc::new(connection) })
     }
 
     /// Whether it is the source of just this row.
@@ -243,6 +257,36 @@ impl Registered {
     }
 }
 
+impl Registered {
+    fn key(&self, ask: &Ask, cursor: Option<&str>) -> Key {
+        let (keyword, cursor) = (ask.keyword.clone(), cursor.map(str::to_owned));
+        Key { registration: self.number, keyword, cursor }
+    }
+
+    /// The call that brings a page and keeps it.
+    ///
+    /// # Errors
+    /// The source may not be called now.
+    fn begin(
+        &self,
+        ask: &Ask,
+        cursor: Option<&str>,
+    ) -> Result<impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + use<>, SourceFailure>
+    {
+        let admitted = self.state.admit()?;
+        let (connection, answers, key) =
+            (Arc::clone(&self.connection), self.answers.clone(), self.key(ask, cursor));
+        let (deadline, own_limit) = (ask.deadline, connection.usable.settings.timeout);
+        let call = async move {
+            let source = connection.connected().await?;
+            let page = Arc::new(source.ask(&key.keyword, key.cursor.as_deref()).await?);
+            answers.keep(key, &page);
+            Ok(page)
+        };
+        Ok(admitted.watch(deadline, own_limit, call))
+    }
+}
+
 impl Connection {
     async fn connected(&self) -> Result<&ExternalSource, SourceFailure> {
         self.source.get_or_try_init(|| self.connect()).await
@@ -250,7 +294,7 @@ impl Connection {
 
     async fn connect(&self) -> Result<ExternalSource, SourceFailure> {
         let Usable { settings, order, page_size } = self.usable.clone();
-        let (timeout, addresses) = (settings.timeout, self.addresses.clone());
+        let addresses = self.addresses.clone();
         let made = tokio::task::spawn_blocking(move || SourceClient::new(settings, &addresses)).await;
         let failed = |reason: String| {
             SourceFailure::new(FailureKind::Error, format!("its settings are not usable: {reason}"))
@@ -258,14 +302,7 @@ impl Connection {
         let client = made
             .map_err(|_panic| failed("its client could not be made".to_owned()))?
             .map_err(|error| failed(error.to_string()))?;
-        Ok(ExternalSource {
-            id: self.row.id.clone(),
-            name: self.row.name.clone(),
-            order,
-            timeout,
-            page_size,
-            client,
-        })
+        Ok(ExternalSource { order, page_size, client })
     }
 }
 
@@ -289,10 +326,17 @@ impl Source for Registered {
     }
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
-        let (connection, own_ask, position) =
-            (Arc::clone(&self.connection), Arc::clone(ask), position.clone());
-        let call = async move { connection.connected().await?.page(&own_ask, &position).await };
-        self.state.watch(ask.deadline, self.connection.usable.settings.timeout, call).await
+        let Some((cursor, taken)) = external::place(position) else { return Ok(Page::default()) };
+        let order = self.connection.usable.order;
+        let known = self.answers.get(self.key(ask, cursor), || self.begin(ask, cursor)).await?;
+        let page = external::into_page(&known.page, ask, order, cursor, taken);
+        Ok(match known.instead_of {
+            None => page,
+            Some(failure) => {
+                let note = format!("an earlier answer, as now: {}", failure.message);
+                Page { note: Some(note), stale: true, ..page }
+            }
+        })
     }
 }
 

@@ -86,6 +86,8 @@ impl TestApp {
         // The external systems of the tests are on this machine, most of them without credentials.
         config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
         config.connectors.allow_auth_none = true;
+        // What they answer is asked for anew by each search, where a test is not about that.
+        (config.cache.fresh_ms, config.cache.stale_ms) = (0, 0);
         change(&mut config);
         Self::start_in(tempfile::tempdir().unwrap(), config, Arc::default(), false).await
     }

@@ -187,7 +187,8 @@ impl Fake {
             cursor: (next_begin < self.items.len()).then(|| form.write(next_step, next_begin, page_size)),
             ..connectors::Answer::default()
         };
-        external::into_page(answer, ask, order, cursor, taken)
+        let sent = external::SourcePage::read(answer, order, cursor)?;
+        Ok(external::into_page(&sent, ask, order, cursor, taken))
     }
 }
 

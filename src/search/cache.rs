@@ -1,0 +1,210 @@
+//! What external sources answered a moment ago, and the calls that are under way: identical questions share one call
+//! (decisions 6.5).
+//!
+//! An external source is asked as the application, never as the person who searches, so an answer is the same for all of
+//! its tenant; a registration belongs to one tenant, and its number is part of every key. What is built in is not kept
+//! here: it depends on the viewer, and asking the index costs less than keeping its pages.
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::HashMap,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use moka::sync::Cache;
+use tokio::{task::AbortHandle, time::Instant};
+
+use super::{
+    external::SourcePage,
+    source::{FailureKind, SourceFailure},
+};
+use crate::config;
+
+/// One question to one source.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    /// The registration that is asked, by its number in this process; another one of the same source has another.
+    pub(super) registration: u64,
+    /// What is searched for.
+    pub(super) keyword: String,
+    /// The page, by the source's own cursor.
+    pub(super) cursor: Option<String>,
+}
+
+/// A page, and where it came from.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    /// The page.
+    pub(super) page: Arc<SourcePage>,
+    /// It is an earlier one that stands in for this failure.
+    pub(super) instead_of: Option<SourceFailure>,
+}
+
+/// The answers of all sources. Clones share them.
+#[derive(Clone)]
+pub(super) struct Answers {
+    held: Arc<Held>,
+}
+
+struct Held {
+    fresh: Duration,
+    stale: Duration,
+    kept: Cache<Key, Kept>,
+    flights: Mutex<HashMap<Key, Flight>>,
+}
+
+#[derive(Clone)]
+struct Kept {
+    page: Arc<SourcePage>,
+    since: Instant,
+}
+
+type Outcome = Result<Arc<SourcePage>, SourceFailure>;
+
+/// A call under way, driven by a task of its own.
+struct Flight {
+    outcome: Shared<BoxFuture<'static, Outcome>>,
+    task: AbortHandle,
+    waiting: usize,
+    /// Tells this flight from a later one of the same key.
+    number: u64,
+}
+
+impl Answers {
+    /// Answers that are kept as the settings say.
+    pub(super) fn new(settings: config::Cache) -> Self {
+        let config::Cache { fresh_ms, stale_ms, bytes } = settings;
+        let (fresh, stale) = (Duration::from_millis(fresh_ms), Duration::from_millis(stale_ms));
+        let kept = Cache::builder()
+            .max_capacity(bytes)
+            .weigher(|key: &Key, kept: &Kept| {
+                let asked = key.keyword.len() + key.cursor.as_ref().map_or(0, String::len);
+                u32::try_from(asked + kept.page.bytes()).unwrap_or(u32::MAX)
+            })
+            .time_to_live(stale.max(fresh))
+            .build();
+        Self { held: Arc::new(Held { fresh, stale, kept, flights: Mutex::default() }) }
+    }
+
+    /// Keeps a page that came just now. The call that brings it does this itself, also when nobody waits for it any more:
+    /// a late answer is welcome to the next search.
+    pub(super) fn keep(&self, key: Key, page: &Arc<SourcePage>) {
+        self.held.kept.insert(key, Kept { page: Arc::clone(page), since: Instant::now() });
+    }
+
+    /// The page that answers this question: a fresh one at hand, else that of the call under way, else that of the call
+    /// which `begin` permits. Where the call fails, or none is permitted, an earlier page stands in for it.
+    ///
+    /// A call that nobody waits for any more is dropped.
+    ///
+    /// # Errors
+    /// The failure, where no earlier page is at hand.
+    pub(super) async fn get<C>(
+        &self,
+        key: Key,
+        begin: impl FnOnce() -> Result<C, SourceFailure>,
+    ) -> Result<Known, SourceFailure>
+    where
+        C: Future<Output = Outcome> + Send + 'static,
+    {
+        let earlier = self.held.kept.get(&key);
+        if let Some(kept) = earlier.as_ref().filter(|kept| kept.since.elapsed() < self.held.fresh) {
+            count("hit");
+            return Ok(Known { page: Arc::clone(&kept.page), instead_of: None });
+        }
+        let earlier = earlier.filter(|kept| kept.since.elapsed() < self.held.stale);
+        let outcome = match begin() {
+            Ok(call) => {
+                let waiting = self.join(key, call);
+                waiting.outcome.clone().await
+            }
+            Err(failure) => Err(failure),
+        };
+        match (outcome, earlier) {
+            (Ok(page), _) => Ok(Known { page, instead_of: None }),
+            (Err(failure), Some(kept)) => {
+                count("stale");
+                Ok(Known { page: kept.page, instead_of: Some(failure) })
+            }
+            (Err(failure), None) => Err(failure),
+        }
+    }
+
+    /// Joins the call under way, or begins it.
+    fn join(&self, key: Key, call: impl Future<Output = Outcome> + Send + 'static) -> Waiting {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let mut flights = self.held.lock();
+        if let Some(flight) = flights.get_mut(&key) {
+            count("coalesced");
+            flight.waiting += 1;
+            let (number, outcome) = (flight.number, flight.outcome.clone());
+            return Waiting { held: Arc::clone(&self.held), key, number, outcome };
+        }
+        count("miss");
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let (held, flown) = (Arc::clone(&self.held), key.clone());
+        let broke = || SourceFailure::new(FailureKind::Error, "the source failed inside the server");
+        let task = tokio::spawn(async move {
+            let outcome = AssertUnwindSafe(call).catch_unwind().await;
+            held.land(&flown, number);
+            outcome.map_err(|_panic| broke()).flatten()
+        });
+        let abort = task.abort_handle();
+        let outcome = task.map(move |joined| joined.map_err(|_aborted| broke()).flatten()).boxed().shared();
+        let flight = Flight { outcome: outcome.clone(), task: abort, waiting: 1, number };
+        flights.insert(key.clone(), flight);
+        Waiting { held: Arc::clone(&self.held), key, number, outcome }
+    }
+}
+
+impl Held {
+    /// A call ended: who asks from now on begins another one.
+    fn land(&self, key: &Key, number: u64) {
+        let mut flights = self.lock();
+        if flights.get(key).is_some_and(|flight| flight.number == number) {
+            flights.remove(key);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Flight>> {
+        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Someone who waits for a call.
+struct Waiting {
+    held: Arc<Held>,
+    key: Key,
+    number: u64,
+    outcome: Shared<BoxFuture<'static, Outcome>>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut flights = self.held.lock();
+        let Some(flight) = flights.get_mut(&self.key).filter(|flight| flight.number == self.number) else {
+            // It has ended.
+            return;
+        };
+        flight.waiting -= 1;
+        if flight.waiting == 0 {
+            flight.task.abort();
+            flights.remove(&self.key);
+        }
+    }
+}
+
+fn count(how: &'static str) {
+    metrics::counter!("trawl_source_answers_total", "how" => how).increment(1);
+}

@@ -1,0 +1,167 @@
+use std::sync::atomic::AtomicUsize;
+
+use futures::future::{join_all, pending};
+use tokio::{sync::Notify, time::advance};
+use trawl_connectors::{Answer, DeclaredOrder};
+
+use super::*;
+
+const SETTINGS: config::Cache = config::Cache { fresh_ms: 5_000, stale_ms: 60_000, bytes: 1 << 20 };
+const FRESH: Duration = Duration::from_millis(SETTINGS.fresh_ms);
+const STALE: Duration = Duration::from_millis(SETTINGS.stale_ms);
+
+fn key(keyword: &str) -> Key {
+    Key { registration: 1, keyword: keyword.to_owned(), cursor: None }
+}
+
+/// A page that is known by this note.
+fn page(note: &str) -> Arc<SourcePage> {
+    let answer = Answer { notes: vec![note.to_owned()], ..Answer::default() };
+    Arc::new(SourcePage::read(answer, DeclaredOrder::Time, None).unwrap())
+}
+
+fn failure() -> SourceFailure {
+    SourceFailure::new(FailureKind::Unavailable, "down")
+}
+
+/// Asks a question by a call that ends so, and says which page came and whether it stands in for a failure.
+async fn ask(answers: &Answers, key: Key, outcome: Outcome) -> Result<(String, bool), SourceFailure> {
+    let (keeper, kept) = (answers.clone(), key.clone());
+    let call = async move { outcome.inspect(|page| keeper.keep(kept, page)) };
+    let known = answers.get(key, || Ok(call)).await?;
+    Ok((known.page.note.clone().unwrap(), known.instead_of.is_some()))
+}
+
+fn came(note: &str, instead: bool) -> (String, bool) {
+    (note.to_owned(), instead)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_is_used_again_while_it_is_fresh() {
+    let answers = Answers::new(SETTINGS);
+    assert_eq!(ask(&answers, key("a"), Ok(page("1"))).await, Ok(came("1", false)));
+    assert_eq!(ask(&answers, key("a"), Ok(page("2"))).await, Ok(came("1", false)));
+    advance(FRESH).await;
+    assert_eq!(ask(&answers, key("a"), Ok(page("3"))).await, Ok(came("3", false)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_earlier_page_stands_in_for_a_failure_for_a_while() {
+    let answers = Answers::new(SETTINGS);
+    assert_eq!(ask(&answers, key("a"), Err(failure())).await, Err(failure()));
+    ask(&answers, key("a"), Ok(page("1"))).await.unwrap();
+    advance(FRESH).await;
+    assert_eq!(ask(&answers, key("a"), Err(failure())).await, Ok(came("1", true)));
+    advance(STALE).await;
+    assert_eq!(ask(&answers, key("a"), Err(failure())).await, Err(failure()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_no_call_is_permitted_an_earlier_page_stands_in_too() {
+    type Never = std::future::Pending<Outcome>;
+    let answers = Answers::new(SETTINGS);
+    let refuse = || Err::<Never, _>(failure());
+    assert_eq!(answers.get(key("a"), refuse).await.unwrap_err(), failure());
+    ask(&answers, key("a"), Ok(page("1"))).await.unwrap();
+    advance(FRESH).await;
+    let known = answers.get(key("a"), refuse).await.unwrap();
+    assert_eq!((known.page.note.as_deref(), known.instead_of), (Some("1"), Some(failure())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn other_registrations_keywords_and_pages_are_other_questions() {
+    let answers = Answers::new(SETTINGS);
+    ask(&answers, key("a"), Ok(page("first"))).await.unwrap();
+    let others = [
+        Key { registration: 2, ..key("a") },
+        key("b"),
+        Key { cursor: Some(String::new()), ..key("a") },
+        Key { cursor: Some("next".to_owned()), ..key("a") },
+    ];
+    for other in others {
+        let note = format!("{other:?}");
+        assert_eq!(ask(&answers, other, Ok(page(&note))).await, Ok(came(&note, false)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_ask_the_same_at_once_share_one_call() {
+    let answers = Answers::new(SETTINGS);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let asking = (0..50).map(|_| {
+        let calls = Arc::clone(&calls);
+        let call = async move {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            calls.fetch_add(1, Ordering::SeqCst);
+            Ok(page("shared"))
+        };
+        answers.get(key("a"), || Ok(call))
+    });
+    for known in join_all(asking).await {
+        assert_eq!(known.unwrap().page.note.as_deref(), Some("shared"));
+    }
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    assert!(answers.held.lock().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_dropped_once_nobody_waits_for_it() {
+    let (answers, release) = (Answers::new(SETTINGS), Arc::new(Notify::new()));
+    let alive = Arc::new(());
+    let call = {
+        let (held, release) = (Arc::clone(&alive), Arc::clone(&release));
+        async move {
+            release.notified().await;
+            drop(held);
+            Ok(page("late"))
+        }
+    };
+    let mut first = Box::pin(answers.get(key("a"), || Ok(call)));
+    let mut second = Box::pin(answers.get(key("a"), || Ok(pending())));
+    assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
+    drop(first);
+    tokio::task::yield_now().await;
+    assert_eq!(Arc::strong_count(&alive), 2, "one still waits");
+    drop(second);
+    while Arc::strong_count(&alive) > 1 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(ask(&answers, key("a"), Ok(page("next"))).await, Ok(came("next", false)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_stays_gets_what_another_one_asked_for() {
+    let (answers, release) = (Answers::new(SETTINGS), Arc::new(Notify::new()));
+    let call = {
+        let release = Arc::clone(&release);
+        async move {
+            release.notified().await;
+            Ok(page("asked for by the first"))
+        }
+    };
+    let mut first = Box::pin(answers.get(key("a"), || Ok(call)));
+    let mut second = Box::pin(answers.get(key("a"), || Ok(pending())));
+    assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
+    drop(first);
+    release.notify_one();
+    assert_eq!(second.await.unwrap().page.note.as_deref(), Some("asked for by the first"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_panics_is_a_failure_and_the_next_one_begins_anew() {
+    let answers = Answers::new(SETTINGS);
+    let failed = answers.get(key("a"), || Ok(async { panic!("inside the source") })).await;
+    assert_eq!(failed.unwrap_err().kind, FailureKind::Error);
+    assert_eq!(ask(&answers, key("a"), Ok(page("1"))).await, Ok(came("1", false)));
+}
+
+#[tokio::test]
+async fn the_pages_together_are_bounded_by_their_bytes() {
+    let answers = Answers::new(config::Cache { bytes: 100_000, ..SETTINGS });
+    for number in 0..1_000 {
+        ask(&answers, key(&number.to_string()), Ok(page(&"x".repeat(1_000)))).await.unwrap();
+    }
+    answers.held.kept.run_pending_tasks();
+    assert!(answers.held.kept.weighted_size() <= 100_000);
+    assert!(answers.held.kept.entry_count() > 10);
+}
