@@ -66,8 +66,8 @@ async fn ten_thousand_searches_at_once_see_their_own_only() {
         .map(|(caller, finds)| Searcher { caller, finds: finds.to_vec() })
         .collect();
     // In turn, so that those who ask the same at once are different ones.
-    let searches = (0..SEARCHES).flat_map(|_| &searchers);
-    stream::iter(searches)
+    let in_turn = (0..SEARCHES).flat_map(|_| &searchers);
+    stream::iter(in_turn)
         .for_each_concurrent(AT_ONCE, async |searcher| {
             let answer = searcher.caller.search(&[("keyword", "harbour"), ("moduleId", "all")]).await.ok();
             assert_eq!((answer.ids(), answer.total()), (searcher.finds.clone(), 2), "{}", answer.text);
