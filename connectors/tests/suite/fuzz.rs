@@ -76,7 +76,8 @@ fn read(body: &[u8]) -> Result<Answer, SourceError> {
         }
         Err(SourceError::Invalid(text)) => check_remark(text),
         Err(SourceError::Failed(text)) => {
-            check_remark(text);
+            // It quotes the source's own `message`, whatever that holds.
+            assert!(!text.contains(is_unfit), "{text:?}");
             let (_, said) = text.split_once(": ").unwrap_or_default();
             assert!(said.chars().count() <= 200);
         }
