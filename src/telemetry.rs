@@ -1,6 +1,9 @@
 //! Logs and metrics.
 
-use std::{io::IsTerminal, sync::OnceLock};
+use std::{
+    io::IsTerminal,
+    sync::{Mutex, PoisonError},
+};
 
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
@@ -28,17 +31,18 @@ pub fn start_logging(log: &Log) -> Result<(), String> {
     started.map_err(|error| error.to_string())
 }
 
-/// Collects the metrics of this process; the second call answers the first one's handle.
+/// Collects the metrics of this process; every call answers the handle of the first one.
 pub fn collect_metrics() -> Result<PrometheusHandle, BuildError> {
-    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
-    if let Some(handle) = HANDLE.get() {
+    static HANDLE: Mutex<Option<PrometheusHandle>> = Mutex::new(None);
+    // Held until the recorder is the global one: a handle of another recorder would show nothing.
+    let mut handle = HANDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(handle) = handle.as_ref() {
         return Ok(handle.clone());
     }
     let recorder = PrometheusBuilder::new().set_buckets(&SECONDS)?.build_recorder();
-    let handle = HANDLE.get_or_init(|| recorder.handle()).clone();
-    // Another thread may have been first; its recorder is the one that counts then.
+    let new = handle.insert(recorder.handle()).clone();
     if metrics::set_global_recorder(recorder).is_err() {
-        tracing::debug!("metrics are collected already");
+        tracing::warn!("metrics are collected elsewhere already; those of this server will not show");
     }
-    Ok(handle)
+    Ok(new)
 }
