@@ -20,10 +20,10 @@ use std::{
 
 use futures::{
     FutureExt,
-    future::{BoxFuture, Shared},
+    future::{BoxFuture, Shared, WeakShared},
 };
 use moka::sync::Cache;
-use tokio::{task::AbortHandle, time::Instant};
+use tokio::time::Instant;
 
 use super::{
     external::SourcePage,
@@ -60,8 +60,8 @@ pub(super) struct Answers {
 struct Held {
     fresh: Duration,
     stale: Duration,
-    kept: Cache<Key, Kept>,
-    flights: Mutex<HashMap<Key, Flight>>,
+    kept: Cache<Arc<Key>, Kept>,
+    flights: Mutex<HashMap<Arc<Key>, Flight>>,
 }
 
 #[derive(Clone)]
@@ -72,11 +72,12 @@ struct Kept {
 
 type Outcome = Result<Arc<SourcePage>, SourceFailure>;
 
-/// A call under way, driven by a task of its own.
+/// Someone who waits for a call. All who do drive it together; when the last of them leaves, it is dropped.
+type Waiting = Shared<BoxFuture<'static, Outcome>>;
+
+/// A call under way.
 struct Flight {
-    outcome: Shared<BoxFuture<'static, Outcome>>,
-    task: AbortHandle,
-    waiting: usize,
+    call: WeakShared<BoxFuture<'static, Outcome>>,
     /// Tells this flight from a later one of the same key.
     number: u64,
 }
@@ -88,7 +89,7 @@ impl Answers {
         let (fresh, stale) = (Duration::from_millis(fresh_ms), Duration::from_millis(stale_ms));
         let kept = Cache::builder()
             .max_capacity(bytes)
-            .weigher(|key: &Key, kept: &Kept| {
+            .weigher(|key: &Arc<Key>, kept: &Kept| {
                 let asked = key.keyword.len() + key.cursor.as_ref().map_or(0, String::len);
                 u32::try_from(asked + kept.page.bytes()).unwrap_or(u32::MAX)
             })
@@ -99,8 +100,10 @@ impl Answers {
 
     /// Keeps a page that came just now. The call that brings it does this itself, also when nobody waits for it any more:
     /// a late answer is welcome to the next search.
-    pub(super) fn keep(&self, key: Key, page: &Arc<SourcePage>) {
-        self.held.kept.insert(key, Kept { page: Arc::clone(page), since: Instant::now() });
+    pub(super) fn keep(&self, key: Arc<Key>, page: &Arc<SourcePage>) {
+        if !self.held.stale.max(self.held.fresh).is_zero() {
+            self.held.kept.insert(key, Kept { page: Arc::clone(page), since: Instant::now() });
+        }
     }
 
     /// The page that answers this question: a fresh one at hand, else that of the call under way, else that of the call
@@ -112,7 +115,7 @@ impl Answers {
     /// The failure, where no earlier page is at hand.
     pub(super) async fn get<C>(
         &self,
-        key: Key,
+        key: Arc<Key>,
         begin: impl FnOnce() -> Result<C, SourceFailure>,
     ) -> Result<Known, SourceFailure>
     where
@@ -125,10 +128,7 @@ impl Answers {
         }
         let earlier = earlier.filter(|kept| kept.since.elapsed() < self.held.stale);
         let outcome = match begin() {
-            Ok(call) => {
-                let waiting = self.join(key, call);
-                waiting.outcome.clone().await
-            }
+            Ok(call) => self.join(key, call).await,
             Err(failure) => Err(failure),
         };
         match (outcome, earlier) {
@@ -142,64 +142,50 @@ impl Answers {
     }
 
     /// Joins the call under way, or begins it.
-    fn join(&self, key: Key, call: impl Future<Output = Outcome> + Send + 'static) -> Waiting {
+    fn join(&self, key: Arc<Key>, call: impl Future<Output = Outcome> + Send + 'static) -> Waiting {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let mut flights = self.held.lock();
-        if let Some(flight) = flights.get_mut(&key) {
+        if let Some(waiting) = flights.get(&key).and_then(|flight| flight.call.upgrade()) {
             count("coalesced");
-            flight.waiting += 1;
-            let (number, outcome) = (flight.number, flight.outcome.clone());
-            return Waiting { held: Arc::clone(&self.held), key, number, outcome };
+            return waiting;
         }
         count("miss");
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let (held, flown) = (Arc::clone(&self.held), key.clone());
-        let broke = || SourceFailure::new(FailureKind::Error, "the source failed inside the server");
-        let task = tokio::spawn(async move {
-            let outcome = AssertUnwindSafe(call).catch_unwind().await;
-            held.land(&flown, number);
-            outcome.map_err(|_panic| broke()).flatten()
-        });
-        let abort = task.abort_handle();
-        let outcome = task.map(move |joined| joined.map_err(|_aborted| broke()).flatten()).boxed().shared();
-        let flight = Flight { outcome: outcome.clone(), task: abort, waiting: 1, number };
-        flights.insert(key.clone(), flight);
-        Waiting { held: Arc::clone(&self.held), key, number, outcome }
+        let landing = Landing { held: Arc::clone(&self.held), key: Arc::clone(&key), number };
+        let waiting = async move {
+            let _landing = landing;
+            // A panic is the failure of all who wait.
+            let broke =
+                |_panic| SourceFailure::new(FailureKind::Error, "the source failed inside the server");
+            AssertUnwindSafe(call).catch_unwind().await.map_err(broke).flatten()
+        }
+        .boxed()
+        .shared();
+        // It has not been polled yet, so that it is there.
+        if let Some(call) = waiting.downgrade() {
+            flights.insert(key, Flight { call, number });
+        }
+        waiting
     }
 }
 
 impl Held {
-    /// A call ended: who asks from now on begins another one.
-    fn land(&self, key: &Key, number: u64) {
-        let mut flights = self.lock();
-        if flights.get(key).is_some_and(|flight| flight.number == number) {
-            flights.remove(key);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, Flight>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Key>, Flight>> {
         self.flights.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Someone who waits for a call.
-struct Waiting {
+/// Dropped when a call ends, or is dropped itself: who asks from now on begins another one.
+struct Landing {
     held: Arc<Held>,
-    key: Key,
+    key: Arc<Key>,
     number: u64,
-    outcome: Shared<BoxFuture<'static, Outcome>>,
 }
 
-impl Drop for Waiting {
+impl Drop for Landing {
     fn drop(&mut self) {
         let mut flights = self.held.lock();
-        let Some(flight) = flights.get_mut(&self.key).filter(|flight| flight.number == self.number) else {
-            // It has ended.
-            return;
-        };
-        flight.waiting -= 1;
-        if flight.waiting == 0 {
-            flight.task.abort();
+        if flights.get(&self.key).is_some_and(|flight| flight.number == self.number) {
             flights.remove(&self.key);
         }
     }
