@@ -23,13 +23,22 @@ use futures::{
     future::{BoxFuture, Shared},
 };
 use moka::sync::Cache;
-use tokio::{task::AbortHandle, time::Instant};
+use tokio::{
+    task::AbortHandle,
+    time::{Instant, timeout_at},
+};
 
 use super::{
     external::SourcePage,
     source::{FailureKind, SourceFailure},
 };
 use crate::config;
+
+/// Where an earlier page is at hand, the wait for a new one ends this long before the search's deadline, or a tenth of what
+/// is left before it where that is less: the earlier page has to get into the answer.
+const LEAD: Duration = Duration::from_millis(100);
+/// No page is kept for longer, whatever the settings say.
+const LONGEST_KEPT: Duration = Duration::from_hours(24 * 365);
 
 /// One question to one source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -92,7 +101,7 @@ impl Answers {
                 let asked = key.keyword.len() + key.cursor.as_ref().map_or(0, String::len);
                 u32::try_from(asked + kept.page.bytes()).unwrap_or(u32::MAX)
             })
-            .time_to_live(stale.max(fresh))
+            .time_to_live(stale.max(fresh).min(LONGEST_KEPT))
             .build();
         Self { held: Arc::new(Held { fresh, stale, kept, flights: Mutex::default() }) }
     }
@@ -104,7 +113,8 @@ impl Answers {
     }
 
     /// The page that answers this question: a fresh one at hand, else that of the call under way, else that of the call
-    /// which `begin` permits. Where the call fails, or none is permitted, an earlier page stands in for it.
+    /// which `begin` permits. Where the call fails, has not ended shortly before `deadline`, or is not permitted, an earlier
+    /// page stands in for it. `begin` is told how long the call is waited for.
     ///
     /// A call that nobody waits for any more is dropped.
     ///
@@ -113,7 +123,8 @@ impl Answers {
     pub(super) async fn get<C>(
         &self,
         key: Key,
-        begin: impl FnOnce() -> Result<C, SourceFailure>,
+        deadline: Instant,
+        begin: impl FnOnce(Instant) -> Result<C, SourceFailure>,
     ) -> Result<Known, SourceFailure>
     where
         C: Future<Output = Outcome> + Send + 'static,
@@ -124,10 +135,20 @@ impl Answers {
             return Ok(Known { page: Arc::clone(&kept.page), instead_of: None });
         }
         let earlier = earlier.filter(|kept| kept.since.elapsed() < self.held.stale);
-        let outcome = match begin() {
+        let now = Instant::now();
+        let left = deadline.saturating_duration_since(now);
+        // Without an earlier page, nothing is gained by giving up before the search does.
+        let until = if earlier.is_some() { now + (left - LEAD.min(left / 10)) } else { deadline };
+        let outcome = match begin(until) {
             Ok(call) => {
                 let waiting = self.join(key, call);
-                waiting.outcome.clone().await
+                let outcome = waiting.outcome.clone();
+                if earlier.is_some() {
+                    let late = |_elapsed| Err(SourceFailure::timed_out(now.elapsed()));
+                    timeout_at(until, outcome).await.unwrap_or_else(late)
+                } else {
+                    outcome.await
+                }
             }
             Err(failure) => Err(failure),
         };

@@ -23,9 +23,9 @@ struct Account {
     planned: PlannedLane,
     status: Option<Status>,
     message: Option<String>,
-    /// It is suspended.
     /// At least one page of it is an earlier answer.
     stale: bool,
+    /// It is suspended.
     rest: Option<Rest>,
     total: Option<u64>,
     took: Duration,

@@ -102,6 +102,24 @@ async fn an_earlier_answer_stands_in_for_a_source_that_fails_and_says_so() {
 }
 
 #[tokio::test]
+async fn an_earlier_answer_stands_in_for_a_source_that_is_silent_until_the_search_is_over() {
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let (app, acme) = start(&system, 0, LONG).await;
+    let other = ExternalSystem::start(vec![item("other", "harbour", 1)]).await;
+    app.show(&acme, other.registration("y"), "both", &["x", "y"]).await;
+    let before = acme.caller.search(&ALL).await.ok();
+    system.set_mood(Mood::Silent);
+    for (module, found) in [("all", 3), ("both", 4)] {
+        let after = acme.caller.search(&[ALL[0], ("moduleId", module), ("timeout", "1000")]).await.ok();
+        assert_eq!((after.ids().len(), &after.body["partial"]), (found, &json!(false)));
+        let report = after.source("x");
+        assert_eq!((&report["status"], &report["stale"]), (&json!("ok"), &json!(true)), "{report}");
+        assert!(report["message"].as_str().unwrap().contains("no answer within"), "{report}");
+    }
+    assert_eq!(before.total(), 3);
+}
+
+#[tokio::test]
 async fn another_registration_and_another_tenant_have_answers_of_their_own() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
     let (app, acme) = start(&system, LONG, LONG).await;

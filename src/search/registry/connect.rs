@@ -13,7 +13,7 @@ use std::{
 };
 
 use secrecy::{ExposeSecret, SecretString};
-use tokio::sync::OnceCell;
+use tokio::{sync::OnceCell, time::Instant};
 use trawl_connectors::{
     AddressRules, Authentication, ClientCredentials, DeclaredOrder, Method, SourceClient, SourceSettings,
     check::CheckSettings,
@@ -263,7 +263,7 @@ impl Registered {
         Key { registration: self.number, keyword, cursor }
     }
 
-    /// The call that brings a page and keeps it.
+    /// The call that brings a page and keeps it; it is waited for until `deadline`.
     ///
     /// # Errors
     /// The source may not be called now.
@@ -271,12 +271,13 @@ impl Registered {
         &self,
         ask: &Ask,
         cursor: Option<&str>,
+        deadline: Instant,
     ) -> Result<impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + use<>, SourceFailure>
     {
         let admitted = self.state.admit()?;
         let (connection, answers, key) =
             (Arc::clone(&self.connection), self.answers.clone(), self.key(ask, cursor));
-        let (deadline, own_limit) = (ask.deadline, connection.usable.settings.timeout);
+        let own_limit = connection.usable.settings.timeout;
         let call = async move {
             let source = connection.connected().await?;
             let page = Arc::new(source.ask(&key.keyword, key.cursor.as_deref()).await?);
@@ -328,7 +329,8 @@ impl Source for Registered {
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let Some((cursor, taken)) = external::place(position) else { return Ok(Page::default()) };
         let order = self.connection.usable.order;
-        let known = self.answers.get(self.key(ask, cursor), || self.begin(ask, cursor)).await?;
+        let begin = |deadline| self.begin(ask, cursor, deadline);
+        let known = self.answers.get(self.key(ask, cursor), ask.deadline, begin).await?;
         let page = external::into_page(&known.page, ask, order, cursor, taken);
         Ok(match known.instead_of {
             None => page,
