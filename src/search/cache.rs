@@ -56,6 +56,8 @@ pub(super) struct Key {
 pub(super) struct Known {
     /// The page.
     pub(super) page: Arc<SourcePage>,
+    /// It came with an earlier question.
+    pub(super) kept: bool,
     /// It is an earlier one that stands in for this failure.
     pub(super) instead_of: Option<SourceFailure>,
 }
@@ -132,7 +134,7 @@ impl Answers {
         let earlier = self.held.kept.get(&key);
         if let Some(kept) = earlier.as_ref().filter(|kept| kept.since.elapsed() < self.held.fresh) {
             count("hit");
-            return Ok(Known { page: Arc::clone(&kept.page), instead_of: None });
+            return Ok(Known { page: Arc::clone(&kept.page), kept: true, instead_of: None });
         }
         let earlier = earlier.filter(|kept| kept.since.elapsed() < self.held.stale);
         let now = Instant::now();
@@ -153,10 +155,10 @@ impl Answers {
             Err(failure) => Err(failure),
         };
         match (outcome, earlier) {
-            (Ok(page), _) => Ok(Known { page, instead_of: None }),
+            (Ok(page), _) => Ok(Known { page, kept: false, instead_of: None }),
             (Err(failure), Some(kept)) => {
                 count("stale");
-                Ok(Known { page: kept.page, instead_of: Some(failure) })
+                Ok(Known { page: kept.page, kept: true, instead_of: Some(failure) })
             }
             (Err(failure), None) => Err(failure),
         }

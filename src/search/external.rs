@@ -174,6 +174,7 @@ pub(super) fn into_page(
         tie_cut: false,
         broken: sent.broken.clone(),
         note: sent.note.clone(),
+        kept: false,
         stale: false,
     }
 }

@@ -332,6 +332,7 @@ impl Source for Registered {
         let begin = |deadline| self.begin(ask, cursor, deadline);
         let known = self.answers.get(self.key(ask, cursor), ask.deadline, begin).await?;
         let page = external::into_page(&known.page, ask, order, cursor, taken);
+        let page = Page { kept: known.kept, ..page };
         Ok(match known.instead_of {
             None => page,
             Some(failure) => {
