@@ -22,7 +22,7 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use moka::sync::Cache;
+use moka::{ops::compute::Op, sync::Cache};
 use tokio::{
     task::AbortHandle,
     time::{Instant, timeout_at},
@@ -79,6 +79,8 @@ struct Held {
 struct Kept {
     page: Arc<SourcePage>,
     since: Instant,
+    /// The page before it was asked for anew since then.
+    is_overtaken: bool,
 }
 
 type Outcome = Result<Arc<SourcePage>, SourceFailure>;
@@ -111,7 +113,16 @@ impl Answers {
     /// Keeps a page that came just now. The call that brings it does this itself, also when nobody waits for it any more:
     /// a late answer is welcome to the next search.
     pub(super) fn keep(&self, key: Key, page: &Arc<SourcePage>) {
-        self.held.kept.insert(key, Kept { page: Arc::clone(page), since: Instant::now() });
+        if let Some(cursor) = &page.cursor {
+            // Where cursors count, what new items push down from this page is on none of before that stands behind it.
+            let behind = Key { cursor: Some(cursor.clone()), ..key.clone() };
+            self.held.kept.entry(behind).and_compute_with(|behind| match behind {
+                Some(behind) => Op::Put(Kept { is_overtaken: true, ..behind.into_value() }),
+                None => Op::Nop,
+            });
+        }
+        let page = Arc::clone(page);
+        self.held.kept.insert(key, Kept { page, since: Instant::now(), is_overtaken: false });
     }
 
     /// The page that answers this question: a fresh one at hand, else that of the call under way, else that of the call
@@ -132,7 +143,8 @@ impl Answers {
         C: Future<Output = Outcome> + Send + 'static,
     {
         let earlier = self.held.kept.get(&key);
-        if let Some(kept) = earlier.as_ref().filter(|kept| kept.since.elapsed() < self.held.fresh) {
+        let is_fresh = |kept: &&Kept| kept.since.elapsed() < self.held.fresh && !kept.is_overtaken;
+        if let Some(kept) = earlier.as_ref().filter(is_fresh) {
             count("hit");
             return Ok(Known { page: Arc::clone(&kept.page), kept: true, instead_of: None });
         }

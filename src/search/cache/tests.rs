@@ -96,6 +96,26 @@ async fn an_earlier_page_stands_in_for_a_source_that_is_silent_before_the_search
 }
 
 #[tokio::test(start_paused = true)]
+async fn behind_a_page_that_was_asked_for_anew_stands_none_of_before() {
+    let answers = Answers::new(SETTINGS);
+    let leading = |note: &str| {
+        let cursor = Some("2".to_owned());
+        let answer = Answer { notes: vec![note.to_owned()], cursor, ..Answer::default() };
+        Arc::new(SourcePage::read(answer, DeclaredOrder::Time, None).unwrap())
+    };
+    let second = || Key { cursor: Some("2".to_owned()), ..key("a") };
+    ask(&answers, key("a"), Ok(leading("1"))).await.unwrap();
+    advance(FRESH / 2).await;
+    ask(&answers, second(), Ok(page("2"))).await.unwrap();
+    assert_eq!(ask(&answers, second(), Ok(page("unasked"))).await, Ok(came("2", false)));
+    advance(FRESH / 2).await;
+    assert_eq!(ask(&answers, key("a"), Ok(leading("1 anew"))).await, Ok(came("1 anew", false)));
+    assert_eq!(ask(&answers, second(), Err(failure())).await, Ok(came("2", true)));
+    assert_eq!(ask(&answers, second(), Ok(page("2 anew"))).await, Ok(came("2 anew", false)));
+    assert_eq!(ask(&answers, second(), Ok(page("unasked"))).await, Ok(came("2 anew", false)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_longest_settings_are_no_reason_to_panic() {
     let settings = config::Cache { fresh_ms: u64::MAX, stale_ms: u64::MAX, bytes: u64::MAX };
     let answers = Answers::new(settings);
