@@ -152,7 +152,7 @@ impl Answers {
         let now = Instant::now();
         let left = deadline.saturating_duration_since(now);
         // Without an earlier page, nothing is gained by giving up before the search does.
-        let until = if earlier.is_some() { now + (left - LEAD.min(left / 10)) } else { deadline };
+        let until = if earlier.is_some() { now + left.saturating_sub(LEAD.min(left / 10)) } else { deadline };
         let outcome = match begin(until) {
             Ok(call) => {
                 let waiting = self.join(key, call);

@@ -16,7 +16,7 @@ fn key(keyword: &str) -> Key {
 
 /// A deadline that is far away.
 fn later() -> Instant {
-    Instant::now() + Duration::from_secs(600)
+    Instant::now() + Duration::from_mins(10)
 }
 
 /// A page that is known by this note.
