@@ -35,10 +35,13 @@ pub fn collect_metrics() -> Result<PrometheusHandle, BuildError> {
         return Ok(handle.clone());
     }
     let recorder = PrometheusBuilder::new().set_buckets(&SECONDS)?.build_recorder();
-    let handle = HANDLE.get_or_init(|| recorder.handle()).clone();
-    // Another thread may have been first; its recorder is the one that counts then.
-    if metrics::set_global_recorder(recorder).is_err() {
-        tracing::debug!("metrics are collected already");
-    }
-    Ok(handle)
+    // In one step: the handle has to be that of the recorder that counts, whichever thread is first.
+    let handle = HANDLE.get_or_init(|| {
+        let handle = recorder.handle();
+        if metrics::set_global_recorder(recorder).is_err() {
+            tracing::debug!("metrics are collected already");
+        }
+        handle
+    });
+    Ok(handle.clone())
 }
