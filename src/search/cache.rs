@@ -22,14 +22,20 @@ use futures::{
     FutureExt,
     future::{BoxFuture, Shared, WeakShared},
 };
-use moka::sync::Cache;
-use tokio::time::Instant;
+use moka::{ops::compute::Op, sync::Cache};
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     external::SourcePage,
     source::{FailureKind, SourceFailure},
 };
 use crate::config;
+
+/// Where an earlier page is at hand, the wait for a new one ends this long before the search's deadline, or a tenth of what
+/// is left before it where that is less: the earlier page has to get into the answer.
+const LEAD: Duration = Duration::from_millis(100);
+/// No page is kept for longer, whatever the settings say.
+const LONGEST_KEPT: Duration = Duration::from_hours(24 * 365);
 
 /// One question to one source.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,6 +53,8 @@ pub(super) struct Key {
 pub(super) struct Known {
     /// The page.
     pub(super) page: Arc<SourcePage>,
+    /// It came with an earlier question.
+    pub(super) kept: bool,
     /// It is an earlier one that stands in for this failure.
     pub(super) instead_of: Option<SourceFailure>,
 }
@@ -68,6 +76,8 @@ struct Held {
 struct Kept {
     page: Arc<SourcePage>,
     since: Instant,
+    /// The page before it was asked for anew since then.
+    is_overtaken: bool,
 }
 
 type Outcome = Result<Arc<SourcePage>, SourceFailure>;
@@ -93,7 +103,7 @@ impl Answers {
                 let asked = key.keyword.len() + key.cursor.as_ref().map_or(0, String::len);
                 u32::try_from(asked + kept.page.bytes()).unwrap_or(u32::MAX)
             })
-            .time_to_live(stale.max(fresh))
+            .time_to_live(stale.max(fresh).min(LONGEST_KEPT))
             .build();
         Self { held: Arc::new(Held { fresh, stale, kept, flights: Mutex::default() }) }
     }
@@ -101,13 +111,24 @@ impl Answers {
     /// Keeps a page that came just now. The call that brings it does this itself, also when nobody waits for it any more:
     /// a late answer is welcome to the next search.
     pub(super) fn keep(&self, key: Arc<Key>, page: &Arc<SourcePage>) {
-        if !self.held.stale.max(self.held.fresh).is_zero() {
-            self.held.kept.insert(key, Kept { page: Arc::clone(page), since: Instant::now() });
+        if self.held.stale.max(self.held.fresh).is_zero() {
+            return;
         }
+        if let Some(cursor) = &page.cursor {
+            // Where cursors count, what new items push down from this page is on none of before that stands behind it.
+            let behind = Arc::new(Key { cursor: Some(cursor.clone()), ..Key::clone(&key) });
+            self.held.kept.entry(behind).and_compute_with(|behind| match behind {
+                Some(behind) => Op::Put(Kept { is_overtaken: true, ..behind.into_value() }),
+                None => Op::Nop,
+            });
+        }
+        let page = Arc::clone(page);
+        self.held.kept.insert(key, Kept { page, since: Instant::now(), is_overtaken: false });
     }
 
     /// The page that answers this question: a fresh one at hand, else that of the call under way, else that of the call
-    /// which `begin` permits. Where the call fails, or none is permitted, an earlier page stands in for it.
+    /// which `begin` permits. Where the call fails, has not ended shortly before `deadline`, or is not permitted, an earlier
+    /// page stands in for it. `begin` is told how long the call is waited for.
     ///
     /// A call that nobody waits for any more is dropped.
     ///
@@ -116,26 +137,40 @@ impl Answers {
     pub(super) async fn get<C>(
         &self,
         key: Arc<Key>,
-        begin: impl FnOnce() -> Result<C, SourceFailure>,
+        deadline: Instant,
+        begin: impl FnOnce(Instant) -> Result<C, SourceFailure>,
     ) -> Result<Known, SourceFailure>
     where
         C: Future<Output = Outcome> + Send + 'static,
     {
         let earlier = self.held.kept.get(&key);
-        if let Some(kept) = earlier.as_ref().filter(|kept| kept.since.elapsed() < self.held.fresh) {
+        let is_fresh = |kept: &&Kept| kept.since.elapsed() < self.held.fresh && !kept.is_overtaken;
+        if let Some(kept) = earlier.as_ref().filter(is_fresh) {
             count("hit");
-            return Ok(Known { page: Arc::clone(&kept.page), instead_of: None });
+            return Ok(Known { page: Arc::clone(&kept.page), kept: true, instead_of: None });
         }
         let earlier = earlier.filter(|kept| kept.since.elapsed() < self.held.stale);
-        let outcome = match begin() {
-            Ok(call) => self.join(key, call).await,
+        let now = Instant::now();
+        let left = deadline.saturating_duration_since(now);
+        // Without an earlier page, nothing is gained by giving up before the search does.
+        let until = if earlier.is_some() { now + left.saturating_sub(LEAD.min(left / 10)) } else { deadline };
+        let outcome = match begin(until) {
+            Ok(call) => {
+                let waiting = self.join(key, call);
+                if earlier.is_some() {
+                    let late = |_elapsed| Err(SourceFailure::timed_out(now.elapsed()));
+                    timeout_at(until, waiting).await.unwrap_or_else(late)
+                } else {
+                    waiting.await
+                }
+            }
             Err(failure) => Err(failure),
         };
         match (outcome, earlier) {
-            (Ok(page), _) => Ok(Known { page, instead_of: None }),
+            (Ok(page), _) => Ok(Known { page, kept: false, instead_of: None }),
             (Err(failure), Some(kept)) => {
                 count("stale");
-                Ok(Known { page: kept.page, instead_of: Some(failure) })
+                Ok(Known { page: kept.page, kept: true, instead_of: Some(failure) })
             }
             (Err(failure), None) => Err(failure),
         }

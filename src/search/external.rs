@@ -26,7 +26,8 @@ pub(super) struct SourcePage {
     rows: Vec<Row>,
     /// Whether all rows are in time order.
     in_time_order: bool,
-    cursor: Option<String>,
+    /// Leads to the page behind it.
+    pub(super) cursor: Option<String>,
     total: Option<u64>,
     /// A slip that harms no row.
     pub(super) note: Option<String>,
@@ -174,6 +175,7 @@ pub(super) fn into_page(
         tie_cut: false,
         broken: sent.broken.clone(),
         note: sent.note.clone(),
+        kept: false,
         stale: false,
     }
 }

@@ -23,9 +23,11 @@ struct Account {
     planned: PlannedLane,
     status: Option<Status>,
     message: Option<String>,
-    /// It is suspended.
+    /// At least one page of it was asked for by an earlier search.
+    kept: bool,
     /// At least one page of it is an earlier answer.
     stale: bool,
+    /// It is suspended.
     rest: Option<Rest>,
     total: Option<u64>,
     took: Duration,
@@ -153,7 +155,9 @@ impl Run {
         let repeated = sent - page.entries.len();
         // An item of a built-in source may have moved down between two looks at the index; that breaks nothing.
         let is_external = matches!(self.merge.next_position(place), Some(Position::InPage(..)));
-        if repeated > 0 && is_external {
+        // Nor do pages of different moments: what a new item pushes down stands on the page before it and on the one behind.
+        let is_of_one_moment = !self.accounts[place].kept && !page.kept;
+        if repeated > 0 && is_external && is_of_one_moment {
             let reason = format!("{repeated} of {sent} items repeat an id of an earlier page");
             page.broken =
                 Some(page.broken.take().map_or(reason.clone(), |broken| format!("{reason}; {broken}")));
@@ -243,6 +247,7 @@ impl Account {
             status: None,
             message: None,
             rest: None,
+            kept: false,
             stale: false,
             took: Duration::ZERO,
             pages: 0,
@@ -269,6 +274,7 @@ impl Account {
     fn take_in(&mut self, page: &mut Page) {
         self.total = page.total.or(self.total);
         self.answered = true;
+        self.kept |= page.kept;
         self.stale |= page.stale;
         let is_invalid = page.broken.is_some() || self.status == Some(Status::Invalid);
         self.status = Some(if is_invalid { Status::Invalid } else { Status::Ok });

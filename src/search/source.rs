@@ -132,6 +132,8 @@ pub struct Page {
     pub broken: Option<String>,
     /// A slip that harms no row.
     pub note: Option<String>,
+    /// It was asked for by an earlier search, so that it may tell of another moment than the pages before and after it.
+    pub kept: bool,
     /// It is an earlier answer, which stands in for a source that fails; `note` says how (decisions 6.5).
     pub stale: bool,
 }

@@ -7,7 +7,7 @@ use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
     external::{ExternalSystem, Mood, with},
-    items::{item, many},
+    items::{NEW_YEAR, item, many},
 };
 
 const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
@@ -99,6 +99,39 @@ async fn an_earlier_answer_stands_in_for_a_source_that_fails_and_says_so() {
     acme.caller.search(&[("keyword", "other"), ALL[1]]).await.has_no_source(502);
     system.set_mood(Mood::Good);
     assert_eq!(acme.caller.search(&ALL).await.ok().source("x").get("stale"), None);
+}
+
+#[tokio::test]
+async fn an_earlier_answer_stands_in_for_a_source_that_is_silent_until_the_search_is_over() {
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let (app, acme) = start(&system, 0, LONG).await;
+    let other = ExternalSystem::start(vec![item("other", "harbour", 1)]).await;
+    app.show(&acme, other.registration("y"), "both", &["x", "y"]).await;
+    let before = acme.caller.search(&ALL).await.ok();
+    system.set_mood(Mood::Silent);
+    for (module, found) in [("all", 3), ("both", 4)] {
+        let after = acme.caller.search(&[ALL[0], ("moduleId", module), ("timeout", "1000")]).await.ok();
+        assert_eq!((after.ids().len(), &after.body["partial"]), (found, &json!(false)));
+        let report = after.source("x");
+        assert_eq!((&report["status"], &report["stale"]), (&json!("ok"), &json!(true)), "{report}");
+        assert!(report["message"].as_str().unwrap().contains("no answer within"), "{report}");
+    }
+    assert_eq!(before.total(), 3);
+}
+
+/// A new item pushes the others down: the last of the page that is at hand is the first of the one that is asked for.
+#[tokio::test]
+async fn a_page_of_before_does_not_speak_against_the_source() {
+    let system = ExternalSystem::start(many("x", "harbour", 20, 1)).await;
+    let (_app, acme) = start(&system, LONG, LONG).await;
+    let five = [ALL[0], ALL[1], ("limit", "5"), ("paging", "cursor")];
+    acme.caller.search(&five).await.ok();
+    system.put_first(item("new", "harbour", NEW_YEAR + 1));
+    let fifteen = [ALL[0], ALL[1], ("limit", "15"), ("paging", "cursor")];
+    let answer = acme.caller.search(&fifteen).await.ok();
+    assert_eq!(answer.source("x")["status"], "ok", "{}", answer.text);
+    let found: std::collections::HashSet<_> = ids(&answer).into_iter().collect();
+    assert_eq!((found.len(), system.asked().len()), (15, 2), "each once");
 }
 
 #[tokio::test]

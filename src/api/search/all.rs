@@ -231,18 +231,20 @@ fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
     let mut seen = HashSet::new();
     let mut refusal = None;
     let mut has_asked = false;
-    let mut retry_after = None;
+    let mut waits = Vec::new();
     for answer in failures {
         match answer.result {
             Err(Failure::NoSource { sources, retry_after: wait, .. }) => {
                 has_asked = true;
-                retry_after = [retry_after, wait].into_iter().flatten().min();
+                waits.push(wait);
                 reports.extend(sources.into_iter().filter(|report| seen.insert(report.id.clone())));
             }
             Err(Failure::Refused(error)) => refusal = refusal.or(Some(error)),
             Ok(_) => {}
         }
     }
+    // One that is not suspended can be asked again at once; `None` is the least.
+    let retry_after = waits.into_iter().min().flatten();
     match refusal {
         Some(error) if !has_asked => Err(error),
         _ => Ok(no_source("any module", all_timed_out, retry_after, reports)),

@@ -18,6 +18,11 @@ fn question(keyword: &str) -> Key {
     Key { registration: 1, keyword: keyword.to_owned(), cursor: None }
 }
 
+/// A deadline that is far away.
+fn later() -> Instant {
+    Instant::now() + Duration::from_mins(10)
+}
+
 /// A page that is known by this note.
 fn page(note: &str) -> Arc<SourcePage> {
     let answer = Answer { notes: vec![note.to_owned()], ..Answer::default() };
@@ -32,7 +37,7 @@ fn failure() -> SourceFailure {
 async fn ask(answers: &Answers, key: Arc<Key>, outcome: Outcome) -> Result<(String, bool), SourceFailure> {
     let (keeper, kept) = (answers.clone(), key.clone());
     let call = async move { outcome.inspect(|page| keeper.keep(kept, page)) };
-    let known = answers.get(key, || Ok(call)).await?;
+    let known = answers.get(key, later(), |_| Ok(call)).await?;
     Ok((known.page.note.clone().unwrap(), known.instead_of.is_some()))
 }
 
@@ -64,12 +69,62 @@ async fn an_earlier_page_stands_in_for_a_failure_for_a_while() {
 async fn where_no_call_is_permitted_an_earlier_page_stands_in_too() {
     type Never = std::future::Pending<Outcome>;
     let answers = Answers::new(SETTINGS);
-    let refuse = || Err::<Never, _>(failure());
-    assert_eq!(answers.get(key("a"), refuse).await.unwrap_err(), failure());
+    let refuse = |_| Err::<Never, _>(failure());
+    assert_eq!(answers.get(key("a"), later(), refuse).await.unwrap_err(), failure());
     ask(&answers, key("a"), Ok(page("1"))).await.unwrap();
     advance(FRESH).await;
-    let known = answers.get(key("a"), refuse).await.unwrap();
+    let known = answers.get(key("a"), later(), refuse).await.unwrap();
     assert_eq!((known.page.note.as_deref(), known.instead_of), (Some("1"), Some(failure())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_earlier_page_stands_in_for_a_source_that_is_silent_before_the_search_is_over() {
+    let answers = Answers::new(SETTINGS);
+    ask(&answers, key("a"), Ok(page("1"))).await.unwrap();
+    advance(FRESH).await;
+    for left in [Duration::from_millis(50), Duration::from_secs(2)] {
+        let deadline = Instant::now() + left;
+        let known = timeout_at(deadline, answers.get(key("a"), deadline, |_| Ok(pending()))).await;
+        let known = known.expect("the search is not over").unwrap();
+        assert_eq!(known.page.note.as_deref(), Some("1"));
+        assert_eq!(known.instead_of.unwrap().kind, FailureKind::Timeout);
+        assert!(answers.held.lock().is_empty());
+    }
+    // Who has nothing else waits to the end.
+    let deadline = Instant::now() + Duration::from_secs(2);
+    let waiting = answers.get(key("b"), deadline, |until| {
+        assert_eq!(until, deadline);
+        Ok(pending())
+    });
+    assert!(timeout_at(deadline, waiting).await.is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn behind_a_page_that_was_asked_for_anew_stands_none_of_before() {
+    let answers = Answers::new(SETTINGS);
+    let leading = |note: &str| {
+        let cursor = Some("2".to_owned());
+        let answer = Answer { notes: vec![note.to_owned()], cursor, ..Answer::default() };
+        Arc::new(SourcePage::read(answer, DeclaredOrder::Time, None).unwrap())
+    };
+    let second = || Arc::new(Key { cursor: Some("2".to_owned()), ..question("a") });
+    ask(&answers, key("a"), Ok(leading("1"))).await.unwrap();
+    advance(FRESH / 2).await;
+    ask(&answers, second(), Ok(page("2"))).await.unwrap();
+    assert_eq!(ask(&answers, second(), Ok(page("unasked"))).await, Ok(came("2", false)));
+    advance(FRESH / 2).await;
+    assert_eq!(ask(&answers, key("a"), Ok(leading("1 anew"))).await, Ok(came("1 anew", false)));
+    assert_eq!(ask(&answers, second(), Err(failure())).await, Ok(came("2", true)));
+    assert_eq!(ask(&answers, second(), Ok(page("2 anew"))).await, Ok(came("2 anew", false)));
+    assert_eq!(ask(&answers, second(), Ok(page("unasked"))).await, Ok(came("2 anew", false)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_longest_settings_are_no_reason_to_panic() {
+    let settings = config::Cache { fresh_ms: u64::MAX, stale_ms: u64::MAX, bytes: u64::MAX };
+    let answers = Answers::new(settings);
+    ask(&answers, key("a"), Ok(page("1"))).await.unwrap();
+    assert_eq!(ask(&answers, key("a"), Ok(page("2"))).await, Ok(came("1", false)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,7 +154,7 @@ async fn those_who_ask_the_same_at_once_share_one_call() {
             calls.fetch_add(1, Ordering::SeqCst);
             Ok(page("shared"))
         };
-        answers.get(key("a"), || Ok(call))
+        answers.get(key("a"), later(), |_| Ok(call))
     });
     for known in join_all(asking).await {
         assert_eq!(known.unwrap().page.note.as_deref(), Some("shared"));
@@ -120,8 +175,8 @@ async fn a_call_is_dropped_once_nobody_waits_for_it() {
             Ok(page("late"))
         }
     };
-    let mut first = Box::pin(answers.get(key("a"), || Ok(call)));
-    let mut second = Box::pin(answers.get(key("a"), || Ok(pending())));
+    let mut first = Box::pin(answers.get(key("a"), later(), |_| Ok(call)));
+    let mut second = Box::pin(answers.get(key("a"), later(), |_| Ok(pending())));
     assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
     drop(first);
     assert_eq!(Arc::strong_count(&alive), 2, "one still waits");
@@ -141,8 +196,8 @@ async fn who_stays_gets_what_another_one_asked_for() {
             Ok(page("asked for by the first"))
         }
     };
-    let mut first = Box::pin(answers.get(key("a"), || Ok(call)));
-    let mut second = Box::pin(answers.get(key("a"), || Ok(pending())));
+    let mut first = Box::pin(answers.get(key("a"), later(), |_| Ok(call)));
+    let mut second = Box::pin(answers.get(key("a"), later(), |_| Ok(pending())));
     assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
     drop(first);
     release.notify_one();
@@ -152,7 +207,7 @@ async fn who_stays_gets_what_another_one_asked_for() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_panics_is_a_failure_and_the_next_one_begins_anew() {
     let answers = Answers::new(SETTINGS);
-    let failed = answers.get(key("a"), || Ok(async { panic!("inside the source") })).await;
+    let failed = answers.get(key("a"), later(), |_| Ok(async { panic!("inside the source") })).await;
     assert_eq!(failed.unwrap_err().kind, FailureKind::Error);
     assert_eq!(ask(&answers, key("a"), Ok(page("1"))).await, Ok(came("1", false)));
 }

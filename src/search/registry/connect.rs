@@ -258,7 +258,7 @@ impl Registered {
 }
 
 impl Registered {
-    /// The call that brings a page and keeps it.
+    /// The call that brings a page and keeps it; it is waited for until `deadline`.
     ///
     /// # Errors
     /// The source may not be called now.
@@ -327,8 +327,10 @@ impl Source for Registered {
             keyword: ask.keyword.clone(),
             cursor: cursor.map(str::to_owned),
         });
-        let known = self.answers.get(Arc::clone(&key), || self.begin(key, ask.deadline)).await?;
+        let begin = |deadline| self.begin(Arc::clone(&key), deadline);
+        let known = self.answers.get(Arc::clone(&key), ask.deadline, begin).await?;
         let page = external::into_page(&known.page, ask, order, cursor, taken);
+        let page = Page { kept: known.kept, ..page };
         Ok(match known.instead_of {
             None => page,
             Some(failure) => {

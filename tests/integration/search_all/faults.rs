@@ -93,6 +93,16 @@ async fn when_no_module_answers_the_whole_fails() {
         assert_eq!(answer.source("hanging")["status"], "timeout");
         assert_eq!(answer.source("broken")["status"], "error");
     }
+    // One that is suspended asks nobody to wait for it while another one can be asked at once.
+    broken.set_mood(Mood::RetryAfter(503, 60));
+    for _ in 0..2 {
+        let answer = send(acme.caller.request(Method::POST, PATH).query(&parameters)).await;
+        let answer = answer.fails(502, "no source of any module answered");
+        assert_eq!(
+            (answer.header("retry-after"), &answer.source("broken")["status"]),
+            ("", &json!("unavailable"))
+        );
+    }
 }
 
 /// Decisions 6.6: going away ends the call of the external system, and frees the permit, long before the deadline: a

@@ -88,6 +88,11 @@ impl ExternalSystem {
         Self { base, script, server }
     }
 
+    /// Puts an item before all others.
+    pub(crate) fn put_first(&self, item: Value) {
+        self.script.lock().unwrap().items.insert(0, item);
+    }
+
     pub(crate) fn set_mood(&self, mood: Mood) {
         self.script.lock().unwrap().mood = mood;
     }
