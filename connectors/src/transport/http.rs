@@ -77,27 +77,24 @@ impl Http {
     /// Every [`TransportError`] but those of a body.
     pub(crate) async fn send(&self, mut request: Request) -> Result<Response, TransportError> {
         for _ in 0..=MOST_REDIRECTS {
-            let mut next = copy(&request)?;
-            let response = self.exchange(request).await?;
+            let response = self.exchange(&request).await?;
             if !is_redirect(response.status()) {
                 return Ok(response);
             }
-            *next.url_mut() = self.read_target(next.url(), &response)?;
-            request = next;
+            *request.url_mut() = self.read_target(request.url(), &response)?;
         }
         Err(TransportError::Redirect(format!("there were more than {MOST_REDIRECTS} one after another")))
     }
 
     /// One request, and once more when a connection broke that may have been kept from an earlier one.
-    async fn exchange(&self, request: Request) -> Result<Response, TransportError> {
+    async fn exchange(&self, request: &Request) -> Result<Response, TransportError> {
         // The guard knows one host only, so no other is asked.
         if request.url().origin() != self.url.origin() {
             return Err(TransportError::Unsendable);
         }
-        let again = copy(&request)?;
-        let mut outcome = self.client.execute(request).await;
+        let mut outcome = self.client.execute(copy(request)?).await;
         if outcome.as_ref().is_err_and(broke_before_answer) {
-            outcome = self.client.execute(again).await;
+            outcome = self.client.execute(copy(request)?).await;
         }
         Ok(outcome?)
     }
