@@ -24,7 +24,7 @@ pub mod source;
 mod suspension;
 mod weight;
 
-pub use answer::{Answer, Failure, SourceReport, Status};
+pub use answer::{Answer, Failure, SourceCounts, SourceReport, Status};
 pub use coordinator::{AllModules, Coordinator, Held, ModuleAnswer};
 pub use duplicates::Duplicates;
 pub use source::Item;

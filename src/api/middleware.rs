@@ -18,7 +18,7 @@ use tower_http::{
 use tracing::Instrument;
 
 use super::access;
-use crate::{app::App, error::Error};
+use crate::{app::App, error::Error, search::SourceCounts};
 
 /// Wraps the routes. What stands further out runs first: below, the layers of the builder from its first to its last,
 /// then the routes' own.
@@ -100,10 +100,26 @@ async fn observe(request: Request, next: Next) -> Response {
     let (route, method) = rule.map_or(("unknown", "any"), |rule| (rule.path, rule.method));
     let _entered = span.enter();
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let sources = response.extensions().get::<SourceCounts>();
+    let (ok, failed) = (sources.map(|sources| sources.ok), sources.map(|sources| sources.failed));
     if status.is_server_error() {
-        tracing::warn!(route, status = status.as_u16(), took_ms, "answered");
+        tracing::warn!(
+            route,
+            status = status.as_u16(),
+            took_ms,
+            sources.ok = ok,
+            sources.failed = failed,
+            "answered"
+        );
     } else {
-        tracing::debug!(route, status = status.as_u16(), took_ms, "answered");
+        tracing::debug!(
+            route,
+            status = status.as_u16(),
+            took_ms,
+            sources.ok = ok,
+            sources.failed = failed,
+            "answered"
+        );
     }
     let labels = [
         Label::from_static_parts("route", route),

@@ -26,7 +26,7 @@ use crate::{
     app::App,
     auth::caller::Caller,
     error::Result,
-    search::{Failure, registry::Module, request::Viewer},
+    search::{Failure, SourceCounts, registry::Module, request::Viewer},
 };
 
 /// The modules that the caller may search, by `orderNo`.
@@ -85,7 +85,12 @@ async fn search(app: &App, caller: &Caller, given: &Given) -> Result<Response> {
     let request = given.terms()?.check(app)?;
     let request = given.place()?.check(request)?;
     match app.coordinator.search(viewer(caller), request).await {
-        Ok(answer) => Ok(json_text(StatusCode::OK, write_page("{", answer)?)),
+        Ok(answer) => {
+            let counts = SourceCounts::of(&answer.sources);
+            let mut response = json_text(StatusCode::OK, write_page("{", answer)?);
+            response.extensions_mut().insert(counts);
+            Ok(response)
+        }
         Err(Failure::Refused(error)) => Err(error),
         Err(Failure::NoSource { all_timed_out, retry_after, sources }) => {
             Ok(no_source("the module", all_timed_out, retry_after, sources))

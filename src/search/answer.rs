@@ -75,6 +75,23 @@ pub struct SourceReport {
     pub stale: bool,
 }
 
+/// How many sources an answer had, for the log of its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceCounts {
+    /// Those that answered by the contract.
+    pub ok: usize,
+    /// All others.
+    pub failed: usize,
+}
+
+impl SourceCounts {
+    /// The counts of these reports.
+    pub fn of(reports: &[SourceReport]) -> Self {
+        let ok = reports.iter().filter(|report| report.status == Status::Ok).count();
+        Self { ok, failed: reports.len() - ok }
+    }
+}
+
 /// One page of a module.
 #[derive(Debug)]
 pub struct Answer {

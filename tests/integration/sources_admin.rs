@@ -306,6 +306,12 @@ async fn a_secret_is_neither_shown_nor_logged_nor_written_down() {
         assert!(!answer.text.contains(SECRET), "{}", answer.text);
     }
     assert!(server.log().contains("TRACE"), "the log is not as fine as it may be");
+    // A request's one line counts its sources, and says no word of what was searched for.
+    let lines = server.log();
+    let searched: Vec<&str> = lines.lines().filter(|line| line.contains("sources.ok=")).collect();
+    assert_eq!(searched.len(), 2, "{searched:#?}");
+    assert!(searched[0].contains("sources.ok=1 sources.failed=0"), "{}", searched[0]);
+    assert!(searched[1].contains("sources.ok=0 sources.failed=1"), "{}", searched[1]);
     for secret in [SECRET, "token-1"] {
         assert!(!server.log().contains(secret), "{secret} is logged");
     }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     api::envelope::{FailureEnvelope, json},
     error::{Error, Result},
-    search::{Answer, SourceReport},
+    search::{Answer, SourceCounts, SourceReport},
     store::now_millis,
 };
 
@@ -131,7 +131,9 @@ pub(super) fn no_source(
 ) -> Response {
     let (status, message) = say_no_source(whom, all_timed_out);
     let failure = FailureEnvelope { code: status.as_u16(), message, data: (), date: now_millis() };
+    let counts = SourceCounts::of(&sources);
     let mut response = json(status, &NoSourceEnvelope { failure, sources });
+    response.extensions_mut().insert(counts);
     if let Some(wait) = retry_after {
         // Rounded up: who comes back then must not come early.
         let seconds = wait.as_millis().div_ceil(1_000).max(1);
