@@ -25,7 +25,7 @@ struct Landscape {
     /// How the source is registered.
     credentials: ClientCredentials,
     operator: Caller,
-    _app: TestApp,
+    app: TestApp,
     acme: Application,
 }
 
@@ -50,7 +50,16 @@ impl Landscape {
         let operator = app.operator().await.caller.on("acme");
         operator.show(&source.registration("x", &credentials), "alone", &["x"]).await;
         operator.show_module("all", &["builtin:article", "x"]).await;
-        Self { provider, source, credentials, operator, _app: app, acme }
+        Self { provider, source, credentials, operator, app, acme }
+    }
+
+    /// The same with the server started again.
+    async fn restart(self) -> Self {
+        let Self { provider, source, credentials, operator, app, acme } = self;
+        let app = app.restart().await;
+        let caller = app.caller(&acme.caller.token);
+        let operator = app.caller(&operator.token).on("acme");
+        Self { provider, source, credentials, operator, app, acme: Application { caller, ..acme } }
     }
 
     /// The source has been asked for its first token, as it was enabled.
@@ -108,10 +117,13 @@ fn found(answer: Answer) {
 async fn a_hundred_first_searches_cost_one_token_request() {
     for audience in [JWT_AUDIENCE, OPAQUE_AUDIENCE] {
         let landscape = Landscape::start(audience).await;
+        landscape.asked_for_a_token(&["basic 200"]).await;
+        // A server that has just started has no token yet.
+        let landscape = landscape.restart().await;
         landscape.search_at_once(100, "first").await;
-        assert_eq!(landscape.provider.token_requests().await, ["basic 200"]);
+        assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 2]);
         landscape.search_at_once(10, "further").await;
-        assert_eq!(landscape.provider.token_requests().await, ["basic 200"]);
+        assert_eq!(landscape.provider.token_requests().await, ["basic 200"; 2]);
         assert_eq!((landscape.source.answered(200), landscape.source.answered(401)), (110, 0));
     }
 }
