@@ -12,7 +12,10 @@ use serde::Serialize;
 use super::{
     accept::wants_events,
     events,
-    page::{ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, say_no_source, write_page},
+    page::{
+        ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, say_no_source, write_envelope,
+        write_page,
+    },
     parameters::{Given, TermParameters},
     viewer,
 };
@@ -197,25 +200,13 @@ fn write_failed(module: &Module, failure: Failure) -> Result<String> {
 
 /// The one answer, by `orderNo`.
 async fn answer_whole(mut entries: Vec<Entry>, mut search: AllModules) -> Result<Response> {
-    const START: &str = r#"{"code":200,"message":null,"data":["#;
     while let Some(answer) = search.next().await {
         entries.push(Entry::write(answer)?);
     }
     entries.sort_unstable_by_key(|entry| entry.place);
     let count = entries.len();
     let account = AllAccount { total: count, count, partial: entries.iter().any(|entry| entry.partial) };
-    let account = serde_json::to_string(&account).map_err(Error::internal)?;
-    let length: usize = entries.iter().map(|entry| entry.text.len() + 1).sum();
-    let mut body = String::with_capacity(START.len() + length + account.len() + 2);
-    body.push_str(START);
-    for (place, entry) in entries.into_iter().enumerate() {
-        if place > 0 {
-            body.push(',');
-        }
-        body.push_str(&entry.text);
-    }
-    body.push_str("],");
-    body.push_str(account.trim_start_matches('{'));
+    let body = write_envelope("{", entries, |entry| &entry.text, &account)?;
     Ok(json_text(StatusCode::OK, body))
 }
 

@@ -91,22 +91,32 @@ pub(super) struct ContentItemSchema {
     also_in: Option<Vec<String>>,
 }
 
-/// The envelope of a page, behind `head`, which opens the object. The items are JSON already and are copied as they are:
-/// no work per item beyond that.
+/// The envelope of a page, behind `head`, which opens the object.
 pub(super) fn write_page(head: &str, answer: Answer) -> Result<String> {
-    const START: &str = r#""code":200,"message":null,"data":["#;
     let Answer { items, total, cursor, partial, sources } = answer;
     let account = PageAccount { total, count: items.len(), cursor, partial, sources };
-    let account = serde_json::to_string(&account).map_err(Error::internal)?;
-    let length: usize = items.iter().map(|item| item.json.len() + 1).sum();
+    write_envelope(head, items, |item| &item.json, &account)
+}
+
+/// An envelope of success, behind `head`, which opens the object. The elements of `data` are JSON already: each is copied
+/// as it is, and dropped then.
+pub(super) fn write_envelope<T>(
+    head: &str,
+    data: Vec<T>,
+    json: impl Fn(&T) -> &str,
+    account: &impl Serialize,
+) -> Result<String> {
+    const START: &str = r#""code":200,"message":null,"data":["#;
+    let account = serde_json::to_string(account).map_err(Error::internal)?;
+    let length: usize = data.iter().map(|element| json(element).len() + 1).sum();
     let mut text = String::with_capacity(head.len() + START.len() + length + account.len() + 2);
     text.push_str(head);
     text.push_str(START);
-    for (place, item) in items.iter().enumerate() {
+    for (place, element) in data.into_iter().enumerate() {
         if place > 0 {
             text.push(',');
         }
-        text.push_str(&item.json);
+        text.push_str(json(&element));
     }
     text.push_str("],");
     text.push_str(account.trim_start_matches('{'));
