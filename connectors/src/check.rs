@@ -101,7 +101,7 @@ pub struct Latency {
     pub p99: Option<f64>,
 }
 
-/// Checks a source against the contract with about fifty calls, which all only search.
+/// Checks a source against the contract with some thirty calls, which all only search.
 ///
 /// # Errors
 /// Settings that can never work. Whatever the source does is a [`Finding`].

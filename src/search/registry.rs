@@ -44,7 +44,7 @@ pub use self::{
     sources::{AuthForm, RegisteredAuth, RegisteredSource, SourceForm},
 };
 
-/// Conformance checks that may run at once: each makes some fifty calls.
+/// Conformance checks that may run at once: each makes some thirty calls.
 const CHECKS_AT_ONCE: usize = 4;
 /// Tenants whose modules are kept at hand.
 const REMEMBERED_TENANTS: u64 = 100_000;

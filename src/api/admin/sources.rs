@@ -131,7 +131,7 @@ pub struct CheckQuery {
     keyword: Option<String>,
 }
 
-/// Checks an external source against the contract, clause by clause, by some fifty real calls with its registered
+/// Checks an external source against the contract, clause by clause, by some thirty real calls with its registered
 /// settings. It takes up to a minute.
 #[utoipa::path(
     post, path = "/admin/v1/sources/{id}/check", tag = "admin",
