@@ -73,6 +73,11 @@ impl SourceClient {
         self.in_time(self.shared.search(question)).await
     }
 
+    /// Whether one more search would be sent at once, rather than wait for one that is under way.
+    pub fn has_room(&self) -> bool {
+        self.shared.permits.available_permits() > 0
+    }
+
     /// Fetches the token and opens a connection, so that a search a moment later finds both. The source is asked by
     /// HEAD; whatever it answers is good, as only a search tells whether it keeps the contract.
     ///

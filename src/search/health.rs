@@ -1,11 +1,12 @@
 //! How each external source has been since the server started, for its operator (decisions 6.3, 7.2).
 
+mod hedge;
+mod latencies;
 #[cfg(test)]
 mod tests;
 mod watch;
 
 use std::{
-    collections::VecDeque,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -13,6 +14,10 @@ use std::{
 
 use serde::Serialize;
 
+use self::{
+    hedge::{Budget, Hedges},
+    latencies::Latencies,
+};
 use super::{
     answer::Status,
     clock::Clock,
@@ -21,9 +26,6 @@ use super::{
     suspension::{Change, Permission, Suspended, Suspension, Verdict},
 };
 use crate::{config::Suspension as Rules, store::now_millis};
-
-/// Calls whose latency is remembered.
-const REMEMBERED_LATENCIES: usize = 512;
 
 /// How the last call of a source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -116,6 +118,8 @@ pub struct SourceHealth {
     pub calls: Calls,
     /// How long its last 512 calls took that were answered or timed out; null before the first.
     pub latency_ms: Option<Latency>,
+    /// Requests that were sent once more because the first one was late; `calls` counts both as one.
+    pub hedges: Hedges,
     /// When the server started.
     pub since: i64,
 }
@@ -144,7 +148,9 @@ struct Record {
     last_success: Option<i64>,
     last_failure: Option<i64>,
     calls: Calls,
-    latencies: VecDeque<Duration>,
+    latencies: Latencies,
+    budget: Budget,
+    hedges: Hedges,
 }
 
 impl SourceState {
@@ -158,7 +164,9 @@ impl SourceState {
             last_success: None,
             last_failure: None,
             calls: Calls::default(),
-            latencies: VecDeque::new(),
+            latencies: Latencies::default(),
+            budget: Budget::default(),
+            hedges: Hedges::default(),
         };
         Self { tenant_id, source_id, clock, record: Mutex::new(record) }
     }
@@ -228,10 +236,7 @@ impl SourceState {
         record.last = Some((status, message));
         // A refusal says nothing of how long an answer takes.
         if result.is_ok() || status == Status::Timeout {
-            if record.latencies.len() == REMEMBERED_LATENCIES {
-                record.latencies.pop_front();
-            }
-            record.latencies.push_back(took);
+            record.latencies.add(took);
         }
     }
 
@@ -242,8 +247,6 @@ impl SourceState {
 
     /// Everything that is remembered of the source with this id.
     pub(super) fn health(&self, id: String, enabled: bool, since: i64) -> SourceHealth {
-        let latencies = self.lock().latencies.iter().copied().collect();
-        let latency_ms = latency(latencies);
         let record = self.lock();
         SourceHealth {
             id,
@@ -252,7 +255,8 @@ impl SourceState {
             last_success_time: record.last_success,
             last_failure_time: record.last_failure,
             calls: record.calls,
-            latency_ms,
+            latency_ms: record.latencies.quantiles(),
+            hedges: record.hedges,
             since,
         }
     }
@@ -288,15 +292,4 @@ impl Drop for CountedSuspension {
     fn drop(&mut self) {
         metrics::gauge!("trawl_sources_suspended").decrement(1.0);
     }
-}
-
-/// The quantiles by nearest rank; `None` without latencies.
-fn latency(mut latencies: Vec<Duration>) -> Option<Latency> {
-    latencies.sort_unstable();
-    let quantile = |percent: usize| {
-        let rank = (latencies.len() * percent).div_ceil(100).max(1);
-        let took = latencies.get(rank - 1)?;
-        u64::try_from(took.as_millis()).ok()
-    };
-    Some(Latency { p50: quantile(50)?, p90: quantile(90)?, p99: quantile(99)? })
 }

@@ -166,6 +166,11 @@ impl Suspension {
         self.registered_in = self.epoch;
     }
 
+    /// Whether the source is in use and its last call that ended was answered.
+    pub(super) fn is_steady(&self) -> bool {
+        matches!(&self.state, State::InUse { failures: [0, 0, 0, 0, 0] })
+    }
+
     /// Until when and why the source is left alone; `None` while it is in use.
     pub(super) fn suspended(&self) -> Option<Suspended> {
         match &self.state {

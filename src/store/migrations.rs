@@ -45,6 +45,7 @@ impl MigratorTrait for Migrator {
                 name: "0003_weights_and_duplicates",
                 sql: include_str!("migrations/0003_weights_and_duplicates.sql"),
             }),
+            Box::new(SqlMigration { name: "0004_hedging", sql: include_str!("migrations/0004_hedging.sql") }),
         ]
     }
 }

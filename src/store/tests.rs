@@ -204,8 +204,9 @@ async fn modules_of_the_first_schema_stay() {
     let number = |column: &str| row.try_get::<i64>("", column).unwrap();
     assert_eq!(["order_no", "type"].map(number), [3, 1]);
     assert_eq!(text("duplicates"), "keep");
-    let source = sql("SELECT weight FROM search_sources", []);
+    let source = sql("SELECT weight, hedging FROM search_sources", []);
     let source = store.reader().query_one_raw(source).await.unwrap().unwrap();
     assert_eq!(source.try_get::<i64>("", "weight").unwrap(), 1_000);
+    assert!(!source.try_get::<bool>("", "hedging").unwrap());
     store.close().await.unwrap();
 }

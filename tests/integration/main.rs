@@ -20,6 +20,8 @@ mod external;
 #[cfg(test)]
 mod health;
 #[cfg(test)]
+mod hedging;
+#[cfg(test)]
 mod isolation;
 #[cfg(test)]
 mod limits;

@@ -30,6 +30,7 @@ fn crm() -> Value {
             "clientSecret": "very secret", "scope": "search", "audience": "crm",
         },
         "order": "relevance", "timeoutMs": 900, "pageSize": 50, "maxConcurrency": 4, "enabled": false, "weight": 2.125,
+        "hedging": true,
     })
 }
 
@@ -68,7 +69,7 @@ async fn a_source_is_made_shown_replaced_and_removed() {
         "id": id, "name": "Wiki", "url": "http://127.0.0.1:1/", "method": "GET",
         "auth": {"type": "NONE", "tokenUrl": null, "clientId": null, "scope": null, "audience": null},
         "order": "time", "timeoutMs": 2_000, "pageSize": 20, "maxConcurrency": 8, "enabled": true,
-        "weight": 1.0,
+        "weight": 1.0, "hedging": false,
         "health": {"status": "unknown", "message": null, "suspended": null},
     });
     assert_eq!(wiki.data(), &expected);
@@ -137,6 +138,7 @@ async fn what_a_source_must_be_is_said_field_by_field() {
         ("weight", json!(-1), "weight: "),
         ("weight", json!(0.333_333), "weight: must be 0.01 to 100 with at most three decimals"),
         ("weight", json!("1"), "weight: "),
+        ("hedging", json!(1), "hedging: "),
         ("auth", Value::Null, "auth.type: "),
         ("auth", json!("very secret"), "auth: must be an object"),
         ("auth", json!(["OAUTH2_CLIENT", "https://login.example/", "trawl", "very secret"]), "auth: "),

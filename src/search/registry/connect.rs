@@ -271,9 +271,16 @@ impl Registered {
         let admitted = self.state.admit()?;
         let (connection, answers) = (Arc::clone(&self.connection), self.answers.clone());
         let own_limit = connection.usable.settings.timeout;
+        let hedge = connection.row.hedging.then(|| self.state.hedge());
         let call = async move {
             let source = connection.connected().await?;
-            let page = Arc::new(source.ask(&key.keyword, key.cursor.as_deref()).await?);
+            let ask = || source.ask(&key.keyword, key.cursor.as_deref());
+            let page = match hedge {
+                // Two requests' room, which the other calls need not carry along.
+                Some(hedge) => Box::pin(hedge.ask(ask, || source.client.has_room())).await?,
+                None => ask().await?,
+            };
+            let page = Arc::new(page);
             answers.keep(key, &page);
             Ok(page)
         };

@@ -71,6 +71,9 @@ pub struct SourceForm {
     /// decimals; 1 when absent, as built-in sources have.
     #[schema(minimum = 0.01, maximum = 100)]
     pub weight: Option<f64>,
+    /// Whether it is asked a second time where its answer comes later than 95 of 100 of its answers did, for at most 5 %
+    /// more calls; false when absent.
+    pub hedging: Option<bool>,
 }
 
 /// Who trawl is for a source, as it is registered.
@@ -130,6 +133,8 @@ pub struct RegisteredSource {
     pub enabled: bool,
     /// How much it counts in `sort=relevance`.
     pub weight: f64,
+    /// Whether it is asked a second time where its answer is late.
+    pub hedging: bool,
     /// How its last call ended, and whether it is suspended (decisions 6.3).
     pub health: Summary,
 }
@@ -176,6 +181,7 @@ impl RegisteredSource {
             max_concurrency: row.max_concurrency,
             enabled: row.enabled,
             weight: Weight::from_thousandths(row.weight).value(),
+            hedging: row.hedging,
             health,
         }
     }
@@ -211,6 +217,7 @@ impl SourceForm {
             )?,
             enabled: self.enabled.unwrap_or(true),
             weight: weight("weight", self.weight)?.thousandths(),
+            hedging: self.hedging.unwrap_or(false),
             ..SourceRow::default()
         };
         let auth = self.auth.unwrap_or_default();

@@ -58,6 +58,8 @@ struct Script {
     asked: Vec<Asked>,
     /// Answers wait until it is closed.
     held: Option<Arc<Semaphore>>,
+    /// So many searches from now on are never answered.
+    swallows: usize,
 }
 
 /// A running external system; it ends with its test's runtime, or by [`ExternalSystem::stop`].
@@ -79,6 +81,7 @@ impl ExternalSystem {
             tokens: 0,
             asked: Vec::new(),
             held: None,
+            swallows: 0,
         };
         let script = Arc::new(Mutex::new(script));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -126,6 +129,11 @@ impl ExternalSystem {
         if let Some(held) = self.script.lock().unwrap().held.take() {
             held.close();
         }
+    }
+
+    /// Never answers the next so many searches.
+    pub(crate) fn swallow_next(&self, searches: usize) {
+        self.script.lock().unwrap().swallows = searches;
     }
 
     /// How many tokens were given out.
@@ -188,7 +196,9 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
     let (reply, held) = {
         let mut script = script.lock().unwrap();
         script.asked.push(asked.clone());
-        (script.reply(&asked), script.held.clone())
+        let left = script.swallows.checked_sub(1);
+        script.swallows = left.unwrap_or_default();
+        (script.reply(&asked).filter(|_| left.is_none()), script.held.clone())
     };
     if let Some(held) = held {
         assert!(held.acquire().await.is_err(), "there are no permits");

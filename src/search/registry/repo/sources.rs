@@ -28,6 +28,7 @@ pub(in super::super) struct SourceRow {
     pub(in super::super) enabled: bool,
     /// In thousandths.
     pub(in super::super) weight: i64,
+    pub(in super::super) hedging: bool,
 }
 
 /// The tenant's external sources, by name. A row that cannot be read is there with its id alone, which makes a source
@@ -75,8 +76,8 @@ pub(in super::super) async fn put(transaction: &Transaction, tenant_id: i64, row
     let statement = sql(
         "INSERT OR REPLACE INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
          client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled, \
-         weight) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         weight, hedging) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             row.id.into(),
             tenant_id.into(),
@@ -95,6 +96,7 @@ pub(in super::super) async fn put(transaction: &Transaction, tenant_id: i64, row
             row.max_concurrency.into(),
             row.enabled.into(),
             row.weight.into(),
+            row.hedging.into(),
         ],
     );
     transaction.execute_raw(statement).await?;
