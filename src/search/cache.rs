@@ -5,6 +5,7 @@
 //! its tenant; a registration belongs to one tenant, and its number is part of every key. What is built in is not kept
 //! here: it depends on the viewer, and asking the index costs less than keeping its pages.
 
+mod positions;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use futures::{
 use moka::{ops::compute::Op, sync::Cache};
 use tokio::time::{Instant, timeout_at};
 
+use self::positions::Positions;
 use super::{
     external::SourcePage,
     source::{FailureKind, SourceFailure},
@@ -34,6 +36,8 @@ use crate::config;
 /// Where an earlier page is at hand, the wait for a new one ends this long before the search's deadline, or a tenth of what
 /// is left before it where that is less: the earlier page has to get into the answer.
 const LEAD: Duration = Duration::from_millis(100);
+/// Of the bytes for pages, positions may take one in so many beside them.
+const POSITIONS_SHARE: u64 = 16;
 /// No page is kept for longer, whatever the settings say.
 const LONGEST_KEPT: Duration = Duration::from_hours(24 * 365);
 
@@ -69,6 +73,7 @@ struct Held {
     fresh: Duration,
     stale: Duration,
     kept: Cache<Arc<Key>, Kept>,
+    positions: Positions,
     flights: Mutex<HashMap<Arc<Key>, Flight>>,
 }
 
@@ -105,7 +110,8 @@ impl Answers {
             })
             .time_to_live(stale.max(fresh).min(LONGEST_KEPT))
             .build();
-        Self { held: Arc::new(Held { fresh, stale, kept, flights: Mutex::default() }) }
+        let positions = Positions::new(bytes / POSITIONS_SHARE);
+        Self { held: Arc::new(Held { fresh, stale, kept, positions, flights: Mutex::default() }) }
     }
 
     /// Keeps a page that came just now. The call that brings it does this itself, also when nobody waits for it any more:
@@ -122,8 +128,22 @@ impl Answers {
                 None => Op::Nop,
             });
         }
+        if let Some(newest) = page.newest() {
+            self.held.positions.learn(&key, newest);
+        }
         let page = Arc::clone(page);
         self.held.kept.insert(key, Kept { page, since: Instant::now(), is_overtaken: false });
+    }
+
+    /// The cursor of a page where what is below this time may begin, as earlier pages of the registration say. Whether it
+    /// does, [`SourcePage::newest`] of that page tells; where not, it is to be forgotten.
+    pub(super) fn find_position(&self, registration: u64, keyword: &str, time: i64) -> Option<String> {
+        self.held.positions.find(registration, keyword, time)
+    }
+
+    /// The page of this key is not where it was.
+    pub(super) fn forget_position(&self, key: &Key) {
+        self.held.positions.forget(key);
     }
 
     /// The page that answers this question: a fresh one at hand, else that of the call under way, else that of the call

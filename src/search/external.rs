@@ -80,6 +80,13 @@ impl SourcePage {
         Ok(Self { rows, in_time_order, cursor: next.filter(|_| !stands_still), total, note, broken })
     }
 
+    /// The time of its first item, which none of it is above and everything behind it is at most of; `None` where it is
+    /// empty, or not in time order.
+    pub(super) fn newest(&self) -> Option<i64> {
+        let first = self.rows.first().filter(|_| self.in_time_order && self.broken.is_none())?;
+        Some(first.item.display_time)
+    }
+
     /// About how many bytes it holds.
     pub(super) fn bytes(&self) -> usize {
         const EACH: usize = 128;

@@ -44,6 +44,8 @@ mod organizations;
 #[cfg(test)]
 mod paging;
 #[cfg(test)]
+mod positions;
+#[cfg(test)]
 mod real_texts;
 #[cfg(test)]
 mod search;

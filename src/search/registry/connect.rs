@@ -28,10 +28,11 @@ use crate::{
     auth::keys::{CannotOpen, SealingKey},
     error::Error,
     search::{
-        cache::{Answers, Key},
+        cache::{Answers, Key, Known},
         external::{self, ExternalSource, SourcePage},
         health::SourceState,
-        source::{Ask, FailureKind, Page, Position, Source, SourceFailure},
+        request::Order,
+        source::{Ask, FailureKind, Page, Position, Source, SourceFailure, Taken},
         weight::Weight,
     },
 };
@@ -328,23 +329,67 @@ impl Source for Registered {
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let Some((cursor, taken)) = external::place(position) else { return Ok(Page::default()) };
-        let order = self.connection.usable.order;
-        let key = Arc::new(Key {
-            registration: self.number,
-            keyword: ask.keyword.clone(),
-            cursor: cursor.map(str::to_owned),
-        });
+        if *position == Position::Beginning
+            && let Some(bound) = self.first_time(ask)
+            // Few searches need its room.
+            && let Some(page) = Box::pin(self.page_at_time(ask, bound)).await?
+        {
+            return Ok(page);
+        }
+        let known = self.known(ask, cursor).await?;
+        Ok(self.make_page(ask, known, cursor, taken))
+    }
+}
+
+impl Registered {
+    /// The page that this cursor leads to.
+    async fn known(&self, ask: &Ask, cursor: Option<&str>) -> Result<Known, SourceFailure> {
+        let key = Arc::new(self.key(ask, cursor));
         let begin = |deadline| self.begin(Arc::clone(&key), deadline);
-        let known = self.answers.get(Arc::clone(&key), ask.deadline, begin).await?;
+        self.answers.get(Arc::clone(&key), ask.deadline, begin).await
+    }
+
+    fn key(&self, ask: &Ask, cursor: Option<&str>) -> Key {
+        Key { registration: self.number, keyword: ask.keyword.clone(), cursor: cursor.map(str::to_owned) }
+    }
+
+    /// What one search makes of a page.
+    fn make_page(&self, ask: &Ask, known: Known, cursor: Option<&str>, taken: Option<&Taken>) -> Page {
+        let order = self.connection.usable.order;
         let page = external::into_page(&known.page, ask, order, cursor, taken);
         let page = Page { kept: known.kept, ..page };
-        Ok(match known.instead_of {
+        match known.instead_of {
             None => page,
             Some(failure) => {
                 let note = format!("an earlier answer, as now: {}", failure.message);
                 Page { note: Some(note), stale: true, ..page }
             }
-        })
+        }
+    }
+
+    /// The time below which the search begins, where the source's order is by time, too.
+    fn first_time(&self, ask: &Ask) -> Option<i64> {
+        let is_by_time = ask.order == Order::Time && self.connection.usable.order == DeclaredOrder::Time;
+        ask.upper_bound().filter(|_| is_by_time)
+    }
+
+    /// The page in which what is below a time begins, where an earlier search saw it; `None` where none did, or where it is
+    /// elsewhere by now.
+    async fn page_at_time(&self, ask: &Ask, time: i64) -> Result<Option<Page>, SourceFailure> {
+        let Some(cursor) = self.answers.find_position(self.number, &ask.keyword, time) else {
+            return Ok(None);
+        };
+        match self.known(ask, Some(&cursor)).await {
+            Ok(Known { instead_of: Some(failure), .. }) | Err(failure) if failure.is_of_the_cursor => {}
+            Err(failure) => return Err(failure),
+            Ok(known) => {
+                if known.page.newest().is_some_and(|newest| newest >= time) {
+                    return Ok(Some(self.make_page(ask, known, Some(&cursor), None)));
+                }
+            }
+        }
+        self.answers.forget_position(&self.key(ask, Some(&cursor)));
+        Ok(None)
     }
 }
 

@@ -1,6 +1,9 @@
 //! An external system that answers the contract, or breaks it, as a test says (specification, "Search data sources").
 
-use std::sync::{Arc, Mutex};
+use std::{
+    mem,
+    sync::{Arc, Mutex},
+};
 
 use axum::{
     Router,
@@ -60,6 +63,8 @@ struct Script {
     held: Option<Arc<Semaphore>>,
     /// So many searches from now on are never answered.
     swallows: usize,
+    /// The next search with a cursor is refused.
+    refuses_cursor: bool,
 }
 
 /// A running external system; it ends with its test's runtime, or by [`ExternalSystem::stop`].
@@ -82,6 +87,7 @@ impl ExternalSystem {
             asked: Vec::new(),
             held: None,
             swallows: 0,
+            refuses_cursor: false,
         };
         let script = Arc::new(Mutex::new(script));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -94,6 +100,11 @@ impl ExternalSystem {
     /// Puts an item before all others.
     pub(crate) fn put_first(&self, item: Value) {
         self.script.lock().unwrap().items.insert(0, item);
+    }
+
+    /// Removes the first so many items.
+    pub(crate) fn remove_first(&self, count: usize) {
+        self.script.lock().unwrap().items.drain(..count);
     }
 
     pub(crate) fn set_mood(&self, mood: Mood) {
@@ -134,6 +145,11 @@ impl ExternalSystem {
     /// Never answers the next so many searches.
     pub(crate) fn swallow_next(&self, searches: usize) {
         self.script.lock().unwrap().swallows = searches;
+    }
+
+    /// Refuses the next search with a cursor.
+    pub(crate) fn refuse_next_cursor(&self) {
+        self.script.lock().unwrap().refuses_cursor = true;
     }
 
     /// How many tokens were given out.
@@ -198,7 +214,12 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
         script.asked.push(asked.clone());
         let left = script.swallows.checked_sub(1);
         script.swallows = left.unwrap_or_default();
-        (script.reply(&asked).filter(|_| left.is_none()), script.held.clone())
+        let reply = if !asked.cursor.is_empty() && mem::take(&mut script.refuses_cursor) {
+            Some(StatusCode::BAD_REQUEST.into_response())
+        } else {
+            script.reply(&asked)
+        };
+        (reply.filter(|_| left.is_none()), script.held.clone())
     };
     if let Some(held) = held {
         assert!(held.acquire().await.is_err(), "there are no permits");
