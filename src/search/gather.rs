@@ -5,7 +5,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures::FutureExt;
 use tokio::{
     task::JoinSet,
-    time::{Instant, timeout_at},
+    time::{Instant, sleep_until, timeout_at},
 };
 
 use super::source::{Ask, FailureKind, Page, Position, Source, SourceFailure};
@@ -30,41 +30,63 @@ pub(super) struct Outcome {
     pub(super) took: Duration,
 }
 
-/// Asks all of `calls` and answers by `deadline` with what has come in; what has not is a timeout. Dropping the
-/// future ends every request it made.
-pub(super) async fn gather(ask: Arc<Ask>, mut calls: Vec<Call>, deadline: Instant) -> Vec<Outcome> {
-    let started = Instant::now();
-    // One source needs no task of its own.
-    if calls.len() == 1
-        && let Some(call) = calls.pop()
-    {
-        return vec![run(ask, call, deadline).await];
-    }
-    let mut missing: Vec<usize> = calls.iter().map(|call| call.place).collect();
-    let mut running = JoinSet::new();
-    for call in calls {
-        running.spawn(run(Arc::clone(&ask), call, deadline));
-    }
-    let mut outcomes = Vec::with_capacity(missing.len());
-    // A task that does not yield cannot time out by itself, so the waiting has its own limit.
-    while let Ok(Some(joined)) = timeout_at(deadline, running.join_next()).await {
-        if let Ok(outcome) = joined {
-            missing.retain(|place| *place != outcome.place);
-            outcomes.push(outcome);
-        }
-    }
-    outcomes.extend(missing.into_iter().map(|place| Outcome {
-        place,
-        result: Err(SourceFailure::timed_out(started.elapsed())),
-        took: started.elapsed(),
-    }));
-    outcomes
+/// The requests of one search that are under way, at most one of each source. Dropping it ends them.
+pub(super) struct Gather {
+    ask: Arc<Ask>,
+    running: JoinSet<Outcome>,
+    /// The places of what is under way, and since when.
+    under_way: Vec<(usize, Instant)>,
 }
 
-async fn run(ask: Arc<Ask>, call: Call, deadline: Instant) -> Outcome {
+impl Gather {
+    /// None so far.
+    pub(super) fn new(ask: Arc<Ask>) -> Self {
+        Self { ask, running: JoinSet::new(), under_way: Vec::new() }
+    }
+
+    /// Begins a request, which ends by the search's deadline.
+    pub(super) fn begin(&mut self, call: Call) {
+        self.under_way.push((call.place, Instant::now()));
+        self.running.spawn(run(Arc::clone(&self.ask), call));
+    }
+
+    /// Whether a request to this source is under way.
+    pub(super) fn is_asking(&self, place: usize) -> bool {
+        self.under_way.iter().any(|(asked, _)| *asked == place)
+    }
+
+    /// Whether none is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// The next request that ends before `until`, if one does.
+    pub(super) async fn next(&mut self, until: Instant) -> Option<Outcome> {
+        // A task that does not yield cannot time out by itself, so the waiting has its own limit.
+        let Some(joined) = timeout_at(until, self.running.join_next()).await.ok()? else {
+            // What is under way by our account was lost.
+            sleep_until(until).await;
+            return None;
+        };
+        let outcome = joined.ok()?;
+        self.under_way.retain(|(place, _)| *place != outcome.place);
+        Some(outcome)
+    }
+
+    /// Goes on without the request to this source, if one is under way: it timed out.
+    pub(super) fn give_up(&mut self, place: usize) -> Option<Outcome> {
+        let number = self.under_way.iter().position(|(asked, _)| *asked == place)?;
+        let (place, since) = self.under_way.swap_remove(number);
+        let took = since.elapsed();
+        Some(Outcome { place, result: Err(SourceFailure::timed_out(took)), took })
+    }
+}
+
+/// Carries one request through, by the search's deadline.
+pub(super) async fn run(ask: Arc<Ask>, call: Call) -> Outcome {
     let started = Instant::now();
     let own_limit = started.checked_add(call.source.timeout());
-    let limit = own_limit.map_or(deadline, |own| own.min(deadline));
+    let limit = own_limit.map_or(ask.deadline, |own| own.min(ask.deadline));
     let page = AssertUnwindSafe(async { call.source.page(&ask, &call.position).await }).catch_unwind();
     let result = match timeout_at(limit, page).await {
         Ok(Ok(result)) => result,

@@ -16,10 +16,11 @@ mod key;
 mod lane;
 #[cfg(test)]
 mod tests;
+mod wanted;
 
 use std::{
     cmp::Reverse,
-    collections::{BTreeSet, BinaryHeap, HashSet, binary_heap::PeekMut},
+    collections::{BTreeSet, BinaryHeap, HashSet},
 };
 
 use super::{
@@ -167,6 +168,11 @@ impl Merge {
         self.lanes[place].failed = true;
     }
 
+    /// Whether a lane has items at hand.
+    pub(super) fn has_at_hand(&self, place: usize) -> bool {
+        !self.lanes[place].pending.is_empty()
+    }
+
     /// Where the next page of a lane begins, if it has one.
     pub(super) fn next_position(&self, place: usize) -> Option<Position> {
         self.lanes[place].next.clone()
@@ -253,36 +259,6 @@ impl Merge {
             (Order::Time, Later::AnyTime) => Key::Time(Reverse(i64::MAX), place),
             (Order::Relevance, _) => Key::Score(Reverse(lane.score(lane.pending.len())), place),
         }
-    }
-
-    /// The waiting lanes that the rest of the page may need: all but those below which the items at hand fill it.
-    fn lanes_to_fill_from(&self) -> Vec<usize> {
-        let mut room = self.length.limit() - self.released.len();
-        let mut needed = Vec::with_capacity(self.waiting.len());
-        // As a release of what is at hand would go, were there no frontier.
-        let mut heads = self.heads.clone();
-        let mut gone = vec![0; self.lanes.len()];
-        for bound in &self.waiting {
-            while room > 0
-                && let Some(mut head) = heads.peek_mut()
-                && head.0 < *bound
-            {
-                let place = head.0.place();
-                let known = self.shown_at(place, gone[place]).is_some();
-                room -= usize::from(!known);
-                gone[place] += 1;
-                match self.key(place, gone[place]) {
-                    Some(next) => *head = Reverse(next),
-                    None => drop(PeekMut::pop(head)),
-                }
-            }
-            if room == 0 {
-                break;
-            }
-            needed.push(bound.place());
-        }
-        needed.sort_unstable();
-        needed
     }
 
     /// Releases the rest of the last group of equal times, on a page that holds such groups whole; answers the lanes

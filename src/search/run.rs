@@ -9,7 +9,7 @@ use super::{
     answer::{Answer, Failure, SourceReport, Status},
     cursor::{Cursor, LaneState, SourceKey},
     duplicates::note_also_in,
-    gather::{Call, Outcome, gather},
+    gather::{Call, Gather, Outcome, run},
     loops::LoopGuard,
     merge::{Finished, Lane, Merge, Released},
     plan::{Plan, PlannedLane},
@@ -17,6 +17,9 @@ use super::{
     source::{Ask, FailureKind, Item, Later, Page, Position, Rest, Source, SourceFailure},
 };
 use crate::error::Result;
+
+/// Sources that did not answer within one part in so many of the time that there is are late.
+const PATIENCE: u32 = 10;
 
 /// What became of one source so far.
 struct Account {
@@ -34,6 +37,8 @@ struct Account {
     pages: usize,
     /// At least one page of it came in.
     answered: bool,
+    /// The page after those at hand was asked for ahead and failed, which is of no account until it is wanted.
+    failed_ahead: Option<Outcome>,
     /// The cursors that its pages led to, in turn.
     led_to: Vec<String>,
 }
@@ -78,25 +83,95 @@ impl Run {
     }
 
     /// Asks the sources until the page is full or they have nothing more for it, but by the deadline.
+    ///
+    /// Every source is asked at once; later rounds ask only those that the rest of the page may need. A round that some
+    /// sources hold up is not waited for idly: the others are read ahead, so that what they have is at hand when the late
+    /// ones are given up.
     pub(super) async fn ask_until_done(&mut self) {
+        if self.accounts.len() == 1 {
+            return self.ask_the_only_one().await;
+        }
         let deadline = self.ask.deadline;
-        // Every source is asked at once; later rounds ask only those that the rest of the page may need.
+        let now = Instant::now();
+        let late_from = now + deadline.saturating_duration_since(now) / PATIENCE;
+        let mut gather = Gather::new(Arc::clone(&self.ask));
         let mut wanted = self.merge.advance();
         while !wanted.is_empty() {
             if Instant::now() >= deadline {
                 for place in wanted {
-                    self.give_up(place);
-                }
-            } else {
-                let calls = wanted.into_iter().filter_map(|place| self.call(place)).collect::<Vec<_>>();
-                if !calls.is_empty() {
-                    let outcomes = gather(Arc::clone(&self.ask), calls, deadline).await;
-                    for outcome in outcomes {
-                        self.take_in(outcome);
+                    let failed = self.accounts[place].failed_ahead.take();
+                    match failed.or_else(|| gather.give_up(place)) {
+                        Some(outcome) => self.take_in(outcome),
+                        None => self.give_up(place),
                     }
                 }
+            } else {
+                self.begin(&mut gather, &wanted);
+                self.take_in_round(&mut gather, late_from).await;
             }
             wanted = self.merge.advance();
+        }
+    }
+
+    /// The same where there is one source, which needs no task of its own.
+    async fn ask_the_only_one(&mut self) {
+        while let Some(place) = self.merge.advance().pop() {
+            if Instant::now() >= self.ask.deadline {
+                self.give_up(place);
+            } else if let Some(call) = self.call(place) {
+                let outcome = run(Arc::clone(&self.ask), call).await;
+                self.take_in(outcome);
+            }
+        }
+    }
+
+    /// Begins the requests to sources that the page waits for. A failure that was met when reading ahead counts now.
+    fn begin(&mut self, gather: &mut Gather, wanted: &[usize]) {
+        for place in wanted.iter().copied() {
+            if gather.is_asking(place) {
+                continue;
+            }
+            if let Some(failed) = self.accounts[place].failed_ahead.take() {
+                self.take_in(failed);
+            } else if let Some(call) = self.call(place) {
+                gather.begin(call);
+            }
+        }
+    }
+
+    /// Takes in what comes: all that is under way, but once that takes long, one at a time and with reading ahead.
+    async fn take_in_round(&mut self, gather: &mut Gather, late_from: Instant) {
+        while !gather.is_idle() {
+            let is_late = Instant::now() >= late_from;
+            if is_late {
+                self.read_ahead(gather);
+            }
+            let until = if is_late { self.ask.deadline } else { late_from };
+            match gather.next(until).await {
+                Some(outcome) if outcome.result.is_err() && self.merge.has_at_hand(outcome.place) => {
+                    let place = outcome.place;
+                    self.accounts[place].failed_ahead = Some(outcome);
+                }
+                Some(outcome) => self.take_in(outcome),
+                None => {}
+            }
+            if is_late {
+                return;
+            }
+        }
+    }
+
+    /// Asks the sources whose next page the page will want if those that are late give nothing.
+    fn read_ahead(&mut self, gather: &mut Gather) {
+        for place in self.merge.wanted_without(|place| gather.is_asking(place)) {
+            let account = &self.accounts[place];
+            // More pages than a source may be read are refused when they are wanted.
+            if account.failed_ahead.is_none()
+                && account.pages < self.source_pages
+                && let Some(call) = self.call(place)
+            {
+                gather.begin(call);
+            }
         }
     }
 
@@ -252,6 +327,7 @@ impl Account {
             took: Duration::ZERO,
             pages: 0,
             answered: false,
+            failed_ahead: None,
             led_to: Vec::new(),
         }
     }

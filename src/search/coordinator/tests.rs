@@ -1,5 +1,6 @@
 //! Searches over sources in memory, by the code that answers the real ones.
 
+mod ahead;
 mod all;
 mod duplicates;
 mod faults;

@@ -44,13 +44,14 @@ fn message(answer: &Answer, place: usize) -> &str {
 /// A source whose pages a function makes.
 struct Scripted<F> {
     id: &'static str,
+    takes: Duration,
     calls: AtomicUsize,
     script: F,
 }
 
 impl<F: Fn(usize, &Position) -> Page + Send + Sync> Scripted<F> {
     fn new(id: &'static str, script: F) -> Self {
-        Self { id, calls: AtomicUsize::new(0), script }
+        Self { id, takes: Duration::ZERO, calls: AtomicUsize::new(0), script }
     }
 }
 
@@ -69,6 +70,9 @@ impl<F: Fn(usize, &Position) -> Page + Send + Sync> Source for Scripted<F> {
     }
 
     async fn page(&self, _ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
+        if !self.takes.is_zero() {
+            tokio::time::sleep(self.takes).await;
+        }
         Ok((self.script)(self.calls.fetch_add(1, Relaxed), position))
     }
 }
@@ -107,21 +111,21 @@ fn failures_are_those_of_their_source_alone() {
 #[test]
 fn an_answer_leaves_by_the_deadline_and_no_round_begins_after_it() {
     runtime().block_on(async {
-        // It has no limit of its own, answers at once, and never ends: only the deadline stops it.
+        // It has no limit of its own and never ends: only the deadline stops it.
         let endless = Scripted::new("a", |call, _: &Position| Page {
             next: Some(to(&call.to_string())),
             later: Later::AtMost(10),
             ..Page::default()
         });
-        let endless = Arc::new(endless);
+        let endless = Arc::new(Scripted { takes: Duration::from_millis(100), ..endless });
         let slow = failing("b", external(1), [20, 9], &[None, Some(Fault::Hangs)]);
         let sources: Vec<Arc<dyn Source>> = vec![Arc::clone(&endless) as _, Arc::new(slow)];
         let started = Instant::now();
-        let request = SearchRequest { timeout: Duration::from_millis(500), ..request(10) };
+        let request = SearchRequest { timeout: Duration::from_millis(450), ..request(10) };
         let answer = search(&sources, &request).await.unwrap();
-        assert_eq!(started.elapsed(), Duration::from_millis(500));
+        assert_eq!(started.elapsed(), Duration::from_millis(450));
         assert_eq!(statuses(&answer), [Status::Timeout, Status::Timeout]);
-        assert_eq!(endless.calls.load(Relaxed), 2, "the round after the deadline was not begun");
+        assert_eq!(endless.calls.load(Relaxed), 4, "what was under way at the deadline was the last");
         assert_eq!(ids(std::slice::from_ref(&answer)), ["b000"]);
         assert!(answer.partial && answer.cursor.is_some());
     });
