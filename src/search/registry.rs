@@ -142,7 +142,14 @@ impl Registry {
         }
         // Many searches of a tenant that is not at hand read its modules once.
         let loaded = self.tenants.try_get_with(key, async { self.load(tenant_id).await.map(Arc::new) });
-        loaded.await.map_err(|error: Arc<Error>| Error::internal(error.to_string()))
+        let loaded = loaded.await.map_err(|error: Arc<Error>| Error::internal(error.to_string()))?;
+        if self.generation.load(Ordering::Acquire) != key.0 {
+            self.tenants.invalidate(&key).await;
+        }
+        // What was replaced goes now, its connections with it, and not when the caches next have much to do.
+        self.tenants.run_pending_tasks().await;
+        self.sources.run_pending_tasks();
+        Ok(loaded)
     }
 
     /// Lets everyone read the modules anew, because some changed.
