@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod answers_again;
 #[cfg(test)]
+mod chaos;
+#[cfg(test)]
 mod cli;
 #[cfg(test)]
 mod connector;

@@ -120,6 +120,29 @@ impl Server {
         fs::read_to_string(&self.log).unwrap()
     }
 
+    /// How many sockets it holds.
+    pub(crate) fn sockets(&self) -> usize {
+        let open = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        // One that was closed between the two looks is none.
+        let leads_to = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
+        leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    }
+
+    /// The memory that it made its own and holds, in bytes; what it has of files is not counted.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let held = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+        held.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
+    /// The tasks of its runtime that are alive, by its metrics.
+    pub(crate) async fn tasks(&self) -> u64 {
+        let response = self.http.get(format!("{}/metrics", self.base)).send().await.unwrap();
+        let metrics = Answer::read(response).await;
+        let alive = metrics.text.lines().find_map(|line| line.strip_prefix("trawl_runtime_tasks "));
+        alive.unwrap_or_else(|| panic!("no tasks in {}", metrics.text)).parse().unwrap()
+    }
+
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -148,9 +171,18 @@ impl Server {
     }
 }
 
-/// `trawl app create --json`.
+/// `trawl app create --json`: an ordinary application.
 pub(crate) async fn create_application(data: &Path, tenant: &str) -> Value {
-    let mut command = trawl(&["app", "create", "--tenant", tenant, "--kind", "application", "--json"]);
+    create(data, tenant, "application").await
+}
+
+/// The same: an operator's application.
+pub(crate) async fn create_operator(data: &Path, tenant: &str) -> Value {
+    create(data, tenant, "admin").await
+}
+
+async fn create(data: &Path, tenant: &str, kind: &str) -> Value {
+    let mut command = trawl(&["app", "create", "--tenant", tenant, "--kind", kind, "--json"]);
     command.arg("--data").arg(data).current_dir(data);
     let output = run(command).await;
     assert!(output.status.success(), "{}", text(&output.stderr));
