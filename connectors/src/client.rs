@@ -15,6 +15,7 @@ use crate::answer::{Answer, parse_page};
 use crate::error::{SourceError, refuses_the_call};
 use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
 use crate::token::{Token, Tokens};
+use crate::trace::TraceContext;
 use crate::transport::{Body, Http, SOURCE, TransportError, read_retry_after, receive_body};
 
 /// Bodies larger than this are inflated and parsed off the runtime's threads, which other searches need.
@@ -70,7 +71,19 @@ impl SourceClient {
     /// See [`SourceError`]. A page whose rows are usable is an answer, even where the source broke the contract
     /// ([`Answer::broken`]).
     pub async fn search(&self, question: &Question<'_>) -> Result<Answer, SourceError> {
-        self.in_time(self.shared.search(question)).await
+        self.search_within(question, None).await
+    }
+
+    /// The same as part of this trace: the source is told of it, and its token endpoint is not.
+    ///
+    /// # Errors
+    /// Those of [`SourceClient::search`].
+    pub async fn search_within(
+        &self,
+        question: &Question<'_>,
+        trace: Option<&TraceContext>,
+    ) -> Result<Answer, SourceError> {
+        self.in_time(self.shared.search(question, trace)).await
     }
 
     /// Whether one more search would be sent at once, rather than wait for one that is under way.
@@ -105,17 +118,21 @@ impl fmt::Debug for SourceClient {
 }
 
 impl Shared {
-    async fn search(&self, question: &Question<'_>) -> Result<Answer, SourceError> {
+    async fn search(
+        &self,
+        question: &Question<'_>,
+        trace: Option<&TraceContext>,
+    ) -> Result<Answer, SourceError> {
         let _permit = self.take_permit().await?;
         let Some(tokens) = &self.tokens else {
-            let response = self.ask(question, None).await?;
+            let response = self.ask(question, trace, None).await?;
             return self.read(question, response).await;
         };
         let mut token = tokens.get().await?;
-        let mut asked = self.ask(question, Some(&token)).await;
+        let mut asked = self.ask(question, trace, Some(&token)).await;
         if asked.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
             token = tokens.renew(&token).await?;
-            asked = self.ask(question, Some(&token)).await;
+            asked = self.ask(question, trace, Some(&token)).await;
         }
         let answer = match asked {
             Ok(response) => self.read(question, response).await,
@@ -141,8 +158,17 @@ impl Shared {
         self.permits.acquire().await.map_err(|_| SourceError::unavailable("the source is closed"))
     }
 
-    async fn ask(&self, question: &Question<'_>, token: Option<&Token>) -> Result<Response, SourceError> {
+    async fn ask(
+        &self,
+        question: &Question<'_>,
+        trace: Option<&TraceContext>,
+        token: Option<&Token>,
+    ) -> Result<Response, SourceError> {
         let request = contract_request(&self.http, self.settings.method, question);
+        let request = match trace {
+            Some(trace) => trace.mark(request),
+            None => request,
+        };
         self.send(request, token).await.map_err(|error| error.about(SOURCE))
     }
 

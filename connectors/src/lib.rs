@@ -14,6 +14,7 @@
 //! | `item` | [`ContentItem`], its bounds, and how one is read from loose JSON |
 //! | `action` | What a click does: the documented form |
 //! | [`check`] | The conformance check: each clause of the contract by name |
+//! | `trace` | [`TraceContext`]: the trace that a call belongs to |
 //! | `content_type` | `Content-Type` taken apart |
 //! | `loose`, `text`, `blot` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts; secrets blotted out of them |
 //! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
@@ -31,6 +32,7 @@ mod loose;
 mod settings;
 mod text;
 mod token;
+mod trace;
 mod transport;
 
 /// The contract as an OpenAPI 3.1 document, in JSON.
@@ -45,3 +47,4 @@ pub use settings::{
     Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SettingsError,
     SourceSettings,
 };
+pub use trace::TraceContext;

@@ -1,9 +1,11 @@
 //! Redirects: followed within scheme, host and port with everything the request had, and refused anywhere else.
 
-use axum::http::{HeaderValue, Method as HttpMethod, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
-use trawl_connectors::{Authentication, ClientCredentials, Method, SourceError, SourceSettings};
+use trawl_connectors::{
+    Authentication, ClientCredentials, Method, SourceError, SourceSettings, TraceContext,
+};
 
 use crate::support::{QUESTION, Received, Server, connect, good_answer, search_error, token_answer};
 
@@ -62,6 +64,33 @@ async fn three_redirects_within_the_host_are_followed_with_everything() {
         assert_eq!((&first.method, &first.body), (&second.method, &second.body));
         assert_eq!(first.header("authorization"), second.header("authorization"));
         assert!(second.header("authorization").starts_with("Basic "));
+    }
+}
+
+#[tokio::test]
+async fn a_trace_goes_with_every_redirect_and_never_to_the_token_endpoint() {
+    let server = start(307).await;
+    let authentication = Authentication::OAuth2Client(server.credentials());
+    let client = connect(SourceSettings { authentication, ..server.settings(Method::Get) }).unwrap();
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let headers = [("traceparent", parent), ("tracestate", "a=b")]
+        .map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value)));
+    let trace = TraceContext::read(&HeaderMap::from_iter(headers));
+
+    client.search_within(&QUESTION, trace.as_ref()).await.unwrap();
+    client.search(&QUESTION).await.unwrap();
+
+    let traces = |path: &str| -> Vec<(String, String)> {
+        let received = server.received(path);
+        let trace = |name: &str, asked: &crate::support::Received| asked.header(name).to_owned();
+        received.iter().map(|asked| (trace("traceparent", asked), trace("tracestate", asked))).collect()
+    };
+    let (with, without) = ((parent.to_owned(), "a=b".to_owned()), <(String, String)>::default());
+    for path in ["/search", "/two", "/three", "/new/search"] {
+        assert_eq!(traces(path), [with.clone(), without.clone()], "{path}");
+    }
+    for path in ["/token", "/new/token"] {
+        assert_eq!(traces(path), std::slice::from_ref(&without), "{path}");
     }
 }
 
