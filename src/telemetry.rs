@@ -1,5 +1,7 @@
 //! Logs and metrics.
 
+pub mod series;
+
 use std::{
     io::IsTerminal,
     sync::{Mutex, PoisonError},

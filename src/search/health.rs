@@ -8,10 +8,11 @@ mod watch;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
+use metrics::Histogram;
 use serde::Serialize;
 
 use self::{
@@ -25,7 +26,7 @@ use super::{
     source::SourceFailure,
     suspension::{Change, Permission, Suspended, Suspension, Verdict},
 };
-use crate::{config::Suspension as Rules, store::now_millis};
+use crate::{config::Suspension as Rules, store::now_millis, telemetry::series::source_call_seconds};
 
 /// How the last call of a source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -129,6 +130,8 @@ pub(super) struct SourceState {
     tenant_id: i64,
     source_id: String,
     clock: Arc<dyn Clock>,
+    /// How long its calls took, in the metrics; made at the first one, as the number of such series is bounded.
+    seconds: OnceLock<Histogram>,
     record: Mutex<Record>,
 }
 
@@ -168,7 +171,7 @@ impl SourceState {
             budget: Budget::default(),
             hedges: Hedges::default(),
         };
-        Self { tenant_id, source_id, clock, record: Mutex::new(record) }
+        Self { tenant_id, source_id, clock, seconds: OnceLock::new(), record: Mutex::new(record) }
     }
 
     /// The source was registered anew: it is asked again, whatever was before.
@@ -216,6 +219,8 @@ impl SourceState {
             Err(failure) => (failure.kind.into(), Some(failure.message.clone())),
         };
         metrics::counter!("trawl_source_calls_total", "status" => status.name()).increment(1);
+        let seconds = || source_call_seconds(self.tenant_id, &self.source_id);
+        self.seconds.get_or_init(seconds).record(took.as_secs_f64());
         let now = now_millis();
         let mut record = self.lock();
         let calls = &mut record.calls;
