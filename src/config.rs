@@ -2,6 +2,8 @@
 //!
 //! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY` environment variables, flags (decisions 1).
 
+mod telemetry;
+
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
@@ -16,11 +18,13 @@ use figment::{
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
+pub use self::telemetry::Telemetry;
+
 /// The settings file that is read when none is named and it is there.
 const DEFAULT_FILE: &str = "trawl.toml";
 
 /// What `TRAWL_…` variables may set, besides the master key.
-const SETTINGS: [&str; 11] = [
+const SETTINGS: [&str; 12] = [
     "listen",
     "data",
     "log",
@@ -32,6 +36,7 @@ const SETTINGS: [&str; 11] = [
     "cache",
     "suspension",
     "limits",
+    "telemetry",
 ];
 
 /// The longest pause that a suspension may be set to: a day.
@@ -39,6 +44,9 @@ const MOST_SUSPENSION_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// Settings that are lists; `TRAWL_…` variables separate their elements by commas (decisions 1).
 const LISTS: [&str; 1] = ["connectors.allow_http_hosts"];
+
+/// A secret among the settings of a section.
+const COLLECTOR_HEADERS: &str = "telemetry.headers";
 
 /// The effective settings of a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -69,6 +77,8 @@ pub struct Config {
     pub suspension: Suspension,
     /// Bounds on what a caller may send (decisions 9.9).
     pub limits: Limits,
+    /// Where spans go.
+    pub telemetry: Telemetry,
 }
 
 /// What is logged and how.
@@ -267,6 +277,7 @@ impl Default for Config {
                 keyword_chars: 256,
                 writes_per_minute: 60_000,
             },
+            telemetry: Telemetry::default(),
         }
     }
 }
@@ -301,13 +312,16 @@ impl Config {
             .split("__");
         let mut figment = Figment::from(Serialized::defaults(Self::default()))
             .merge(Toml::file(file.unwrap_or(Path::new(DEFAULT_FILE))))
-            .merge(environment.clone().filter(|key| !is_list(key.as_str())));
+            .merge(environment.clone().filter(|key| !is_list(key.as_str()) && *key != COLLECTOR_HEADERS));
         for (name, text) in environment.iter().filter(|(name, _)| is_list(name.as_str())) {
             figment = figment.merge(Serialized::default(name.as_str(), elements(&text)));
         }
         let mut config: Self =
             figment.merge(Serialized::globals(flags)).extract().map_err(|error| error.to_string())?;
-        // Read as it is: a decoder would take digits for a number, and say so with the secret in its message.
+        // Read as they are: a decoder would take digits for a number, and say so with the secret in its message.
+        if let Some((_, headers)) = environment.iter().find(|(name, _)| *name == COLLECTOR_HEADERS) {
+            config.telemetry.headers = Some(headers.into());
+        }
         if let Ok(key) = std::env::var("TRAWL_MASTER_KEY") {
             config.master_key = Some(SecretString::from(key));
         }
@@ -350,7 +364,8 @@ impl Config {
         if self.index.writer_memory_bytes < 16 << 20 {
             return Err("index.writer_memory_bytes must be at least 16777216 (16 MiB)".to_owned());
         }
-        self.suspension.check()
+        self.suspension.check()?;
+        self.telemetry.check()
     }
 }
 

@@ -1,6 +1,8 @@
-//! Logs and metrics.
+//! Logs, metrics, and the spans that are exported.
 
+mod export;
 pub mod series;
+pub mod trace;
 
 use std::{
     io::IsTerminal,
@@ -8,29 +10,59 @@ use std::{
 };
 
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
+use tracing::Subscriber;
+use tracing_subscriber::{
+    EnvFilter, Layer, fmt, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt,
+};
 
-use crate::config::{Log, LogFormat};
+pub use self::export::exports;
+
+use self::export::Export;
+use crate::config::{self, Log, LogFormat};
 
 /// Upper bounds of the histograms' buckets, in seconds.
 const SECONDS: [f64; 14] =
     [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0];
 
-/// Starts logging to standard error.
+/// Logging, and the export of spans where there is one.
+#[derive(Debug)]
+pub struct Telemetry {
+    export: Option<Export>,
+}
+
+/// Starts logging to standard error, and the export of spans where the settings name an endpoint.
 ///
 /// # Errors
-/// A message for the operator when the filter cannot be read.
-pub fn start_logging(log: &Log) -> Result<(), String> {
+/// A message for the operator when the filter cannot be read, or the export cannot be set up.
+pub fn start(log: &Log, spans: &config::Telemetry) -> Result<Telemetry, String> {
     let filter = EnvFilter::try_new(&log.filter).map_err(|error| format!("log.filter: {error}"))?;
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
-    let started = match log.format {
-        LogFormat::Text => builder.try_init(),
-        LogFormat::Json => builder.json().try_init(),
+    let registry = tracing_subscriber::registry();
+    let export = Export::start(spans)?;
+    let started = match &export {
+        None => registry.with(lines(log)).with(filter).try_init(),
+        // Each has its own filter, so that neither changes what the other sees.
+        Some(export) => registry.with(export.layer()).with(lines(log).with_filter(filter)).try_init(),
     };
-    started.map_err(|error| error.to_string())
+    started.map_err(|error| error.to_string())?;
+    Ok(Telemetry { export })
+}
+
+/// What writes log lines.
+fn lines<S: Subscriber + for<'span> LookupSpan<'span>>(log: &Log) -> Box<dyn Layer<S> + Send + Sync> {
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    match log.format {
+        LogFormat::Text => lines.boxed(),
+        LogFormat::Json => lines.json().boxed(),
+    }
+}
+
+impl Telemetry {
+    /// Sends the spans that are left, where they are exported: two seconds at the most.
+    pub async fn stop(self) {
+        if let Some(export) = self.export {
+            export.stop().await;
+        }
+    }
 }
 
 /// Collects the metrics of this process; every call answers the handle of the first one.

@@ -18,7 +18,7 @@ use tower_http::{
 use tracing::Instrument;
 
 use super::access;
-use crate::{app::App, error::Error, search::SourceCounts};
+use crate::{app::App, error::Error, search::SourceCounts, telemetry};
 
 /// Wraps the routes. What stands further out runs first: below, the layers of the builder from its first to its last,
 /// then the routes' own.
@@ -90,13 +90,23 @@ async fn observe(request: Request, next: Next) -> Response {
         .and_then(|id| id.header_value().to_str().ok())
         .unwrap_or_default()
         .to_owned();
-    let span = tracing::info_span!("request", id, %method);
+    let exports = telemetry::exports();
+    let span = if exports {
+        let span = tracing::info_span!("request", id, %method, otel.kind = "server");
+        telemetry::trace::continue_trace(&span, request.headers());
+        span
+    } else {
+        tracing::info_span!("request", id, %method)
+    };
     let response = next.run(request).instrument(span.clone()).await;
 
     let status = response.status();
     let took = started.elapsed();
     // Labels come from lists of our own: what callers make up must not multiply the series.
     let rule = route.and_then(|route| access::rule_for(&method, route.as_str()));
+    if exports {
+        telemetry::trace::describe_request(&span, &method, rule.map(|rule| rule.path), status);
+    }
     let (route, method) = rule.map_or(("unknown", "any"), |rule| (rule.path, rule.method));
     let _entered = span.enter();
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);

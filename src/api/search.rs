@@ -82,7 +82,7 @@ pub async fn get_search(
 }
 
 async fn search(app: &App, caller: &Caller, given: &Given) -> Result<Response> {
-    let request = given.terms()?.check(app)?;
+    let request = given.request(app)?;
     let request = given.place()?.check(request)?;
     match app.coordinator.search(viewer(caller), request).await {
         Ok(answer) => {

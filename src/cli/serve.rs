@@ -70,9 +70,10 @@ pub async fn run(options: Options) -> ExitCode {
             Err(reason) => fail(1, reason),
         };
     }
-    if let Err(reason) = telemetry::start_logging(&config.log) {
-        return fail(WRONG_USAGE, reason);
-    }
+    let telemetry = match telemetry::start(&config.log, &config.telemetry) {
+        Ok(telemetry) => telemetry,
+        Err(reason) => return fail(WRONG_USAGE, reason),
+    };
     // Held until the server has ended; then the directory is removed.
     let _throw_away = if options.demo {
         match tempfile::tempdir() {
@@ -91,7 +92,9 @@ pub async fn run(options: Options) -> ExitCode {
         Ok(listener) => listener,
         Err(error) => return fail(1, format!("cannot listen on {}: {error}", config.listen)),
     };
-    match serve(config, listener, options.demo, options.rebuild_index).await {
+    let served = serve(config, listener, options.demo, options.rebuild_index).await;
+    telemetry.stop().await;
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => fail(1, reason),
     }

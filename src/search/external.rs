@@ -5,7 +5,9 @@ mod tests;
 
 use std::cmp::Reverse;
 
-use trawl_connectors::{Answer, ContentItem, DeclaredOrder, Question, SourceClient, SourceError};
+use trawl_connectors::{
+    Answer, ContentItem, DeclaredOrder, Question, SourceClient, SourceError, TraceContext,
+};
 
 use super::{
     request::Order,
@@ -43,10 +45,16 @@ struct Row {
 }
 
 impl ExternalSource {
-    /// Asks for the page that `cursor` leads to.
-    pub(super) async fn ask(&self, keyword: &str, cursor: Option<&str>) -> Result<SourcePage, SourceFailure> {
+    /// Asks for the page that `cursor` leads to, as part of this trace.
+    pub(super) async fn ask(
+        &self,
+        keyword: &str,
+        cursor: Option<&str>,
+        trace: Option<&TraceContext>,
+    ) -> Result<SourcePage, SourceFailure> {
         let question = Question { keyword, limit: self.page_size, cursor };
-        let answer = self.client.search(&question).await.map_err(|error| into_failure(&error))?;
+        let asked = self.client.search_within(&question, trace).await;
+        let answer = asked.map_err(|error| into_failure(&error))?;
         SourcePage::read(answer, self.order, cursor)
     }
 }

@@ -1,14 +1,22 @@
 //! Asks several sources at once. A panic, an error or lateness is that source's result, nobody else's.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+#[cfg(test)]
+mod tests;
+
+use std::{mem, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep_until, timeout_at},
 };
+use tracing::{Instrument, Span, field::Empty};
 
-use super::source::{Ask, FailureKind, Page, Position, Source, SourceFailure};
+use super::{
+    answer::Status,
+    builtin,
+    source::{Ask, FailureKind, Page, Position, Source, SourceFailure},
+};
 
 /// One request to one source.
 pub(super) struct Call {
@@ -82,9 +90,21 @@ impl Gather {
     }
 }
 
-/// Carries one request through, by the search's deadline.
-pub(super) async fn run(ask: Arc<Ask>, call: Call) -> Outcome {
-    let started = Instant::now();
+/// Carries one request through, by the search's deadline, in a span of its own below that of the search.
+pub(super) fn run(ask: Arc<Ask>, call: Call) -> impl Future<Output = Outcome> {
+    let span = source_span(&call);
+    let ended = span.clone();
+    let asking = async move {
+        let started = Instant::now();
+        let unended = Unended { span: ended, started, deadline: ask.deadline };
+        let outcome = ask_source(ask, call, started).await;
+        unended.end(&outcome);
+        outcome
+    };
+    asking.instrument(span)
+}
+
+async fn ask_source(ask: Arc<Ask>, call: Call, started: Instant) -> Outcome {
     let own_limit = started.checked_add(call.source.timeout());
     let limit = own_limit.map_or(ask.deadline, |own| own.min(ask.deadline));
     let page = AssertUnwindSafe(async { call.source.page(&ask, &call.position).await }).catch_unwind();
@@ -94,4 +114,56 @@ pub(super) async fn run(ask: Arc<Ask>, call: Call) -> Outcome {
         Err(_elapsed) => Err(SourceFailure::timed_out(started.elapsed())),
     };
     Outcome { place: call.place, result, took: started.elapsed() }
+}
+
+/// What is seen of one request to one source. What was searched for is no part of it.
+fn source_span(call: &Call) -> Span {
+    tracing::debug_span!(
+        "source",
+        source = call.source.id(),
+        place = call.place,
+        otel.kind = if call.source.id().starts_with(builtin::ID_PREFIX) { "internal" } else { "client" },
+        otel.status_code = Empty,
+        status = Empty,
+        took_ms = Empty,
+    )
+}
+
+/// A request whose end its span has not been told yet.
+struct Unended {
+    span: Span,
+    started: Instant,
+    deadline: Instant,
+}
+
+impl Unended {
+    fn end(mut self, outcome: &Outcome) {
+        let status = match &outcome.result {
+            Ok(page) if page.broken.is_some() => Status::Invalid,
+            Ok(_) => Status::Ok,
+            Err(failure) => failure.kind.into(),
+        };
+        let span = mem::replace(&mut self.span, Span::none());
+        note_end(&span, status.name(), status != Status::Ok, outcome.took);
+    }
+}
+
+/// Given up: at the deadline, or because the caller went away.
+impl Drop for Unended {
+    fn drop(&mut self) {
+        if self.span.is_disabled() {
+            return;
+        }
+        let is_late = Instant::now() >= self.deadline;
+        let status = if is_late { Status::Timeout.name() } else { "cancelled" };
+        note_end(&self.span, status, is_late, self.started.elapsed());
+    }
+}
+
+fn note_end(span: &Span, status: &'static str, failed: bool, took: Duration) {
+    span.record("status", status);
+    span.record("took_ms", u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    if failed {
+        span.record("otel.status_code", "ERROR");
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use trawl_connectors::TraceContext;
+
 /// Items that may share one `displayTime` on a page that holds such groups whole (decisions 5.3).
 pub const LARGEST_TIE: usize = 10_000;
 
@@ -24,6 +26,8 @@ pub struct SearchRequest {
     pub filters: Filters,
     /// How long the answer may take.
     pub timeout: Duration,
+    /// The trace that the caller's request belongs to.
+    pub trace: Option<TraceContext>,
 }
 
 /// Where a page begins.

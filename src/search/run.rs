@@ -76,6 +76,7 @@ impl Run {
             whole_ties: length.largest_tie(),
             before,
             deadline,
+            trace: request.trace,
         });
         let merge = Merge::new(request.order, length, lanes, shown);
         let accounts = planned.into_iter().map(Account::new).collect();

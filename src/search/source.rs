@@ -4,6 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+use trawl_connectors::TraceContext;
 
 use super::{
     request::{Filters, Order, Viewer},
@@ -58,6 +59,8 @@ pub struct Ask {
     pub before: Option<i64>,
     /// When the answer leaves, with or without the source.
     pub deadline: Instant,
+    /// The trace that the caller's request belongs to. It has no part in what is answered.
+    pub trace: Option<TraceContext>,
 }
 
 impl Ask {

@@ -64,6 +64,8 @@ mod suspension;
 #[cfg(test)]
 mod todo;
 #[cfg(test)]
+mod traces;
+#[cfg(test)]
 mod users;
 #[cfg(test)]
 mod util;

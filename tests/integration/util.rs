@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod caller;
 pub(crate) mod clock;
+pub(crate) mod collector;
 pub(crate) mod external;
 pub(crate) mod items;
 pub(crate) mod openid;

@@ -128,7 +128,7 @@ pub async fn get_search_all(
 
 async fn search_all(app: &App, caller: &Caller, given: &Given, as_events: bool) -> Result<Response> {
     let started = Instant::now();
-    let request = given.terms()?.check(app)?;
+    let request = given.request(app)?;
     let mut search = app.coordinator.search_all(viewer(caller), request).await?;
     // Until one module has answered, or there is none, the status is not known: nothing is sent before.
     let mut first = Vec::new();

@@ -4,6 +4,7 @@ use std::{fmt::Display, str::FromStr, time::Duration};
 
 use axum::{body::Bytes, extract::Request, http::Uri};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use trawl_connectors::TraceContext;
 
 use crate::{
     api::extract::{check_content_type, has_body, read_body},
@@ -70,12 +71,13 @@ pub(super) struct PlaceParameters {
 pub(super) struct Given {
     uri: Uri,
     body: Option<Bytes>,
+    trace: Option<TraceContext>,
 }
 
 impl Given {
     /// Those in the query.
     pub(super) fn in_query(request: &Request) -> Self {
-        Self { uri: request.uri().clone(), body: None }
+        Self { uri: request.uri().clone(), body: None, trace: TraceContext::read(request.headers()) }
     }
 
     /// Those in the query and in the JSON body, if there is one.
@@ -91,9 +93,15 @@ impl Given {
         Ok(given)
     }
 
+    /// The search of all modules, from their beginnings, as part of its caller's trace.
+    ///
     /// # Errors
     /// 400 that names the parameter.
-    pub(super) fn terms(&self) -> Result<TermParameters> {
+    pub(super) fn request(&self, app: &App) -> Result<SearchRequest> {
+        Ok(SearchRequest { trace: self.trace.clone(), ..self.terms()?.check(app)? })
+    }
+
+    fn terms(&self) -> Result<TermParameters> {
         let (query, body) = self.parameters::<TermParameters>()?;
         Ok(TermParameters {
             keyword: query.keyword.or(body.keyword),
@@ -153,7 +161,7 @@ impl TermParameters {
     ///
     /// # Errors
     /// 400 that names the parameter.
-    pub(super) fn check(self, app: &App) -> Result<SearchRequest> {
+    fn check(self, app: &App) -> Result<SearchRequest> {
         let most = app.config.limits.keyword_chars;
         let keyword = self.keyword.filter(|keyword| !keyword.trim().is_empty());
         let keyword =
@@ -186,6 +194,7 @@ impl TermParameters {
             filters,
             timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(app.config.search_timeout(), Duration::from_millis),
+            trace: None,
         })
     }
 }

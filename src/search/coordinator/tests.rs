@@ -37,6 +37,7 @@ fn request(limit: usize) -> SearchRequest {
         order: Order::Time,
         filters: Filters::default(),
         timeout: Duration::from_secs(2),
+        trace: None,
     }
 }
 

@@ -54,6 +54,7 @@ fn request() -> SearchRequest {
         order: Order::Time,
         filters: Filters::default(),
         timeout: std::time::Duration::from_secs(2),
+        trace: None,
     }
 }
 

@@ -14,6 +14,7 @@ fn ask(order: Order, filters: Filters) -> Ask {
         whole_ties: None,
         before: None,
         deadline: tokio::time::Instant::now() + Duration::from_secs(2),
+        trace: None,
     }
 }
 

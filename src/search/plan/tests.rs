@@ -43,6 +43,7 @@ fn request() -> SearchRequest {
         order: Order::Time,
         filters: Filters::default(),
         timeout: Duration::from_secs(2),
+        trace: None,
     }
 }
 

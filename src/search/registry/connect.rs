@@ -14,9 +14,10 @@ use std::{
 
 use secrecy::{ExposeSecret, SecretString};
 use tokio::{sync::OnceCell, time::Instant};
+use tracing::{Instrument, Span};
 use trawl_connectors::{
     AddressRules, Authentication, ClientCredentials, DeclaredOrder, Method, SourceClient, SourceSettings,
-    check::CheckSettings,
+    TraceContext, check::CheckSettings,
 };
 use url::Url;
 
@@ -35,6 +36,7 @@ use crate::{
         source::{Ask, FailureKind, Page, Position, Source, SourceFailure, Taken},
         weight::Weight,
     },
+    telemetry::trace::hand_on,
 };
 
 /// What the configuration allows external sources (decisions 6.2, 7.4).
@@ -259,13 +261,15 @@ impl Registered {
 }
 
 impl Registered {
-    /// The call that brings a page and keeps it; it is waited for until `deadline`.
+    /// The call that brings a page and keeps it; it is waited for until `deadline`. It belongs to the search that begins
+    /// it, whoever waits for it, and the source is told so.
     ///
     /// # Errors
     /// The source may not be called now.
     fn begin(
         &self,
         key: Arc<Key>,
+        trace: Option<TraceContext>,
         deadline: Instant,
     ) -> Result<impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + use<>, SourceFailure>
     {
@@ -273,9 +277,12 @@ impl Registered {
         let (connection, answers) = (Arc::clone(&self.connection), self.answers.clone());
         let own_limit = connection.usable.settings.timeout;
         let hedge = connection.row.hedging.then(|| self.state.hedge());
+        let span = Span::current();
+        let of_search = span.clone();
         let call = async move {
+            let trace = hand_on(of_search, trace);
             let source = connection.connected().await?;
-            let ask = || source.ask(&key.keyword, key.cursor.as_deref());
+            let ask = || source.ask(&key.keyword, key.cursor.as_deref(), trace.as_ref());
             let page = match hedge {
                 // Two requests' room, which the other calls need not carry along.
                 Some(hedge) => Box::pin(hedge.ask(ask, || source.client.has_room())).await?,
@@ -285,7 +292,7 @@ impl Registered {
             answers.keep(key, &page);
             Ok(page)
         };
-        Ok(admitted.watch(deadline, own_limit, call))
+        Ok(admitted.watch(deadline, own_limit, call).instrument(span))
     }
 }
 
@@ -345,7 +352,7 @@ impl Registered {
     /// The page that this cursor leads to.
     async fn known(&self, ask: &Ask, cursor: Option<&str>) -> Result<Known, SourceFailure> {
         let key = Arc::new(self.key(ask, cursor));
-        let begin = |deadline| self.begin(Arc::clone(&key), deadline);
+        let begin = |deadline| self.begin(Arc::clone(&key), ask.trace.clone(), deadline);
         self.answers.get(Arc::clone(&key), ask.deadline, begin).await
     }
 

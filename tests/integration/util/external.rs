@@ -44,6 +44,9 @@ pub(crate) struct Asked {
     pub(crate) limit: usize,
     pub(crate) cursor: String,
     pub(crate) authorization: String,
+    /// Empty where it is not there.
+    pub(crate) traceparent: String,
+    pub(crate) tracestate: String,
 }
 
 #[derive(Debug)]
@@ -254,13 +257,17 @@ async fn read(request: Request) -> Asked {
         Some(other) => other.to_string(),
         None => String::new(),
     };
-    let authorization = parts.headers.get(header::AUTHORIZATION);
+    let header = |name: &str| {
+        parts.headers.get(name).map_or_else(String::new, |value| value.to_str().unwrap().to_owned())
+    };
     Asked {
         method: parts.method.to_string(),
         keyword: text("keyword"),
         limit: text("limit").parse().unwrap(),
         cursor: text("cursor"),
-        authorization: authorization.map_or(String::new(), |value| value.to_str().unwrap().to_owned()),
+        authorization: header("authorization"),
+        traceparent: header("traceparent"),
+        tracestate: header("tracestate"),
     }
 }
 

@@ -1,0 +1,169 @@
+//! Where the spans of requests and of calls of sources go.
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use percent_encoding::percent_decode_str;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer, Serialize};
+use url::Url;
+
+/// Export of spans by OTLP. Without an endpoint there is none.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Telemetry {
+    /// The collector's address, such as `http://127.0.0.1:4318`; spans are sent to `v1/traces` below it, as
+    /// http/protobuf.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// Headers that the collector asks for, as in `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, where `%2C` in a
+    /// value is a comma. Secret.
+    #[serde(
+        default,
+        deserialize_with = "secret",
+        serialize_with = "super::masked",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub headers: Option<SecretString>,
+    /// What this server is called among the services of a trace.
+    pub service_name: String,
+    /// How many of the traces that begin here are exported, 0 to 1. Of one that came with a request, its caller decided.
+    pub sample_ratio: f64,
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self { endpoint: None, headers: None, service_name: "trawl".to_owned(), sample_ratio: 1.0 }
+    }
+}
+
+impl Telemetry {
+    /// # Errors
+    /// A message for the operator that names the setting, and shows no secret.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.traces_url()?;
+        self.header_map()?;
+        if self.service_name.trim().is_empty() {
+            return Err("telemetry.service_name must not be blank".to_owned());
+        }
+        if !(0.0..=1.0).contains(&self.sample_ratio) {
+            return Err("telemetry.sample_ratio must be 0 to 1".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Where spans are sent; `None` where they are not.
+    ///
+    /// # Errors
+    /// A message for the operator when the endpoint is none.
+    pub(crate) fn traces_url(&self) -> Result<Option<Url>, String> {
+        let Some(endpoint) = self.endpoint.as_deref().filter(|endpoint| !endpoint.is_empty()) else {
+            return Ok(None);
+        };
+        let url = Url::parse(endpoint).ok().filter(|url| {
+            // What is secret belongs into the headers, which are not shown.
+            let is_bare = url.username().is_empty() && url.password().is_none();
+            matches!(url.scheme(), "http" | "https")
+                && is_bare
+                && url.query().is_none()
+                && url.fragment().is_none()
+        });
+        let mut url = url.ok_or(
+            "telemetry.endpoint must be an http or https address without user name and query, such as \
+             http://127.0.0.1:4318",
+        )?;
+        if let Ok(mut path) = url.path_segments_mut() {
+            path.pop_if_empty().extend(["v1", "traces"]);
+        }
+        Ok(Some(url))
+    }
+
+    /// The headers, marked as sensitive.
+    ///
+    /// # Errors
+    /// A message for the operator that says which header is none, by its place.
+    pub(crate) fn header_map(&self) -> Result<HeaderMap, String> {
+        let text = self.headers.as_ref().map_or("", ExposeSecret::expose_secret);
+        let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+        pairs.zip(1..).map(|(pair, place)| read_header(pair).ok_or_else(|| wrong_header(place))).collect()
+    }
+}
+
+fn read_header(pair: &str) -> Option<(HeaderName, HeaderValue)> {
+    let (name, value) = pair.split_once('=')?;
+    let value: Vec<u8> = percent_decode_str(value.trim()).collect();
+    let mut value = HeaderValue::from_bytes(&value).ok()?;
+    value.set_sensitive(true);
+    Some((name.trim().parse().ok()?, value))
+}
+
+fn wrong_header(place: usize) -> String {
+    format!("telemetry.headers must be name=value,name=value; number {place} is not so")
+}
+
+/// Reads a secret. What stands in its place is not repeated in the failure: it may be one all the same.
+fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
+    match serde_json::Value::deserialize(deserializer)? {
+        serde_json::Value::Null => Ok(None),
+        serde_json::Value::String(text) => Ok(Some(text.into())),
+        _ => Err(serde::de::Error::custom("must be a text")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(endpoint: &str, headers: &str) -> Telemetry {
+        Telemetry {
+            endpoint: Some(endpoint.to_owned()),
+            headers: Some(headers.into()),
+            ..Telemetry::default()
+        }
+    }
+
+    #[test]
+    fn spans_go_below_the_endpoint() {
+        let url = |endpoint: &str| with(endpoint, "").traces_url().unwrap().map(String::from);
+        assert_eq!(url("http://127.0.0.1:4318").as_deref(), Some("http://127.0.0.1:4318/v1/traces"));
+        assert_eq!(url("https://host/otlp/").as_deref(), Some("https://host/otlp/v1/traces"));
+        assert_eq!(url(""), None);
+        assert_eq!(Telemetry::default().traces_url(), Ok(None));
+        for wrong in ["127.0.0.1:4318", "grpc://host", "http://a:b@host", "http://host?key=x", "http://"] {
+            let refusal = with(wrong, "").check().unwrap_err();
+            assert!(refusal.starts_with("telemetry.endpoint"), "{wrong}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn headers_are_read_as_the_standard_variable_is() {
+        let headers = with("", " Authorization=Basic%20YTpi==, x-key = a%2Cb ,").header_map().unwrap();
+        assert_eq!(headers.len(), 2);
+        assert_eq!([&headers["authorization"], &headers["x-key"]], ["Basic YTpi==", "a,b"]);
+        assert!(headers.values().all(HeaderValue::is_sensitive));
+        assert!(Telemetry::default().header_map().unwrap().is_empty());
+    }
+
+    #[test]
+    fn no_refusal_shows_a_header() {
+        for headers in ["a=b,hidden", "a=b,hid den=1", "a=b,c=%0Ahidden", "a=b,=hidden"] {
+            let telemetry = with("http://host", headers);
+            let refusal = telemetry.check().unwrap_err();
+            assert_eq!(refusal, wrong_header(2), "{headers}");
+            assert!(!format!("{telemetry:?}").contains("hid"), "{telemetry:?}");
+        }
+        let read = serde_json::from_str::<Telemetry>(
+            r#"{"headers": {"key": "hidden"}, "service_name": "x", "sample_ratio": 1}"#,
+        );
+        assert!(!read.unwrap_err().to_string().contains("hidden"));
+    }
+
+    #[test]
+    fn a_ratio_is_a_part_of_one() {
+        for (ratio, is_good) in
+            [(0.0, true), (0.25, true), (1.0, true), (-0.1, false), (1.1, false), (f64::NAN, false)]
+        {
+            let telemetry = Telemetry { sample_ratio: ratio, ..Telemetry::default() };
+            assert_eq!(telemetry.check().is_ok(), is_good, "{ratio}");
+        }
+        assert!(Telemetry { service_name: " ".to_owned(), ..Telemetry::default() }.check().is_err());
+    }
+}
