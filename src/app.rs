@@ -9,6 +9,7 @@ use trawl_connectors::{AddressRules, InvalidHost};
 
 use crate::{
     auth::{caller::Authenticator, keys::Keys, secrets::SecretChecker, tokens::Tokens},
+    bodies::Bodies,
     config::{Config, Connectors},
     error::Error,
     indexer::{BulkGate, Indexer, Progress},
@@ -45,6 +46,8 @@ pub struct App {
     pub bulk: BulkGate,
     /// Writing calls of each application (decisions 9.9).
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
+    /// The room for request bodies.
+    pub bodies: Bodies,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
 }
@@ -126,6 +129,7 @@ impl App {
             index_progress: indexer.progress(),
             bulk: BulkGate::new(&store, &indexer),
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
+            bodies: Bodies::new(config.limits.held_body_bytes),
             metrics,
             store,
             keys,

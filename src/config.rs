@@ -249,6 +249,17 @@ pub struct Limits {
     pub keyword_chars: usize,
     /// Writing calls of one application in a minute.
     pub writes_per_minute: u32,
+    /// Bytes of all request bodies that are held at once; one more is refused with 503.
+    pub held_body_bytes: usize,
+    /// The longest that a request body may take to arrive, in milliseconds.
+    pub body_timeout_ms: u64,
+    /// The longest that the head of a request may take to arrive, in milliseconds; for the first one of a connection it
+    /// counts from its opening.
+    pub header_timeout_ms: u64,
+    /// How long a connection is kept open on which nothing is asked, in milliseconds.
+    pub idle_timeout_ms: u64,
+    /// Connections that are open at once; further ones wait to be taken until one ends.
+    pub connections: usize,
 }
 
 impl Default for Config {
@@ -276,6 +287,11 @@ impl Default for Config {
                 sync_body_bytes: 64 << 20,
                 keyword_chars: 256,
                 writes_per_minute: 60_000,
+                held_body_bytes: 256 << 20,
+                body_timeout_ms: 60_000,
+                header_timeout_ms: 10_000,
+                idle_timeout_ms: 75_000,
+                connections: 10_000,
             },
             telemetry: Telemetry::default(),
         }
@@ -354,6 +370,10 @@ impl Config {
             ("limits.sync_body_bytes", self.limits.sync_body_bytes as u64),
             ("limits.keyword_chars", self.limits.keyword_chars as u64),
             ("limits.writes_per_minute", u64::from(self.limits.writes_per_minute)),
+            ("limits.body_timeout_ms", self.limits.body_timeout_ms),
+            ("limits.header_timeout_ms", self.limits.header_timeout_ms),
+            ("limits.idle_timeout_ms", self.limits.idle_timeout_ms),
+            ("limits.connections", self.limits.connections as u64),
         ]);
         if let Some((name, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
             return Err(format!("{name} must be at least 1"));
@@ -363,6 +383,12 @@ impl Config {
         }
         if self.index.writer_memory_bytes < 16 << 20 {
             return Err("index.writer_memory_bytes must be at least 16777216 (16 MiB)".to_owned());
+        }
+        let largest_body = self.limits.body_bytes.max(self.limits.sync_body_bytes);
+        if self.limits.held_body_bytes < largest_body {
+            return Err(format!(
+                "limits.held_body_bytes must be at least {largest_body}, the size of the largest body"
+            ));
         }
         self.suspension.check()?;
         self.telemetry.check()

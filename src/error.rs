@@ -23,6 +23,8 @@ pub enum Kind {
     NotFound,
     /// The path exists, the method does not.
     MethodNotAllowed,
+    /// The body did not arrive in time.
+    RequestTimeout,
     /// It exists already, or is in a state that does not allow this.
     Conflict,
     /// The body is larger than `limits.body_bytes`.
@@ -50,6 +52,7 @@ impl Kind {
             Self::Forbidden => 403,
             Self::NotFound => 404,
             Self::MethodNotAllowed => 405,
+            Self::RequestTimeout => 408,
             Self::Conflict => 409,
             Self::TooLarge => 413,
             Self::UnsupportedMediaType => 415,
@@ -102,6 +105,11 @@ impl Error {
     /// 405.
     pub fn method_not_allowed(message: impl Into<String>) -> Self {
         Self::new(Kind::MethodNotAllowed, message)
+    }
+
+    /// 408.
+    pub fn request_timeout(message: impl Into<String>) -> Self {
+        Self::new(Kind::RequestTimeout, message)
     }
 
     /// 409.

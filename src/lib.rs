@@ -3,9 +3,11 @@
 pub mod api;
 pub mod app;
 pub mod auth;
+pub mod bodies;
 pub mod cli;
 pub mod config;
 pub mod demo;
+pub mod edge;
 pub mod error;
 pub mod indexer;
 pub mod json;

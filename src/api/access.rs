@@ -1,8 +1,9 @@
 //! Who may call what: one table, enforced in one place (decisions 3.5).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
+    body::HttpBody,
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, Method, header},
     middleware::Next,
@@ -13,6 +14,8 @@ use governor::clock::{Clock, DefaultClock};
 use crate::{
     app::App,
     auth::{caller::Caller, scopes::Scope},
+    bodies::Held,
+    config::Limits,
     error::{Error, Result},
 };
 
@@ -112,9 +115,16 @@ pub const TABLE: &[Rule] = &[
     anyone("GET", "/docs/{*rest}"),
 ];
 
-/// How large the body of this request may be, for the extractors.
-#[derive(Clone, Copy, Debug)]
-pub struct BodyLimit(pub usize);
+/// What the body of this request may be, for the extractors; a request without a body has none of it.
+#[derive(Clone, Debug)]
+pub struct BodyRule {
+    /// Bytes.
+    pub most_bytes: usize,
+    /// How long all of it may take to arrive.
+    pub timeout: Duration,
+    /// Where what it holds is counted.
+    pub held: Held,
+}
 
 /// Finds the rule of the matched route, the caller, and whether he satisfies it; handlers find the
 /// [`Caller`] among the request's extensions.
@@ -127,11 +137,6 @@ pub async fn enforce(
     let rule = rule_for(request.method(), path.as_str()).ok_or_else(|| {
         Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
     })?;
-    let limits = &app.config.limits;
-    request.extensions_mut().insert(BodyLimit(match rule.body {
-        Body::Ordinary => limits.body_bytes,
-        Body::Sync => limits.sync_body_bytes,
-    }));
     if rule.identity != Identity::Anyone {
         let token = bearer_token(request.headers())?;
         let indicated = indicated_code(request.headers())?;
@@ -142,7 +147,20 @@ pub async fn enforce(
         }
         request.extensions_mut().insert(caller);
     }
-    Ok(next.run(request).await)
+    if request.body().is_end_stream() {
+        return Ok(next.run(request).await);
+    }
+    let held = app.bodies.begin();
+    request.extensions_mut().insert(body_rule(rule, &app.config.limits, held.clone()));
+    Ok(held.during(next.run(request)).await)
+}
+
+fn body_rule(rule: &Rule, limits: &Limits, held: Held) -> BodyRule {
+    let most_bytes = match rule.body {
+        Body::Ordinary => limits.body_bytes,
+        Body::Sync => limits.sync_body_bytes,
+    };
+    BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), held }
 }
 
 /// The rule of an operation.

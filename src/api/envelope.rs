@@ -90,6 +90,9 @@ pub enum Refusals {
 /// The failures of operations that read a body, besides.
 #[derive(utoipa::IntoResponses)]
 pub enum BodyRefusals {
+    /// The body did not arrive in time
+    #[response(status = 408)]
+    RequestTimeout(FailureEnvelope),
     /// The body is larger than its limit
     #[response(status = 413)]
     TooLarge(FailureEnvelope),

@@ -1,6 +1,6 @@
 //! Reading requests: bodies and query parameters, with failures that name the field (decisions 2.3, 2.4).
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
@@ -9,8 +9,9 @@ use axum::{
 };
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
+use tokio::time::timeout;
 
-use super::access::BodyLimit;
+use super::access::BodyRule;
 use crate::{
     auth::caller::Caller,
     error::{Error, Result},
@@ -19,6 +20,12 @@ use crate::{
 
 /// What is read and thrown away of a body that is too large, so that the caller gets to read why it was refused.
 const DRAINED_BYTES: usize = 64 << 20;
+
+/// What is reserved at once for a body that announces more: it may never come.
+const RESERVED_BYTES: usize = 64 << 10;
+
+/// When to come back if there is no room for a body.
+const FULL_FOR: Duration = Duration::from_secs(1);
 
 /// The caller, as the access table let him in.
 pub struct Identified(pub Arc<Caller>);
@@ -113,27 +120,43 @@ pub fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<()> {
     }
 }
 
-/// Reads a body within its bound.
+/// Reads a body within its bounds.
 ///
 /// # Errors
-/// 413 for a larger one, 400 for one that breaks off.
-pub async fn read_body(request: Request) -> Result<Bytes> {
-    let limit = request.extensions().get::<BodyLimit>().map_or(0, |limit| limit.0);
+/// 413 for a larger one, 408 for one that does not arrive in time, 503 where all bodies together hold too much, 400 for
+/// one that breaks off.
+pub async fn read_body(mut request: Request) -> Result<Bytes> {
+    let Some(rule) = request.extensions_mut().remove::<BodyRule>() else { return Ok(Bytes::new()) };
+    let late = |_elapsed| {
+        Error::request_timeout(format!("body: did not arrive within {} ms", rule.timeout.as_millis()))
+    };
+    timeout(rule.timeout, read_within(request, &rule)).await.map_err(late).flatten()
+}
+
+async fn read_within(request: Request, BodyRule { most_bytes, held, .. }: &BodyRule) -> Result<Bytes> {
+    let limit = *most_bytes;
     let announced = request
         .headers()
         .get(header::CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok())
         .and_then(|length| length.parse::<usize>().ok())
         .unwrap_or(0);
-    let mut body = Vec::with_capacity(announced.min(limit));
+    let mut body = Vec::with_capacity(announced.min(limit).min(RESERVED_BYTES));
     let mut chunks = request.into_body().into_data_stream();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| Error::bad_request("body: it broke off").caused_by(error))?;
-        if body.len() + chunk.len() > limit || announced > limit {
-            drain(Body::from_stream(chunks)).await;
-            return Err(Error::too_large(format!("body: must be at most {limit} bytes")));
-        }
-        body.extend_from_slice(&chunk);
+        let refusal = if body.len() + chunk.len() > limit || announced > limit {
+            Error::too_large(format!("body: must be at most {limit} bytes"))
+        } else if held.take(chunk.len()).is_err() {
+            Error::unavailable("the bodies of other requests take all the room; try again shortly", FULL_FOR)
+        } else {
+            body.extend_from_slice(&chunk);
+            continue;
+        };
+        drop(body);
+        held.give_back();
+        drain(Body::from_stream(chunks)).await;
+        return Err(refusal);
     }
     Ok(body.into())
 }

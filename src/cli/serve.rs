@@ -8,7 +8,6 @@ use std::{
     time::Duration,
 };
 
-use axum::serve::ListenerExt;
 use tokio::{net::TcpListener, signal::unix::SignalKind};
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +17,7 @@ use crate::{
     app::App,
     config::{Config, Flags},
     demo::Demo,
+    edge,
     indexer::Indexer,
     telemetry,
 };
@@ -127,7 +127,10 @@ async fn serve(config: Config, listener: TcpListener, demo: bool, rebuild: bool)
             metrics.run_upkeep();
         }
     });
-    let server = tokio::spawn(run_until(listener, Arc::clone(&app), stop.clone()));
+    let server = tokio::spawn({
+        let (app, stop) = (Arc::clone(&app), stop.clone());
+        async move { edge::serve(listener, api::service(Arc::clone(&app)), &app.config.limits, stop).await }
+    });
     println!("listening on http://{address}");
     let demo = if demo { Some(start_demo(&app, address, &indexer).await?) } else { None };
 
@@ -150,20 +153,6 @@ async fn start_demo(app: &Arc<App>, address: SocketAddr, indexer: &Indexer) -> R
     let demo = Demo::start(app, address, indexer.progress()).await.map_err(|error| error.to_string())?;
     println!("{}", demo.invitation());
     Ok(demo)
-}
-
-async fn run_until(listener: TcpListener, app: Arc<App>, stop: CancellationToken) {
-    let listener = listener.tap_io(|connection| {
-        // Answers are small and whole: waiting for more to send only delays them.
-        if let Err(error) = connection.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
-        }
-    });
-    let served =
-        axum::serve(listener, api::service(app)).with_graceful_shutdown(stop.cancelled_owned()).await;
-    if let Err(error) = served {
-        tracing::error!(%error, "the server ended");
-    }
 }
 
 /// Written aside and renamed, so that whoever waits for the file never reads half of it.

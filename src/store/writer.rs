@@ -22,7 +22,10 @@ use tokio::{
 };
 
 use super::change_log::{self, ItemKey};
-use crate::error::{Error, Result};
+use crate::{
+    bodies::Held,
+    error::{Error, Result},
+};
 
 /// Requests that may wait for the writer; one more is refused with 503.
 const QUEUE_LENGTH: usize = 1_024;
@@ -101,7 +104,14 @@ impl Writer {
         J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
     {
         let (answer, answered) = oneshot::channel();
-        let boxed: Job = Box::new(move |transaction| Box::pin(run_job(job, transaction, answer)));
+        // What waits here was a request's body, also when nobody waits for the answer any more.
+        let held = Held::current();
+        let boxed: Job = Box::new(move |transaction| {
+            Box::pin(async move {
+                let _held = held;
+                run_job(job, transaction, answer).await
+            })
+        });
         self.jobs.try_send(boxed).map_err(|refused| {
             let message = match refused {
                 mpsc::error::TrySendError::Full(_) => "too many writes wait already; nothing was changed",

@@ -162,11 +162,12 @@ impl Load {
     async fn run(self: &Arc<Self>, searches: usize) -> Duration {
         // Their connections end with the load.
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
-        let caller = Caller { http, ..self.caller.clone() };
+        let caller = Caller { http: http.clone(), ..self.caller.clone() };
+        let operator = Caller { http, ..self.operator.clone() };
         let end = self.next.load(Ordering::Relaxed) + searches;
         let mut callers = JoinSet::new();
         for _ in 0..AT_ONCE {
-            callers.spawn(Arc::clone(self).search_until(end, caller.clone()));
+            callers.spawn(Arc::clone(self).search_until(end, caller.clone(), operator.clone()));
         }
         let slowest = callers.join_all().await.into_iter().max().unwrap();
         // Those who were one too many took a number too.
@@ -174,7 +175,7 @@ impl Load {
         slowest
     }
 
-    async fn search_until(self: Arc<Self>, end: usize, caller: Caller) -> Duration {
+    async fn search_until(self: Arc<Self>, end: usize, caller: Caller, operator: Caller) -> Duration {
         let mut slowest = Duration::ZERO;
         loop {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -192,7 +193,7 @@ impl Load {
                     self.systems.iter().filter(|system| system.manner != Manner::Keeps).collect();
                 let system = bad[edition % bad.len()];
                 let path = format!("/admin/v1/sources/{}", system.id);
-                self.operator.put(&path, &registration(system, edition / bad.len() + 1)).await.ok();
+                operator.put(&path, &registration(system, edition / bad.len() + 1)).await.ok();
             }
             let started = Instant::now();
             // Some are asked for again and again.

@@ -16,6 +16,8 @@ mod crash;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod edge;
+#[cfg(test)]
 mod errors;
 #[cfg(test)]
 mod external;

@@ -16,6 +16,7 @@ use trawl::{
         scopes::Scope,
     },
     config::{Config, Suspension},
+    edge,
     indexer::Indexer,
     platform::tenants::model::register_application,
     store::sql,
@@ -105,10 +106,9 @@ impl TestApp {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
-        let service = api::service(Arc::clone(&app));
-        let stopped = stop.clone().cancelled_owned();
-        let server = tokio::spawn(async move {
-            axum::serve(listener, service).with_graceful_shutdown(stopped).await.unwrap();
+        let server = tokio::spawn({
+            let (app, stop) = (Arc::clone(&app), stop.clone());
+            async move { edge::serve(listener, api::service(Arc::clone(&app)), &app.config.limits, stop).await }
         });
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
         Self { app, base, http, clock, directory, stop, server, indexer }
@@ -145,6 +145,16 @@ impl TestApp {
         change(&mut config);
         drop(app);
         Self::start_in(directory, config, clock, rebuild_index).await
+    }
+
+    /// Tells the server to stop.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Waits for the server's end.
+    pub(crate) async fn ended(self) {
+        tokio::time::timeout(PATIENCE, self.server).await.expect("the server goes on").unwrap();
     }
 
     /// Changes rows behind the server's back.

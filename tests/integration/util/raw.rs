@@ -36,6 +36,22 @@ impl Connection {
         tokio::time::timeout(PATIENCE, self.read_answer()).await.expect("no answer came")
     }
 
+    /// Reads what comes until the server closes the connection.
+    pub(crate) async fn read_to_end(&mut self) -> Vec<u8> {
+        let mut rest = std::mem::take(&mut self.unread);
+        let read = tokio::time::timeout(PATIENCE, self.stream.read_to_end(&mut rest)).await;
+        match read.expect("the connection is still open") {
+            Err(error) if error.kind() != std::io::ErrorKind::ConnectionReset => panic!("{error}"),
+            _ => rest,
+        }
+    }
+
+    /// Whether nothing has come so far.
+    pub(crate) fn is_silent(&self) -> bool {
+        let read = self.stream.try_read(&mut [0]);
+        read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    }
+
     async fn read_answer(&mut self) -> RawAnswer {
         let end = loop {
             if let Some(end) = find(&self.unread, b"\r\n\r\n") {

@@ -1,0 +1,124 @@
+//! The server's edge: takes connections and serves HTTP/1.1 and HTTP/2 on them, within bounds that no client can stretch.
+//!
+//! So many connections are open at once; further ones wait in the system's queue. A connection whose request's head does not
+//! arrive in time is closed, and so is one on which nothing is asked for long. Bodies have their own bounds, where they are
+//! read (`api/extract`).
+
+mod activity;
+mod watched;
+
+use std::{io, pin::pin, sync::Arc, time::Duration};
+
+use axum::{Router, extract::Request};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto::Builder,
+};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, sleep_until},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tower::Service;
+
+use self::{
+    activity::{Activity, Patience, Verdict},
+    watched::{Answering, WatchedStream},
+};
+use crate::config::Limits;
+
+/// How long to wait when the system gives no connection: it has no descriptors left, say.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Serves until `stop`; then no connection is taken any more, and it ends when what was asked is answered.
+pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop: CancellationToken) {
+    let patience = Patience {
+        head: Duration::from_millis(limits.header_timeout_ms),
+        idle: Duration::from_millis(limits.idle_timeout_ms),
+    };
+    // Done once, and not again for each request.
+    let router = router.with_state(());
+    let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+    let connections = TaskTracker::new();
+    while let Some(Some((connection, place))) = stop.run_until_cancelled(take(&listener, &places)).await {
+        connections.spawn(carry(connection, router.clone(), patience, stop.clone(), place));
+    }
+    // Those who wait to be taken learn at once that nobody will.
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+}
+
+/// The next connection, once there is a place for it.
+async fn take(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.ok()?;
+    loop {
+        match listener.accept().await {
+            Ok((connection, _)) => return Some((connection, place)),
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::error!(%error, "no connection could be taken");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// It went away before it was taken.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+}
+
+/// Carries one connection through to its end.
+async fn carry(
+    connection: TcpStream,
+    router: Router,
+    patience: Patience,
+    stop: CancellationToken,
+    _place: OwnedSemaphorePermit,
+) {
+    // Answers are small and whole: waiting for more to send only delays them.
+    if let Err(error) = connection.set_nodelay(true) {
+        tracing::debug!(%error, "a connection keeps its delay");
+    }
+    let activity = Arc::new(Activity::new(Instant::now()));
+    let io = TokioIo::new(WatchedStream::new(connection, Arc::clone(&activity)));
+    let service = {
+        let activity = Arc::clone(&activity);
+        service_fn(move |request: Request<Incoming>| {
+            let asked = activity.ask(request.version());
+            let answer = router.clone().call(request);
+            async move { answer.await.map(|answer| answer.map(|body| Answering::new(body, asked))) }
+        })
+    };
+    let builder = Builder::new(TokioExecutor::new());
+    let mut served = pin!(builder.serve_connection(io, service));
+    let mut look = pin!(sleep_until(Instant::now() + patience.least()));
+    let mut stopped = pin!(stop.cancelled());
+    let mut is_stopping = false;
+    loop {
+        tokio::select! {
+            biased;
+            ended = served.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::trace!(error, "a connection broke");
+                }
+                return;
+            }
+            () = stopped.as_mut(), if !is_stopping => {
+                is_stopping = true;
+                served.as_mut().graceful_shutdown();
+            }
+            () = look.as_mut() => match activity.judge(Instant::now(), patience) {
+                Verdict::LookAgain(at) => look.as_mut().reset(at),
+                Verdict::Close => {
+                    tracing::debug!("a connection on which nothing was asked in time is closed");
+                    return;
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The server's edge: what connections and bodies may take, of time and of room, and how it ends (decisions 9.9).
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use trawl::config::Limits;
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::{Caller, send},
+    eventually,
+    external::{ExternalSystem, Mood},
+    items::{item, many},
+    raw::{Connection, RawAnswer},
+};
+
+const ALIVE: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+
+async fn start(change: impl FnOnce(&mut Limits)) -> TestApp {
+    TestApp::start_with(|config| change(&mut config.limits)).await
+}
+
+/// The head of a write whose body has this length.
+fn head_of_a_write(caller: &Caller, length: usize) -> String {
+    format!(
+        "PUT /v1/contents/article HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n",
+        caller.token
+    )
+}
+
+/// A body of this length that is one item.
+fn body_of(length: usize) -> String {
+    let empty = json!([item("1", "", 1)]).to_string().len();
+    json!([item("1", &"x".repeat(length - empty), 1)]).to_string()
+}
+
+#[track_caller]
+fn fails(answer: &RawAnswer, status: u16, named: &str) {
+    assert_eq!(answer.status, status, "{}", answer.body);
+    let envelope: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!((&envelope["code"], &envelope["data"]), (&json!(status), &Value::Null), "{envelope}");
+    assert!(envelope["message"].as_str().unwrap().contains(named), "{envelope}");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_arrive_in_time_closes_the_connection() {
+    let app = start(|limits| limits.header_timeout_ms = 100).await;
+    for begun in [b"".as_slice(), b"G", b"GET /healthz HTTP/1.1\r\nhost: x\r\n", b"PRI * HTTP/2.0\r\n"] {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(begun).await;
+        assert_eq!(connection.read_to_end().await, b"");
+    }
+    // Nor may it be the second one.
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(ALIVE).await;
+    assert_eq!(connection.read().await.status, 200);
+    connection.write(&ALIVE[..20]).await;
+    assert_eq!(connection.read_to_end().await, b"");
+}
+
+#[tokio::test]
+async fn a_connection_on_which_nothing_is_asked_is_closed() {
+    let app = start(|limits| limits.idle_timeout_ms = 100).await;
+    let mut connection = Connection::open(&app.base).await;
+    for _ in 0..3 {
+        connection.write(ALIVE).await;
+        assert_eq!(connection.read().await.status, 200);
+    }
+    assert_eq!(connection.read_to_end().await, b"");
+}
+
+/// What is asked may take longer than anything that is not.
+#[tokio::test]
+async fn an_answer_that_takes_long_is_not_cut_off() {
+    let app = start(|limits| (limits.header_timeout_ms, limits.idle_timeout_ms) = (50, 50)).await;
+    let acme = app.tenant("acme").await;
+    let slow = ExternalSystem::start(Vec::new()).await;
+    slow.set_mood(Mood::Silent);
+    app.keep(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
+    app.show(&acme, slow.registration("slow"), "all", &["builtin:article", "slow"]).await;
+    let terms = [("keyword", "harbour"), ("moduleId", "all"), ("timeout", "500")];
+    let answer = acme.caller.search(&terms).await.ok();
+    assert_eq!((answer.ids(), &answer.source("slow")["status"]), (vec!["1"], &json!("timeout")));
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_arrive_in_time_is_408() {
+    let app = start(|limits| limits.body_timeout_ms = 100).await;
+    let acme = app.tenant("acme").await;
+    let body = body_of(200);
+    let first = &body[..100];
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(head_of_a_write(&acme.caller, body.len()).as_bytes()).await;
+    connection.write(first.as_bytes()).await;
+    fails(&connection.read().await, 408, "body: did not arrive within 100 ms");
+    assert_eq!(connection.read_to_end().await, b"", "the rest could be taken for a request");
+    // One that says too much is refused for that, but not waited for either.
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(head_of_a_write(&acme.caller, 9 << 20).as_bytes()).await;
+    connection.write(first.as_bytes()).await;
+    fails(&connection.read().await, 408, "body");
+    assert_eq!(*app.app.store.positions().borrow(), 0);
+}
+
+/// Room for two bodies of [`BODY`] bytes and a little more.
+async fn start_with_little_room() -> (TestApp, Application) {
+    let app = start(|limits| limits.held_body_bytes = 2 * BODY + 500).await;
+    let acme = app.tenant("acme").await;
+    (app, acme)
+}
+
+const BODY: usize = 4_000;
+
+async fn put(caller: &Caller, body: &str) -> Answer {
+    caller.send_text(Method::PUT, "/v1/contents/article", body).await
+}
+
+#[track_caller]
+fn finds_no_room(answer: Answer) {
+    let answer = answer.fails(503, "bodies of other requests");
+    assert_eq!(answer.header("retry-after"), "1");
+}
+
+#[tokio::test]
+async fn all_bodies_share_so_many_bytes() {
+    let (app, acme) = start_with_little_room().await;
+    let body = body_of(BODY);
+    let mut connections = Vec::new();
+    for _ in 0..2 {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(head_of_a_write(&acme.caller, body.len()).as_bytes()).await;
+        connection.write(&body.as_bytes()[..BODY - 1]).await;
+        connections.push(connection);
+    }
+    // Once both have arrived, there is no room for a third.
+    eventually("the room to be taken", async || {
+        let answer = put(&acme.caller, &body).await;
+        (answer.status == 503).then(|| finds_no_room(answer))
+    })
+    .await;
+    // Small ones go on, and so does what has no body.
+    put(&acme.caller, &body_of(300)).await.ok();
+    acme.caller.search(&[("keyword", "x"), ("moduleId", "article")]).await.ok();
+    for connection in &mut connections {
+        connection.write(&body.as_bytes()[BODY - 1..]).await;
+        assert_eq!(connection.read().await.status, 200);
+    }
+    put(&acme.caller, &body).await.ok();
+    // One who breaks off takes nothing along.
+    for _ in 0..20 {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(head_of_a_write(&acme.caller, body.len()).as_bytes()).await;
+        connection.write(&body.as_bytes()[..BODY - 1]).await;
+    }
+    eventually("the room to be free", async || (put(&acme.caller, &body).await.status == 200).then_some(()))
+        .await;
+}
+
+/// What waits for the writer holds its room, also when nobody waits for the answer.
+#[tokio::test]
+async fn a_write_that_waits_holds_its_room_until_it_is_done() {
+    let (app, acme) = start_with_little_room().await;
+    let (go_on, held_up) = oneshot::channel::<()>();
+    let blocked = tokio::spawn({
+        let store = app.app.store.clone();
+        let wait = async {
+            held_up.await.unwrap();
+            Ok(())
+        };
+        async move { store.write(|_| Box::pin(wait)).await }
+    });
+    let body = body_of(BODY);
+    let left: Vec<_> = (0..2)
+        .map(|_| {
+            let (caller, body) = (acme.caller.clone(), body.clone());
+            tokio::spawn(async move { put(&caller, &body).await })
+        })
+        .collect();
+    eventually("the room to be taken", async || {
+        // Long enough to be refused, too short to be written.
+        let refused =
+            tokio::time::timeout(std::time::Duration::from_millis(200), put(&acme.caller, &body)).await;
+        refused.is_ok_and(|answer| answer.status == 503).then_some(())
+    })
+    .await;
+    for caller in left {
+        caller.abort();
+        drop(caller.await);
+    }
+    finds_no_room(put(&acme.caller, &body).await);
+    go_on.send(()).unwrap();
+    blocked.await.unwrap().unwrap();
+    eventually("the room to be free", async || (put(&acme.caller, &body).await.status == 200).then_some(()))
+        .await;
+}
+
+#[tokio::test]
+async fn so_many_connections_are_open_and_further_ones_wait() {
+    let app = start(|limits| limits.connections = 3).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(ALIVE).await;
+        assert_eq!(connection.read().await.status, 200);
+        open.push(connection);
+    }
+    let mut waiting = Connection::open(&app.base).await;
+    waiting.write(ALIVE).await;
+    for number in 0..50 {
+        let connection = &mut open[number % 3];
+        connection.write(ALIVE).await;
+        assert_eq!(connection.read().await.status, 200);
+    }
+    assert!(waiting.is_silent(), "it was taken too");
+    open.pop();
+    assert_eq!(waiting.read().await.status, 200);
+}
+
+/// Told to stop, it takes no more connections, closes those on which nothing is asked, and ends when the rest is answered.
+#[tokio::test]
+async fn it_ends_when_what_was_asked_is_answered() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    app.show(&acme, system.registration("x"), "all", &["x"]).await;
+    let mut idle = Connection::open(&app.base).await;
+    idle.write(ALIVE).await;
+    assert_eq!(idle.read().await.status, 200);
+    let mut unasked = Connection::open(&app.base).await;
+    system.hold();
+    let search = tokio::spawn({
+        let caller = acme.caller.clone();
+        async move { caller.search(&[("keyword", "harbour"), ("moduleId", "all")]).await }
+    });
+    eventually("the search to run", async || (!system.asked().is_empty()).then_some(())).await;
+    app.stop();
+    assert_eq!(idle.read_to_end().await, b"");
+    assert_eq!(unasked.read_to_end().await, b"");
+    eventually("the server to take no more connections", async || {
+        tokio::net::TcpStream::connect(app.base.trim_start_matches("http://")).await.is_err().then_some(())
+    })
+    .await;
+    system.let_go();
+    assert_eq!(search.await.unwrap().ok().ids().len(), 3);
+    app.ended().await;
+}
+
+/// HTTP/2 without TLS is served too, as many requests at once on one connection.
+#[tokio::test]
+async fn http_2_is_served_on_the_same_port() {
+    let app = start(|limits| limits.connections = 1).await;
+    let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().unwrap();
+    let ask = || send(client.get(format!("{}/nothing", app.base)));
+    ask().await.fails(404, "/nothing");
+    for answer in futures::future::join_all((0..20).map(|_| ask())).await {
+        answer.fails(404, "/nothing");
+    }
+}
