@@ -256,7 +256,7 @@ pub struct Limits {
     /// The longest that the head of a request may take to arrive, in milliseconds; for the first one of a connection it
     /// counts from its opening.
     pub header_timeout_ms: u64,
-    /// How long a connection is kept open on which nothing is asked, in milliseconds.
+    /// How long a connection is kept open on which nothing is asked, or nothing taken of an answer, in milliseconds.
     pub idle_timeout_ms: u64,
     /// Connections that are open at once; further ones wait to be taken until one ends.
     pub connections: usize,

@@ -1,7 +1,7 @@
 //! The server's edge: takes connections and serves HTTP/1.1 and HTTP/2 on them, within bounds that no client can stretch.
 //!
 //! So many connections are open at once; further ones wait in the system's queue. A connection whose request's head does not
-//! arrive in time is closed, and so is one on which nothing is asked for long. Bodies have their own bounds, where they are
+//! arrive in time is closed, and so is one on which nothing is asked for long, or nothing taken of an answer. Bodies have their own bounds, where they are
 //! read (`api/extract`).
 
 mod activity;
@@ -115,7 +115,7 @@ async fn carry(
             () = look.as_mut() => match activity.judge(Instant::now(), patience) {
                 Verdict::LookAgain(at) => look.as_mut().reset(at),
                 Verdict::Close => {
-                    tracing::debug!("a connection on which nothing was asked in time is closed");
+                    tracing::debug!("a connection on which nothing was asked or taken in time is closed");
                     return;
                 }
             },

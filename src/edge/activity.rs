@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub(super) struct Patience {
     /// For the head of a request.
     pub(super) head: Duration,
-    /// Between two requests.
+    /// Between two requests, and until it takes more of an answer.
     pub(super) idle: Duration,
 }
 
@@ -31,7 +31,7 @@ impl Patience {
 pub(super) enum Verdict {
     /// It does, and nothing can be too late before this time.
     LookAgain(Instant),
-    /// Nothing was asked in time.
+    /// Nothing was asked, or taken, in time.
     Close,
 }
 
@@ -51,6 +51,8 @@ struct State {
     since: Instant,
     /// Requests share the connection: what arrives between them need not be a head.
     is_shared: bool,
+    /// Since when the client takes nothing of what there is for it.
+    held_up_since: Option<Instant>,
 }
 
 /// A request that is being answered, until it is dropped.
@@ -62,7 +64,7 @@ pub(super) struct Asked {
 impl Activity {
     /// A connection that was opened now. Its first head is waited for as if it had begun.
     pub(super) fn new(now: Instant) -> Self {
-        let state = State { asked: 0, is_in_head: true, since: now, is_shared: false };
+        let state = State { asked: 0, is_in_head: true, since: now, is_shared: false, held_up_since: None };
         Self { state: Mutex::new(state) }
     }
 
@@ -72,6 +74,16 @@ impl Activity {
         if state.asked == 0 && !state.is_in_head {
             state.is_in_head = !state.is_shared;
             state.since = Instant::now();
+        }
+    }
+
+    /// The client was sent something, and took some of it or not.
+    pub(super) fn send(&self, was_taken: bool) {
+        let mut state = self.lock();
+        if was_taken {
+            state.held_up_since = None;
+        } else {
+            state.held_up_since.get_or_insert_with(Instant::now);
         }
     }
 
@@ -86,14 +98,15 @@ impl Activity {
 
     /// Whether the connection goes on.
     pub(super) fn judge(&self, now: Instant, patience: Patience) -> Verdict {
-        let State { asked, is_in_head, since, .. } = *self.lock();
+        let State { asked, is_in_head, since, held_up_since, .. } = *self.lock();
         // What begins from now on is not late before that.
         let soonest = now + patience.least();
-        let until = match (asked, is_in_head) {
-            (0, true) => since + patience.head,
-            (0, false) => since + patience.idle,
+        let until = match (held_up_since, asked, is_in_head) {
+            (Some(since), ..) => since + patience.idle,
+            (None, 0, false) => since + patience.idle,
+            (None, 0, true) => since + patience.head,
             // What is asked has limits of its own.
-            _ => soonest,
+            (None, ..) => soonest,
         };
         if until <= now { Verdict::Close } else { Verdict::LookAgain(until.min(soonest)) }
     }
@@ -175,6 +188,23 @@ mod tests {
         let activity = Arc::new(Activity::new(Instant::now()));
         drop(activity.ask(Version::HTTP_11));
         assert_eq!(judge(&activity), again(10), "a head may begin at any time");
+        pass(75).await;
+        assert_eq!(judge(&activity), Verdict::Close);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_of_which_nothing_is_taken_is_given_up() {
+        let activity = Arc::new(Activity::new(Instant::now()));
+        let _asked = activity.ask(Version::HTTP_11);
+        activity.send(false);
+        pass(50).await;
+        activity.send(false);
+        pass(20).await;
+        assert_eq!(judge(&activity), again(5));
+        activity.send(true);
+        pass(5).await;
+        assert_eq!(judge(&activity), again(10), "some of it was taken");
+        activity.send(false);
         pass(75).await;
         assert_eq!(judge(&activity), Verdict::Close);
     }

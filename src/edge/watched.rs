@@ -16,7 +16,7 @@ use tokio::{
 
 use super::activity::{Activity, Asked};
 
-/// A stream that tells when something arrives.
+/// A stream that tells when something arrives, and whether what is sent is taken.
 pub(super) struct WatchedStream {
     stream: TcpStream,
     activity: Arc<Activity>,
@@ -49,7 +49,9 @@ impl AsyncWrite for WatchedStream {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let sent = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.activity.send(sent.is_ready());
+        sent
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -65,7 +67,9 @@ impl AsyncWrite for WatchedStream {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let sent = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.activity.send(sent.is_ready());
+        sent
     }
 
     fn is_write_vectored(&self) -> bool {

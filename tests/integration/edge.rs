@@ -71,6 +71,19 @@ async fn a_connection_on_which_nothing_is_asked_is_closed() {
     assert_eq!(connection.read_to_end().await, b"");
 }
 
+#[tokio::test]
+async fn an_answer_of_which_nothing_is_taken_is_given_up() {
+    let app = start(|limits| limits.idle_timeout_ms = 100).await;
+    let whole =
+        app.http.get(format!("{}/openapi.json", app.base)).send().await.unwrap().bytes().await.unwrap();
+    let requests = 500;
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(&b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(requests)).await;
+    // The system holds some of them for both sides; the server writes no more once that is full.
+    eventually("the server to give up", async || connection.is_broken().then_some(())).await;
+    assert!(connection.read_to_end().await.len() < whole.len() * requests);
+}
+
 /// What is asked may take longer than anything that is not.
 #[tokio::test]
 async fn an_answer_that_takes_long_is_not_cut_off() {

@@ -46,6 +46,12 @@ impl Connection {
         }
     }
 
+    /// Whether the server has closed it, found out without reading what it sent.
+    pub(crate) fn is_broken(&self) -> bool {
+        let written = self.stream.try_write(b"\r\n");
+        written.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock)
+    }
+
     /// Whether nothing has come so far.
     pub(crate) fn is_silent(&self) -> bool {
         let read = self.stream.try_read(&mut [0]);
