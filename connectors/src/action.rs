@@ -126,6 +126,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
         #[test]
         fn what_is_taken_has_a_tag_and_its_lines(
             tag in r"[ \n]?(\[OpenUrl\]|\[OpenApp\]|\PC{0,4})",

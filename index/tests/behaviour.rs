@@ -386,6 +386,8 @@ fn small_commits_leave_few_segments() {
 }
 
 proptest! {
+    #![proptest_config(trawl_seeds::cases(256))]
+
     #[test]
     fn any_short_stretch_of_ideographs_finds_its_document(
         text in "[中华人民共和国成立周年上海自来水北京大学生前来报到々〇カなが]{1,40}",

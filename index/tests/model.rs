@@ -320,7 +320,7 @@ fn check_relevance(snapshot: &Snapshot, ask: &Ask, model: &Model) -> Result<(), 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(trawl_seeds::cases(48))]
 
     #[test]
     fn pages_are_those_of_the_model(

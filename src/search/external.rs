@@ -1,5 +1,6 @@
 //! An external system as a source: what it sends becomes pages of the coordinator.
 
+mod left;
 #[cfg(test)]
 mod tests;
 
@@ -9,6 +10,7 @@ use trawl_connectors::{
     Answer, ContentItem, DeclaredOrder, Question, SourceClient, SourceError, TraceContext,
 };
 
+use self::left::{Left, left_by_rank, left_by_time};
 use super::{
     request::Order,
     source::{Ask, Entry, FailureKind, Item, Later, Page, Position, SourceFailure, Taken},
@@ -116,10 +118,10 @@ impl Row {
 
 /// Where in which of a source's pages a search goes on: the cursor that leads to the page, and what was taken of it.
 /// `None` at the end.
-pub(super) fn place(position: &Position) -> Option<(Option<&str>, Option<&Taken>)> {
+pub(super) fn place(position: &Position) -> Option<(Option<&str>, &[Taken])> {
     match position {
-        Position::InPage(cursor, taken) => Some((cursor.as_deref(), taken.as_ref())),
-        Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => Some((None, None)),
+        Position::InPage(cursor, taken) => Some((cursor.as_deref(), taken)),
+        Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => Some((None, &[])),
         Position::End => None,
     }
 }
@@ -153,29 +155,29 @@ pub(super) fn into_page(
     ask: &Ask,
     declared: DeclaredOrder,
     cursor: Option<&str>,
-    taken: Option<&Taken>,
+    taken: &[Taken],
 ) -> Page {
-    let mut rows: Vec<&Row> = sent.rows.iter().collect();
+    let rows = sent.rows.as_slice();
     let mut later = Later::AnyTime;
-    if ask.order == Order::Time {
-        if declared == DeclaredOrder::Time {
-            later = Later::AtMost(rows.iter().map(|row| row.item.display_time).min().unwrap_or(i64::MAX));
-        }
-        rows.sort_by(|left, right| by_time(&left.item).cmp(&by_time(&right.item)));
+    if ask.order == Order::Time && declared == DeclaredOrder::Time {
+        later = Later::AtMost(rows.iter().map(|row| row.item.display_time).min().unwrap_or(i64::MAX));
     }
     let past_the_range = sent.in_time_order
         && sent.broken.is_none()
         && matches!((later, ask.filters.from), (Later::AtMost(time), Some(from)) if time < from);
+    let Left { rows: left, behind } = match ask.order {
+        Order::Time => left_by_time(rows, taken),
+        Order::Relevance => left_by_rank(rows, taken),
+    };
     let next = sent.cursor.clone().filter(|_| !past_the_range);
-    let next = next.map(|next| Position::InPage(Some(next), None));
+    let next = next.map(|next| Position::InPage(Some(next), behind));
 
-    let skipped = taken.map_or(0, |taken| count_taken(&rows, taken, ask.order));
-    let wanted = rows.into_iter().enumerate().skip(skipped).filter(|(_, row)| is_wanted(row, ask));
-    let mut entries: Vec<Entry> = wanted
-        .map(|(index, Row { item, .. })| {
-            let taken = Taken { count: index + 1, display_time: item.display_time, id: item.id.clone() };
-            let after = Position::InPage(cursor.map(str::to_owned), Some(taken));
-            Entry { item: item.clone(), after }
+    let mut entries: Vec<Entry> = left
+        .into_iter()
+        .filter(|(row, _)| is_wanted(row, ask))
+        .map(|(row, taken)| Entry {
+            item: row.item.clone(),
+            after: Position::InPage(cursor.map(str::to_owned), taken),
         })
         .collect();
     // After the last wanted item of the page nothing of it is left, so the source stands at the next one.
@@ -192,25 +194,6 @@ pub(super) fn into_page(
         note: sent.note.clone(),
         kept: false,
         stale: false,
-    }
-}
-
-/// The order of a page by time.
-fn by_time(item: &Item) -> (Reverse<i64>, &str) {
-    (Reverse(item.display_time), &item.id)
-}
-
-/// How many items of an ordered page were taken already, as it is now.
-fn count_taken(rows: &[&Row], taken: &Taken, order: Order) -> usize {
-    match order {
-        Order::Time => {
-            let last = (Reverse(taken.display_time), taken.id.as_str());
-            rows.partition_point(|row| by_time(&row.item) <= last)
-        }
-        Order::Relevance => rows
-            .iter()
-            .position(|row| row.item.id == taken.id)
-            .map_or_else(|| taken.count.min(rows.len()), |place| place + 1),
     }
 }
 

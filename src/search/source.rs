@@ -80,17 +80,23 @@ pub enum Position {
     AfterItem(i64, String),
     /// Built-in, by relevance: after so many items.
     AfterRank(usize),
-    /// External: in the page that its cursor leads to (`None`: the first), after so much of it (`None`: nothing).
-    InPage(Option<String>, Option<Taken>),
+    /// External: in the page that its cursor leads to (`None`: the first), after so much of it (empty: nothing).
+    InPage(Option<String>, Vec<Taken>),
     /// Everything was taken.
     End,
 }
 
-/// How much of an external source's page was taken. The last item tells where to go on when the page, asked for again,
-/// has changed: a new item at its top shifts the others, and a count alone would repeat one of them.
+/// How much was taken of what an external source sent at once. The last item tells where to go on when the page, asked for
+/// again, has changed: a new item at its top shifts the others, and a count alone would repeat one of them.
+///
+/// A page that is asked for again may also be cut elsewhere, as a source sends as many items as it likes. What stood on one
+/// page and was ordered together is judged together wherever it stands now; so there may be several of these, one after
+/// the other, and they may reach into the pages behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
-    /// The place of the last item in the ordered page, counted from 1; items that the filters pass over count.
+    /// Of so many items, in the source's own order, the taken ones are some. By time these are all that were ordered
+    /// together, of which those up to the last item were taken; by relevance all were, and the last item is the last of
+    /// them. Items that the filters pass over count.
     pub count: usize,
     /// The last item's `displayTime`, epoch milliseconds.
     pub display_time: i64,

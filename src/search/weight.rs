@@ -109,6 +109,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
         #[test]
         fn every_weight_reads_back_as_it_is_written(thousandths in 10u32..=100_000) {
             let weight = Weight(thousandths);

@@ -147,6 +147,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
         #[test]
         fn whatever_the_cursor_holds_is_sent_and_nothing_else_is_done(
             cursor in r#"([a-z@&=+%'"`$\\!;|\n\x00\x1b\x7f\u{9b}\u{202e}\u{ffff}搜🎉-]|\$\(id\)){0,12}"#

@@ -336,6 +336,8 @@ fn loosen(body: &mut Value, ways: [bool; 6]) {
 }
 
 proptest! {
+    #![proptest_config(trawl_seeds::cases(256))]
+
     #[test]
     fn a_loosened_answer_gives_the_same_items(
         items in any_items(), total in 10u64..1_000, cursor in option::of("[a-z0-9]{1,8}"), ways in any::<[bool; 6]>(),

@@ -286,13 +286,8 @@ fn write_damaged(damages: &[Damage], cuts: &[Cut]) -> Vec<u8> {
     bytes
 }
 
-/// So many cases; a failure prints its seed.
-fn of_cases(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
-}
-
 proptest! {
-    #![proptest_config(of_cases(20_000))]
+    #![proptest_config(trawl_seeds::cases(20_000))]
 
     #[test]
     fn arbitrary_bytes_are_refused_in_words_of_ours(body in any_bytes()) {
@@ -303,7 +298,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(of_cases(5_000))]
+    #![proptest_config(trawl_seeds::cases(5_000))]
 
     #[test]
     fn a_damaged_answer_keeps_within_bounds(damages in vec(any_damage(), 0..4), cuts in vec(any_cut(), 0..2)) {

@@ -89,6 +89,8 @@ fn what_is_beyond_the_bounds_is_ignored() {
 }
 
 proptest! {
+    #![proptest_config(trawl_seeds::cases(256))]
+
     #[test]
     fn any_string_is_a_bounded_query(keyword in any::<String>()) {
         check_bounds(&Query::parse(&keyword))?;

@@ -149,6 +149,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
         #[test]
         fn batches_hold_every_row_once_in_order_and_within_the_limits(
             rows in prop::collection::vec((0_u8..20, 0_usize..120, any::<bool>()), 0..60),

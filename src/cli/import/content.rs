@@ -182,6 +182,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
         #[test]
         fn a_long_brief_is_cut_at_a_character(length in 0_usize..30_000, wide in any::<bool>()) {
             let text = if wide { "中" } else { "a" }.repeat(length);

@@ -280,6 +280,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
         #[test]
         fn an_array_is_split_into_its_elements(
             values in prop::collection::vec(any_json(), 0..8),

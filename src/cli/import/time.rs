@@ -69,6 +69,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
         #[test]
         fn a_time_written_as_rfc_3339_reads_back(milliseconds in 0_i64..4_000_000_000_000) {
             let text = Timestamp::from_millisecond(milliseconds).unwrap().to_string();

@@ -4,6 +4,7 @@ mod ahead;
 mod all;
 mod duplicates;
 mod faults;
+mod lossless;
 mod paging;
 mod sources;
 

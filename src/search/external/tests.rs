@@ -35,13 +35,13 @@ fn ids(page: &Page) -> Vec<&str> {
 fn go_on(answer: Answer, ask: &Ask, position: &Position) -> Page {
     let Position::InPage(None, taken) = position else { panic!("{position:?} is not in the first page") };
     let sent = SourcePage::read(answer, DeclaredOrder::Time, None).unwrap();
-    into_page(&sent, ask, DeclaredOrder::Time, None, taken.as_ref())
+    into_page(&sent, ask, DeclaredOrder::Time, None, taken)
 }
 
 /// The page of a source that was asked by this cursor.
 fn page_by(answer: Answer, ask: &Ask, declared: DeclaredOrder, cursor: Option<&str>) -> Page {
     let sent = SourcePage::read(answer, declared, cursor).unwrap();
-    into_page(&sent, ask, declared, cursor, None)
+    into_page(&sent, ask, declared, cursor, &[])
 }
 
 fn first(answer: Answer, ask: &Ask) -> Page {
@@ -59,7 +59,40 @@ fn a_page_that_changed_in_between_repeats_and_loses_nothing() {
     assert_eq!(ids(&go_on(shrunk, &ask, &behind_b)), ["c", "d"]);
     let empty = go_on(answer(&[], Some("2")), &ask, &behind_b);
     assert!(empty.entries.is_empty());
-    assert_eq!(empty.next, Some(Position::InPage(Some("2".to_owned()), None)));
+    let Some(Position::InPage(Some(next), behind)) = empty.next else { panic!("{empty:?}") };
+    assert_eq!((next.as_str(), behind[0].count), ("2", 4), "what it held may stand on the next one now");
+}
+
+/// The items of the pages of such lengths, one of each page being taken before it is asked for again.
+fn one_by_one(items: &[(&str, i64)], order: Order, lengths: &[usize]) -> Vec<String> {
+    let ask = ask(order, Filters::default());
+    let (mut position, mut found) = (Position::Beginning, Vec::new());
+    for length in lengths.iter().cycle() {
+        let Some((cursor, taken)) = place(&position) else { break };
+        let begin = cursor.map_or(0, |cursor| cursor.parse().unwrap());
+        let end = items.len().min(begin + length);
+        let next = (end < items.len()).then(|| end.to_string());
+        let answer = answer(&items[begin..end], next.as_deref());
+        let sent = SourcePage::read(answer, DeclaredOrder::Time, cursor).unwrap();
+        let page = into_page(&sent, &ask, DeclaredOrder::Time, cursor, taken);
+        let first = page.entries.into_iter().next();
+        found.extend(first.as_ref().map(|first| first.item.id.clone()));
+        position = first.map(|first| first.after).or(page.next).unwrap_or(Position::End);
+    }
+    found
+}
+
+#[test]
+fn a_page_that_is_cut_elsewhere_each_time_repeats_and_loses_nothing() {
+    // Those of one time are not in the order of their ids.
+    let items = [("f", 9), ("b", 8), ("e", 8), ("a", 8), ("d", 8), ("c", 7), ("h", 7), ("g", 7)];
+    for lengths in [[3, 5, 1, 2], [5, 3, 4, 8], [1, 8, 2, 6], [8, 1, 1, 1]] {
+        let mut by_time = one_by_one(&items, Order::Time, &lengths);
+        assert_eq!(one_by_one(&items, Order::Relevance, &lengths).join(""), "fbeadchg", "{lengths:?}");
+        by_time[1..5].sort();
+        by_time[5..].sort();
+        assert_eq!(by_time.join(""), "fabdecgh", "{lengths:?}");
+    }
 }
 
 #[test]
@@ -82,8 +115,8 @@ fn what_the_filters_pass_over_counts_as_taken() {
     let items = [("x1", 9), ("a", 8), ("x2", 7), ("b", 6), ("x3", 5)];
     let page = first(answer(&items, Some("2")), &ask);
     assert_eq!(ids(&page), ["a", "b"]);
-    let Position::InPage(None, Some(taken)) = &page.entries[0].after else { panic!("{page:?}") };
-    assert_eq!(taken.count, 2);
+    let Position::InPage(None, taken) = &page.entries[0].after else { panic!("{page:?}") };
+    assert_eq!(taken[0].count, 2);
     assert_eq!(
         page.entries[1].after,
         page.next.clone().unwrap(),

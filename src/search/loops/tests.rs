@@ -3,6 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 proptest! {
+    #![proptest_config(trawl_seeds::cases(256))]
+
     /// A circle of any length behind a way of any length is noticed; before it nothing is.
     #[test]
     fn circles_are_noticed_in_time(way in 0usize..40, circle in 1usize..40) {

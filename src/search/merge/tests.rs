@@ -152,7 +152,7 @@ fn times_of(finished: &Finished) -> Vec<i64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(trawl_seeds::cases(2_000))]
 
     #[test]
     fn a_page_is_the_beginning_of_the_whole_list(

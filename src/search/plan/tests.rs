@@ -67,6 +67,8 @@ fn some() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
+    #![proptest_config(trawl_seeds::cases(256))]
+
     #[test]
     fn each_source_goes_on_where_it_stood(present in some(), known in some(), before in any::<Option<i64>>()) {
         let lanes = known.iter().copied().map(state).collect();

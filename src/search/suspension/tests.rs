@@ -298,6 +298,8 @@ impl World {
 }
 
 proptest! {
+    #![proptest_config(trawl_seeds::cases(256))]
+
     #[test]
     fn whatever_happens_the_promises_hold(
         events in proptest::collection::vec(event(), 0..200),

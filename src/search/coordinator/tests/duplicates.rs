@@ -6,7 +6,7 @@ use proptest::{collection::vec, prelude::*};
 use trawl_connectors::DeclaredOrder;
 
 use super::{
-    paging::{ANY_ORDER, BY_TIME, any_weight, by_relevance, by_time, config, faults, weigh},
+    paging::{ANY_ORDER, BY_TIME, any_weight, by_relevance, by_time, faults, weigh},
     sources::{CursorForm, Fake, Paging, any_limits, any_sources},
     *,
 };
@@ -85,7 +85,7 @@ fn expect_whole_ties(sources: &[Fake], limits: &[usize]) -> Vec<Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(trawl_seeds::cases(512))]
 
     #[test]
     fn by_time_each_is_shown_once_where_it_comes_first(

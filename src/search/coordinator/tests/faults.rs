@@ -78,7 +78,7 @@ impl<F: Fn(usize, &Position) -> Page + Send + Sync> Source for Scripted<F> {
 }
 
 fn to(cursor: &str) -> Position {
-    Position::InPage(Some(cursor.to_owned()), None)
+    Position::InPage(Some(cursor.to_owned()), Vec::new())
 }
 
 /// A page of one item that leads on to `next`.

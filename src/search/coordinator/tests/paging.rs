@@ -15,10 +15,6 @@ use crate::search::{Weight, request::LARGEST_TIE};
 pub(super) const BY_TIME: [DeclaredOrder; 1] = [DeclaredOrder::Time];
 pub(super) const ANY_ORDER: [DeclaredOrder; 2] = [DeclaredOrder::Time, DeclaredOrder::Relevance];
 
-pub(super) fn config() -> ProptestConfig {
-    ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() }
-}
-
 /// What exact pages hold, one after the other.
 fn expect_exact(sources: &[Fake], filters: &Filters) -> Vec<String> {
     by_time(sources, filters).into_iter().map(|(_, item)| item.id).collect()
@@ -135,7 +131,7 @@ fn a_group_too_large_for_one_page_is_cut_and_the_opaque_cursor_goes_on_through_i
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(trawl_seeds::cases(512))]
 
     #[test]
     fn the_opaque_cursor_pages_exactly(

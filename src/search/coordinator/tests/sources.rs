@@ -2,6 +2,7 @@
 
 use std::{
     cmp::Reverse,
+    fmt,
     sync::{
         Arc, LazyLock,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -14,7 +15,9 @@ use trawl_connectors::{self as connectors, ContentItem, DeclaredOrder};
 use trawl_index as index;
 
 use crate::search::{
-    builtin, external,
+    builtin,
+    cache::{Answers, Key},
+    external::{self, SourcePage},
     request::{Filters, Order},
     source::{Ask, FailureKind, Page, Position, Source, SourceFailure},
     weight::Weight,
@@ -76,7 +79,6 @@ pub(super) enum Fault {
 }
 
 /// A source in memory.
-#[derive(Debug)]
 pub(super) struct Fake {
     pub(super) id: String,
     /// In the source's own order.
@@ -85,6 +87,10 @@ pub(super) struct Fake {
     /// What happens to its calls, in turn; further calls go well.
     pub(super) faults: Vec<Option<Fault>>,
     pub(super) weight: Weight,
+    /// How many items its calls answer, in turn, though more follow; without any, its page size.
+    pub(super) lengths: Vec<usize>,
+    /// What keeps its answers, if anything does.
+    pub(super) answers: Option<Answers>,
     pub(super) calls: AtomicUsize,
 }
 
@@ -96,8 +102,25 @@ impl Clone for Fake {
             paging: self.paging,
             faults: self.faults.clone(),
             weight: self.weight,
+            lengths: self.lengths.clone(),
+            answers: self.answers.clone(),
             calls: AtomicUsize::new(0),
         }
+    }
+}
+
+impl fmt::Debug for Fake {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, items, paging, faults, weight, lengths, .. } = self;
+        formatter
+            .debug_struct("Fake")
+            .field("id", id)
+            .field("paging", paging)
+            .field("lengths", lengths)
+            .field("faults", faults)
+            .field("weight", weight)
+            .field("items", items)
+            .finish()
     }
 }
 
@@ -109,6 +132,8 @@ impl Fake {
             paging,
             faults: Vec::new(),
             weight: Weight::ONE,
+            lengths: Vec::new(),
+            answers: None,
             calls: AtomicUsize::new(0),
         }
     }
@@ -167,28 +192,97 @@ impl Fake {
         builtin::into_page(index::Page { hits: hits.collect(), total, more, cut }, ask, &start)
     }
 
-    fn external_page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
+    /// Lengths of pages that this source may have: below its page size, and where its cursors lead to items, not to pages.
+    pub(super) fn page_lengths(&self, lengths: Vec<usize>) -> Vec<usize> {
+        match self.paging {
+            Paging::External { page_size, cursor: CursorForm::Offset | CursorForm::Token, .. } => {
+                lengths.into_iter().map(|length| length.min(page_size)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Puts the items in time order where the source orders by time: built-in ones of one time by their ids.
+    pub(super) fn order_by_time(&mut self) {
+        if self.paging == Paging::BuiltIn {
+            self.items.sort_by(|left, right| by_time(left).cmp(&by_time(right)));
+        } else if self.is_ordered_by_time() {
+            self.items.sort_by_key(|item| Reverse(item.display_time));
+        }
+    }
+
+    /// The next call of the source: how it goes wrong, and how long its page is.
+    fn next_call(&self) -> (Option<Fault>, Option<usize>) {
+        let call = self.calls.fetch_add(1, Relaxed);
+        let length = self.lengths.get(call % self.lengths.len().max(1)).copied();
+        (self.faults.get(call).copied().flatten(), length)
+    }
+
+    /// A call of an external source.
+    fn call(
+        &self,
+        cursor: Option<&str>,
+    ) -> impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + use<> {
+        let (fault, length) = self.next_call();
+        let page = self.read(cursor, length);
+        async move {
+            go_wrong(fault).await?;
+            page.map(Arc::new)
+        }
+    }
+
+    /// What the source sends, of this length at the most.
+    fn read(&self, cursor: Option<&str>, length: Option<usize>) -> Result<SourcePage, SourceFailure> {
         let Paging::External { order, page_size, cursor: form, empty_pages } = self.paging else {
             unreachable!("only asked of an external source");
-        };
-        let (cursor, taken) = match position {
-            Position::InPage(cursor, taken) => (cursor.as_deref(), taken.as_ref()),
-            _ => (None, None),
         };
         // A step is an empty page or one of the source's pages; so many empty ones come before each.
         let (step, begin) = cursor.map_or((0, 0), |cursor| form.read(cursor, page_size));
         let is_empty = step < empty_pages;
         let items = if is_empty { &[] } else { self.items.get(begin..).unwrap_or_default() };
-        let items = &items[..items.len().min(page_size)];
-        let (next_step, next_begin) = if is_empty { (step + 1, begin) } else { (0, begin + page_size) };
+        let length = length.unwrap_or(page_size);
+        let items = &items[..items.len().min(length)];
+        let (next_step, next_begin) = if is_empty { (step + 1, begin) } else { (0, begin + length) };
         let answer = connectors::Answer {
             items: items.iter().map(Made::to_content).collect(),
             total: Some(self.items.len() as u64),
             cursor: (next_begin < self.items.len()).then(|| form.write(next_step, next_begin, page_size)),
             ..connectors::Answer::default()
         };
-        let sent = external::SourcePage::read(answer, order, cursor)?;
-        Ok(external::into_page(&sent, ask, order, cursor, taken))
+        SourcePage::read(answer, order, cursor)
+    }
+
+    /// As a registered source answers: by what is kept, where something keeps its answers.
+    async fn external_page(
+        &self,
+        order: DeclaredOrder,
+        ask: &Arc<Ask>,
+        position: &Position,
+    ) -> Result<Page, SourceFailure> {
+        let Some((cursor, taken)) = external::place(position) else { return Ok(Page::default()) };
+        let Some(answers) = &self.answers else {
+            let sent = self.call(cursor).await?;
+            return Ok(external::into_page(&sent, ask, order, cursor, taken));
+        };
+        let place: u64 = self.id.bytes().map(u64::from).sum();
+        let cursor = cursor.map(str::to_owned);
+        let key = Arc::new(Key { registration: place, keyword: ask.keyword.clone(), cursor: cursor.clone() });
+        let begin = |_| {
+            let (call, answers, key) = (self.call(cursor.as_deref()), answers.clone(), Arc::clone(&key));
+            Ok(async move { call.await.inspect(|page| answers.keep(key, page)) })
+        };
+        let known = answers.get(Arc::clone(&key), ask.deadline, begin).await?;
+        let page = external::into_page(&known.page, ask, order, cursor.as_deref(), taken);
+        Ok(Page { kept: known.kept, stale: known.instead_of.is_some(), ..page })
+    }
+}
+
+async fn go_wrong(fault: Option<Fault>) -> Result<(), SourceFailure> {
+    match fault {
+        Some(Fault::Fails) => Err(SourceFailure::new(FailureKind::Unavailable, "made to fail")),
+        Some(Fault::Hangs) => std::future::pending().await,
+        Some(Fault::Panics) => panic!("made to panic"),
+        None => Ok(()),
     }
 }
 
@@ -240,16 +334,12 @@ impl Source for Fake {
     }
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
-        let call = self.calls.fetch_add(1, Relaxed);
-        match self.faults.get(call).copied().flatten() {
-            Some(Fault::Fails) => return Err(SourceFailure::new(FailureKind::Unavailable, "made to fail")),
-            Some(Fault::Hangs) => std::future::pending().await,
-            Some(Fault::Panics) => panic!("made to panic"),
-            None => {}
-        }
         match self.paging {
-            Paging::BuiltIn => Ok(self.built_in_page(ask, position)),
-            Paging::External { .. } => self.external_page(ask, position),
+            Paging::BuiltIn => {
+                go_wrong(self.next_call().0).await?;
+                Ok(self.built_in_page(ask, position))
+            }
+            Paging::External { order, .. } => self.external_page(order, ask, position).await,
         }
     }
 }
@@ -280,7 +370,11 @@ pub(super) fn any_sources(orders: Vec<DeclaredOrder>, ordered: Order) -> impl St
     let times = prop_oneof![Just(1i64..2), Just(1i64..6), Just(-20i64..1_000)];
     times.prop_flat_map(move |times| {
         let item = (times, prop::sample::select(vec!["ann", "bob"]), any::<u16>());
-        let items = prop_oneof![3 => vec(item.clone(), 0..12), 1 => vec(item, 0..60)];
+        let items = prop_oneof![
+            12 => vec(item.clone(), 0..12),
+            4 => vec(item.clone(), 0..60),
+            1 => vec(item, 60..250),
+        ];
         let source = (any_paging(orders.clone()), items).boxed();
         prop_oneof![2 => vec(source.clone(), 1..4), 1 => vec(source, 1..9)].prop_map(move |sources| {
             let place = |(place, (paging, items)): (usize, (Paging, Vec<Drawn>))| {
@@ -292,11 +386,8 @@ pub(super) fn any_sources(orders: Vec<DeclaredOrder>, ordered: Order) -> impl St
                         author,
                     });
                 let mut fake = Fake::new(&format!("source {place}"), paging, made.collect());
-                if ordered == Order::Time && fake.is_ordered_by_time() {
-                    fake.items.sort_by_key(|item| Reverse(item.display_time));
-                    if paging == Paging::BuiltIn {
-                        fake.items.sort_by(|left, right| by_time(left).cmp(&by_time(right)));
-                    }
+                if ordered == Order::Time {
+                    fake.order_by_time();
                 }
                 fake
             };

@@ -181,7 +181,7 @@ fn any_weight() -> impl Strategy<Value = Weight> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(trawl_seeds::cases(4_000))]
 
     /// At every step both want the same lanes, whatever the sources send; in the end both released the same.
     #[test]

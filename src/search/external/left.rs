@@ -1,0 +1,96 @@
+//! What is left of a page of an external source that was begun before, however it is cut now.
+
+use std::cmp::Reverse;
+
+use super::Row;
+use crate::search::source::{Item, Taken};
+
+/// How often a position may say that a page was cut elsewhere; a source that does so more often may repeat an item.
+const MOST_CUTS: usize = 16;
+
+/// What is left of a page.
+pub(super) struct Left<'a> {
+    /// The items in the order in which they are taken, each with what is taken once it is.
+    pub(super) rows: Vec<(&'a Row, Vec<Taken>)>,
+    /// What was taken of the pages behind.
+    pub(super) behind: Vec<Taken>,
+}
+
+impl Taken {
+    /// The same of so many items.
+    fn of(&self, count: usize) -> Self {
+        Self { count, ..self.clone() }
+    }
+
+    /// So many items, all of which were taken.
+    fn all(count: usize) -> Self {
+        // No item stands behind this one.
+        Self { count, display_time: i64::MIN, id: char::MAX.to_string() }
+    }
+
+    fn up_to(count: usize, item: &Item) -> Self {
+        Self { count, display_time: item.display_time, id: item.id.clone() }
+    }
+
+    fn has(&self, item: &Item) -> bool {
+        by_time(item) <= (Reverse(self.display_time), &self.id)
+    }
+}
+
+/// The order of a page by time.
+fn by_time(item: &Item) -> (Reverse<i64>, &str) {
+    (Reverse(item.display_time), &item.id)
+}
+
+/// By time: what stood on one page is ordered together, and then what the page did not hold then.
+pub(super) fn left_by_time<'a>(rows: &'a [Row], taken: &[Taken]) -> Left<'a> {
+    let mut left = Left { rows: Vec::with_capacity(rows.len()), behind: Vec::new() };
+    let mut unread = rows;
+    for (number, part) in taken.iter().enumerate() {
+        let (these, others) = unread.split_at(part.count.min(unread.len()));
+        let gone = rows.len() - unread.len();
+        unread = others;
+        // What of this part stands on the pages behind now was judged before, and so were the parts after it.
+        let mut behind = taken[number..].to_vec();
+        behind[0].count -= these.len();
+        let behind: Vec<Taken> = behind.into_iter().filter(|part| part.count > 0).collect();
+        let wanted = these.iter().filter(|row| !part.has(&row.item));
+        push_in_order(&mut left.rows, wanted.collect(), gone, these.len(), &behind);
+        if unread.is_empty() {
+            left.behind = behind;
+            return left;
+        }
+    }
+    let gone = rows.len() - unread.len();
+    push_in_order(&mut left.rows, unread.iter().collect(), gone, unread.len(), &[]);
+    left
+}
+
+/// By relevance, in the source's own order: all behind the last item that was taken, or behind its rank where it is gone.
+pub(super) fn left_by_rank<'a>(rows: &'a [Row], taken: &[Taken]) -> Left<'a> {
+    let rank: usize = taken.iter().map(|part| part.count).sum();
+    let found = taken.last().and_then(|last| rows.iter().position(|row| row.item.id == last.id));
+    let gone = found.map_or(rank.min(rows.len()), |place| place + 1);
+    let behind = match taken.last() {
+        Some(last) if found.is_none() && rank > gone => vec![last.of(rank - gone)],
+        _ => Vec::new(),
+    };
+    let up_to = |(index, row): (usize, &'a Row)| (row, vec![Taken::up_to(index + 1, &row.item)]);
+    Left { rows: rows.iter().enumerate().skip(gone).map(up_to).collect(), behind }
+}
+
+/// Puts a part of `count` items, of which these are left, behind the `gone` ones before it.
+fn push_in_order<'a>(
+    to: &mut Vec<(&'a Row, Vec<Taken>)>,
+    mut part: Vec<&'a Row>,
+    gone: usize,
+    count: usize,
+    behind: &[Taken],
+) {
+    part.sort_by(|left, right| by_time(&left.item).cmp(&by_time(&right.item)));
+    to.extend(part.into_iter().map(|row| {
+        let before = (gone > 0).then(|| Taken::all(gone));
+        let taken = before.into_iter().chain([Taken::up_to(count, &row.item)]).chain(behind.iter().cloned());
+        (row, taken.take(MOST_CUTS).collect())
+    }));
+}
