@@ -48,6 +48,8 @@ mod organizations;
 #[cfg(test)]
 mod paging;
 #[cfg(test)]
+mod paging_property;
+#[cfg(test)]
 mod positions;
 #[cfg(test)]
 mod real_texts;

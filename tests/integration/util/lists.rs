@@ -1,0 +1,129 @@
+//! External systems that page as they like, within the contract: their page size, what their cursors are made of, empty
+//! pages, and pages that shrink and grow from call to call.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering::Relaxed},
+};
+
+use axum::{
+    Router,
+    extract::{Path, Query, State, rejection::QueryRejection},
+    http::{Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+/// What a system's cursor is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CursorForm {
+    PageNumber,
+    Offset,
+    Token,
+}
+
+/// How a system answers.
+#[derive(Clone, Debug)]
+pub(crate) struct Style {
+    /// Items of a page, as it is registered.
+    pub(crate) page_size: usize,
+    pub(crate) cursor: CursorForm,
+    /// Empty pages before each other one.
+    pub(crate) empty_pages: usize,
+    /// How many items its calls answer, in turn, though more follow; without any, its page size.
+    pub(crate) lengths: Vec<usize>,
+    /// `time` or `relevance`.
+    pub(crate) order: &'static str,
+}
+
+/// Many systems, each of which holds a list; they end with their test's runtime.
+pub(crate) struct Lists {
+    base: String,
+}
+
+struct List {
+    items: Vec<Value>,
+    style: Style,
+    calls: AtomicUsize,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    limit: usize,
+    #[serde(default)]
+    cursor: String,
+}
+
+impl Lists {
+    pub(crate) async fn start(lists: impl IntoIterator<Item = (Vec<Value>, Style)>) -> Self {
+        let list = |(items, style)| List { items, style, calls: AtomicUsize::new(0) };
+        let lists: Arc<[List]> = lists.into_iter().map(list).collect();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new().route("/{number}", axum::routing::get(answer)).with_state(lists);
+        tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        Self { base }
+    }
+
+    /// How the system of this number is registered.
+    pub(crate) fn registration(&self, number: usize, id: &str, style: &Style) -> Value {
+        json!({
+            "id": id, "name": id, "url": format!("{}/{number}", self.base), "method": "GET", "auth": {"type": "NONE"},
+            "order": style.order, "timeoutMs": 10_000, "pageSize": style.page_size, "maxConcurrency": 8,
+            "enabled": true,
+        })
+    }
+}
+
+async fn answer(
+    State(lists): State<Arc<[List]>>,
+    Path(number): Path<usize>,
+    method: Method,
+    asked: Result<Query<Asked>, QueryRejection>,
+) -> Response {
+    if method == Method::HEAD {
+        // That is how a connection is opened before the first search.
+        return StatusCode::OK.into_response();
+    }
+    let Query(asked) = asked.unwrap();
+    let body = lists[number].page(&asked).to_string();
+    ([(header::CONTENT_TYPE, "application/json;charset=UTF-8")], body).into_response()
+}
+
+impl List {
+    fn page(&self, asked: &Asked) -> Value {
+        let Style { page_size, cursor: form, empty_pages, lengths, .. } = &self.style;
+        assert_eq!(asked.limit, *page_size);
+        let call = self.calls.fetch_add(1, Relaxed);
+        let length = lengths.get(call % lengths.len().max(1)).unwrap_or(page_size);
+        // A step is an empty page or another one.
+        let (step, begin) = form.read(&asked.cursor, *page_size);
+        let is_empty = step < *empty_pages;
+        let data: Vec<&Value> =
+            self.items.iter().skip(begin).take(if is_empty { 0 } else { *length }).collect();
+        let (next_step, next_begin) = if is_empty { (step + 1, begin) } else { (0, begin + length) };
+        let cursor = (next_begin < self.items.len()).then(|| form.write(next_step, next_begin, *page_size));
+        json!({
+            "code": 200, "message": null, "data": data, "count": data.len(), "total": self.items.len(),
+            "cursor": cursor,
+        })
+    }
+}
+
+impl CursorForm {
+    fn write(self, step: usize, begin: usize, page_size: usize) -> String {
+        match self {
+            Self::PageNumber => format!("{}.{step}", begin / page_size),
+            Self::Offset => format!("{begin}.{step}"),
+            Self::Token => format!("from {begin} \u{1f50d} & {step}"),
+        }
+    }
+
+    fn read(self, cursor: &str, page_size: usize) -> (usize, usize) {
+        let mut numbers = cursor.split([' ', '.']).filter_map(|word| word.parse::<usize>().ok());
+        let begin = numbers.next().unwrap_or(0);
+        (numbers.next().unwrap_or(0), if self == Self::PageNumber { begin * page_size } else { begin })
+    }
+}
