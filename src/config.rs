@@ -154,15 +154,16 @@ pub struct Connectors {
     pub allow_auth_none: bool,
 }
 
-/// Answers of external sources that are used again (decisions 6.5).
+/// Answers that are used again (decisions 6.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
-    /// An answer is used again for so long, in milliseconds; 0: only calls under way are shared.
+    /// An answer of an external source is used again for so long, in milliseconds; 0: only calls under way are shared.
     pub fresh_ms: u64,
     /// For so long it may stand in for a source that fails, in milliseconds.
     pub stale_ms: u64,
-    /// The bytes of all answers together.
+    /// The bytes of all answers together. Pages of built-in content that take work to find have a quarter of them, and are
+    /// used again until the index changes.
     pub bytes: u64,
 }
 

@@ -42,7 +42,7 @@ pub struct Request<'a> {
 }
 
 /// The order, and where the page begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Start {
     /// `display_time` descending, then id ascending.
     Time {
@@ -60,7 +60,7 @@ pub enum Start {
 }
 
 /// A place in time order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TimePosition {
     /// Epoch milliseconds.
     pub display_time: i64,

@@ -1,10 +1,14 @@
 //! The built-in index as a source.
 
+#[cfg(test)]
+mod tests;
+
 use std::{sync::Arc, time::Duration};
 
 use trawl_index as index;
 
 use super::{
+    cache::{BuiltInPages, Question},
     request::Order,
     source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
 };
@@ -17,20 +21,28 @@ const QUICK_TIE: usize = 100;
 
 /// The documents of one built-in module of one tenant.
 pub(super) struct BuiltinSource {
-    id: String,
+    id: Arc<str>,
     name: String,
     scope: Arc<index::Scope>,
     index: index::Index,
+    pages: BuiltInPages,
 }
 
 impl BuiltinSource {
-    /// The source over the documents of the module with this code.
-    pub(super) fn new(index: index::Index, tenant_id: i64, code: &str, name: &str) -> Self {
+    /// The source over the documents of the module with this code, which keeps pages among `pages`.
+    pub(super) fn new(
+        index: index::Index,
+        pages: BuiltInPages,
+        tenant_id: i64,
+        code: &str,
+        name: &str,
+    ) -> Self {
         Self {
-            id: format!("{ID_PREFIX}{code}"),
+            id: format!("{ID_PREFIX}{code}").into(),
             name: name.to_owned(),
             scope: Arc::new(index::Scope::new(tenant_id, code)),
             index,
+            pages,
         }
     }
 }
@@ -55,14 +67,10 @@ impl Source for BuiltinSource {
         if let Some(page) = self.answer_at_once(&snapshot, ask, &start)? {
             return Ok(page);
         }
-        let (scope, ask) = (Arc::clone(&self.scope), Arc::clone(ask));
-        tokio::task::spawn_blocking(move || {
-            let request = request(&scope, &ask, start);
-            snapshot.search(&request).map(|page| into_page(page, &ask, &request.start))
-        })
-        .await
-        .map_err(|_| SourceFailure::new(FailureKind::Error, "the index failed inside the server"))?
-        .map_err(|error| self.cannot_answer(&error))
+        let question = Arc::new(Question::new(&self.scope, ask, start.clone()));
+        let id = Arc::clone(&self.id);
+        let page = self.pages.get(question, snapshot, move |error| cannot_answer(&id, error)).await?;
+        Ok(into_page(Arc::unwrap_or_clone(page), ask, &start))
     }
 }
 
@@ -79,18 +87,18 @@ impl BuiltinSource {
             *most = QUICK_TIE.min(*most);
         }
         let request = request(&self.scope, ask, start);
-        if !snapshot.is_quick(&request).map_err(|error| self.cannot_answer(&error))? {
+        if !snapshot.is_quick(&request).map_err(|error| cannot_answer(&self.id, &error))? {
             return Ok(None);
         }
-        let page = snapshot.search(&request).map_err(|error| self.cannot_answer(&error))?;
+        let page = snapshot.search(&request).map_err(|error| cannot_answer(&self.id, &error))?;
         // A larger group of equal times is not for this thread.
         Ok((!page.cut).then(|| into_page(page, ask, &request.start)))
     }
+}
 
-    fn cannot_answer(&self, error: &index::Error) -> SourceFailure {
-        tracing::error!(%error, source = self.id, "the index could not answer");
-        SourceFailure::new(FailureKind::Error, "the index could not answer")
-    }
+fn cannot_answer(id: &str, error: &index::Error) -> SourceFailure {
+    tracing::error!(%error, source = id, "the index could not answer");
+    SourceFailure::new(FailureKind::Error, "the index could not answer")
 }
 
 fn request<'a>(scope: &'a index::Scope, ask: &'a Ask, start: index::Start) -> index::Request<'a> {

@@ -1,37 +1,29 @@
-//! What external sources answered a moment ago, and the calls that are under way: identical questions share one call
-//! (decisions 6.5).
+//! What sources answered a moment ago, and the calls that are under way: identical questions share one call
+//! (decisions 6.5). This file is about external ones.
 //!
 //! An external source is asked as the application, never as the person who searches, so an answer is the same for all of
-//! its tenant; a registration belongs to one tenant, and its number is part of every key. What is built in is not kept
-//! here: it depends on the viewer, and asking the index costs less than keeping its pages.
+//! its tenant; a registration belongs to one tenant, and its number is part of every key. What is built in depends on the
+//! viewer and on the state of the index: it is kept apart (`built_in`).
 
+mod built_in;
+mod flights;
 mod positions;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::HashMap,
-    panic::AssertUnwindSafe,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared, WeakShared},
-};
 use moka::{ops::compute::Op, sync::Cache};
 use tokio::time::{Instant, timeout_at};
 
-use self::positions::Positions;
-use super::{
-    external::SourcePage,
-    source::{FailureKind, SourceFailure},
+use self::{
+    flights::{Flights, Waiting},
+    positions::Positions,
 };
+use super::{external::SourcePage, source::SourceFailure};
 use crate::config;
+
+pub(super) use self::built_in::{BuiltInPages, Question};
 
 /// Where an earlier page is at hand, the wait for a new one ends this long before the search's deadline, or a tenth of what
 /// is left before it where that is less: the earlier page has to get into the answer.
@@ -74,7 +66,7 @@ struct Held {
     stale: Duration,
     kept: Cache<Arc<Key>, Kept>,
     positions: Positions,
-    flights: Mutex<HashMap<Arc<Key>, Flight>>,
+    flights: Flights<Arc<Key>, Arc<SourcePage>>,
 }
 
 #[derive(Clone)]
@@ -87,20 +79,17 @@ struct Kept {
 
 type Outcome = Result<Arc<SourcePage>, SourceFailure>;
 
-/// Someone who waits for a call. All who do drive it together; when the last of them leaves, it is dropped.
-type Waiting = Shared<BoxFuture<'static, Outcome>>;
-
-/// A call under way.
-struct Flight {
-    call: WeakShared<BoxFuture<'static, Outcome>>,
-    /// Tells this flight from a later one of the same key.
-    number: u64,
+/// The bytes that answers of external sources may have of all, and those that pages of built-in ones may.
+fn shares(bytes: u64) -> (u64, u64) {
+    let built_in = bytes / 4;
+    (bytes - built_in, built_in)
 }
 
 impl Answers {
     /// Answers that are kept as the settings say.
     pub(super) fn new(settings: config::Cache) -> Self {
         let config::Cache { fresh_ms, stale_ms, bytes } = settings;
+        let (bytes, _) = shares(bytes);
         let (fresh, stale) = (Duration::from_millis(fresh_ms), Duration::from_millis(stale_ms));
         let kept = Cache::builder()
             .max_capacity(bytes)
@@ -111,7 +100,7 @@ impl Answers {
             .time_to_live(stale.max(fresh).min(LONGEST_KEPT))
             .build();
         let positions = Positions::new(bytes / POSITIONS_SHARE);
-        Self { held: Arc::new(Held { fresh, stale, kept, positions, flights: Mutex::default() }) }
+        Self { held: Arc::new(Held { fresh, stale, kept, positions, flights: Flights::default() }) }
     }
 
     /// Keeps a page that came just now. The call that brings it does this itself, also when nobody waits for it any more:
@@ -197,55 +186,22 @@ impl Answers {
     }
 
     /// Joins the call under way, or begins it.
-    fn join(&self, key: Arc<Key>, call: impl Future<Output = Outcome> + Send + 'static) -> Waiting {
-        static NUMBERS: AtomicU64 = AtomicU64::new(0);
-        let mut flights = self.held.lock();
-        if let Some(waiting) = flights.get(&key).and_then(|flight| flight.call.upgrade()) {
-            count("coalesced");
-            return waiting;
-        }
-        count("miss");
-        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        let landing = Landing { held: Arc::clone(&self.held), key: Arc::clone(&key), number };
-        let waiting = async move {
-            let _landing = landing;
-            // A panic is the failure of all who wait.
-            let broke =
-                |_panic| SourceFailure::new(FailureKind::Error, "the source failed inside the server");
-            AssertUnwindSafe(call).catch_unwind().await.map_err(broke).flatten()
-        }
-        .boxed()
-        .shared();
-        // It has not been polled yet, so that it is there.
-        if let Some(call) = waiting.downgrade() {
-            flights.insert(key, Flight { call, number });
-        }
+    fn join(
+        &self,
+        key: Arc<Key>,
+        call: impl Future<Output = Outcome> + Send + 'static,
+    ) -> Waiting<Arc<SourcePage>> {
+        let (waiting, joined) = self.held.flights.join(key, call);
+        count(if joined { "coalesced" } else { "miss" });
         waiting
     }
 }
 
-impl Held {
-    fn lock(&self) -> MutexGuard<'_, HashMap<Arc<Key>, Flight>> {
-        self.flights.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Dropped when a call ends, or is dropped itself: who asks from now on begins another one.
-struct Landing {
-    held: Arc<Held>,
-    key: Arc<Key>,
-    number: u64,
-}
-
-impl Drop for Landing {
-    fn drop(&mut self) {
-        let mut flights = self.held.lock();
-        if flights.get(&self.key).is_some_and(|flight| flight.number == self.number) {
-            flights.remove(&self.key);
-        }
-    }
-}
-
 fn count(how: &'static str) {
-    metrics::counter!("trawl_source_answers_total", "how" => how).increment(1);
+    count_of("external", how);
+}
+
+/// Counts an answer of this kind of source, by how it came about.
+fn count_of(kind: &'static str, how: &'static str) {
+    metrics::counter!("trawl_source_answers_total", "kind" => kind, "how" => how).increment(1);
 }

@@ -26,7 +26,7 @@ use self::{
 };
 use super::{
     builtin::{self, BuiltinSource},
-    cache::Answers,
+    cache::{Answers, BuiltInPages},
     clock::Clock,
     health::SourceState,
     source::Source,
@@ -92,6 +92,7 @@ pub struct Registry {
     keys: Arc<Keys>,
     reach: Reach,
     answers: Answers,
+    pages: BuiltInPages,
     suspension: Suspension,
     clock: Arc<dyn Clock>,
     /// Grows at each change of any registration; modules that were read before are of an older generation.
@@ -123,6 +124,7 @@ impl Registry {
             keys,
             reach,
             answers: Answers::new(cache),
+            pages: BuiltInPages::new(cache),
             suspension,
             clock,
             generation: AtomicU64::new(0),
@@ -171,7 +173,8 @@ impl Registry {
             }
             let source: Arc<dyn Source> = if let Some(code) = id.strip_prefix(builtin::ID_PREFIX) {
                 let name = list.iter().find(|module| module.code == code).map_or(code, |module| &module.name);
-                Arc::new(BuiltinSource::new(self.index.clone(), tenant_id, code, name))
+                let (index, pages) = (self.index.clone(), self.pages.clone());
+                Arc::new(BuiltinSource::new(index, pages, tenant_id, code, name))
             } else if let Some(row) = rows.remove(id) {
                 self.external(tenant_id, row)
             } else {

@@ -1,5 +1,13 @@
 //! Nothing that is kept or shared between searches crosses a tenant or what a person may see (decisions 3.6, 6.5).
 
+use std::{
+    ops::RangeInclusive,
+    sync::atomic::{
+        AtomicI64,
+        Ordering::{Acquire, Release},
+    },
+};
+
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
@@ -80,4 +88,93 @@ async fn ten_thousand_searches_at_once_see_their_own_only() {
             "{asked} calls: nothing was shared, or nothing asked anew"
         );
     }
+}
+
+/// Writes of each tenant while its people search.
+const WRITES: i64 = 40;
+
+/// Someone who searches, what only he is to find, and the write that his tenant found last.
+struct Reader<'a> {
+    caller: &'a Caller,
+    finds: String,
+    written: &'a AtomicI64,
+}
+
+impl Reader<'_> {
+    /// Searches in one of the ways in which pages are kept, until all is written.
+    async fn search(&self, sort: &str, keyword: &str) {
+        loop {
+            let written = self.written.load(Acquire);
+            let parameters = [("keyword", keyword), ("moduleId", "article"), ("sort", sort)];
+            let answer = self.caller.search(&parameters).await.ok();
+            // One of his own and the one for all, both as they were written last before the search, or later.
+            let mut ids = answer.ids();
+            ids.sort_unstable();
+            assert_eq!((ids, answer.total()), (vec![self.finds.as_str(), "zz"], 2), "{}", answer.text);
+            for item in answer.items() {
+                let of = item["displayTime"].as_i64().unwrap() - NEW_YEAR;
+                assert!(of >= written, "an answer of write {of} after {written} was found: {}", answer.text);
+            }
+            if written == WRITES {
+                return;
+            }
+        }
+    }
+}
+
+/// Those of a tenant who search, and its application.
+async fn people(app: &TestApp, code: &str) -> (Caller, [Caller; 2]) {
+    let application = app.tenant(code).await;
+    app.sync(&application.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
+    let people = [app.user(&application, "mei").await, app.user(&application, "omar").await];
+    (application.caller, people)
+}
+
+/// Writes everything of a tenant anew, and says which write is found.
+async fn write(app: &TestApp, code: &str, caller: &Caller, written: &AtomicI64, writes: RangeInclusive<i64>) {
+    for number in writes {
+        let of = |id: &str, sees: Option<&str>| {
+            let mut item = item(id, "the harbour at the quay", NEW_YEAR + number);
+            if let Some(user) = sees {
+                item["visibility"] = json!({"users": [user]});
+            }
+            item
+        };
+        let (mei, omar) = (format!("{code}-mei"), format!("{code}-omar"));
+        let items = [of("zz", None), of(&mei, Some("mei")), of(&omar, Some("omar"))];
+        app.keep(caller, "article", &items).await;
+        written.store(number, Release);
+    }
+}
+
+/// Pages of built-in content are kept and shared too, until the index changes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_is_found_at_once_and_by_those_only_who_may_see_it() {
+    let app = TestApp::start().await;
+    let tenants = [("acme", people(&app, "acme").await), ("other", people(&app, "other").await)];
+    let written = [AtomicI64::new(0), AtomicI64::new(0)];
+    for ((code, (application, _)), written) in tenants.iter().zip(&written) {
+        write(&app, code, application, written, 1..=1).await;
+    }
+    let readers: Vec<Reader<'_>> = tenants
+        .iter()
+        .zip(&written)
+        .flat_map(|((code, (_, people)), written)| {
+            let names = people.iter().zip(["mei", "omar"]);
+            names.map(move |(caller, name)| Reader { caller, finds: format!("{code}-{name}"), written })
+        })
+        .collect();
+    let ways = [
+        ("time", "harbour quay "),
+        ("relevance", "harbour "),
+        ("relevance", "\"the quay\""),
+        ("time", "har"),
+    ];
+    let searching =
+        readers.iter().flat_map(|reader| ways.map(|(sort, keyword)| reader.search(sort, keyword)));
+    let writing = tenants
+        .iter()
+        .zip(&written)
+        .map(|((code, (application, _)), written)| write(&app, code, application, written, 2..=WRITES));
+    tokio::join!(futures::future::join_all(searching), futures::future::join_all(writing));
 }

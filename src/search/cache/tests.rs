@@ -1,10 +1,11 @@
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures::future::{join_all, pending};
 use tokio::{sync::Notify, time::advance};
 use trawl_connectors::{Answer, DeclaredOrder};
 
 use super::*;
+use crate::search::source::FailureKind;
 
 const SETTINGS: config::Cache = config::Cache { fresh_ms: 5_000, stale_ms: 60_000, bytes: 1 << 20 };
 const FRESH: Duration = Duration::from_millis(SETTINGS.fresh_ms);
@@ -88,7 +89,7 @@ async fn an_earlier_page_stands_in_for_a_source_that_is_silent_before_the_search
         let known = known.expect("the search is not over").unwrap();
         assert_eq!(known.page.note.as_deref(), Some("1"));
         assert_eq!(known.instead_of.unwrap().kind, FailureKind::Timeout);
-        assert!(answers.held.lock().is_empty());
+        assert!(answers.held.flights.is_empty());
     }
     // Who has nothing else waits to the end.
     let deadline = Instant::now() + Duration::from_secs(2);
@@ -160,7 +161,7 @@ async fn those_who_ask_the_same_at_once_share_one_call() {
         assert_eq!(known.unwrap().page.note.as_deref(), Some("shared"));
     }
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    assert!(answers.held.lock().is_empty());
+    assert!(answers.held.flights.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,7 +183,7 @@ async fn a_call_is_dropped_once_nobody_waits_for_it() {
     assert_eq!(Arc::strong_count(&alive), 2, "one still waits");
     drop(second);
     assert_eq!(Arc::strong_count(&alive), 1);
-    assert!(answers.held.lock().is_empty());
+    assert!(answers.held.flights.is_empty());
     assert_eq!(ask(&answers, key("a"), Ok(page("next"))).await, Ok(came("next", false)));
 }
 

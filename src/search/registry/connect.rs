@@ -361,7 +361,7 @@ impl Registered {
     }
 
     /// What one search makes of a page.
-    fn make_page(&self, ask: &Ask, known: Known, cursor: Option<&str>, taken: Option<&Taken>) -> Page {
+    fn make_page(&self, ask: &Ask, known: Known, cursor: Option<&str>, taken: &[Taken]) -> Page {
         let order = self.connection.usable.order;
         let page = external::into_page(&known.page, ask, order, cursor, taken);
         let page = Page { kept: known.kept, ..page };
@@ -391,7 +391,7 @@ impl Registered {
             Err(failure) => return Err(failure),
             Ok(known) => {
                 if known.page.newest().is_some_and(|newest| newest >= time) {
-                    return Ok(Some(self.make_page(ask, known, Some(&cursor), None)));
+                    return Ok(Some(self.make_page(ask, known, Some(&cursor), &[])));
                 }
             }
         }
