@@ -159,6 +159,25 @@ fn a_cursor_of_the_first_form_goes_on() {
     assert!(Cursor::open(&text.replacen("v2.", "v1.", 1), &KEYS.cursors, b"context").is_err());
 }
 
+/// As positions were written before a page could be cut elsewhere: of a page, one thing was taken or none.
+#[test]
+fn a_position_of_before_reads_as_one_of_now() {
+    #[derive(Serialize)]
+    #[expect(dead_code, reason = "the place of a variant is what is written")]
+    enum Before {
+        Beginning,
+        AfterItem(i64, String),
+        AfterRank(usize),
+        InPage(Option<String>, Option<Taken>),
+    }
+    let taken = Taken { count: 3, display_time: 7, id: "i".to_owned() };
+    for taken in [None, Some(taken)] {
+        let before = Before::InPage(Some("next".to_owned()), taken.clone());
+        let read: Position = postcard::from_bytes(&postcard::to_allocvec(&before).unwrap()).unwrap();
+        assert_eq!(read, Position::InPage(Some("next".to_owned()), taken.into_iter().collect()));
+    }
+}
+
 #[test]
 fn the_longest_cursor_can_be_sent_back_and_a_longer_one_is_not_made() {
     let taken = Taken { count: usize::MAX, display_time: i64::MIN, id: "i".repeat(512) };

@@ -237,7 +237,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(trawl_seeds::cases(1_000))]
+    #![proptest_config(trawl_seeds::cases(2_000))]
 
     #[test]
     fn by_the_opaque_cursor_the_pages_are_the_list(case in any_case(Way::Cursor)) {
