@@ -95,7 +95,7 @@ pub enum Position {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Taken {
     /// Of so many items, in the source's own order, the taken ones are some. By time these are all that were ordered
-    /// together, of which those up to the last item were taken; by relevance all were, and the last item is the last of
+    /// together (`usize::MAX`: and all behind them), of which those up to the last item were taken; by relevance all were, and the last item is the last of
     /// them. Items that the filters pass over count.
     pub count: usize,
     /// The last item's `displayTime`, epoch milliseconds.

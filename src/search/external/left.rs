@@ -42,8 +42,10 @@ fn by_time(item: &Item) -> (Reverse<i64>, &str) {
     (Reverse(item.display_time), &item.id)
 }
 
-/// By time: what stood on one page is ordered together, and then what the page did not hold then.
-pub(super) fn left_by_time<'a>(rows: &'a [Row], taken: &[Taken]) -> Left<'a> {
+/// By time: what stood on one page is ordered together, and then what the page did not hold then. Where no page is behind it,
+/// the page holds all there is: whatever stands on it later is judged by the last item taken, as new ones only shift it.
+pub(super) fn left_by_time<'a>(rows: &'a [Row], taken: &[Taken], is_last: bool) -> Left<'a> {
+    let all_there_is = |count| if is_last { usize::MAX } else { count };
     let mut left = Left { rows: Vec::with_capacity(rows.len()), behind: Vec::new() };
     let mut unread = rows;
     for (number, part) in taken.iter().enumerate() {
@@ -54,21 +56,22 @@ pub(super) fn left_by_time<'a>(rows: &'a [Row], taken: &[Taken]) -> Left<'a> {
         let mut behind = taken[number..].to_vec();
         behind[0].count -= these.len();
         let behind: Vec<Taken> = behind.into_iter().filter(|part| part.count > 0).collect();
-        let wanted = these.iter().filter(|row| !part.has(&row.item));
-        push_in_order(&mut left.rows, wanted.collect(), gone, these.len(), &behind);
+        let wanted = these.iter().filter(|row| !part.has(&row.item)).collect();
         if unread.is_empty() {
-            left.behind = behind;
+            left.behind = if is_last { Vec::new() } else { behind };
+            push_in_order(&mut left.rows, wanted, gone, all_there_is(these.len()), &left.behind);
             return left;
         }
+        push_in_order(&mut left.rows, wanted, gone, these.len(), &behind);
     }
     let gone = rows.len() - unread.len();
-    push_in_order(&mut left.rows, unread.iter().collect(), gone, unread.len(), &[]);
+    push_in_order(&mut left.rows, unread.iter().collect(), gone, all_there_is(unread.len()), &[]);
     left
 }
 
 /// By relevance, in the source's own order: all behind the last item that was taken, or behind its rank where it is gone.
 pub(super) fn left_by_rank<'a>(rows: &'a [Row], taken: &[Taken]) -> Left<'a> {
-    let rank: usize = taken.iter().map(|part| part.count).sum();
+    let rank = taken.iter().map(|part| part.count).fold(0, usize::saturating_add);
     let found = taken.last().and_then(|last| rows.iter().position(|row| row.item.id == last.id));
     let gone = found.map_or(rank.min(rows.len()), |place| place + 1);
     let behind = match taken.last() {

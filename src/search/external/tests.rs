@@ -63,6 +63,24 @@ fn a_page_that_changed_in_between_repeats_and_loses_nothing() {
     assert_eq!((next.as_str(), behind[0].count), ("2", 4), "what it held may stand on the next one now");
 }
 
+/// All that a source has is often one page, which need not be in time order.
+#[test]
+fn a_new_item_on_the_last_page_repeats_none_that_was_taken() {
+    let ask = ask(Order::Time, Filters::default());
+    let page = page_by(answer(&[("a", 5), ("b", 9), ("c", 7)], None), &ask, DeclaredOrder::Relevance, None);
+    assert_eq!(ids(&page), ["b", "c", "a"]);
+    let behind_c = page.entries[1].after.clone();
+    let grown = [("new", 10), ("a", 5), ("b", 9), ("c", 7)];
+    let left = go_on(answer(&grown, None), &ask, &behind_c);
+    assert_eq!(ids(&left), ["a"]);
+    // Cut in two now, the second page has nothing new either.
+    let first = go_on(answer(&grown[..3], Some("3")), &ask, &behind_c);
+    assert_eq!(ids(&first), ["a"]);
+    let Some((Some("3"), taken)) = first.next.as_ref().and_then(place) else { panic!("{first:?}") };
+    let sent = SourcePage::read(answer(&grown[3..], None), DeclaredOrder::Relevance, Some("3")).unwrap();
+    assert!(into_page(&sent, &ask, DeclaredOrder::Relevance, Some("3"), taken).entries.is_empty());
+}
+
 /// The items of the pages of such lengths, one of each page being taken before it is asked for again.
 fn one_by_one(items: &[(&str, i64)], order: Order, lengths: &[usize]) -> Vec<String> {
     let ask = ask(order, Filters::default());
