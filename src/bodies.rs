@@ -37,6 +37,11 @@ impl Bodies {
         Self { room: Arc::new(Semaphore::new(bytes.min(Semaphore::MAX_PERMITS))) }
     }
 
+    /// The bytes that there is room for at the moment.
+    pub fn left(&self) -> usize {
+        self.room.available_permits()
+    }
+
     /// A body that holds nothing yet.
     pub fn begin(&self) -> Held {
         Held { room: Arc::clone(&self.room), bytes: Arc::default() }

@@ -218,6 +218,7 @@ async fn health_is_of_real_calls() {
     let expected = json!({
         "id": "x", "enabled": true, "status": "unknown", "message": null, "lastSuccessTime": null,
         "lastFailureTime": null, "calls": none, "latencyMs": null, "since": since, "suspended": null,
+        "hedges": {"sent": 0, "won": 0},
     });
     assert_eq!(before, expected);
     let now = || i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
