@@ -36,7 +36,7 @@ const DEADLINE_MS: &str = "1000";
 const DRIPS_MS: u64 = 150;
 const HANGS_MS: u64 = 1_200;
 /// So often the operator registers a bad source anew.
-const REGISTER_EVERY: usize = 250;
+const REGISTER_EVERY: usize = 500;
 /// Every so many searches one caller more begins one and goes away.
 const LEAVE_EVERY: usize = 8;
 /// So often each source is called at the least, though it is suspended most of the time.
@@ -67,7 +67,7 @@ error = { failures = 3, least_ms = 20, most_ms = 20 }
 timeout = { failures = 1, least_ms = 1, most_ms = 1 }
 ";
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn ten_thousand_searches_beside_six_bad_sources_lose_nothing_and_leak_nothing() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("trawl.toml"), SETTINGS).unwrap();
