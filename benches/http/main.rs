@@ -3,23 +3,23 @@
 //! Every section measures the `trawl` program and its peer at the same time, in short slices that take turns, so that
 //! what disturbs one disturbs the other. Servers and peers are processes of their own. README.md says how to read it.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|import|sources|todos …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|import|todos …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
 #![allow(clippy::cast_precision_loss, reason = "a figure needs no more than 52 bits")]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod data;
-mod load;
 mod pages;
 mod peers;
-mod report;
-mod server;
-mod sources;
 mod texts;
 mod writes;
 
 use std::time::{Duration, Instant};
+
+use self::common::{load::Turns, report};
 
 // The same allocator as the program's, for the peers that run from this executable.
 #[global_allocator]
@@ -30,10 +30,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 pub(crate) struct Scale {
     /// Documents of the small and the large index.
     pub(crate) documents: [usize; 2],
-    /// One turn of one server.
-    pub(crate) slice: Duration,
-    /// Turns of each server in one case, after one that warms up.
-    pub(crate) slices: usize,
+    /// The turns of pages and to-dos.
+    pub(crate) turns: Turns,
     /// How long single writes go in.
     pub(crate) freshness: Duration,
     /// Documents of the bulk import.
@@ -42,16 +40,14 @@ pub(crate) struct Scale {
 
 const FULL: Scale = Scale {
     documents: [100_000, 1_000_000],
-    slice: Duration::from_millis(250),
-    slices: 8,
+    turns: Turns { slice: Duration::from_millis(250), slices: 8 },
     freshness: Duration::from_secs(15),
     import: 100_000,
 };
 
 const QUICK: Scale = Scale {
     documents: [50_000, 200_000],
-    slice: Duration::from_millis(100),
-    slices: 5,
+    turns: Turns { slice: Duration::from_millis(100), slices: 5 },
     freshness: Duration::from_secs(4),
     import: 20_000,
 };
@@ -69,11 +65,11 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections = ["pages", "freshness", "import", "sources", "todos"];
+    let sections = ["pages", "freshness", "import", "todos"];
     let chosen = |name: &str| has(name) || !sections.iter().any(|section| has(section));
 
     let started = Instant::now();
-    report::head(&arguments, &scale);
+    report::head("http", "Load over HTTP", &arguments, scale.turns);
     if chosen("pages") {
         pages::run(&scale);
     }
@@ -82,9 +78,6 @@ fn main() {
     }
     if chosen("import") {
         writes::import(&scale);
-    }
-    if chosen("sources") {
-        sources::run(&scale);
     }
     if chosen("todos") {
         writes::todos(&scale);

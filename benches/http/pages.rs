@@ -4,11 +4,14 @@ use serde_json::Value;
 
 use crate::{
     Scale,
-    data::{self, CHINESE, ENGLISH, Prepared},
-    load::{Connection, Samples, Target, alternate, block_on},
+    common::{
+        data::Prepared,
+        load::{Connection, Samples, Target, alternate, block_on},
+        report,
+        server::Server,
+    },
+    data::{self, CHINESE, ENGLISH},
     peers::{self, Bare, Word},
-    report,
-    server::Server,
 };
 
 const LIMIT: usize = 10;
@@ -70,16 +73,17 @@ pub(crate) fn run(scale: &Scale) {
 
 /// The rows of one index; gives trawl's median of each case for one client.
 fn tables(documents: usize, scale: &Scale) -> Vec<(String, f64)> {
-    let prepared = data::prepare(documents, Vec::new());
-    let trawl = Server::trawl(prepared.directory.path());
-    let index = prepared.index();
-    let bare = Server::peer(&[peers::PAGES, index.to_str().unwrap(), &prepared.tenant_id.to_string()]);
+    let prepared = data::prepare(documents);
+    let trawl = Server::trawl(prepared.directory.path(), &[]);
+    let index = data::index_of(&prepared);
+    let bare =
+        Server::peer(&[peers::PAGES, index.to_str().unwrap(), &prepared.registered.tenant.id.to_string()]);
     let both = Both { token: trawl.token(&prepared), trawl, bare };
     let mut medians = Vec::new();
     for case in cases(&both, &prepared) {
         let Some(targets) = both.targets(&case) else { continue };
         for clients in CLIENTS {
-            let [ours, peer] = alternate(&targets, clients, scale);
+            let [ours, peer] = alternate(&targets, clients, scale.turns);
             row(documents, &case, clients, &ours, &peer);
             if clients == 1 {
                 medians.push((format!("{} | {}", case.name, case.page), ours.quantile(0.5)));
@@ -100,7 +104,7 @@ fn row(documents: usize, case: &Case, clients: usize, ours: &Samples, peer: &Sam
 
 /// For each language a common, a medium and a rare word, and the deep page of the common one.
 fn cases(both: &Both, prepared: &Prepared) -> Vec<Case> {
-    let bare = Bare::open(&prepared.index(), prepared.tenant_id);
+    let bare = Bare::open(&data::index_of(prepared), prepared.registered.tenant.id);
     // Ideographs or ASCII: what real texts of the two languages hold, and both fit made-up ones.
     let is_chinese = |word: &str| !word.is_empty() && !word.is_ascii();
     let is_english = |word: &str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());

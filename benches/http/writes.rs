@@ -15,10 +15,12 @@ use trawl_index::{Change, Checkpoint, Document, Index, Options, Scope};
 
 use crate::{
     Scale,
+    common::{
+        load::{Connection, NUMBER, Samples, Target, Turns, alternate, block_on},
+        report,
+        server::Server,
+    },
     data::{self, CHINESE, ENGLISH},
-    load::{Connection, NUMBER, Samples, Target, alternate, block_on},
-    report,
-    server::Server,
     texts,
 };
 
@@ -43,8 +45,8 @@ const TODO_BATCH: usize = 100;
 
 /// Measures from the acknowledgement of a write until a search finds it, while writes go in at a steady rate.
 pub(crate) fn freshness(scale: &Scale) {
-    let prepared = data::prepare(scale.documents[0], Vec::new());
-    let trawl = Server::trawl(prepared.directory.path());
+    let prepared = data::prepare(scale.documents[0]);
+    let trawl = Server::trawl(prepared.directory.path(), &[]);
     let token = trawl.token(&prepared);
     let run = FreshnessRun {
         trawl: &trawl,
@@ -175,8 +177,8 @@ pub(crate) fn import(scale: &Scale) {
 }
 
 fn import_over_http(module: &str, documents: &[Document]) -> Duration {
-    let prepared = data::prepare(0, Vec::new());
-    let trawl = Server::trawl(prepared.directory.path());
+    let prepared = data::prepare(0);
+    let trawl = Server::trawl(prepared.directory.path(), &[]);
     let token = trawl.token(&prepared);
     let target = |method, path: String, body, expected: String| Target {
         address: trawl.address,
@@ -242,8 +244,8 @@ fn index_alone(documents: &[Document]) -> Duration {
 
 /// The database alone: the same rows, in as many durable transactions as the import has calls.
 fn rows_alone(module: &str, documents: &[Document]) -> Duration {
-    let prepared = data::prepare(0, Vec::new());
-    let tenant_id = prepared.tenant_id;
+    let prepared = data::prepare(0);
+    let tenant_id = prepared.registered.tenant.id;
     block_on(async {
         let store = Store::open(prepared.directory.path(), 1).await.unwrap();
         let mut text = String::from(
@@ -283,8 +285,8 @@ fn rows_alone(module: &str, documents: &[Document]) -> Duration {
 
 /// Measures durable single to-dos, and batches of them.
 pub(crate) fn todos(scale: &Scale) {
-    let prepared = data::prepare(0, Vec::new());
-    let trawl = Server::trawl(prepared.directory.path());
+    let prepared = data::prepare(0);
+    let trawl = Server::trawl(prepared.directory.path(), &[]);
     let token = trawl.token(&prepared);
     let target = |path: &str, body: String, expected: &str| Target {
         address: trawl.address,
@@ -303,13 +305,13 @@ pub(crate) fn todos(scale: &Scale) {
     println!("Each is durable before it is acknowledged, and indexed meanwhile. Milliseconds.\n");
     println!("| call | clients | median | p99 | to-dos a second |\n|---|---|---|---|---|");
     // A group commit takes a while: longer turns, so that there are enough of them.
-    let slow = Scale { slice: scale.slice * 2, ..*scale };
+    let slow = Turns { slice: scale.turns.slice * 2, ..scale.turns };
     for (name, target, clients, each) in [
         ("one", &single, 1, 1.0),
         ("one", &single, TODO_CLIENTS, 1.0),
         ("a batch of 100", &batch, 4, TODO_BATCH as f64),
     ] {
-        let [samples] = alternate(std::array::from_ref(target), clients, &slow);
+        let [samples] = alternate(std::array::from_ref(target), clients, slow);
         let [median, p99] = [0.5, 0.99].map(|share| report::millis(samples.quantile(share)));
         println!("| {name} | {clients} | {median} | {p99} | {:.0} |", samples.rate() * each);
     }

@@ -18,7 +18,7 @@ use crate::{
 /// Modules that one tenant may have.
 const MOST_MODULES: usize = 1_000;
 /// Sources that one module may have.
-const MOST_SOURCES: usize = 100;
+const MOST_SOURCES: usize = 200;
 /// Bytes of a name.
 const NAME_BYTES: usize = 256;
 /// Bytes of an icon: a name, or a small image as an address.

@@ -18,7 +18,14 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 
-use crate::Scale;
+/// The turns that servers take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns {
+    /// How long one turn of one server is.
+    pub(crate) slice: Duration,
+    /// Turns of each server in one case, after one that warms up.
+    pub(crate) slices: usize,
+}
 
 /// Stands for a number that is another one in each request.
 pub(crate) const NUMBER: &str = "{n}";
@@ -140,16 +147,12 @@ impl Samples {
 /// Drives the servers in turns, each with `clients` connections; gives what was measured of each.
 ///
 /// Two threads at the most make the load, and leave the other cores to the servers.
-pub(crate) fn alternate<const N: usize>(
-    targets: &[Target; N],
-    clients: usize,
-    scale: &Scale,
-) -> [Samples; N] {
+pub(crate) fn alternate<const N: usize>(targets: &[Target; N], clients: usize, turns: Turns) -> [Samples; N] {
     let threads = clients.min(2);
     let barrier = Barrier::new(threads);
     let per_thread: Vec<[Vec<Duration>; N]> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(|| drive(targets, clients / threads, scale, &barrier)))
+            .map(|_| scope.spawn(|| drive(targets, clients / threads, turns, &barrier)))
             .collect();
         running.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
@@ -159,14 +162,14 @@ pub(crate) fn alternate<const N: usize>(
             all.extend(its);
         }
     }
-    let slices = u32::try_from(scale.slices).unwrap();
-    latencies.map(|latencies| Samples::new(latencies, scale.slice * slices))
+    let slices = u32::try_from(turns.slices).unwrap();
+    latencies.map(|latencies| Samples::new(latencies, turns.slice * slices))
 }
 
 fn drive<const N: usize>(
     targets: &[Target; N],
     clients: usize,
-    scale: &Scale,
+    turns: Turns,
     barrier: &Barrier,
 ) -> [Vec<Duration>; N] {
     block_on(async {
@@ -175,12 +178,12 @@ fn drive<const N: usize>(
         for target in targets {
             connections.push(join_all((0..clients).map(|_| Connection::open(target.address))).await);
         }
-        for turn in 0..=scale.slices {
+        for turn in 0..=turns.slices {
             for ((target, connections), latencies) in targets.iter().zip(&mut connections).zip(&mut latencies)
             {
                 // No connection of this thread has anything to do here, so that it may wait.
                 barrier.wait();
-                let end = Instant::now() + scale.slice;
+                let end = Instant::now() + turns.slice;
                 let measured = join_all(connections.iter_mut().map(|connection| async move {
                     let mut latencies = Vec::new();
                     connection.call_until(target, end, &mut latencies).await;

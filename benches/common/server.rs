@@ -7,12 +7,14 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
+use axum::{Router, serve::ListenerExt};
 use secrecy::ExposeSecret;
+use tokio::net::TcpListener;
 
-use crate::{data::Prepared, load::block_on};
+use super::{data::Prepared, load::block_on};
 
 /// What every server prints before its address, once it listens.
-pub(crate) const LISTENING: &str = "listening on http://";
+const LISTENING: &str = "listening on http://";
 
 /// A running server; it ends with this value.
 pub(crate) struct Server {
@@ -22,22 +24,19 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `trawl serve` on a data directory; `BENCH_PROGRAM` may name another build of it, to compare two.
-    pub(crate) fn trawl(data: &Path) -> Self {
+    /// Starts `trawl serve` on a data directory with these settings, as environment variables without `TRAWL_`;
+    /// `BENCH_PROGRAM` may name another build of it, to compare two.
+    pub(crate) fn trawl(data: &Path, settings: &[(&str, &str)]) -> Self {
         let built = || env!("CARGO_BIN_EXE_trawl").into();
         let mut command = Command::new(std::env::var_os("BENCH_PROGRAM").unwrap_or_else(built));
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]);
-        // The bench writes faster than one application usually may.
+        // The benches write faster than one application usually may.
         command.env("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000000");
-        // What is measured is the way to the sources, not how it is spared.
-        command.envs([("TRAWL_CACHE__FRESH_MS", "0"), ("TRAWL_CACHE__STALE_MS", "0")]);
-        // The sources are on this machine, and ask for no token.
-        command.env("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1");
-        command.env("TRAWL_CONNECTORS__ALLOW_AUTH_NONE", "true");
+        command.envs(settings.iter().map(|(name, value)| (format!("TRAWL_{name}"), value)));
         Self::start(command)
     }
 
-    /// Starts a peer with these arguments; see `peers`.
+    /// Starts a peer with these arguments; see `serve`.
     pub(crate) fn peer(arguments: &[&str]) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(arguments);
@@ -54,7 +53,7 @@ impl Server {
     /// A token for the application that the data directory was prepared with.
     pub(crate) fn token(&self, prepared: &Prepared) -> String {
         let request = async {
-            let credentials = &prepared.credentials;
+            let credentials = &prepared.registered.credentials;
             let client = reqwest::Client::builder().no_proxy().build().unwrap();
             let answer = client
                 .post(format!("http://{}/oauth2/token", self.address))
@@ -74,4 +73,18 @@ impl Drop for Server {
         drop(self.process.kill());
         drop(self.process.wait());
     }
+}
+
+/// Makes this process a peer that serves these routes until it is killed.
+#[tokio::main]
+pub(crate) async fn serve(router: Router) {
+    let listener = listen().await;
+    axum::serve(listener.tap_io(|connection| drop(connection.set_nodelay(true))), router).await.unwrap();
+}
+
+/// Listens on a free port of this machine, and says so to the bench that started this process.
+pub(crate) async fn listen() -> TcpListener {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    println!("{LISTENING}{}", listener.local_addr().unwrap());
+    listener
 }

@@ -2,23 +2,23 @@
 
 use std::process::Command;
 
-use crate::{Scale, load::Samples};
+use super::load::{Samples, Turns};
 
 /// Says what was run where, without which no figure means anything.
-pub(crate) fn head(arguments: &[String], scale: &Scale) {
+pub(crate) fn head(bench: &str, title: &str, arguments: &[String], turns: Turns) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    println!("# Load over HTTP\n");
+    println!("# {title}\n");
     println!("- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
-    println!("- command: cargo bench --bench http -- {}", arguments.join(" "));
+    println!("- command: cargo bench --bench {bench} -- {}", arguments.join(" "));
     println!("- revision: {}", output("git", &["describe", "--always", "--dirty"]));
     println!("- machine: {cores} cores, {}", output("uname", &["-sr"]));
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("- load of the machine before the run: {}", load.trim());
-    println!("- randomness: none; ids and times are functions of a document's number");
+    println!("- randomness: none; ids, times and slow calls are functions of a number");
     println!(
         "- measured in {} turns of {} ms for each server and case, after one that warms up\n",
-        scale.slices,
-        scale.slice.as_millis()
+        turns.slices,
+        turns.slice.as_millis()
     );
 }
 

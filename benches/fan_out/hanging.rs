@@ -1,0 +1,58 @@
+//! One source of ten never answers, and is seen from one client.
+
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::{
+    common::{
+        load::{Connection, block_on},
+        server::Server,
+    },
+    peers,
+    site::{LONG_TIMEOUT, Site, Source},
+};
+
+/// The deadline, in milliseconds.
+const DEADLINE: u64 = 500;
+const MODULE: &str = "hanging";
+
+/// Prints the table.
+pub(crate) fn run() {
+    println!("\n## One source of ten hangs\n");
+    println!(
+        "Deadline {DEADLINE} ms; bar: answered by {} ms with the nine others complete.\n",
+        DEADLINE + 10
+    );
+    println!("| request | answered after, ms | ok | not ok | total |\n|---|---|---|---|---|");
+    let sources = Server::peer(&[peers::SOURCES]);
+    let site = Site::start(&[]);
+    let paths: Vec<_> = (0..9).map(|number| format!("/page/{number}/20")).collect();
+    let ids: Vec<_> = (0..9).map(|number| format!("good-{number}")).collect();
+    let good = ids.iter().zip(&paths).map(|(id, path)| (id.as_str(), path.as_str()));
+    let all = good.chain([("hanging", "/hanging")]);
+    site.register(
+        MODULE,
+        all.map(|(id, path)| Source {
+            id,
+            address: sources.address,
+            path,
+            timeout: LONG_TIMEOUT,
+            hedging: false,
+        }),
+    );
+    let target = site.search(MODULE, DEADLINE, "\"partial\":true".to_owned());
+    block_on(async {
+        let mut connection = Connection::open(target.address).await;
+        for request in 1..=5 {
+            let started = Instant::now();
+            let answer = connection.call(&target).await;
+            let took = started.elapsed().as_secs_f64() * 1_000.0;
+            let answer: Value = serde_json::from_slice(&answer).unwrap();
+            let sources = answer["sources"].as_array().unwrap();
+            let ok = sources.iter().filter(|source| source["status"] == "ok").count();
+            assert_eq!(ok, 9, "the others are complete: {answer}");
+            println!("| {request} | {took:.1} | {ok} | {} | {} |", sources.len() - ok, answer["total"]);
+        }
+    });
+}

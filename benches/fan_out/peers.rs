@@ -1,0 +1,222 @@
+//! The external sources, good and bad ones, and the bare peer: each a process of its own made from this executable.
+
+use std::{
+    collections::{HashMap, HashSet},
+    convert::Infallible,
+    future::pending,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{Path, Query, State},
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use futures::{StreamExt, future::join_all, stream};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::{io::AsyncReadExt, time::sleep};
+
+use crate::common::server::{listen, serve};
+
+/// Becomes external sources, as many as are asked; see [`sources`].
+pub(crate) const SOURCES: &str = "peer-sources";
+/// Becomes a source that closes its connections instead of answering.
+pub(crate) const CLOSING: &str = "peer-closing";
+/// Becomes a peer that asks external sources at once: `/{how many}/{delay in ms}`. Their address follows.
+pub(crate) const JOIN: &str = "peer-join";
+
+/// Items of an external source's page.
+pub(crate) const SOURCE_ITEMS: usize = 10;
+/// What each external source says that it has in all.
+pub(crate) const SOURCE_TOTAL: usize = 1_000;
+
+/// How long a call of a source that is slow at times takes otherwise.
+pub(crate) const USUAL_CALL: Duration = Duration::from_millis(20);
+/// How long its slow calls take.
+pub(crate) const SLOW_CALL: Duration = Duration::from_millis(500);
+/// How many of a hundred calls are slow. At five, the source's own 95th percentile would be a slow one.
+pub(crate) const SLOW_SHARE: u64 = 3;
+
+/// Calls of the flapping source that end in the same way one after another.
+const FLAPS: u64 = 20;
+
+/// Whether the arguments make this process a peer, which it then was until it was killed.
+pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match arguments[..] {
+        [SOURCES] => serve(sources()),
+        [CLOSING] => close_all(),
+        [JOIN, sources] => {
+            let client = reqwest::Client::builder().no_proxy().build().unwrap();
+            let state = (client, sources.to_owned());
+            serve(Router::new().route("/{count}/{delay}", get(join)).with_state(state));
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// What the sources remember of their calls.
+#[derive(Default)]
+struct Calls {
+    flapping: AtomicU64,
+    /// Of each of the modules of twenty, by its name.
+    twenty: Mutex<HashMap<String, Twenty>>,
+}
+
+/// The calls of twenty sources.
+#[derive(Default)]
+struct Twenty {
+    /// All of them.
+    calls: u64,
+    /// Those of the source that is slow at times.
+    slow_at_times: u64,
+    /// What the first one was asked for; a second call of the same search asks for the same.
+    keywords: HashSet<String>,
+}
+
+fn sources() -> Router {
+    Router::new()
+        .route("/page/{number}/{delay}", get(page_after))
+        .route("/hanging", get(hang))
+        .route("/failing", get(StatusCode::INTERNAL_SERVER_ERROR))
+        .route("/garbage", get(garbage))
+        .route("/dripping", get(drip))
+        .route("/flapping", get(flap))
+        .route("/twenty/{module}/{number}", get(one_of_twenty))
+        .route("/calls/{module}", get(calls_for_each_search))
+        .with_state(Arc::new(Calls::default()))
+}
+
+/// A page of the source of this number.
+fn page(number: usize) -> Response {
+    let items: Vec<_> = (0..SOURCE_ITEMS)
+        .map(|item| {
+            json!({
+                "id": format!("{number}-{item}"),
+                "title": "A contract that an external system keeps",
+                "displayTime": 1_700_000_000_000 - 1_000 * i64::try_from(item * 256 + number).unwrap(),
+                "action": "{\"web\":\"[OpenUrl]\\nurl=https://example.org/\"}",
+            })
+        })
+        .collect();
+    let page = json!({
+        "code": 200, "message": null, "data": items, "total": SOURCE_TOTAL, "count": SOURCE_ITEMS,
+    });
+    axum::Json(page).into_response()
+}
+
+/// A page after a delay.
+async fn page_after(Path((number, delay)): Path<(usize, u64)>) -> Response {
+    if delay > 0 {
+        sleep(Duration::from_millis(delay)).await;
+    }
+    page(number)
+}
+
+async fn hang() {
+    pending::<()>().await;
+}
+
+async fn garbage() -> Response {
+    ([(CONTENT_TYPE, "application/json")], "<html><body>It works!</body></html>").into_response()
+}
+
+/// The beginning of a page, a byte a second.
+async fn drip() -> Response {
+    let bytes = stream::iter(br#"{"code":200,"message":null,"data":[]}"#).then(async |byte| {
+        sleep(Duration::from_secs(1)).await;
+        Ok::<_, Infallible>(Bytes::from_static(std::slice::from_ref(byte)))
+    });
+    ([(CONTENT_TYPE, "application/json")], Body::from_stream(bytes)).into_response()
+}
+
+/// A page for some calls, and out of service for as many.
+async fn flap(State(calls): State<Arc<Calls>>) -> Response {
+    let call = calls.flapping.fetch_add(1, Ordering::Relaxed);
+    if (call / FLAPS).is_multiple_of(2) { page(0) } else { StatusCode::SERVICE_UNAVAILABLE.into_response() }
+}
+
+/// A page of one of twenty sources, the last of which is slow at times.
+async fn one_of_twenty(
+    State(calls): State<Arc<Calls>>,
+    Path((module, number)): Path<(String, usize)>,
+    Query(asked): Query<Asked>,
+) -> Response {
+    sleep(calls.count(module, number, asked.keyword)).await;
+    page(number)
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    keyword: String,
+}
+
+impl Calls {
+    /// Counts a call of one of twenty sources; gives the time that it takes.
+    fn count(&self, module: String, number: usize, keyword: String) -> Duration {
+        let mut twenty = self.twenty.lock().unwrap();
+        let twenty = twenty.entry(module).or_default();
+        twenty.calls += 1;
+        match number {
+            0 => drop(twenty.keywords.insert(keyword)),
+            19 => {
+                twenty.slow_at_times += 1;
+                if is_slow(twenty.slow_at_times) {
+                    return SLOW_CALL;
+                }
+            }
+            _ => {}
+        }
+        USUAL_CALL
+    }
+}
+
+/// Whether the call of this number is a slow one: spread as if by chance, and the same in each run.
+fn is_slow(call: u64) -> bool {
+    // The mixing function of SplitMix64.
+    let mut mixed = call.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) % 100 < SLOW_SHARE
+}
+
+/// How many calls of the twenty sources each search of the module caused.
+async fn calls_for_each_search(State(calls): State<Arc<Calls>>, Path(module): Path<String>) -> String {
+    let twenty = calls.twenty.lock().unwrap();
+    let Twenty { calls, keywords, .. } = &twenty[&module];
+    format!("{:.2}", *calls as f64 / keywords.len() as f64)
+}
+
+/// The source that closes its connections.
+#[tokio::main]
+async fn close_all() {
+    let listener = listen().await;
+    loop {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        // What was asked is read first: unread bytes would make it a reset.
+        tokio::spawn(async move { drop(connection.read(&mut [0; 4_096]).await) });
+    }
+}
+
+/// The same calls as trawl makes, their answers read and not looked into.
+async fn join(
+    State((client, sources)): State<(reqwest::Client, String)>,
+    Path((count, delay)): Path<(usize, u64)>,
+) -> String {
+    let calls = (0..count).map(|number| {
+        let url = format!("http://{sources}/page/{number}/{delay}?keyword=contract&limit={SOURCE_ITEMS}");
+        let call = client.get(url).send();
+        async { call.await.unwrap().bytes().await.unwrap().len() }
+    });
+    let bytes: usize = join_all(calls).await.into_iter().sum();
+    format!("{{\"code\":200,\"bytes\":{bytes},\"sources\":{count}}}")
+}

@@ -1,0 +1,110 @@
+//! A trawl with external sources, registered through its own interface as an operator does it.
+
+use std::net::SocketAddr;
+
+use serde_json::json;
+use trawl::auth::applications::Kind;
+
+use crate::{
+    common::{
+        data::Prepared,
+        load::{Connection, NUMBER, Target, block_on},
+        server::Server,
+    },
+    peers::SOURCE_ITEMS,
+};
+
+/// The longest that a call of a source may take, in milliseconds, where it is to be no limit.
+pub(crate) const LONG_TIMEOUT: u64 = 5_000;
+
+/// A running trawl.
+pub(crate) struct Site {
+    trawl: Server,
+    token: String,
+    _prepared: Prepared,
+}
+
+/// A source as it is registered.
+pub(crate) struct Source<'a> {
+    /// Its id, and its name.
+    pub(crate) id: &'a str,
+    /// Where it is.
+    pub(crate) address: SocketAddr,
+    /// Its path there.
+    pub(crate) path: &'a str,
+    /// The longest that a call of it may take, in milliseconds.
+    pub(crate) timeout: u64,
+    /// Whether a call that takes longer than usual is made a second time.
+    pub(crate) hedging: bool,
+}
+
+impl Site {
+    /// Starts a trawl with these settings.
+    pub(crate) fn start(settings: &[(&str, &str)]) -> Self {
+        // What is measured is the way to the sources, not how it is spared. They are on this machine, and ask for no token.
+        let usual = [
+            ("CACHE__FRESH_MS", "0"),
+            ("CACHE__STALE_MS", "0"),
+            ("CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1"),
+            ("CONNECTORS__ALLOW_AUTH_NONE", "true"),
+            // Failing sources are told of in a table.
+            ("LOG__FILTER", "error"),
+        ];
+        let prepared = Prepared::new(Kind::Admin);
+        let trawl = Server::trawl(prepared.directory.path(), &[&usual, settings].concat());
+        let token = trawl.token(&prepared);
+        Self { trawl, token, _prepared: prepared }
+    }
+
+    /// Registers these sources, and a module that shows them.
+    pub(crate) fn register<'a>(&self, module: &str, sources: impl IntoIterator<Item = Source<'a>>) {
+        block_on(async {
+            let mut connection = Connection::open(self.trawl.address).await;
+            let mut ids = Vec::new();
+            for Source { id, address, path, timeout, hedging } in sources {
+                let mut form = json!({
+                    "id": id,
+                    "name": id,
+                    "url": format!("http://{address}{path}"),
+                    "auth": {"type": "NONE"},
+                    "timeoutMs": timeout,
+                    "pageSize": SOURCE_ITEMS,
+                    "maxConcurrency": 64,
+                });
+                if hedging {
+                    form["hedging"] = true.into();
+                }
+                connection.call(&self.admin("sources", &form)).await;
+                ids.push(id.to_owned());
+            }
+            let form = json!({"name": module, "code": module, "type": 100, "sources": ids});
+            connection.call(&self.admin("modules", &form)).await;
+        });
+    }
+
+    fn admin(&self, what: &str, form: &serde_json::Value) -> Target {
+        Target {
+            address: self.trawl.address,
+            method: "POST",
+            path: format!("/admin/v1/{what}"),
+            token: Some(self.token.clone()),
+            body: Some(form.to_string()),
+            expected: "\"code\":200".to_owned(),
+        }
+    }
+
+    /// A search of a module with this deadline in milliseconds. The keyword is another one each time, so that no call is
+    /// shared.
+    pub(crate) fn search(&self, module: &str, timeout: u64, expected: String) -> Target {
+        Target {
+            address: self.trawl.address,
+            method: "POST",
+            path: format!(
+                "/contents/search?moduleId={module}&keyword=contract{NUMBER}&limit={SOURCE_ITEMS}&timeout={timeout}"
+            ),
+            token: Some(self.token.clone()),
+            body: None,
+            expected,
+        }
+    }
+}
