@@ -3,13 +3,13 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json_borrow::Value;
 
 use crate::blot::blot;
 use crate::content_type::ContentType;
 use crate::error::{SourceError, refuses_the_call};
 use crate::item::{ContentItem, read_item};
-use crate::loose::{Integer, MOST_VALUES, Tally, holds_too_many_values, mend_surrogates};
+use crate::loose::{Fields, Integer, MOST_VALUES, Tally, holds_too_many_values, mend_surrogates};
 use crate::text::quote;
 
 /// The longest cursor taken from a source, in bytes: it travels inside trawl's own cursor, in a URL. Where the source is
@@ -76,8 +76,17 @@ pub(crate) fn parse_page(
     if holds_too_many_values(json) {
         return Err(SourceError::Invalid(format!("the answer holds more than {MOST_VALUES} values")));
     }
-    let mut envelope = match read_json(json, &mut notes) {
-        Ok(Value::Object(envelope)) => envelope,
+    let mended: Vec<u8>;
+    let mut read = serde_json::from_slice(json);
+    if read.is_err()
+        && let Some(whole) = mend_surrogates(json)
+    {
+        notes.push("texts hold half characters (a surrogate without its pair)".to_owned());
+        mended = whole;
+        read = serde_json::from_slice(&mended);
+    }
+    let mut envelope = match read {
+        Ok(Value::Object(envelope)) => Fields::from(envelope),
         Ok(other) => {
             return Err(SourceError::Invalid(format!(
                 "the answer is {}, not the envelope object",
@@ -88,7 +97,7 @@ pub(crate) fn parse_page(
     };
     note_content_type(content_type, &mut notes);
     check_code(&envelope, had_cursor, &mut notes)?;
-    let data = match envelope.remove("data") {
+    let data = match envelope.take("data") {
         Some(Value::Array(data)) => data,
         Some(other) => {
             return Err(SourceError::Invalid(format!("`data` is {}, not an array", name_kind(&other))));
@@ -98,21 +107,8 @@ pub(crate) fn parse_page(
     Ok(read_page(&envelope, data, limit, notes))
 }
 
-fn read_json(json: &[u8], notes: &mut Vec<String>) -> Result<Value, serde_json::Error> {
-    serde_json::from_slice(json).or_else(|error| {
-        let mended = mend_surrogates(json).ok_or(error)?;
-        notes.push("texts hold half characters (a surrogate without its pair)".to_owned());
-        serde_json::from_slice(&mended)
-    })
-}
-
 /// The page in a sound envelope: everything from here on leaves the rows usable.
-fn read_page(
-    envelope: &Map<String, Value>,
-    data: Vec<Value>,
-    limit: usize,
-    mut notes: Vec<String>,
-) -> Answer {
+fn read_page(envelope: &Fields<'_>, data: Vec<Value<'_>>, limit: usize, mut notes: Vec<String>) -> Answer {
     let sent = data.len();
     let mut broken = Vec::new();
     if sent > limit {
@@ -128,7 +124,7 @@ fn read_page(
     Answer { items, total, cursor, notes, broken: (!broken.is_empty()).then(|| broken.join("; ")) }
 }
 
-fn read_items(data: Vec<Value>, notes: &mut Vec<String>, broken: &mut Vec<String>) -> Vec<ContentItem> {
+fn read_items(data: Vec<Value<'_>>, notes: &mut Vec<String>, broken: &mut Vec<String>) -> Vec<ContentItem> {
     let sent = data.len();
     let mut slips = Tally::default();
     let mut unreadable = Tally::default();
@@ -161,11 +157,7 @@ fn drop_repeated(items: &mut Vec<ContentItem>, broken: &mut Vec<String>) {
     }
 }
 
-fn check_code(
-    envelope: &Map<String, Value>,
-    had_cursor: bool,
-    notes: &mut Vec<String>,
-) -> Result<(), SourceError> {
+fn check_code(envelope: &Fields<'_>, had_cursor: bool, notes: &mut Vec<String>) -> Result<(), SourceError> {
     let code = match envelope.get("code") {
         None | Some(Value::Null) => {
             notes.push("`code` is missing".to_owned());
@@ -182,7 +174,7 @@ fn check_code(
         return Ok(());
     }
     let message = match envelope.get("message") {
-        Some(Value::String(message)) => quote(message, MESSAGE_CHARACTERS),
+        Some(Value::Str(message)) => quote(message, MESSAGE_CHARACTERS),
         _ => String::new(),
     };
     let said = if message.is_empty() {
@@ -197,7 +189,7 @@ fn check_code(
     })
 }
 
-fn read_total(envelope: &Map<String, Value>, sent: usize, notes: &mut Vec<String>) -> Option<u64> {
+fn read_total(envelope: &Fields<'_>, sent: usize, notes: &mut Vec<String>) -> Option<u64> {
     let value = match envelope.get("total") {
         None | Some(Value::Null) => {
             notes.push("`total` is missing".to_owned());
@@ -219,7 +211,7 @@ fn read_total(envelope: &Map<String, Value>, sent: usize, notes: &mut Vec<String
     Some(total)
 }
 
-fn note_count(envelope: &Map<String, Value>, sent: usize, notes: &mut Vec<String>) {
+fn note_count(envelope: &Fields<'_>, sent: usize, notes: &mut Vec<String>) {
     let Some(value) = envelope.get("count").filter(|value| !value.is_null()) else {
         notes.push("`count` is missing".to_owned());
         return;
@@ -235,10 +227,14 @@ fn note_count(envelope: &Map<String, Value>, sent: usize, notes: &mut Vec<String
 }
 
 /// Null and an empty string mean the end, like no cursor at all.
-fn read_cursor(value: Option<&Value>, notes: &mut Vec<String>, broken: &mut Vec<String>) -> Option<String> {
+fn read_cursor(
+    value: Option<&Value<'_>>,
+    notes: &mut Vec<String>,
+    broken: &mut Vec<String>,
+) -> Option<String> {
     let cursor = match value? {
         Value::Null => return None,
-        Value::String(cursor) => cursor.clone(),
+        Value::Str(cursor) => cursor.clone().into_owned(),
         Value::Number(number) => {
             notes.push("`cursor` is a number, not text".to_owned());
             number.to_string()
@@ -295,12 +291,12 @@ fn describe_unreadable(body: &[u8], content_type: Option<&str>, error: &serde_js
     SourceError::Invalid(format!("the answer is {kind} ({content_type})"))
 }
 
-pub(crate) fn name_kind(value: &Value) -> &'static str {
+pub(crate) fn name_kind(value: &Value<'_>) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::String(_) => "text",
+        Value::Str(_) => "text",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     }

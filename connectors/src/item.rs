@@ -1,11 +1,11 @@
 //! The search content item, because it is the one shape that sources, the merge and the API all speak.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json_borrow::Value;
 
 use crate::action::check_action;
-use crate::loose::{Integer, Tally};
-use crate::text::{Lines, clean, is_unfit};
+use crate::loose::{Fields, Integer, Tally};
+use crate::text::{Lines, clean, holds_unfit};
 
 /// The largest sizes of an item's texts, in bytes of UTF-8. What a person reads is cut there; what a machine
 /// reads (`image`, `action`) is left out when it is longer, and an item with a longer `id` is not used.
@@ -68,13 +68,14 @@ pub struct ContentItem {
 /// # Errors
 /// The field, and what is wrong with it, that make the item unusable.
 pub(crate) fn read_item(
-    value: Value,
+    value: Value<'_>,
     slips: &mut Tally,
 ) -> Result<ContentItem, (&'static str, &'static str)> {
-    let Value::Object(mut fields) = value else {
+    let Value::Object(object) = value else {
         return Err(("data", "holds something that is not an object"));
     };
-    let id = read_id(fields.remove("id"), slips)?;
+    let mut fields = Fields::from(object);
+    let id = read_id(fields.take("id"), slips)?;
     let display_time = read_time(fields.get("displayTime"), slips)?;
     let mut reader = Reader { fields, slips };
     let title = reader.text("title", bounds::TITLE, Lines::One).unwrap_or_default();
@@ -97,10 +98,10 @@ pub(crate) fn read_item(
 }
 
 /// An id is never cut or cleaned: that could make two items one.
-fn read_id(value: Option<Value>, slips: &mut Tally) -> Result<String, (&'static str, &'static str)> {
+fn read_id(value: Option<Value<'_>>, slips: &mut Tally) -> Result<String, (&'static str, &'static str)> {
     let id = match value {
         None | Some(Value::Null) => return Err(("id", "is missing")),
-        Some(Value::String(id)) => id,
+        Some(Value::Str(id)) => id.into_owned(),
         Some(Value::Number(number)) => {
             slips.add("id", "is a number, not text");
             number.to_string()
@@ -118,7 +119,7 @@ fn read_id(value: Option<Value>, slips: &mut Tally) -> Result<String, (&'static 
     }
 }
 
-fn read_time(value: Option<&Value>, slips: &mut Tally) -> Result<i64, (&'static str, &'static str)> {
+fn read_time(value: Option<&Value<'_>>, slips: &mut Tally) -> Result<i64, (&'static str, &'static str)> {
     match value.map(Integer::read) {
         None => Err(("displayTime", "is missing")),
         Some(None) => Err(("displayTime", "is not an integer")),
@@ -131,7 +132,7 @@ fn read_time(value: Option<&Value>, slips: &mut Tally) -> Result<i64, (&'static 
 }
 
 struct Reader<'a> {
-    fields: Map<String, Value>,
+    fields: Fields<'a>,
     slips: &'a mut Tally,
 }
 
@@ -156,9 +157,9 @@ impl Reader<'_> {
     }
 
     fn raw_text(&mut self, name: &'static str) -> Option<String> {
-        let text = match self.fields.remove(name)? {
+        let text = match self.fields.take(name)? {
             Value::Null => return None,
-            Value::String(text) => text,
+            Value::Str(text) => text.into_owned(),
             scalar @ (Value::Number(_) | Value::Bool(_)) => {
                 self.slips.add(name, "is not text");
                 scalar.to_string()
@@ -173,10 +174,10 @@ impl Reader<'_> {
 
     /// The action in its documented form, or nothing: text holding a JSON object, or the object itself.
     fn action(&mut self) -> Option<String> {
-        let text = match self.fields.remove("action")? {
+        let text = match self.fields.take("action")? {
             Value::Null => return None,
-            Value::String(text) if text.is_empty() => return None,
-            Value::String(text) => text,
+            Value::Str(text) if text.is_empty() => return None,
+            Value::Str(text) => text.into_owned(),
             object @ Value::Object(_) => {
                 self.slips.add("action", "is an object, not text holding one");
                 object.to_string()
@@ -191,11 +192,11 @@ impl Reader<'_> {
             self.slips.add_left_out("action", what);
             return None;
         }
-        Some(if text.contains(is_unfit) { on_one_line(&text) } else { text })
+        Some(if holds_unfit(&text) { on_one_line(&text) } else { text })
     }
 }
 
 /// A JSON object as its shortest text; what was checked has unfit characters only between its parts.
 fn on_one_line(json: &str) -> String {
-    serde_json::from_str::<Value>(json).unwrap_or_default().to_string()
+    serde_json::from_str::<serde_json::Value>(json).unwrap_or_default().to_string()
 }

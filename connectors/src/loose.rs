@@ -1,8 +1,36 @@
 //! Reading of loosely typed JSON, and counting of the slips met, so that a source's author is told each kind once.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::mem;
 
-use serde_json::Value;
+use serde_json_borrow::{ObjectAsVec, Value};
+
+/// The fields of a JSON object, whose texts stay where they came where that can be.
+#[derive(Debug, Default)]
+pub(crate) struct Fields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
+
+impl<'a> From<ObjectAsVec<'a>> for Fields<'a> {
+    fn from(object: ObjectAsVec<'a>) -> Self {
+        Self(object.into_vec())
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// The field of this name; the last one, where there are several.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
+        self.place_of(name).map(|place| &self.0[place].1)
+    }
+
+    /// The same, which is null from then on.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value<'a>> {
+        self.place_of(name).map(|place| mem::take(&mut self.0[place].1))
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.0.iter().rposition(|(field, _)| field == name)
+    }
+}
 
 /// A number as a source sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +43,12 @@ pub(crate) enum Integer {
 
 impl Integer {
     /// The whole number in `value`: a JSON number (`5`, `5.0`, `5e0`) or text that holds one.
-    pub(crate) fn read(value: &Value) -> Option<Self> {
+    pub(crate) fn read(value: &Value<'_>) -> Option<Self> {
         match value {
             Value::Number(number) => {
                 number.as_i64().or_else(|| number.as_f64().and_then(whole)).map(Self::Exact)
             }
-            Value::String(text) => text.trim().parse().ok().map(Self::Text),
+            Value::Str(text) => text.trim().parse().ok().map(Self::Text),
             _ => None,
         }
     }
@@ -159,7 +187,8 @@ mod tests {
         for value in
             [json!(1_700_000_000_000_i64), json!("1700000000000"), json!(1.7e12), json!(" 1700000000000 ")]
         {
-            assert_eq!(Integer::read(&value).map(Integer::value), Some(1_700_000_000_000), "{value}");
+            let read = Integer::read(&Value::from(&value));
+            assert_eq!(read.map(Integer::value), Some(1_700_000_000_000), "{value}");
         }
     }
 
@@ -167,8 +196,18 @@ mod tests {
     fn what_is_no_whole_number_is_not_guessed() {
         for value in [json!(1.5), json!("2024-01-01"), json!(""), json!(1e300), json!(u64::MAX), json!(true)]
         {
-            assert_eq!(Integer::read(&value), None, "{value}");
+            assert_eq!(Integer::read(&Value::from(&value)), None, "{value}");
         }
+    }
+
+    #[test]
+    fn of_fields_with_one_name_the_last_one_counts() {
+        let object = serde_json::from_str(r#"{"id": 1, "i\u0064": 2, "title": 3}"#).unwrap();
+        let Value::Object(object) = object else { panic!("an object") };
+        let mut fields = Fields::from(object);
+        assert_eq!(fields.get("id").and_then(Value::as_i64), Some(2));
+        assert_eq!(fields.take("id").and_then(|id| id.as_i64()), Some(2));
+        assert_eq!(fields.take("brief"), None);
     }
 
     #[test]

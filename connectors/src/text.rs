@@ -24,9 +24,23 @@ fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}')
 }
 
+/// Whether a byte of UTF-8 belongs to no character that is unfit or breaks a line; of most texts that is true of all bytes,
+/// which is found out much sooner than what their characters are.
+fn is_surely_fit(byte: u8) -> bool {
+    // The last three begin U+0080 to U+00BF, U+2000 to U+2FFF and U+F000 to U+FFFF.
+    !matches!(byte, 0..0x20 | 0x7f | 0xc2 | 0xe2 | 0xef)
+}
+
+/// Whether `text` holds an unfit character.
+pub(crate) fn holds_unfit(text: &str) -> bool {
+    !text.bytes().all(is_surely_fit) && text.contains(is_unfit)
+}
+
 /// `text` without unfit characters and of at most `bound` bytes, cut between characters.
 pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
-    if text.len() <= bound && !text.contains(|character| is_unfit(character) || is_break(character)) {
+    let is_fit = text.bytes().all(is_surely_fit)
+        || !text.contains(|character| is_unfit(character) || is_break(character));
+    if is_fit && text.len() <= bound {
         return text;
     }
     let mut cleaned = String::with_capacity(text.len().min(bound));
@@ -95,6 +109,12 @@ mod tests {
 
     proptest! {
         #![proptest_config(trawl_seeds::cases(256))]
+
+        #[test]
+        fn what_is_surely_fit_holds_nothing_else(character in any::<char>()) {
+            let is_fit = character.to_string().bytes().all(is_surely_fit);
+            prop_assert!(!is_fit || !is_unfit(character) && !is_break(character));
+        }
 
         #[test]
         fn cleaned_text_is_bounded_and_free_of_controls(text in any::<String>(), bound in 0usize..40) {

@@ -298,7 +298,7 @@ fn bearer() -> BasicTokenType {
 }
 
 fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let value = Value::deserialize(deserializer)?;
+    let value = serde_json_borrow::Value::deserialize(deserializer)?;
     Ok(Integer::read(&value).and_then(|seconds| u64::try_from(seconds.value()).ok()))
 }
 

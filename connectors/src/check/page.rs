@@ -105,7 +105,7 @@ pub(super) fn read_reply(reply: &Reply, limit: Option<usize>, now: i64) -> Readi
         }
         Ok(other) => {
             reading.kept.push(Clause::Json);
-            reading.broken.push((Clause::Envelope, format!("the body is {}", name_kind(&other))));
+            reading.broken.push((Clause::Envelope, format!("the body is {}", name_kind(&(&other).into()))));
         }
         Err(error) => {
             let start = quote(&text.chars().take(SHOWN_CHARACTERS).collect::<String>(), SHOWN_CHARACTERS);
@@ -247,7 +247,7 @@ fn judge_id(item: &Value, _: i64) -> Result<(), String> {
             Err("`id` holds control characters".to_owned())
         }
         Some(Value::String(_)) => Ok(()),
-        _ if !item.is_object() => Err(format!("the item is {}", name_kind(item))),
+        _ if !item.is_object() => Err(format!("the item is {}", name_kind(&item.into()))),
         other => Err(name_value("id", other)),
     }
 }
@@ -316,7 +316,7 @@ fn name_value(name: &str, value: Option<&Value>) -> String {
         None => format!("`{name}` is missing"),
         Some(Value::String(text)) => format!("`{name}` is the text \"{}\"", show(text)),
         Some(Value::Number(number)) => format!("`{name}` is the number {number}"),
-        Some(other) => format!("`{name}` is {}", name_kind(other)),
+        Some(other) => format!("`{name}` is {}", name_kind(&other.into())),
     }
 }
 
