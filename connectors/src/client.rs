@@ -148,7 +148,7 @@ impl Shared {
             Some(tokens) => Some(tokens.get().await?),
             None => None,
         };
-        match self.send(self.http.request(reqwest::Method::HEAD), token.as_deref()).await {
+        match self.send(|| self.http.request(reqwest::Method::HEAD), token.as_deref()).await {
             Ok(_) | Err(TransportError::Redirect(_)) => Ok(()),
             Err(error) => Err(error.about(SOURCE)),
         }
@@ -164,16 +164,22 @@ impl Shared {
         trace: Option<&TraceContext>,
         token: Option<&Token>,
     ) -> Result<Response, SourceError> {
-        let request = contract_request(&self.http, self.settings.method, question);
-        let request = match trace {
-            Some(trace) => trace.mark(request),
-            None => request,
+        let make = || {
+            let request = contract_request(&self.http, self.settings.method, question);
+            match trace {
+                Some(trace) => trace.mark(request),
+                None => request,
+            }
         };
-        self.send(request, token).await.map_err(|error| error.about(SOURCE))
+        self.send(make, token).await.map_err(|error| error.about(SOURCE))
     }
 
-    async fn send(&self, request: RequestBuilder, token: Option<&Token>) -> Result<Response, TransportError> {
-        self.http.send(complete(request, token.map(|token| &token.header))?).await
+    async fn send(
+        &self,
+        make: impl Fn() -> RequestBuilder,
+        token: Option<&Token>,
+    ) -> Result<Response, TransportError> {
+        self.http.send(|| complete(make(), token.map(|token| &token.header))).await
     }
 
     async fn read(&self, question: &Question<'_>, response: Response) -> Result<Answer, SourceError> {
@@ -220,7 +226,9 @@ pub(crate) fn complete(
     request: RequestBuilder,
     authorization: Option<&HeaderValue>,
 ) -> Result<Request, TransportError> {
-    let mut request = request.header(ACCEPT, "application/json").header(ACCEPT_ENCODING, "gzip");
+    const JSON: HeaderValue = HeaderValue::from_static("application/json");
+    const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+    let mut request = request.header(ACCEPT, JSON).header(ACCEPT_ENCODING, GZIP);
     if let Some(authorization) = authorization {
         request = request.header(AUTHORIZATION, authorization);
     }

@@ -202,8 +202,8 @@ impl Fetcher {
     /// the rest.
     async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, SourceError> {
         let describe = |error: TransportError| error.about(TOKEN_ENDPOINT);
-        let request = reqwest::Request::try_from(request).map_err(|error| describe(error.into()))?;
-        let response = self.http.send(request).await.map_err(describe)?;
+        let make = || Ok(reqwest::Request::try_from(request.clone())?);
+        let response = self.http.send(make).await.map_err(describe)?;
         let status = response.status();
         // Whatever its body says: servers differ in the code of an unknown client.
         if status == StatusCode::UNAUTHORIZED {

@@ -144,9 +144,9 @@ impl Probe {
             Identity::Holder(token) => Some(&token.header),
             Identity::Impostor => Some(&impostor),
         };
-        let request = contract_request(&self.http, self.settings.method, &parameters);
-        let request = complete(request, authorization).map_err(|error| fail(Clause::Http, error))?;
-        let response = self.http.send(request).await.map_err(|error| {
+        let make =
+            || complete(contract_request(&self.http, self.settings.method, &parameters), authorization);
+        let response = self.http.send(make).await.map_err(|error| {
             let clause = match &error {
                 TransportError::Timeout => Clause::InTime,
                 TransportError::Redirect(_) => Clause::Redirect,

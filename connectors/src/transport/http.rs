@@ -70,45 +70,64 @@ impl Http {
         self.client.request(method, self.url.clone())
     }
 
-    /// Sends `request`, which must be one to the endpoint and safe to repeat: redirects within scheme, host and port
-    /// are followed with method, headers and body, and what was sent over a connection that broke is sent once more.
+    /// Sends the request that `make` makes, which must be one to the endpoint and safe to repeat: redirects within scheme,
+    /// host and port are followed with method, headers and body, and what was sent over a connection that broke is sent
+    /// once more.
     ///
     /// # Errors
     /// Every [`TransportError`] but those of a body.
-    pub(crate) async fn send(&self, mut request: Request) -> Result<Response, TransportError> {
+    pub(crate) async fn send(
+        &self,
+        make: impl Fn() -> Result<Request, TransportError>,
+    ) -> Result<Response, TransportError> {
+        let mut target = None;
         for _ in 0..=MOST_REDIRECTS {
-            let response = self.exchange(&request).await?;
+            let response = self.exchange(&make, target.as_ref()).await?;
             if !is_redirect(response.status()) {
                 return Ok(response);
             }
-            *request.url_mut() = self.read_target(request.url(), &response)?;
+            target = Some(self.read_target(&response)?);
         }
         Err(TransportError::Redirect(format!("there were more than {MOST_REDIRECTS} one after another")))
     }
 
     /// One request, and once more when a connection broke that may have been kept from an earlier one.
-    async fn exchange(&self, request: &Request) -> Result<Response, TransportError> {
-        // The guard knows one host only, so no other is asked.
-        if request.url().origin() != self.url.origin() {
-            return Err(TransportError::Unsendable);
-        }
-        let mut outcome = self.client.execute(copy(request)?).await;
+    async fn exchange(
+        &self,
+        make: impl Fn() -> Result<Request, TransportError>,
+        target: Option<&Url>,
+    ) -> Result<Response, TransportError> {
+        let make = || {
+            let mut request = make()?;
+            if let Some(target) = target {
+                request.url_mut().clone_from(target);
+            }
+            // The guard knows one host only, so no other is asked.
+            if is_same_origin(request.url(), &self.url) {
+                Ok(request)
+            } else {
+                Err(TransportError::Unsendable)
+            }
+        };
+        let mut outcome = self.client.execute(make()?).await;
         if outcome.as_ref().is_err_and(broke_before_answer) {
-            outcome = self.client.execute(copy(request)?).await;
+            outcome = self.client.execute(make()?).await;
         }
         Ok(outcome?)
     }
 
-    fn read_target(&self, from: &Url, response: &Response) -> Result<Url, TransportError> {
+    fn read_target(&self, response: &Response) -> Result<Url, TransportError> {
         let location = response.headers().get(LOCATION);
-        find_target(&self.rules, from, location)
+        find_target(&self.rules, response.url(), location)
             .map_err(|what| TransportError::Redirect(format!("HTTP {} {what}", response.status().as_u16())))
     }
 }
 
-/// The same request; all of ours have their bodies in memory.
-fn copy(request: &Request) -> Result<Request, TransportError> {
-    request.try_clone().ok_or(TransportError::Unsendable)
+/// Whether two addresses have the same scheme, host and port.
+fn is_same_origin(one: &Url, other: &Url) -> bool {
+    one.scheme() == other.scheme()
+        && one.host() == other.host()
+        && one.port_or_known_default() == other.port_or_known_default()
 }
 
 /// Whether a status asks to go elsewhere. A search changes nothing, so what the five say of the method does
@@ -127,7 +146,7 @@ pub(super) fn find_target(
         .and_then(|location| std::str::from_utf8(location.as_bytes()).ok())
         .and_then(|location| from.join(location).ok())
         .ok_or("without a readable Location")?;
-    if target.origin() != from.origin() {
+    if !is_same_origin(&target, from) {
         return Err(format!("to {}, which is not its own scheme, host and port", show_origin(&target)));
     }
     match rules.check_url(&target) {

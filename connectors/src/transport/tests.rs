@@ -81,7 +81,7 @@ async fn start() -> (u16, Arc<AtomicUsize>) {
 }
 
 async fn call(http: &Http) -> Result<Vec<u8>, TransportError> {
-    let response = http.send(http.request(Method::GET).build()?).await?;
+    let response = http.send(|| Ok(http.request(Method::GET).build()?)).await?;
     read_body(response, 100).await
 }
 
@@ -125,11 +125,12 @@ async fn no_other_host_is_asked_through_an_endpoints_connections() {
     let url = Url::parse("https://wiki.example/").unwrap();
     let names = ScriptedNames::new(&[]);
     let http = Http::with_names(SOURCE, &url, &AddressRules::default(), 1, names).unwrap();
-    let other = http.request(Method::GET).build().map(|mut request| {
+    let other = || {
+        let mut request = http.request(Method::GET).build()?;
         *request.url_mut() = Url::parse("https://other.example/").unwrap();
-        request
-    });
-    assert_eq!(http.send(other.unwrap()).await.unwrap_err(), TransportError::Unsendable);
+        Ok(request)
+    };
+    assert_eq!(http.send(other).await.unwrap_err(), TransportError::Unsendable);
 }
 
 #[test]
