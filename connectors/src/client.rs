@@ -18,8 +18,9 @@ use crate::token::{Token, Tokens};
 use crate::trace::TraceContext;
 use crate::transport::{Body, Http, SOURCE, TransportError, read_retry_after, receive_body};
 
-/// Bodies larger than this are inflated and parsed off the runtime's threads, which other searches need.
-const PARSED_IN_PLACE_BYTES: usize = 128 * 1024;
+/// Bodies larger than this are inflated and parsed off the runtime's threads: other searches need those, and the other
+/// sources of the same search wait for the one that reads.
+const PARSED_IN_PLACE_BYTES: usize = 32 * 1024;
 
 /// What a source is asked: the parameters of the contract.
 #[derive(Clone, Copy, Debug, Serialize)]

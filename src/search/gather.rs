@@ -3,13 +3,10 @@
 #[cfg(test)]
 mod tests;
 
-use std::{mem, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{mem, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
-use futures::FutureExt;
-use tokio::{
-    task::JoinSet,
-    time::{Instant, sleep_until, timeout_at},
-};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use tracing::{Instrument, Span, field::Empty};
 
 use super::{
@@ -39,9 +36,14 @@ pub(super) struct Outcome {
 }
 
 /// The requests of one search that are under way, at most one of each source. Dropping it ends them.
+///
+/// They share the search's task and one timer: what a request does besides waiting is short, and is handed to other threads
+/// where it is not.
 pub(super) struct Gather {
     ask: Arc<Ask>,
-    running: JoinSet<Outcome>,
+    running: FuturesUnordered<BoxFuture<'static, Outcome>>,
+    /// Ends the present wait.
+    late: Pin<Box<Sleep>>,
     /// The places of what is under way, and since when.
     under_way: Vec<(usize, Instant)>,
 }
@@ -49,13 +51,15 @@ pub(super) struct Gather {
 impl Gather {
     /// None so far.
     pub(super) fn new(ask: Arc<Ask>) -> Self {
-        Self { ask, running: JoinSet::new(), under_way: Vec::new() }
+        let late = Box::pin(sleep_until(ask.deadline));
+        Self { ask, running: FuturesUnordered::new(), late, under_way: Vec::new() }
     }
 
-    /// Begins a request, which ends by the search's deadline.
+    /// Begins a request, which is to be given up at the search's deadline.
     pub(super) fn begin(&mut self, call: Call) {
         self.under_way.push((call.place, Instant::now()));
-        self.running.spawn(run(Arc::clone(&self.ask), call));
+        let own_limit = own_limit(&call).filter(|own_limit| *own_limit < self.ask.deadline);
+        self.running.push(run_until(Arc::clone(&self.ask), call, own_limit).boxed());
     }
 
     /// Whether a request to this source is under way.
@@ -70,13 +74,15 @@ impl Gather {
 
     /// The next request that ends before `until`, if one does.
     pub(super) async fn next(&mut self, until: Instant) -> Option<Outcome> {
-        // A task that does not yield cannot time out by itself, so the waiting has its own limit.
-        let Some(joined) = timeout_at(until, self.running.join_next()).await.ok()? else {
-            // What is under way by our account was lost.
-            sleep_until(until).await;
-            return None;
+        if self.late.deadline() != until {
+            self.late.as_mut().reset(until);
+        }
+        let outcome = tokio::select! {
+            // The time first: many answers may come at once, and each of them takes a moment to read.
+            biased;
+            () = &mut self.late => return None,
+            Some(outcome) = self.running.next() => outcome,
         };
-        let outcome = joined.ok()?;
         self.under_way.retain(|(place, _)| *place != outcome.place);
         Some(outcome)
     }
@@ -90,30 +96,44 @@ impl Gather {
     }
 }
 
-/// Carries one request through, by the search's deadline, in a span of its own below that of the search.
+/// Carries one request through, by the search's deadline.
 pub(super) fn run(ask: Arc<Ask>, call: Call) -> impl Future<Output = Outcome> {
+    let limit = own_limit(&call).map_or(ask.deadline, |own_limit| own_limit.min(ask.deadline));
+    run_until(ask, call, Some(limit))
+}
+
+/// When a request to its source has taken as long as it may; `None` where it may take as long as it likes.
+fn own_limit(call: &Call) -> Option<Instant> {
+    Instant::now().checked_add(call.source.timeout())
+}
+
+/// Carries one request through, by `limit` where there is one, in a span of its own below that of the search.
+fn run_until(ask: Arc<Ask>, call: Call, limit: Option<Instant>) -> impl Future<Output = Outcome> {
     let span = source_span(&call);
     let ended = span.clone();
     let asking = async move {
         let started = Instant::now();
         let unended = Unended { span: ended, started, deadline: ask.deadline };
-        let outcome = ask_source(ask, call, started).await;
+        let outcome = ask_source(ask, call, started, limit).await;
         unended.end(&outcome);
         outcome
     };
     asking.instrument(span)
 }
 
-async fn ask_source(ask: Arc<Ask>, call: Call, started: Instant) -> Outcome {
-    let own_limit = started.checked_add(call.source.timeout());
-    let limit = own_limit.map_or(ask.deadline, |own| own.min(ask.deadline));
-    let page = AssertUnwindSafe(async { call.source.page(&ask, &call.position).await }).catch_unwind();
-    let result = match timeout_at(limit, page).await {
+async fn ask_source(ask: Arc<Ask>, call: Call, started: Instant, limit: Option<Instant>) -> Outcome {
+    let Call { place, source, position } = call;
+    let page = AssertUnwindSafe(async { source.page(&ask, &position).await }).catch_unwind();
+    let ended = match limit {
+        Some(limit) => timeout_at(limit, page).await,
+        None => Ok(page.await),
+    };
+    let result = match ended {
         Ok(Ok(result)) => result,
         Ok(Err(_panic)) => Err(SourceFailure::new(FailureKind::Error, "the source failed inside the server")),
         Err(_elapsed) => Err(SourceFailure::timed_out(started.elapsed())),
     };
-    Outcome { place: call.place, result, took: started.elapsed() }
+    Outcome { place, result, took: started.elapsed() }
 }
 
 /// What is seen of one request to one source. What was searched for is no part of it.

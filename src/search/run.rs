@@ -114,7 +114,7 @@ impl Run {
         }
     }
 
-    /// The same where there is one source, which needs no task of its own.
+    /// The same where there is one source, which needs no account of what is under way.
     async fn ask_the_only_one(&mut self) {
         while let Some(place) = self.merge.advance().pop() {
             if Instant::now() >= self.ask.deadline {
