@@ -6,7 +6,7 @@ pub mod trace;
 
 use std::{
     io::IsTerminal,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, OnceLock, PoisonError},
 };
 
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
@@ -79,4 +79,24 @@ pub fn collect_metrics() -> Result<PrometheusHandle, BuildError> {
         tracing::warn!("metrics are collected elsewhere already; those of this server will not show");
     }
     Ok(new)
+}
+
+/// Tells the bytes that are allocated at this moment.
+type Allocated = fn() -> usize;
+
+static ALLOCATED: OnceLock<Allocated> = OnceLock::new();
+
+/// Has `trawl_allocated_bytes` be among the metrics, of a program whose allocator counts them.
+pub fn tell_allocated(allocated: Allocated) {
+    let _first = ALLOCATED.set(allocated);
+}
+
+/// Looks at what nobody tells of by itself.
+pub fn look() {
+    let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    metrics::gauge!("trawl_runtime_tasks").set(u32::try_from(tasks).unwrap_or(u32::MAX));
+    if let Some(allocated) = ALLOCATED.get() {
+        #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]
+        metrics::gauge!("trawl_allocated_bytes").set(allocated() as f64);
+    }
 }

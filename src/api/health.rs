@@ -9,7 +9,7 @@ use axum::{
 };
 use serde::Serialize;
 
-use crate::app::App;
+use crate::{app::App, telemetry};
 
 /// What `/readyz` says.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -52,7 +52,6 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Response {
 /// The metrics, in the text format of Prometheus. What nobody tells of by itself is looked at now.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, description = "Metrics", body = String)))]
 pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
-    let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
-    metrics::gauge!("trawl_runtime_tasks").set(u32::try_from(tasks).unwrap_or(u32::MAX));
+    telemetry::look();
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render())
 }

@@ -249,8 +249,9 @@ async fn a_shared_call_is_told_of_the_trace_that_began_it() {
     };
     let shared = async || {
         let metrics = acme.caller.get("/metrics").await.text;
-        let line =
-            metrics.lines().find(|line| line.starts_with(r#"trawl_source_answers_total{kind="external",how="coalesced"}"#));
+        let line = metrics
+            .lines()
+            .find(|line| line.starts_with(r#"trawl_source_answers_total{kind="external",how="coalesced"}"#));
         line.map(str::to_owned)
     };
     let (before, first, second) =

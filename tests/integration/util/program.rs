@@ -128,19 +128,14 @@ impl Server {
         leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
     }
 
-    /// The memory that it made its own and holds, in bytes; what it has of files is not counted.
-    pub(crate) fn memory(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let held = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
-        held.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
-    }
-
-    /// The tasks of its runtime that are alive, by its metrics.
-    pub(crate) async fn tasks(&self) -> u64 {
-        let response = self.http.get(format!("{}/metrics", self.base)).send().await.unwrap();
+    /// One of its gauges, of those that it has. No connection is left of having looked.
+    pub(crate) async fn gauge(&self, name: &str) -> Option<u64> {
+        let request = self.http.get(format!("{}/metrics", self.base)).header("connection", "close");
+        let response = request.send().await.unwrap();
         let metrics = Answer::read(response).await;
-        let alive = metrics.text.lines().find_map(|line| line.strip_prefix("trawl_runtime_tasks "));
-        alive.unwrap_or_else(|| panic!("no tasks in {}", metrics.text)).parse().unwrap()
+        let mut lines = metrics.text.lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        Some(value.parse().unwrap())
     }
 
     pub(crate) fn kill(mut self) {
