@@ -43,25 +43,26 @@ impl Admitted {
     ///
     /// # Errors
     /// The call's.
-    pub(in crate::search) async fn watch(
+    pub(in crate::search) fn watch(
         self,
         deadline: Instant,
         own_limit: Duration,
         call: impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + 'static,
-    ) -> Result<Arc<SourcePage>, SourceFailure> {
+    ) -> impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send {
         let state = Arc::clone(&self.state);
         let started = Instant::now();
-        let call = async move {
-            let late = |_elapsed| Err(SourceFailure::timed_out(started.elapsed()));
-            timeout(own_limit, call).await.unwrap_or_else(late)
-        };
-        let mut watched = Watched { call: Box::pin(call), admitted: Some(self), started, deadline };
-        let result = watched.call.as_mut().await;
-        state.remember(result.as_deref(), started.elapsed());
-        if let Some(admitted) = watched.admitted.take() {
-            admitted.judge(result.as_deref());
+        let late = move |_elapsed| Err(SourceFailure::timed_out(started.elapsed()));
+        // Put in its place at once: a call takes kilobytes, which everything around it would have to move.
+        let call = Box::pin(async move { timeout(own_limit, call).await.unwrap_or_else(late) });
+        async move {
+            let mut watched = Watched { call, admitted: Some(self), started, deadline };
+            let result = watched.call.as_mut().await;
+            state.remember(result.as_deref(), started.elapsed());
+            if let Some(admitted) = watched.admitted.take() {
+                admitted.judge(result.as_deref());
+            }
+            result
         }
-        result
     }
 }
 
