@@ -8,6 +8,7 @@ mod repo;
 mod sources;
 #[cfg(test)]
 mod tests;
+mod usable;
 
 use std::{
     collections::HashMap,
@@ -21,8 +22,9 @@ use moka::{future, sync};
 use tokio::sync::Semaphore;
 
 use self::{
-    connect::{Registered, Unasked, Unusable},
+    connect::{Registered, Unasked},
     repo::sources::SourceRow,
+    usable::Unusable,
 };
 use super::{
     builtin::{self, BuiltinSource},
@@ -39,9 +41,9 @@ use crate::{
 };
 
 pub use self::{
-    connect::Reach,
     modules::{Module, ModuleForm, RegisteredModule, create_default_modules},
     sources::{AuthForm, RegisteredAuth, RegisteredSource, SourceForm},
+    usable::Reach,
 };
 
 /// Conformance checks that may run at once: each makes some thirty calls.
@@ -211,7 +213,7 @@ impl Registry {
             return Ok(known);
         }
         let sealed = row.client_secret_sealed.clone().unwrap_or_default();
-        let secret = || connect::open(&self.keys.secrets, tenant_id, &key.1, &sealed);
+        let secret = || usable::open(&self.keys.secrets, tenant_id, &key.1, &sealed);
         let state = self.state_of(tenant_id, &key.1);
         let made = Arc::new(Registered::new(row.clone(), &self.reach, state, self.answers.clone(), secret)?);
         // Of two that are made at once, one is kept.

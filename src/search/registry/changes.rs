@@ -8,12 +8,12 @@ use std::{sync::Arc, time::Duration};
 use trawl_connectors::check as conformance;
 
 use super::{
-    ModuleForm, RegisteredModule, RegisteredSource, Registry, SourceForm, SourceKey, connect,
-    connect::Usable,
+    ModuleForm, RegisteredModule, RegisteredSource, Registry, SourceForm, SourceKey,
     forms::{check_same_id, new_id},
     modules, repo,
     repo::sources::SourceRow,
-    sources,
+    sources, usable,
+    usable::Usable,
 };
 use crate::{
     error::{Error, Result},
@@ -199,7 +199,7 @@ impl Registry {
                     let stored = stored.ok_or_else(no_source)?;
                     if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
                         sources::check_secret_stays(&stored, &row)?;
-                        let sealed = connect::keep_sealed(&keys.secrets, tenant_id, stored)?;
+                        let sealed = usable::keep_sealed(&keys.secrets, tenant_id, stored)?;
                         row.client_secret_sealed = Some(sealed);
                     }
                     repo::sources::put(transaction, tenant_id, row.clone()).await?;
@@ -250,7 +250,7 @@ impl Registry {
         })?;
         let row = self.row_of(tenant_id, id).await?;
         let sealed = row.client_secret_sealed.clone().unwrap_or_default();
-        let secret = || connect::open(&self.keys.secrets, tenant_id, id, &sealed);
+        let secret = || usable::open(&self.keys.secrets, tenant_id, id, &sealed);
         let usable = Usable::read(&row, &self.reach, secret)
             .map_err(|unusable| Error::bad_request(unusable.message()))?;
         let settings = usable.into_check(keyword);
@@ -266,7 +266,7 @@ impl Registry {
         Usable::read(&row, &self.reach, || Ok(given))
             .map_err(|unusable| Error::bad_request(unusable.to_string()))?;
         if let Some(secret) = secret {
-            let sealed = connect::seal(&self.keys.secrets, tenant_id, &row.id, &secret);
+            let sealed = usable::seal(&self.keys.secrets, tenant_id, &row.id, &secret);
             row.client_secret_sealed = Some(sealed.map_err(Error::internal)?);
         }
         Ok(row)

@@ -6,8 +6,8 @@ use secrecy::{ExposeSecret, SecretString};
 use trawl_connectors::AddressRules;
 
 use super::{
-    connect::{Usable, keep_sealed, open, seal},
     sources::OAUTH2_CLIENT,
+    usable::{Usable, keep_sealed, open, seal},
     *,
 };
 use crate::auth::keys::CannotOpen;
