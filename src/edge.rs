@@ -1,8 +1,11 @@
-//! The server's edge: takes connections and serves HTTP/1.1 and HTTP/2 on them, within bounds that no client can stretch.
+//! The server's edge: takes connections and serves HTTP/1.1 on them, within bounds that no client can stretch.
 //!
 //! So many connections are open at once; further ones wait in the system's queue. A connection whose request's head does not
-//! arrive in time is closed, and so is one on which nothing is asked for long, or nothing taken of an answer. Bodies have their own bounds, where they are
-//! read (`api/extract`).
+//! arrive in time is closed, and so is one on which nothing is asked for long, or nothing taken of an answer. Bodies have
+//! their own bounds, where they are read (`api/extract`).
+//!
+//! HTTP/2 is left to the proxy that brings TLS: it lets a client ask for a great deal at once and take none of it, on a
+//! connection that is never held up.
 
 mod activity;
 mod watched;
@@ -10,11 +13,8 @@ mod watched;
 use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use axum::{Router, extract::Request};
-use hyper::{body::Incoming, service::service_fn};
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo},
-    server::conn::auto::Builder,
-};
+use hyper::{body::Incoming, server::conn::http1::Builder, service::service_fn};
+use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -89,13 +89,12 @@ async fn carry(
     let service = {
         let activity = Arc::clone(&activity);
         service_fn(move |request: Request<Incoming>| {
-            let asked = activity.ask(request.version());
+            let asked = activity.ask();
             let answer = router.clone().call(request);
             async move { answer.await.map(|answer| answer.map(|body| Answering::new(body, asked))) }
         })
     };
-    let builder = Builder::new(TokioExecutor::new());
-    let mut served = pin!(builder.serve_connection(io, service));
+    let mut served = pin!(Builder::new().serve_connection(io, service));
     let mut look = pin!(sleep_until(Instant::now() + patience.least()));
     let mut stopped = pin!(stop.cancelled());
     let mut is_stopping = false;
@@ -104,7 +103,7 @@ async fn carry(
             biased;
             ended = served.as_mut() => {
                 if let Err(error) = ended {
-                    tracing::trace!(error, "a connection broke");
+                    tracing::trace!(%error, "a connection broke");
                 }
                 return;
             }

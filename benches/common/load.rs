@@ -150,20 +150,31 @@ impl Samples {
 pub(crate) fn alternate<const N: usize>(targets: &[Target; N], clients: usize, turns: Turns) -> [Samples; N] {
     let threads = clients.min(2);
     let barrier = Barrier::new(threads);
-    let per_thread: Vec<[Vec<Duration>; N]> = std::thread::scope(|scope| {
+    let per_thread: Vec<[Turn; N]> = std::thread::scope(|scope| {
         let running: Vec<_> = (0..threads)
             .map(|_| scope.spawn(|| drive(targets, clients / threads, turns, &barrier)))
             .collect();
         running.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
-    let mut latencies = [const { Vec::new() }; N];
+    let mut all = [const { Turn::NONE }; N];
     for thread in per_thread {
-        for (all, its) in latencies.iter_mut().zip(thread) {
-            all.extend(its);
+        for (all, its) in all.iter_mut().zip(thread) {
+            all.latencies.extend(its.latencies);
+            all.took = all.took.max(its.took);
         }
     }
-    let slices = u32::try_from(turns.slices).unwrap();
-    latencies.map(|latencies| Samples::new(latencies, turns.slice * slices))
+    all.map(|all| Samples::new(all.latencies, all.took))
+}
+
+/// What one thread measured of one server.
+struct Turn {
+    latencies: Vec<Duration>,
+    /// Until the last request that was begun in a turn was answered.
+    took: Duration,
+}
+
+impl Turn {
+    const NONE: Self = Self { latencies: Vec::new(), took: Duration::ZERO };
 }
 
 fn drive<const N: usize>(
@@ -171,19 +182,19 @@ fn drive<const N: usize>(
     clients: usize,
     turns: Turns,
     barrier: &Barrier,
-) -> [Vec<Duration>; N] {
+) -> [Turn; N] {
     block_on(async {
-        let mut latencies = [const { Vec::new() }; N];
+        let mut all = [const { Turn::NONE }; N];
         let mut connections: Vec<Vec<Connection>> = Vec::new();
         for target in targets {
             connections.push(join_all((0..clients).map(|_| Connection::open(target.address))).await);
         }
         for turn in 0..=turns.slices {
-            for ((target, connections), latencies) in targets.iter().zip(&mut connections).zip(&mut latencies)
-            {
+            for ((target, connections), all) in targets.iter().zip(&mut connections).zip(&mut all) {
                 // No connection of this thread has anything to do here, so that it may wait.
                 barrier.wait();
-                let end = Instant::now() + turns.slice;
+                let started = Instant::now();
+                let end = started + turns.slice;
                 let measured = join_all(connections.iter_mut().map(|connection| async move {
                     let mut latencies = Vec::new();
                     connection.call_until(target, end, &mut latencies).await;
@@ -191,11 +202,12 @@ fn drive<const N: usize>(
                 }))
                 .await;
                 if turn > 0 {
-                    latencies.extend(measured.into_iter().flatten());
+                    all.took += started.elapsed();
+                    all.latencies.extend(measured.into_iter().flatten());
                 }
             }
         }
-        latencies
+        all
     })
 }
 

@@ -237,7 +237,7 @@ fn read_cursor(
         Value::Str(cursor) => cursor.clone().into_owned(),
         Value::Number(number) => {
             notes.push("`cursor` is a number, not text".to_owned());
-            number.to_string()
+            Value::Number(*number).to_string()
         }
         other => {
             broken.push(format!("`cursor` is {}, not text", name_kind(other)));

@@ -104,7 +104,7 @@ fn read_id(value: Option<Value<'_>>, slips: &mut Tally) -> Result<String, (&'sta
         Some(Value::Str(id)) => id.into_owned(),
         Some(Value::Number(number)) => {
             slips.add("id", "is a number, not text");
-            number.to_string()
+            Value::Number(number).to_string()
         }
         Some(_) => return Err(("id", "is not text")),
     };

@@ -44,6 +44,14 @@ impl TraceContext {
         }
     }
 
+    /// Writes the headers down.
+    pub fn write(&self, headers: &mut HeaderMap) {
+        headers.insert(TRACEPARENT, self.traceparent.clone());
+        if let Some(tracestate) = &self.tracestate {
+            headers.insert(TRACESTATE, tracestate.clone());
+        }
+    }
+
     /// `traceparent`: version, trace, parent and flags.
     pub fn traceparent(&self) -> &str {
         self.traceparent.to_str().unwrap_or_default()

@@ -30,6 +30,9 @@ pub enum Identity {
     Either,
 }
 
+/// Bytes of a form of anyone.
+const FORM_BYTES: usize = 16 << 10;
+
 /// Which bound a request body has (decisions 9.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
@@ -37,6 +40,8 @@ pub enum Body {
     Ordinary,
     /// `limits.sync_body_bytes`.
     Sync,
+    /// That of a form of anyone, 16 KiB: the room of all bodies is for those who are known.
+    Form,
 }
 
 /// What one operation asks of its caller.
@@ -57,7 +62,7 @@ pub struct Rule {
 }
 
 const fn anyone(method: &'static str, path: &'static str) -> Rule {
-    Rule { method, path, identity: Identity::Anyone, scope: None, writes: false, body: Body::Ordinary }
+    Rule { method, path, identity: Identity::Anyone, scope: None, writes: false, body: Body::Form }
 }
 
 const fn reads(method: &'static str, path: &'static str, identity: Identity, scope: Scope) -> Rule {
@@ -159,6 +164,7 @@ fn body_rule(rule: &Rule, limits: &Limits, held: Held) -> BodyRule {
     let most_bytes = match rule.body {
         Body::Ordinary => limits.body_bytes,
         Body::Sync => limits.sync_body_bytes,
+        Body::Form => FORM_BYTES,
     };
     BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), held }
 }

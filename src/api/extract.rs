@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use axum::{
-    body::{Body, Bytes},
+    body::{BodyDataStream, Bytes},
     extract::{FromRequest, FromRequestParts, Path, Request},
     http::{HeaderMap, header, request::Parts},
 };
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::access::BodyRule;
 use crate::{
     auth::caller::Caller,
-    error::{Error, Result},
+    error::{Error, Kind, Result},
     json,
 };
 
@@ -96,10 +96,9 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParameters<T> {
     }
 }
 
-/// Whether the request says that it has a body.
-pub fn has_body(headers: &HeaderMap) -> bool {
-    headers.contains_key(header::TRANSFER_ENCODING)
-        || headers.get(header::CONTENT_LENGTH).is_some_and(|length| length != "0")
+/// Whether the request has a body.
+pub fn has_body(request: &Request) -> bool {
+    request.extensions().get::<BodyRule>().is_some()
 }
 
 /// Refuses another content type than `expected`, and another charset than UTF-8.
@@ -130,39 +129,45 @@ pub async fn read_body(mut request: Request) -> Result<Bytes> {
     let late = |_elapsed| {
         Error::request_timeout(format!("body: did not arrive within {} ms", rule.timeout.as_millis()))
     };
-    timeout(rule.timeout, read_within(request, &rule)).await.map_err(late).flatten()
+    let announced = announced_bytes(request.headers());
+    let mut chunks = request.into_body().into_data_stream();
+    let read = timeout(rule.timeout, read_chunks(&mut chunks, announced, &rule)).await;
+    let body = read.map_err(late).flatten();
+    if body.as_ref().is_err_and(|refusal| refusal.kind != Kind::RequestTimeout) {
+        rule.held.give_back();
+        // However long that takes, it stays refused for what it was.
+        drop(timeout(rule.timeout, drain(chunks)).await);
+    }
+    body
 }
 
-async fn read_within(request: Request, BodyRule { most_bytes, held, .. }: &BodyRule) -> Result<Bytes> {
+fn announced_bytes(headers: &HeaderMap) -> usize {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    length.and_then(|length| length.parse().ok()).unwrap_or(0)
+}
+
+async fn read_chunks(
+    chunks: &mut BodyDataStream,
+    announced: usize,
+    BodyRule { most_bytes, held, .. }: &BodyRule,
+) -> Result<Bytes> {
     let limit = *most_bytes;
-    let announced = request
-        .headers()
-        .get(header::CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok())
-        .and_then(|length| length.parse::<usize>().ok())
-        .unwrap_or(0);
     let mut body = Vec::with_capacity(announced.min(limit).min(RESERVED_BYTES));
-    let mut chunks = request.into_body().into_data_stream();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| Error::bad_request("body: it broke off").caused_by(error))?;
-        let refusal = if body.len() + chunk.len() > limit || announced > limit {
-            Error::too_large(format!("body: must be at most {limit} bytes"))
-        } else if held.take(chunk.len()).is_err() {
-            Error::unavailable("the bodies of other requests take all the room; try again shortly", FULL_FOR)
-        } else {
-            body.extend_from_slice(&chunk);
-            continue;
-        };
-        drop(body);
-        held.give_back();
-        drain(Body::from_stream(chunks)).await;
-        return Err(refusal);
+        if body.len() + chunk.len() > limit || announced > limit {
+            return Err(Error::too_large(format!("body: must be at most {limit} bytes")));
+        }
+        if held.take(chunk.len()).is_err() {
+            let full = "the bodies of other requests take all the room; try again shortly";
+            return Err(Error::unavailable(full, FULL_FOR));
+        }
+        body.extend_from_slice(&chunk);
     }
     Ok(body.into())
 }
 
-async fn drain(body: Body) {
-    let mut chunks = body.into_data_stream();
+async fn drain(mut chunks: BodyDataStream) {
     let mut left = DRAINED_BYTES;
     while let Some(Ok(chunk)) = chunks.next().await {
         if chunk.len() > left {

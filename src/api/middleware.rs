@@ -92,7 +92,9 @@ async fn observe(request: Request, next: Next) -> Response {
         .to_owned();
     let exports = telemetry::exports();
     let span = if exports {
-        let span = tracing::info_span!("request", id, %method, otel.kind = "server");
+        // What callers make up is not exported at any length.
+        let method = telemetry::trace::name_of(&method);
+        let span = tracing::info_span!("request", id, method, otel.kind = "server");
         telemetry::trace::continue_trace(&span, request.headers());
         span
     } else {

@@ -42,6 +42,7 @@ pub struct TokenFailure {
         (status = 200, description = "The token", body = TokenAnswer),
         (status = 400, description = "RFC 6749 §5.2", body = TokenFailure),
         (status = 401, description = "The client is not known or its secret is wrong", body = TokenFailure),
+        (status = 408, description = "The form did not arrive in time", body = TokenFailure),
         (status = 413, description = "The form is larger than its limit", body = TokenFailure),
         (status = 503, description = "The server cannot take this now; `Retry-After` says when to come back", body = TokenFailure),
     )

@@ -7,7 +7,6 @@ use std::{
     time::Duration,
 };
 
-use axum::http::Version;
 use tokio::time::Instant;
 
 /// How long a client may take.
@@ -43,14 +42,12 @@ pub(super) struct Activity {
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// Requests that are being answered.
+    /// Requests that are being answered: the next one may be read before the last answer is let go of.
     asked: usize,
     /// While there are none: whether a head has begun to arrive.
     is_in_head: bool,
     /// Since when it is as it is.
     since: Instant,
-    /// Requests share the connection: what arrives between them need not be a head.
-    is_shared: bool,
     /// Since when the client takes nothing of what there is for it.
     held_up_since: Option<Instant>,
 }
@@ -64,7 +61,7 @@ pub(super) struct Asked {
 impl Activity {
     /// A connection that was opened now. Its first head is waited for as if it had begun.
     pub(super) fn new(now: Instant) -> Self {
-        let state = State { asked: 0, is_in_head: true, since: now, is_shared: false, held_up_since: None };
+        let state = State { asked: 0, is_in_head: true, since: now, held_up_since: None };
         Self { state: Mutex::new(state) }
     }
 
@@ -72,7 +69,7 @@ impl Activity {
     pub(super) fn receive(&self) {
         let mut state = self.lock();
         if state.asked == 0 && !state.is_in_head {
-            state.is_in_head = !state.is_shared;
+            state.is_in_head = true;
             state.since = Instant::now();
         }
     }
@@ -82,17 +79,20 @@ impl Activity {
         let mut state = self.lock();
         if was_taken {
             state.held_up_since = None;
+            if state.asked == 0 && !state.is_in_head {
+                // The rest of an answer, which was let go of when the last of it was handed over.
+                state.since = Instant::now();
+            }
         } else {
             state.held_up_since.get_or_insert_with(Instant::now);
         }
     }
 
     /// The head of a request has arrived.
-    pub(super) fn ask(self: &Arc<Self>, version: Version) -> Asked {
+    pub(super) fn ask(self: &Arc<Self>) -> Asked {
         let mut state = self.lock();
         state.asked += 1;
         state.is_in_head = false;
-        state.is_shared = version == Version::HTTP_2;
         Asked { activity: Arc::clone(self) }
     }
 
@@ -159,7 +159,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_is_asked_is_waited_for_and_then_the_next_request() {
         let activity = Arc::new(Activity::new(Instant::now()));
-        let asked = activity.ask(Version::HTTP_11);
+        let asked = activity.ask();
         pass(1_000).await;
         assert_eq!(judge(&activity), again(10));
         drop(asked);
@@ -178,7 +178,7 @@ mod tests {
         let patience = Patience { head: PATIENCE.idle, idle: PATIENCE.head };
         let activity = Arc::new(Activity::new(Instant::now()));
         assert_eq!(activity.judge(Instant::now(), patience), again(10));
-        drop(activity.ask(Version::HTTP_11));
+        drop(activity.ask());
         pass(10).await;
         assert_eq!(activity.judge(Instant::now(), patience), Verdict::Close);
     }
@@ -186,7 +186,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn nothing_asked_for_long_closes_it() {
         let activity = Arc::new(Activity::new(Instant::now()));
-        drop(activity.ask(Version::HTTP_11));
+        drop(activity.ask());
         assert_eq!(judge(&activity), again(10), "a head may begin at any time");
         pass(75).await;
         assert_eq!(judge(&activity), Verdict::Close);
@@ -195,7 +195,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_of_which_nothing_is_taken_is_given_up() {
         let activity = Arc::new(Activity::new(Instant::now()));
-        let _asked = activity.ask(Version::HTTP_11);
+        let _asked = activity.ask();
         activity.send(false);
         pass(50).await;
         activity.send(false);
@@ -209,17 +209,14 @@ mod tests {
         assert_eq!(judge(&activity), Verdict::Close);
     }
 
-    /// A connection of HTTP/2 is kept open by whatever arrives.
     #[tokio::test(start_paused = true)]
-    async fn what_arrives_on_a_shared_connection_need_not_be_a_head() {
+    async fn the_next_request_has_its_time_from_the_last_that_was_taken() {
         let activity = Arc::new(Activity::new(Instant::now()));
-        let (one, other) = (activity.ask(Version::HTTP_2), activity.ask(Version::HTTP_2));
-        drop(one);
-        pass(80).await;
-        assert_eq!(judge(&activity), again(10));
-        drop(other);
+        let asked = activity.ask();
+        activity.send(false);
+        drop(asked);
         pass(74).await;
-        activity.receive();
+        activity.send(true);
         pass(74).await;
         assert_eq!(judge(&activity), again(1));
         pass(1).await;

@@ -1,8 +1,10 @@
 //! Sends the spans of requests and of calls of sources to a collector, by OTLP.
 //!
-//! A thread of its own sends them, from a bounded queue: what finds no room is lost, and nobody waits for a collector.
+//! A thread of its own sends them, from a bounded queue: what finds no room is lost without a word, and nobody waits for a
+//! collector.
 
 use std::{
+    fmt, mem,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -11,7 +13,12 @@ use std::{
     time::{Duration, Instant},
 };
 
+use axum::{
+    body::Bytes,
+    http::{HeaderMap, Request, Response, header},
+};
 use opentelemetry::{KeyValue, trace::TracerProvider};
+use opentelemetry_http::{HttpClient, HttpError};
 use opentelemetry_otlp::{Protocol, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::{
     Resource,
@@ -62,7 +69,7 @@ impl Export {
         let Some(url) = settings.traces_url()? else { return Ok(None) };
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
-            .with_http_client(client(settings)?)
+            .with_http_client(Collector::new(settings)?)
             .with_endpoint(url)
             .with_protocol(Protocol::HttpBinary)
             .with_timeout(SEND_WITHIN)
@@ -117,19 +124,43 @@ fn is_exported(metadata: &Metadata<'_>) -> bool {
         && EXPORTED.contains(&metadata.name())
 }
 
-/// The collector's client, which sends the headers nowhere else. It is made on a thread of its own: it is one that blocks.
-fn client(settings: &config::Telemetry) -> Result<Client, String> {
-    let headers = settings.header_map()?;
-    let make = move || {
-        Client::builder()
-            .default_headers(headers)
-            .redirect(redirect::Policy::none())
-            .no_proxy()
-            .timeout(SEND_WITHIN)
-            .build()
-    };
-    let client = thread::spawn(make).join().map_err(|_panic| "telemetry: the client broke".to_owned())?;
-    client.map_err(|error| format!("telemetry: {error}"))
+/// The collector's client, which sends the settings' headers there and nowhere else, and no others: the exporter would add
+/// those of `OTEL_…` variables.
+struct Collector {
+    client: Client,
+    headers: HeaderMap,
+}
+
+impl Collector {
+    /// Its client is made on a thread of its own: it is one that blocks.
+    fn new(settings: &config::Telemetry) -> Result<Self, String> {
+        let headers = settings.header_map()?;
+        let make =
+            || Client::builder().redirect(redirect::Policy::none()).no_proxy().timeout(SEND_WITHIN).build();
+        let client = thread::spawn(make).join().map_err(|_panic| "telemetry: the client broke".to_owned())?;
+        let client = client.map_err(|error| format!("telemetry: {error}"))?;
+        Ok(Self { client, headers })
+    }
+}
+
+impl fmt::Debug for Collector {
+    /// The headers are secret.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Collector").finish_non_exhaustive()
+    }
+}
+
+#[async_trait::async_trait]
+impl HttpClient for Collector {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let (mut parts, body) = request.into_parts();
+        let given = mem::take(&mut parts.headers);
+        let own = [header::CONTENT_TYPE, header::CONTENT_ENCODING, header::USER_AGENT];
+        let own = own.into_iter().filter_map(|name| given.get(&name).cloned().map(|value| (name, value)));
+        parts.headers.extend(own);
+        parts.headers.extend(self.headers.clone());
+        self.client.send_bytes(Request::from_parts(parts, body)).await
+    }
 }
 
 /// An exporter that says now and then that it cannot send.

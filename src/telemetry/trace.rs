@@ -18,11 +18,12 @@ use super::export::exports;
 
 /// Makes a request's span, which is not entered yet, part of its caller's trace.
 pub fn continue_trace(span: &Span, headers: &HeaderMap) {
-    if TraceContext::read(headers).is_none() {
-        return;
-    }
+    let Some(trace) = TraceContext::read(headers) else { return };
+    // What was checked and bounded, not what came.
+    let mut checked = HeaderMap::new();
+    trace.write(&mut checked);
     let caller =
-        TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(headers));
+        TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(&checked));
     if let Err(error) = span.set_parent(caller) {
         tracing::debug!(%error, "a request is no part of its caller's trace");
     }
@@ -30,10 +31,10 @@ pub fn continue_trace(span: &Span, headers: &HeaderMap) {
 
 /// Says of an exported span what was asked and what was answered; `route` is none of a path that does not exist.
 pub fn describe_request(span: &Span, method: &Method, route: Option<&'static str>, status: StatusCode) {
-    let method = known_name(method);
-    span.set_attribute("http.request.method", method.unwrap_or("_OTHER"));
+    let method = name_of(method);
+    span.set_attribute("http.request.method", method);
     span.set_attribute("http.response.status_code", i64::from(status.as_u16()));
-    let method = method.unwrap_or("HTTP");
+    let method = if method == OTHER { "HTTP" } else { method };
     let name = match route {
         Some(route) => {
             span.set_attribute("http.route", route);
@@ -62,8 +63,11 @@ pub fn hand_on(span: Span, from_caller: Option<TraceContext>) -> Option<TraceCon
     from_caller
 }
 
+/// How OpenTelemetry calls a method that is none of HTTP's.
+const OTHER: &str = "_OTHER";
+
 /// A method's name where it is one of HTTP's: others may be of any length and number.
-fn known_name(method: &Method) -> Option<&'static str> {
+pub fn name_of(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "CONNECT", "TRACE"];
-    KNOWN.into_iter().find(|known| *known == method.as_str())
+    KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or(OTHER)
 }

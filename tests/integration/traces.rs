@@ -2,6 +2,7 @@
 
 use std::{fmt::Write, fs, path::Path};
 
+use axum::http::Method;
 use opentelemetry_proto::tonic::trace::v1::{Span, span::SpanKind, status::StatusCode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -177,6 +178,9 @@ async fn spans_of_a_search_and_of_its_sources_reach_the_collector() {
     let headers = [("traceparent", "00-0-0-00"), ("x-request-id", "fourth")];
     search(&exporting.caller, "/contents/search", "unmentionable", &headers).await.ok();
     let told = told(&exporting.good);
+    // Whoever makes up a method gets no say in what is exported.
+    let made_up = Method::from_bytes(b"UNMENTIONABLE").unwrap();
+    exporting.caller.send_text(made_up, "/modules", "").await.fails(405, "UNMENTIONABLE");
     let log = exporting.stop().await;
 
     let spans = collector.spans();
@@ -227,6 +231,7 @@ async fn spans_of_a_search_and_of_its_sources_reach_the_collector() {
     for export in collector.exports() {
         assert_eq!(export.headers["x-key"], "not for logs");
         assert!(!contains(&export.body, b"unmentionable"), "a keyword is exported");
+        assert!(!contains(&export.body, b"UNMENTIONABLE"), "a method that was made up is exported");
         assert!(!contains(&export.body, b"not for logs"), "a secret is exported");
     }
     assert_eq!(log, "", "a search that went well is no warning");

@@ -86,7 +86,7 @@ impl Given {
     /// 413 and 415 for the body.
     pub(super) async fn read(request: Request) -> Result<Self> {
         let mut given = Self::in_query(&request);
-        if has_body(request.headers()) {
+        if has_body(&request) {
             check_content_type(request.headers(), "application/json")?;
             given.body = Some(read_body(request).await?);
         }
