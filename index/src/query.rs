@@ -48,6 +48,23 @@ pub(crate) enum Piece {
 }
 
 impl Query {
+    /// About how many bytes it holds.
+    pub fn bytes(&self) -> usize {
+        let of_piece = |piece: &Piece| {
+            size_of::<Piece>()
+                + match piece {
+                    Piece::Term(term) => term.len(),
+                    Piece::Phrase(terms) => {
+                        terms.iter().map(|(_, term)| size_of::<(usize, String)>() + term.len()).sum()
+                    }
+                    Piece::Prefix { stem, start } => stem.len() + start.len(),
+                }
+        };
+        let of_clause =
+            |clause: &Clause| size_of::<Clause>() + clause.pieces.iter().map(of_piece).sum::<usize>();
+        self.clauses.iter().map(of_clause).sum()
+    }
+
     /// Understands any string.
     pub fn parse(keyword: &str) -> Self {
         let mut clauses: Vec<Clause> = Vec::new();

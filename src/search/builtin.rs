@@ -86,7 +86,8 @@ impl BuiltinSource {
         if let index::Start::Time { whole_ties: Some(most), .. } = &mut start {
             *most = QUICK_TIE.min(*most);
         }
-        let request = request(&self.scope, ask, start);
+        let question = Question::new(&self.scope, ask, start);
+        let request = question.request();
         if !snapshot.is_quick(&request).map_err(|error| cannot_answer(&self.id, &error))? {
             return Ok(None);
         }
@@ -99,19 +100,6 @@ impl BuiltinSource {
 fn cannot_answer(id: &str, error: &index::Error) -> SourceFailure {
     tracing::error!(%error, source = id, "the index could not answer");
     SourceFailure::new(FailureKind::Error, "the index could not answer")
-}
-
-fn request<'a>(scope: &'a index::Scope, ask: &'a Ask, start: index::Start) -> index::Request<'a> {
-    index::Request {
-        scope,
-        query: &ask.query,
-        principals: &ask.viewer.principals,
-        from: ask.filters.from,
-        to: ask.filters.to,
-        author: ask.filters.author.as_deref(),
-        start,
-        limit: ask.limit,
-    }
 }
 
 /// Where the index is to begin; `None` at the end.

@@ -29,8 +29,8 @@ const FIRST_PREFIX: &str = "v1.";
 ///
 /// A source takes 40 to 80 bytes of it, and at its longest 6,300 (its own cursor of 4,096 bytes, an item's id of 512), but
 /// for one that cuts its pages anew at each call: another 40 bytes, at the longest 700, for each of fifteen cuts;
-/// what was shown takes 22,000 at the most. The bound holds 41 sources at their longest, or 37 and what was shown, or
-/// thousands of usual ones. Forty usual sources stay below the 4,096 bytes that an external source's cursor may have, so
+/// what was shown takes 22,000 at the most. The bound holds 41 sources at their longest, or 37 and what was shown (15 of
+/// sources that are cut anew as often as can be), or thousands of usual ones. Forty usual sources stay below the 4,096 bytes that an external source's cursor may have, so
 /// one trawl can be a source of another; with what was shown, four sources and the first 250 items do. A URL may be shorter
 /// than this; the JSON body is not.
 pub(super) const LONGEST: usize = 256 * 1_024;

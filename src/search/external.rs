@@ -166,7 +166,10 @@ pub(super) fn into_page(
         && sent.broken.is_none()
         && matches!((later, ask.filters.from), (Later::AtMost(time), Some(from)) if time < from);
     let Left { rows: left, behind } = match ask.order {
-        Order::Time => left_by_time(rows, taken, sent.cursor.is_none()),
+        Order::Time => {
+            let is_ordered = declared == DeclaredOrder::Time && sent.newest().is_some();
+            left_by_time(rows, taken, sent.cursor.is_none(), is_ordered)
+        }
         Order::Relevance => left_by_rank(rows, taken),
     };
     let next = sent.cursor.clone().filter(|_| !past_the_range);

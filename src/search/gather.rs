@@ -37,8 +37,8 @@ pub(super) struct Outcome {
 
 /// The requests of one search that are under way, at most one of each source. Dropping it ends them.
 ///
-/// They share the search's task and one timer: what a request does besides waiting is short, and is handed to other threads
-/// where it is not.
+/// They share the search's task and one timer: what a request does besides waiting is short. Large answers are parsed on other
+/// threads.
 pub(super) struct Gather {
     ask: Arc<Ask>,
     running: FuturesUnordered<BoxFuture<'static, Outcome>>,

@@ -96,21 +96,28 @@ impl Run {
         let now = Instant::now();
         let late_from = now + deadline.saturating_duration_since(now) / PATIENCE;
         let mut gather = Gather::new(Arc::clone(&self.ask));
-        let mut wanted = self.merge.advance();
-        while !wanted.is_empty() {
+        loop {
+            let wanted = self.merge.advance();
+            // Whether the page needs it or not: of a source that was asked it has to be told how it is, and how much it has.
+            let is_silent = |place: &usize| {
+                self.accounts[*place].status.is_none() && gather.is_asking(*place) && !wanted.contains(place)
+            };
+            let silent = (0..self.accounts.len()).filter(is_silent);
+            let open: Vec<usize> = wanted.iter().copied().chain(silent).collect();
+            if open.is_empty() {
+                return;
+            }
             if Instant::now() >= deadline {
-                for place in wanted {
+                for place in open {
                     let failed = self.accounts[place].failed_ahead.take();
                     match failed.or_else(|| gather.give_up(place)) {
                         Some(outcome) => self.take_in(outcome),
                         None => self.give_up(place),
                     }
                 }
-            } else {
-                self.begin(&mut gather, &wanted);
+            } else if self.begin(&mut gather, &wanted) {
                 self.take_in_round(&mut gather, late_from).await;
             }
-            wanted = self.merge.advance();
         }
     }
 
@@ -126,18 +133,24 @@ impl Run {
         }
     }
 
-    /// Begins the requests to sources that the page waits for. A failure that was met when reading ahead counts now.
-    fn begin(&mut self, gather: &mut Gather, wanted: &[usize]) {
+    /// Begins the requests to sources that the page waits for. A failure that was met when reading ahead counts now; whether
+    /// the page is to wait for what is under way, or may want something else by that, is answered.
+    fn begin(&mut self, gather: &mut Gather, wanted: &[usize]) -> bool {
+        let mut waits = true;
         for place in wanted.iter().copied() {
             if gather.is_asking(place) {
                 continue;
             }
             if let Some(failed) = self.accounts[place].failed_ahead.take() {
                 self.take_in(failed);
+                waits = false;
             } else if let Some(call) = self.call(place) {
                 gather.begin(call);
+            } else {
+                waits = false;
             }
         }
+        waits
     }
 
     /// Takes in what comes: all that is under way, but once that takes long, one at a time and with reading ahead.

@@ -4,7 +4,7 @@
 use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
-    external::ExternalSystem,
+    external::{ExternalSystem, Mood},
     items::{NEW_YEAR, item, many},
     paging::walk_by_time,
 };
@@ -88,7 +88,7 @@ async fn items_that_come_and_go_between_two_pages_make_it_lose_nothing() {
 }
 
 #[tokio::test]
-async fn a_position_whose_cursor_is_refused_by_now_is_no_failure() {
+async fn a_position_whose_cursor_leads_nowhere_by_now_is_no_failure() {
     let system = ExternalSystem::start(many("x", "harbour", ITEMS, 1)).await;
     let (_app, acme) = start(&system, 50).await;
     let first = before(&acme, &(NEW_YEAR + 1).to_string()).await;
@@ -100,8 +100,26 @@ async fn a_position_whose_cursor_is_refused_by_now_is_no_failure() {
     let asked = system.asked();
     let began = asked.iter().rposition(|asked| asked.cursor.is_empty()).unwrap();
     assert!(began < asked.len() - 3, "{asked:?}");
-    system.refuse_next_cursor();
-    let again = before(&acme, &time).await;
-    assert_eq!(again.ids(), expected.ids(), "{}", again.text);
-    assert_eq!(again.source("x")["status"], "ok");
+    for mood in [Mood::Status(400), Mood::Status(500), Mood::Body("no page".to_owned())] {
+        system.set_mood_at_next_cursor(mood.clone());
+        let again = before(&acme, &time).await;
+        assert_eq!(again.ids(), expected.ids(), "{mood:?}: {}", again.text);
+        assert_eq!(again.source("x")["status"], "ok", "{mood:?}");
+        // The walk from the beginning has seen it anew.
+        before(&acme, &time).await;
+    }
+}
+
+/// What a guess met says nothing of the source.
+#[tokio::test]
+async fn positions_whose_cursors_fail_suspend_no_source() {
+    let system = ExternalSystem::start(many("x", "harbour", ITEMS, 1)).await;
+    let (_app, acme) = start(&system, 50).await;
+    let mut page = before(&acme, &(NEW_YEAR + 1).to_string()).await;
+    for _ in 0..6 {
+        page = before(&acme, &last_time(&page)).await;
+        system.set_mood_at_next_cursor(Mood::Status(500));
+    }
+    assert_eq!(page.source("x")["status"], "ok", "{}", page.text);
+    assert_eq!(page.ids().len(), 10);
 }

@@ -97,6 +97,20 @@ impl Write {
     }
 }
 
+/// What the index is asked, written down without the code under test.
+fn request<'a>(scope: &'a index::Scope, ask: &'a Ask, start: index::Start) -> index::Request<'a> {
+    index::Request {
+        scope,
+        query: &ask.query,
+        principals: &ask.viewer.principals,
+        from: ask.filters.from,
+        to: ask.filters.to,
+        author: ask.filters.author.as_deref(),
+        start,
+        limit: ask.limit,
+    }
+}
+
 impl Search {
     fn ask(&self) -> Arc<Ask> {
         let principals = self.principals.iter().map(|name| (*name).to_owned()).collect();

@@ -54,7 +54,7 @@ impl Question {
     }
 
     /// The same, as the index takes it.
-    fn request(&self) -> index::Request<'_> {
+    pub(in crate::search) fn request(&self) -> index::Request<'_> {
         index::Request {
             scope: &self.scope,
             query: &self.query,
@@ -75,7 +75,10 @@ impl Question {
             index::Start::Time { after: Some(index::TimePosition { id: Some(id), .. }), .. } => id.len(),
             _ => 0,
         };
-        OWN + principals.sum::<usize>() + self.author.as_ref().map_or(0, String::len) + id
+        OWN + self.query.bytes()
+            + principals.sum::<usize>()
+            + self.author.as_ref().map_or(0, String::len)
+            + id
     }
 }
 

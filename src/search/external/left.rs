@@ -22,10 +22,10 @@ impl Taken {
         Self { count, ..self.clone() }
     }
 
-    /// So many items, all of which were taken.
-    fn all(count: usize) -> Self {
-        // No item stands behind this one.
-        Self { count, display_time: i64::MIN, id: char::MAX.to_string() }
+    /// So many items, all of which were taken, before one of this time if they are in time order.
+    fn all(count: usize, time: Option<i64>) -> Self {
+        // No item of the time stands behind this one, or none at all.
+        Self { count, display_time: time.unwrap_or(i64::MIN), id: char::MAX.to_string() }
     }
 
     fn up_to(count: usize, item: &Item) -> Self {
@@ -44,7 +44,27 @@ fn by_time(item: &Item) -> (Reverse<i64>, &str) {
 
 /// By time: what stood on one page is ordered together, and then what the page did not hold then. Where no page is behind it,
 /// the page holds all there is: whatever stands on it later is judged by the last item taken, as new ones only shift it.
-pub(super) fn left_by_time<'a>(rows: &'a [Row], taken: &[Taken], is_last: bool) -> Left<'a> {
+///
+/// Where all of the source `is_ordered` by time, nothing above the last item taken is left, and nothing below it is gone,
+/// wherever items come and go; only those of its very time have to be told apart by what stood together.
+pub(super) fn left_by_time<'a>(
+    rows: &'a [Row],
+    taken: &[Taken],
+    is_last: bool,
+    is_ordered: bool,
+) -> Left<'a> {
+    let mut left = left_of_parts(rows, taken, is_last, is_ordered);
+    let last_time = taken.iter().map(|part| part.display_time).min();
+    if let Some(last_time) = last_time.filter(|_| is_ordered) {
+        let is_last_taken = |item: &Item| {
+            taken.iter().any(|part| part.id == item.id && part.display_time == item.display_time)
+        };
+        left.rows.retain(|(row, _)| row.item.display_time <= last_time && !is_last_taken(&row.item));
+    }
+    left
+}
+
+fn left_of_parts<'a>(rows: &'a [Row], taken: &[Taken], is_last: bool, is_ordered: bool) -> Left<'a> {
     let all_there_is = |count| if is_last { usize::MAX } else { count };
     let mut left = Left { rows: Vec::with_capacity(rows.len()), behind: Vec::new() };
     let mut unread = rows;
@@ -59,13 +79,15 @@ pub(super) fn left_by_time<'a>(rows: &'a [Row], taken: &[Taken], is_last: bool) 
         let wanted = these.iter().filter(|row| !part.has(&row.item)).collect();
         if unread.is_empty() {
             left.behind = if is_last { Vec::new() } else { behind };
-            push_in_order(&mut left.rows, wanted, gone, all_there_is(these.len()), &left.behind);
+            let count = all_there_is(these.len());
+            push_in_order(&mut left.rows, wanted, Gone { count: gone, is_ordered }, count, &left.behind);
             return left;
         }
-        push_in_order(&mut left.rows, wanted, gone, these.len(), &behind);
+        push_in_order(&mut left.rows, wanted, Gone { count: gone, is_ordered }, these.len(), &behind);
     }
     let gone = rows.len() - unread.len();
-    push_in_order(&mut left.rows, unread.iter().collect(), gone, all_there_is(unread.len()), &[]);
+    let count = all_there_is(unread.len());
+    push_in_order(&mut left.rows, unread.iter().collect(), Gone { count: gone, is_ordered }, count, &[]);
     left
 }
 
@@ -82,17 +104,25 @@ pub(super) fn left_by_rank<'a>(rows: &'a [Row], taken: &[Taken]) -> Left<'a> {
     Left { rows: rows.iter().enumerate().skip(gone).map(up_to).collect(), behind }
 }
 
+/// The items before a part.
+#[derive(Clone, Copy)]
+struct Gone {
+    count: usize,
+    is_ordered: bool,
+}
+
 /// Puts a part of `count` items, of which these are left, behind the `gone` ones before it.
 fn push_in_order<'a>(
     to: &mut Vec<(&'a Row, Vec<Taken>)>,
     mut part: Vec<&'a Row>,
-    gone: usize,
+    gone: Gone,
     count: usize,
     behind: &[Taken],
 ) {
     part.sort_by(|left, right| by_time(&left.item).cmp(&by_time(&right.item)));
     to.extend(part.into_iter().map(|row| {
-        let before = (gone > 0).then(|| Taken::all(gone));
+        let time = gone.is_ordered.then_some(row.item.display_time);
+        let before = (gone.count > 0).then(|| Taken::all(gone.count, time));
         let taken = before.into_iter().chain([Taken::up_to(count, &row.item)]).chain(behind.iter().cloned());
         (row, taken.take(MOST_CUTS).collect())
     }));

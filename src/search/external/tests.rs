@@ -81,6 +81,22 @@ fn a_new_item_on_the_last_page_repeats_none_that_was_taken() {
     assert!(into_page(&sent, &ask, DeclaredOrder::Relevance, Some("3"), taken).entries.is_empty());
 }
 
+/// Whatever its length is each time, and whatever comes and goes.
+#[test]
+fn a_page_in_time_order_is_judged_by_the_time_of_the_last_item_taken() {
+    let ask = ask(Order::Time, Filters::default());
+    let all = [("a", 9), ("b", 8), ("c", 7), ("d", 6), ("e", 5), ("f", 4), ("g", 3)];
+    let page = first(answer(&all[..3], Some("3")), &ask);
+    let longer = go_on(answer(&all[..6], Some("6")), &ask, &page.entries[0].after);
+    assert_eq!(ids(&longer), ["b", "c", "d", "e", "f"]);
+    // Up to d, all was taken; then a and b are removed.
+    let left = go_on(answer(&all[2..], None), &ask, &longer.entries[2].after);
+    assert_eq!(ids(&left), ["e", "f", "g"]);
+    // Up to b, all was taken; then others come before it.
+    let grown = [("n", 12), ("m", 11), ("l", 10), ("a", 9), ("b", 8), ("c", 7)];
+    assert_eq!(ids(&go_on(answer(&grown, Some("6")), &ask, &page.entries[1].after)), ["c"]);
+}
+
 /// The items of the pages of such lengths, one of each page being taken before it is asked for again.
 fn one_by_one(items: &[(&str, i64)], order: Order, lengths: &[usize]) -> Vec<String> {
     let ask = ask(order, Filters::default());

@@ -184,7 +184,7 @@ fn each_source_has_a_span_that_says_how_it_ended() {
     ];
     let sources = all.map(|(id, ..)| id);
     assert_eq!(watch(&sources, Duration::MAX), ends(&all));
-    // One alone is asked without a task of its own.
+    // One alone has a timer of its own.
     for end in all {
         assert_eq!(watch(&[end.0], Duration::MAX), ends(&[end]));
     }

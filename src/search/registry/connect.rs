@@ -94,6 +94,7 @@ impl Registered {
         key: Arc<Key>,
         trace: Option<TraceContext>,
         deadline: Instant,
+        is_a_guess: bool,
     ) -> Result<impl Future<Output = Result<Arc<SourcePage>, SourceFailure>> + Send + use<>, SourceFailure>
     {
         let admitted = self.state.admit()?;
@@ -108,10 +109,14 @@ impl Registered {
             let ask = || source.ask(&key.keyword, key.cursor.as_deref(), trace.as_ref());
             let page = match hedge {
                 // Two requests' room, which the other calls need not carry along.
-                Some(hedge) => Box::pin(hedge.ask(ask, || source.client.has_room())).await?,
-                None => ask().await?,
+                Some(hedge) => Box::pin(hedge.ask(ask, || source.client.has_room())).await,
+                None => ask().await,
             };
-            let page = Arc::new(page);
+            let of_the_guess = |failure: SourceFailure| SourceFailure {
+                is_of_the_cursor: failure.is_of_the_cursor || is_a_guess,
+                ..failure
+            };
+            let page = Arc::new(page.map_err(of_the_guess)?);
             answers.keep(key, &page);
             Ok(page)
         };
@@ -166,16 +171,16 @@ impl Source for Registered {
         {
             return Ok(page);
         }
-        let known = self.known(ask, cursor).await?;
+        let known = self.known(ask, cursor, false).await?;
         Ok(self.make_page(ask, known, cursor, taken))
     }
 }
 
 impl Registered {
-    /// The page that this cursor leads to.
-    async fn known(&self, ask: &Ask, cursor: Option<&str>) -> Result<Known, SourceFailure> {
+    /// The page that this cursor leads to; what becomes of a cursor that is a guess says nothing of the source.
+    async fn known(&self, ask: &Ask, cursor: Option<&str>, is_a_guess: bool) -> Result<Known, SourceFailure> {
         let key = Arc::new(self.key(ask, cursor));
-        let begin = |deadline| self.begin(Arc::clone(&key), ask.trace.clone(), deadline);
+        let begin = |deadline| self.begin(Arc::clone(&key), ask.trace.clone(), deadline, is_a_guess);
         self.answers.get(Arc::clone(&key), ask.deadline, begin).await
     }
 
@@ -209,14 +214,14 @@ impl Registered {
         let Some(cursor) = self.answers.find_position(self.number, &ask.keyword, time) else {
             return Ok(None);
         };
-        match self.known(ask, Some(&cursor)).await {
-            Ok(Known { instead_of: Some(failure), .. }) | Err(failure) if failure.is_of_the_cursor => {}
-            Err(failure) => return Err(failure),
-            Ok(known) => {
-                if known.page.newest().is_some_and(|newest| newest >= time) {
-                    return Ok(Some(self.make_page(ask, known, Some(&cursor), &[])));
-                }
+        match self.known(ask, Some(&cursor), true).await {
+            Ok(Known { instead_of: Some(failure), .. }) if failure.is_of_the_cursor => {}
+            Ok(known) if known.page.newest().is_some_and(|newest| newest >= time) => {
+                return Ok(Some(self.make_page(ask, known, Some(&cursor), &[])));
             }
+            // It is not asked now, or there is no time left to ask it again.
+            Err(failure) if failure.rest.is_some() || Instant::now() >= ask.deadline => return Err(failure),
+            Ok(_) | Err(_) => {}
         }
         self.answers.forget_position(&self.key(ask, Some(&cursor)));
         Ok(None)

@@ -1,9 +1,6 @@
 //! An external system that answers the contract, or breaks it, as a test says (specification, "Search data sources").
 
-use std::{
-    mem,
-    sync::{Arc, Mutex},
-};
+use std::sync::{Arc, Mutex};
 
 use axum::{
     Router,
@@ -66,8 +63,8 @@ struct Script {
     held: Option<Arc<Semaphore>>,
     /// So many searches from now on are never answered.
     swallows: usize,
-    /// The next search with a cursor is refused.
-    refuses_cursor: bool,
+    /// The next search with a cursor is answered so.
+    next_cursor: Option<Mood>,
 }
 
 /// A running external system; it ends with its test's runtime, or by [`ExternalSystem::stop`].
@@ -90,7 +87,7 @@ impl ExternalSystem {
             asked: Vec::new(),
             held: None,
             swallows: 0,
-            refuses_cursor: false,
+            next_cursor: None,
         };
         let script = Arc::new(Mutex::new(script));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -150,9 +147,9 @@ impl ExternalSystem {
         self.script.lock().unwrap().swallows = searches;
     }
 
-    /// Refuses the next search with a cursor.
-    pub(crate) fn refuse_next_cursor(&self) {
-        self.script.lock().unwrap().refuses_cursor = true;
+    /// Another mood for the next search with a cursor.
+    pub(crate) fn set_mood_at_next_cursor(&self, mood: Mood) {
+        self.script.lock().unwrap().next_cursor = Some(mood);
     }
 
     /// How many tokens were given out.
@@ -217,11 +214,14 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
         script.asked.push(asked.clone());
         let left = script.swallows.checked_sub(1);
         script.swallows = left.unwrap_or_default();
-        let reply = if !asked.cursor.is_empty() && mem::take(&mut script.refuses_cursor) {
-            Some(StatusCode::BAD_REQUEST.into_response())
-        } else {
-            script.reply(&asked)
-        };
+        let usual = script.mood.clone();
+        if !asked.cursor.is_empty()
+            && let Some(mood) = script.next_cursor.take()
+        {
+            script.mood = mood;
+        }
+        let reply = script.reply(&asked);
+        script.mood = usual;
         (reply.filter(|_| left.is_none()), script.held.clone())
     };
     if let Some(held) = held {

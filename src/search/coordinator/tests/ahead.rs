@@ -11,6 +11,7 @@ use super::{
 use crate::search::{
     answer::Status,
     source::{Ask, Page, Position, SourceFailure},
+    weight::Weight,
 };
 
 fn external(page_size: usize) -> Paging {
@@ -42,6 +43,10 @@ impl Source for Slow {
 
     fn timeout(&self) -> Duration {
         Duration::MAX
+    }
+
+    fn weight(&self) -> Weight {
+        self.1.weight
     }
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
@@ -133,4 +138,32 @@ fn a_failure_met_ahead_counts_once_the_page_is_wanted() {
         search_beside(failing(source("good", 3, 1_000, 20), &fails(1)), hanging(), &request(100));
     assert_eq!((status(&answer, 0), answer.items.len(), calls), (Status::Unavailable, 3, 2));
     assert!(answer.partial);
+}
+
+/// By relevance a page may be full before a source has said anything.
+#[test]
+fn a_source_that_said_nothing_is_not_ok_where_the_page_is_full_without_it() {
+    for first_after in [100, 300] {
+        let weighed = Fake { weight: Weight::from_thousandths(2_000), ..source("good", 10, 1_000, 30) };
+        let first = Slow(Duration::from_millis(first_after), weighed);
+        let sources = shared(vec![first, hanging()]);
+        let request = SearchRequest { order: Order::Relevance, ..request(1) };
+        let answer = runtime().block_on(search(&sources, &request)).unwrap();
+        assert_eq!((status(&answer, 0), status(&answer, 1)), (Status::Ok, Status::Timeout));
+        assert_eq!(answer.items.len(), 1);
+    }
+}
+
+/// A call that was begun ahead is waited for only where the page wants it.
+#[test]
+fn what_was_begun_ahead_and_is_not_wanted_holds_nobody_up() {
+    let fails = failing(source("a", 3, 1_000, 20), &[None, Some(Fault::Fails)]);
+    let hangs = failing(source("b", 3, 900, 20), &[None, Some(Fault::Hangs)]);
+    let late = Slow(Duration::from_secs(1), source("late", 10, 950, 5));
+    let sources: Vec<Arc<dyn Source>> = vec![Arc::new(fails), Arc::new(hangs), Arc::new(late)];
+    runtime().block_on(async {
+        let started = Instant::now();
+        let answer = search(&sources, &request(10)).await.unwrap();
+        assert_eq!((started.elapsed(), answer.partial), (Duration::from_secs(1), true));
+    });
 }
