@@ -16,7 +16,7 @@ pub(crate) fn head(bench: &str, title: &str, arguments: &[String], turns: Turns)
     println!("- load of the machine before the run: {}", load.trim());
     println!("- randomness: none; ids, times and slow calls are functions of a number");
     println!(
-        "- measured in {} turns of {} ms for each server and case, after one that warms up\n",
+        "- measured in {} turns of {} ms for each server and case (longer ones where a request takes long), after one that warms up\n",
         turns.slices,
         turns.slice.as_millis()
     );

@@ -24,7 +24,7 @@ pub(crate) fn run(turns: Turns) {
         USUAL_CALL.as_millis(),
         SLOW_CALL.as_millis()
     );
-    println!("| hedging | p50 | p99 | p99.9 | a second | calls for each search |\n|---|---|---|---|---|---|");
+    println!("| hedging | p50 | p99 | p99.9 | calls for each search |\n|---|---|---|---|---|");
     let sources = Server::peer(&[peers::SOURCES]);
     let site = Site::start(&[]);
     let names = ["without", "with"];
@@ -51,7 +51,7 @@ pub(crate) fn run(turns: Turns) {
 
 fn describe(samples: &Samples) -> String {
     let [median, p99, p999] = [0.5, 0.99, 0.999].map(|share| report::millis(samples.quantile(share)));
-    format!("{median} | {p99} | {p999} | {:.0}", samples.rate())
+    format!("{median} | {p99} | {p999}")
 }
 
 /// How many calls each search of a module caused, as the sources counted them.
