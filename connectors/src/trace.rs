@@ -37,11 +37,9 @@ impl TraceContext {
 
     /// Adds the headers to a request.
     pub(crate) fn mark(&self, request: RequestBuilder) -> RequestBuilder {
-        let request = request.header(TRACEPARENT, &self.traceparent);
-        match &self.tracestate {
-            Some(tracestate) => request.header(TRACESTATE, tracestate),
-            None => request,
-        }
+        let mut headers = HeaderMap::with_capacity(2);
+        self.write(&mut headers);
+        request.headers(headers)
     }
 
     /// Writes the headers down.

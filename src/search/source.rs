@@ -11,8 +11,8 @@ use super::{
     weight::Weight,
 };
 
-/// Something that can be searched page by page. There are two kinds: the built-in index and external systems; what
-/// comes between the coordinator and a source (suspension, later a cache) is a source around a source.
+/// Something that can be searched page by page. There are two kinds: the built-in index and external systems. What stands
+/// between a search and a call of its source (suspension, kept answers, shared calls) is the source's own affair.
 #[async_trait::async_trait]
 pub trait Source: Send + Sync {
     /// The id by which modules, cursors and answers name it.

@@ -257,3 +257,13 @@ async fn it_ends_when_what_was_asked_is_answered() {
     assert_eq!(search.await.unwrap().ok().ids().len(), 3);
     app.ended().await;
 }
+
+/// HTTP/2 is left to a proxy.
+#[tokio::test]
+async fn http_2_is_not_spoken() {
+    let app = start(|_| {}).await;
+    let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().unwrap();
+    let health = format!("{}/healthz", app.base);
+    assert!(client.get(&health).send().await.is_err());
+    assert_eq!(app.http.get(&health).send().await.unwrap().status(), 200);
+}
