@@ -13,6 +13,7 @@ mod directory;
 mod document;
 mod error;
 mod index;
+mod item;
 mod merging;
 mod query;
 mod schema;

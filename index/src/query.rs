@@ -1,13 +1,14 @@
 //! What a person typed, understood: a query language for people, in which nothing is a syntax error (decisions 5.7).
 //!
-//! Every word must be there; `"quoted phrase"` (an open quote closes at the end); `-word` and `-"phrase"` exclude;
-//! `author:NAME` and `author:"A B"`. A word that holds several (such as `state-of-the-art`) is all of them.
-//! The full-width forms of quotes, minus and colon are the same. The last word also matches as a prefix.
+//! Every word must be there in time order, and is weighed in relevance order; `"quoted phrase"` (an open quote closes at
+//! the end) must be there in either; `-word` and `-"phrase"` exclude; `author:NAME` and `author:"A B"`. A word that
+//! holds several (such as `state-of-the-art`) is all of them. The full-width forms of quotes, minus and colon are the
+//! same. The last word also matches as a prefix.
 
 use crate::text::{Run, cut_to_length, fold, query_words, runs, stem};
 
 /// The words and phrases of one query that count; what is typed beyond them is ignored.
-pub const MAX_CLAUSES: usize = 32;
+pub const MAX_CLAUSES: usize = 64;
 /// The terms of one query that count, over all its words and phrases; what is typed beyond them is ignored.
 pub const MAX_TERMS: usize = 128;
 
@@ -18,6 +19,18 @@ const MIN_PREFIX_CHARS: usize = 2;
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Query {
     pub(crate) clauses: Vec<Clause>,
+    /// The words that are looked for in texts, in the order they were typed, repeated ones included.
+    pub(crate) words: Vec<AskedWord>,
+}
+
+/// One word as it was typed among others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct AskedWord {
+    /// Its position, counted as positions of documents are.
+    pub(crate) position: usize,
+    pub(crate) term: String,
+    /// It is one of a quoted phrase.
+    pub(crate) quoted: bool,
 }
 
 /// One word or phrase that a document must or must not have.
@@ -25,6 +38,8 @@ pub struct Query {
 pub(crate) struct Clause {
     pub(crate) exclude: bool,
     pub(crate) target: Target,
+    /// It was typed in quotes, so it is required whatever the order.
+    pub(crate) quoted: bool,
     /// All of them are asked for; never empty.
     pub(crate) pieces: Vec<Piece>,
 }
@@ -62,17 +77,23 @@ impl Query {
         };
         let of_clause =
             |clause: &Clause| size_of::<Clause>() + clause.pieces.iter().map(of_piece).sum::<usize>();
-        self.clauses.iter().map(of_clause).sum()
+        let of_word = |word: &AskedWord| size_of::<AskedWord>() + word.term.len();
+        self.clauses.iter().map(of_clause).chain(self.words.iter().map(of_word)).sum()
     }
 
     /// Understands any string.
     pub fn parse(keyword: &str) -> Self {
         let mut clauses: Vec<Clause> = Vec::new();
+        let mut words: Vec<AskedWord> = Vec::new();
+        let mut position = 0;
         let mut terms_left = MAX_TERMS;
         let mut rest = keyword.trim_start();
         while !rest.is_empty() && clauses.len() < MAX_CLAUSES && terms_left > 0 {
             let (raw, after) = RawClause::read(rest);
             let is_last = after.is_empty() && !raw.quoted && !keyword.ends_with(char::is_whitespace);
+            if raw.target == Target::Text && !raw.exclude {
+                position += raw.add_words(position, MAX_TERMS.saturating_sub(words.len()), &mut words);
+            }
             if let Some(clause) = raw.understand(is_last, &mut terms_left)
                 && !clauses.contains(&clause)
             {
@@ -80,12 +101,12 @@ impl Query {
             }
             rest = after.trim_start();
         }
-        Self { clauses }
+        Self { clauses, words }
     }
 
     /// Whether it is one word of one term, as it is: no beginning of others, no phrase, no author.
     pub(crate) fn is_one_term(&self) -> bool {
-        let [Clause { exclude: false, target: Target::Text, pieces }] = self.clauses.as_slice() else {
+        let [Clause { exclude: false, target: Target::Text, pieces, .. }] = self.clauses.as_slice() else {
             return false;
         };
         matches!(pieces.as_slice(), [Piece::Term(_)])
@@ -135,6 +156,22 @@ impl<'a> RawClause<'a> {
         (Self { exclude, target, quoted, text: inside }, after)
     }
 
+    /// Adds its words, `most` at the most, the first of which would stand at `position`; gives how many positions it takes.
+    fn add_words(&self, position: usize, most: usize, words: &mut Vec<AskedWord>) -> usize {
+        let folded = fold(self.text);
+        let found = query_words(&folded).into_iter().take(most);
+        words.extend(found.map(|(offset, term)| AskedWord {
+            position: position + offset,
+            term,
+            quoted: self.quoted,
+        }));
+        let positions = |run| match run {
+            Run::Word(_) => 1,
+            Run::Ideographs(run) => run.chars().count(),
+        };
+        runs(&folded).map(positions).sum()
+    }
+
     fn understand(self, is_last: bool, terms_left: &mut usize) -> Option<Clause> {
         let folded = fold(self.text);
         let mut pieces = if self.quoted && self.target == Target::Text {
@@ -145,7 +182,8 @@ impl<'a> RawClause<'a> {
         if is_last && !self.exclude && self.target == Target::Text {
             widen_last(&folded, &mut pieces);
         }
-        (!pieces.is_empty()).then_some(Clause { exclude: self.exclude, target: self.target, pieces })
+        let Self { exclude, target, quoted, .. } = self;
+        (!pieces.is_empty()).then_some(Clause { exclude, target, quoted, pieces })
     }
 }
 

@@ -3,9 +3,11 @@
 mod compile;
 mod expansion;
 mod matches;
+mod parameters;
 mod relevance;
 mod statistics;
 mod time_order;
+mod words;
 
 use tantivy::DocId;
 use tantivy::query::EnableScoring;
@@ -16,7 +18,7 @@ use tantivy::schema::document::{
 
 use self::compile::Compiler;
 use self::matches::{Branch, Parts};
-use self::statistics::ScopeStatistics;
+use self::relevance::Ranking;
 use crate::view::{TotalOf, View};
 use crate::{Error, Query, Scope};
 
@@ -52,10 +54,13 @@ pub enum Start {
         /// `display_time`, up to this many of that time (decisions 5.3).
         whole_ties: Option<usize>,
     },
-    /// Score descending, then `display_time` descending, then id ascending.
+    /// Score descending, then `display_time` descending, then id ascending. A document matches that has any of the
+    /// query's words that tell something, and every quoted phrase.
     Relevance {
         /// Hits passed over.
         skip: usize,
+        /// The moment that ages are counted from, epoch milliseconds.
+        now: i64,
     },
 }
 
@@ -126,25 +131,33 @@ pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> 
         return Ok(Page::default());
     }
     let compiler = Compiler::new(view, request);
-    // Without scores even where they are wanted: counting needs none.
-    let branches = compile(&compiler, EnableScoring::disabled_from_searcher(&view.searcher))?;
+    let ranking = match request.start {
+        Start::Relevance { .. } => Some(Ranking::read(view, &compiler, request)?),
+        Start::Time { .. } => None,
+    };
+    let scoring = EnableScoring::disabled_from_searcher(&view.searcher);
+    let branches = compiler.compile(ranking.as_ref().map(|ranking| &ranking.words))?;
+    let branches =
+        branches.into_iter().map(|branch| Branch::new(branch, scoring)).collect::<Result<Vec<_>, _>>()?;
     let parts = Parts::new(view, &branches, request.from, request.to)?;
     let is_cheap =
         view.is_without_deletions() && branches.iter().all(|branch| matches!(branch, Branch::Term(_)));
     let total = if is_cheap { parts.count()? } else { view.total(total_of(request), || parts.count())? };
-    let (found, more, cut) = match &request.start {
-        Start::Time { after, whole_ties } => {
+    let (found, more, cut) = match (&request.start, &ranking) {
+        (Start::Time { after, whole_ties }, _) => {
             let page = time_order::collect(view, &parts, after.as_ref(), *whole_ties, request.limit)?;
             (page.found, page.more, page.cut)
         }
-        Start::Relevance { skip } => {
-            let statistics = ScopeStatistics::collect(view, &request.scope.prefix())?;
-            let scoring = EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher);
-            let branches = compile(&compiler, scoring)?;
-            let parts = Parts::new(view, &branches, request.from, request.to)?;
-            let found = relevance::collect(view, &parts, *skip, request.limit)?;
+        (Start::Relevance { skip, now }, Some(ranking)) if !ranking.words.are_none() => {
+            let found = relevance::collect(view, &compiler, ranking, request, *skip, *now)?;
             let end = skip.saturating_add(found.len());
             (found, (end as u64) < total, false)
+        }
+        // Without words all are equally relevant, so the newest come first.
+        (Start::Relevance { skip, .. }, _) => {
+            let wanted = skip.saturating_add(request.limit);
+            let page = time_order::collect(view, &parts, None, None, wanted)?;
+            (page.found.into_iter().skip(*skip).collect(), page.more, false)
         }
     };
     let hits = found.into_iter().map(|found| read_hit(view, found)).collect::<Result<_, _>>()?;
@@ -159,16 +172,12 @@ fn total_of(request: &Request<'_>) -> TotalOf {
         from: request.from,
         to: request.to,
         author: request.author.map(str::to_owned),
+        any_word: matches!(request.start, Start::Relevance { .. }),
     }
 }
 
-fn compile(compiler: &Compiler<'_>, scoring: EnableScoring<'_>) -> Result<Vec<Branch>, Error> {
-    let branches = compiler.compile(scoring.is_scoring_enabled())?;
-    branches.into_iter().map(|branch| Branch::new(branch, scoring)).collect()
-}
-
 fn read_hit(view: &View, found: Found) -> Result<Hit, Error> {
-    let stored: Stored = view.segments[found.segment].opened.store.get(found.document)?;
+    let stored = read_stored(view, found)?;
     let (mut id, mut item) = (String::new(), String::new());
     for (field, text) in stored.0 {
         if field == view.fields.id {
@@ -178,6 +187,10 @@ fn read_hit(view: &View, found: Found) -> Result<Hit, Error> {
         }
     }
     Ok(Hit { id, display_time: found.display_time, item })
+}
+
+fn read_stored(view: &View, found: Found) -> Result<Stored, Error> {
+    Ok(view.segments[found.segment].opened.store.get(found.document)?)
 }
 
 /// The stored fields of a document, all of which are texts.

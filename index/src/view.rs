@@ -45,6 +45,8 @@ pub(crate) struct TotalOf {
     pub(crate) from: Option<i64>,
     pub(crate) to: Option<i64>,
     pub(crate) author: Option<String>,
+    /// Any of the words makes a match, as in relevance order.
+    pub(crate) any_word: bool,
 }
 
 /// One segment of a view.

@@ -174,7 +174,7 @@ fn an_empty_query_matches_nothing() {
 #[test]
 fn a_limit_of_none_gives_the_total() {
     let (index, _writer) = index_of(vec![document("a", "x"), document("b", "x")]);
-    for start in [NEWEST, Start::Relevance { skip: 0 }] {
+    for start in [NEWEST, Start::Relevance { skip: 0, now: 0 }] {
         let page = page(&index.snapshot(), "x", start, 0);
         assert_eq!((page.hits.len(), page.total, page.more), (0, 2, true));
     }
@@ -243,7 +243,7 @@ fn relevance_prefers_the_title_and_then_the_newest() {
     newer.display_time = 5;
     let (index, _writer) =
         index_of(vec![in_brief, document("b", "whales at sea"), newer, document("d", "fish")]);
-    let page = page(&index.snapshot(), "whales ", Start::Relevance { skip: 0 }, 10);
+    let page = page(&index.snapshot(), "whales ", Start::Relevance { skip: 0, now: 0 }, 10);
     let ids: Vec<&str> = page.hits.iter().map(|hit| hit.id.as_str()).collect();
     assert_eq!(ids, ["c", "b", "a"]);
 }
@@ -255,7 +255,7 @@ fn another_tenant_does_not_move_the_order_of_relevance() {
         texts.iter().enumerate().map(|(number, text)| document(&number.to_string(), text)).collect::<Vec<_>>()
     };
     let order = |index: &Index| {
-        let page = page(&index.snapshot(), "whale fish ", Start::Relevance { skip: 0 }, 10);
+        let page = page(&index.snapshot(), "whale fish ", Start::Relevance { skip: 0, now: 0 }, 10);
         page.hits.into_iter().map(|hit| hit.id).collect::<Vec<_>>()
     };
     let (index, mut writer) = index_of(documents());
@@ -406,7 +406,7 @@ proptest! {
     #[test]
     fn any_text_and_any_keyword_are_survived(title in any::<String>(), keyword in any::<String>()) {
         let (index, _writer) = index_of(vec![document("a", &title)]);
-        for start in [NEWEST, Start::Relevance { skip: 0 }] {
+        for start in [NEWEST, Start::Relevance { skip: 0, now: 0 }] {
             let page = page(&index.snapshot(), &keyword, start, 10);
             prop_assert_eq!(page.hits.len() as u64, page.total);
         }

@@ -12,6 +12,7 @@ use super::{
     request::Order,
     source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
 };
+use crate::store::now_millis;
 
 /// What the sources of a module call a built-in one: `builtin:article` (decisions 4.1).
 pub(super) const ID_PREFIX: &str = "builtin:";
@@ -102,6 +103,13 @@ fn cannot_answer(id: &str, error: &index::Error) -> SourceFailure {
     SourceFailure::new(FailureKind::Error, "the index could not answer")
 }
 
+/// The beginning of this hour: ages are told from it, so that pages that are asked for one after the other have one order, and
+/// can be kept.
+fn this_hour() -> i64 {
+    const HOUR: i64 = 60 * 60 * 1_000;
+    now_millis() / HOUR * HOUR
+}
+
 /// Where the index is to begin; `None` at the end.
 pub(super) fn start(ask: &Ask, position: &Position) -> Option<index::Start> {
     match (ask.order, position) {
@@ -116,15 +124,17 @@ pub(super) fn start(ask: &Ask, position: &Position) -> Option<index::Start> {
             };
             Some(index::Start::Time { after, whole_ties: ask.whole_ties })
         }
-        (Order::Relevance, Position::AfterRank(skip)) => Some(index::Start::Relevance { skip: *skip }),
-        (Order::Relevance, _) => Some(index::Start::Relevance { skip: 0 }),
+        (Order::Relevance, position) => {
+            let skip = if let Position::AfterRank(skip) = position { *skip } else { 0 };
+            Some(index::Start::Relevance { skip, now: this_hour() })
+        }
     }
 }
 
 /// A page of the index as one of the coordinator.
 pub(super) fn into_page(page: index::Page, ask: &Ask, start: &index::Start) -> Page {
     let skipped = match start {
-        index::Start::Relevance { skip } => *skip,
+        index::Start::Relevance { skip, .. } => *skip,
         index::Start::Time { .. } => 0,
     };
     let entries: Vec<Entry> = page

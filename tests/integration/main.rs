@@ -54,6 +54,8 @@ mod positions;
 #[cfg(test)]
 mod real_texts;
 #[cfg(test)]
+mod relevance;
+#[cfg(test)]
 mod search;
 #[cfg(test)]
 mod search_all;

@@ -5,7 +5,11 @@ use proptest::prelude::*;
 use super::*;
 
 fn text(pieces: Vec<Piece>) -> Clause {
-    Clause { exclude: false, target: Target::Text, pieces }
+    Clause { exclude: false, target: Target::Text, quoted: false, pieces }
+}
+
+fn quoted(pieces: Vec<Piece>) -> Clause {
+    Clause { quoted: true, ..text(pieces) }
 }
 
 fn term(word: &str) -> Piece {
@@ -33,13 +37,19 @@ fn words_are_stemmed_and_the_last_is_a_prefix() {
 
 #[test]
 fn phrases_exclusions_and_authors() {
-    assert_eq!(clauses("\"red cars\""), [text(vec![phrase_of(&[(0, "red"), (1, "car")])])]);
+    assert_eq!(clauses("\"red cars\""), [quoted(vec![phrase_of(&[(0, "red"), (1, "car")])])]);
     let excluded = |pieces| Clause { exclude: true, ..text(pieces) };
     assert_eq!(clauses("-red "), [excluded(vec![term("red")])]);
     assert_eq!(clauses("-red"), [excluded(vec![term("red")])]);
-    assert_eq!(clauses("-\"red car"), [excluded(vec![phrase_of(&[(0, "red"), (1, "car")])])]);
+    assert_eq!(
+        clauses("-\"red car"),
+        [Clause { quoted: true, ..excluded(vec![phrase_of(&[(0, "red"), (1, "car")])]) }]
+    );
     let author = |pieces| Clause { target: Target::Author, ..text(pieces) };
-    assert_eq!(clauses("Author:\"Ann Lee\""), [author(vec![term("ann"), term("lee")])]);
+    assert_eq!(
+        clauses("Author:\"Ann Lee\""),
+        [Clause { quoted: true, ..author(vec![term("ann"), term("lee")]) }]
+    );
     assert_eq!(clauses("author:Ann"), [author(vec![term("ann")])]);
     assert_eq!(clauses("-author:ann"), [Clause { exclude: true, ..author(vec![term("ann")]) }]);
 }
@@ -67,7 +77,7 @@ fn punctuation_is_not_syntax() {
 #[test]
 fn ideographs_are_segmented_and_single_ones_stay_together() {
     assert_eq!(clauses("中国人民"), [text(vec![term("中国"), term("人民")])]);
-    assert_eq!(clauses("\"中国人民\""), [text(vec![phrase_of(&[(0, "中国"), (2, "人民")])])]);
+    assert_eq!(clauses("\"中国人民\""), [quoted(vec![phrase_of(&[(0, "中国"), (2, "人民")])])]);
     assert_eq!(clauses("カナ"), [text(vec![phrase_of(&[(0, "カ"), (1, "ナ")])])]);
     assert_eq!(clauses("iphone手机"), [text(vec![term("iphon"), term("手机")])]);
 }
@@ -76,13 +86,13 @@ fn ideographs_are_segmented_and_single_ones_stay_together() {
 fn a_quote_inside_a_word_begins_a_phrase() {
     assert_eq!(
         clauses("big\"red cars\"x "),
-        [text(vec![term("big")]), text(vec![phrase_of(&[(0, "red"), (1, "car")])]), text(vec![term("x")]),]
+        [text(vec![term("big")]), quoted(vec![phrase_of(&[(0, "red"), (1, "car")])]), text(vec![term("x")]),]
     );
 }
 
 #[test]
 fn what_is_beyond_the_bounds_is_ignored() {
-    let many: String = (0..100).map(|number| format!("w{number} ")).collect::<Vec<_>>().concat();
+    let many: String = (0..MAX_CLAUSES + 10).map(|number| format!("w{number} ")).collect::<Vec<_>>().concat();
     assert_eq!(clauses(&many).len(), MAX_CLAUSES);
     let long = "\"".to_owned() + &"word ".repeat(1_000);
     assert!(matches!(&clauses(&long)[0].pieces[..], [Piece::Phrase(words)] if words.len() == MAX_TERMS));
@@ -127,7 +137,31 @@ fn check_bounds(query: &Query) -> Result<(), TestCaseError> {
     }
     prop_assert!(query.clauses.len() <= MAX_CLAUSES);
     prop_assert!(terms <= MAX_TERMS);
+    prop_assert!(query.words.len() <= MAX_TERMS);
+    prop_assert!(query.words.is_sorted_by_key(|word| word.position));
     Ok(())
+}
+
+#[test]
+fn the_words_of_texts_keep_their_places() {
+    let words = |keyword: &str| -> Vec<(usize, String)> {
+        let words = Query::parse(keyword).words.into_iter();
+        words.map(|word| (word.position, word.term)).collect()
+    };
+    let pairs = |expected: &[(usize, &str)]| -> Vec<(usize, String)> {
+        expected.iter().map(|&(position, term)| (position, term.to_owned())).collect()
+    };
+    assert_eq!(
+        words("state of -gone the-art author:ann state"),
+        pairs(&[(0, "state"), (1, "of"), (2, "the"), (3, "art"), (4, "state")])
+    );
+    assert_eq!(
+        words("中国人民 \"iPhone 手机\""),
+        pairs(&[(0, "中国"), (2, "人民"), (4, "iphon"), (5, "手机")])
+    );
+    let quoted: Vec<bool> =
+        Query::parse("one \"two three\" four").words.iter().map(|word| word.quoted).collect();
+    assert_eq!(quoted, [false, true, true, false]);
 }
 
 #[test]

@@ -1,21 +1,15 @@
 //! From a parsed query to the engine's queries: one for what the whole tenant sees, one for what the viewer's
 //! principals let him see. No document matches both.
 
-use tantivy::query::{
-    BooleanQuery, BoostQuery, ConstScoreQuery, Occur, PhraseQuery, Query as EngineQuery, TermQuery,
-};
+use tantivy::query::{BooleanQuery, Occur, PhraseQuery, Query as EngineQuery, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Term};
 
+use super::words::Words;
 use super::{Request, expansion};
 use crate::Error;
 use crate::query::{Clause, Piece, Target, author_pieces};
-use crate::schema::TextFields;
+use crate::schema::{Fields, TextFields};
 use crate::view::View;
-
-/// What a match in the title adds, relative to the same match in the whole text.
-const TITLE_WEIGHT: f32 = 0.8;
-/// What a word that only begins with the last word adds: less than any word that is really meant.
-const PREFIX_SCORE: f32 = 0.2;
 
 /// One branch of a request, ready to be looked up.
 pub(super) enum Compiled {
@@ -38,37 +32,82 @@ impl<'a> Compiler<'a> {
     }
 
     /// The branches that can match something.
-    pub(super) fn compile(&self, scored: bool) -> Result<Vec<Compiled>, Error> {
-        let fields = self.view.fields;
-        let author = self.request.author.map(author_pieces);
-        if author.as_ref().is_some_and(Vec::is_empty) {
-            return Ok(Vec::new());
-        }
+    ///
+    /// In relevance order, `words` is what of the typed words finds documents; in time order all of them are required.
+    pub(super) fn compile(&self, words: Option<&Words>) -> Result<Vec<Compiled>, Error> {
         let mut branches = Vec::with_capacity(2);
-        for texts in [fields.open, fields.restricted] {
-            let restricted = texts.body == fields.restricted.body;
-            if restricted && !self.may_see_restricted()? {
-                continue;
+        for texts in self.halves()? {
+            let mut clauses = self.filters(texts, words)?;
+            match words {
+                Some(words) if words.is_nothing() => continue,
+                Some(words) => {
+                    let finding: Vec<Term> =
+                        words.finding().map(|word| self.term(texts.body, word)).collect();
+                    // Quoted phrases are required already, and then the other words only weigh.
+                    if !finding.is_empty() && !words.are_quoted() {
+                        clauses.texts.push(any_of(finding));
+                    }
+                }
+                None => {
+                    for piece in self.pieces(|clause| clause.target == Target::Text && !clause.quoted) {
+                        clauses.texts.push(self.piece(piece, texts.body)?);
+                    }
+                }
             }
-            let mut clauses = Clauses::default();
-            for clause in &self.request.query.clauses {
-                self.add_clause(clause, texts, scored, &mut clauses)?;
-            }
-            for piece in author.iter().flatten() {
-                clauses.filters.push(self.piece(piece, fields.author, false)?);
-            }
-            if restricted {
-                let seen: Vec<Term> = self
-                    .request
-                    .principals
-                    .iter()
-                    .map(|principal| self.term(fields.principals, principal))
-                    .collect();
-                clauses.filters.push(any_of(seen));
-            }
-            branches.push(clauses.finish(scored, || Compiled::Term(self.term(texts.body, ""))));
+            branches.push(clauses.finish(|| Compiled::Term(self.term(texts.body, ""))));
         }
         Ok(branches)
+    }
+
+    /// The halves of the scope that may hold something for the viewer.
+    pub(super) fn halves(&self) -> Result<Vec<TextFields>, Error> {
+        let Fields { open, restricted, .. } = self.view.fields;
+        let names_nobody = self.request.author.is_some_and(|author| author_pieces(author).is_empty());
+        Ok(match (names_nobody, self.may_see_restricted()?) {
+            (true, _) => Vec::new(),
+            (false, false) => vec![open],
+            (false, true) => vec![open, restricted],
+        })
+    }
+
+    /// What the words of the request's scope begin with.
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// All that a document of one half must have or not have, but for the words that are weighed in relevance order.
+    pub(super) fn filters(&self, texts: TextFields, words: Option<&Words>) -> Result<Clauses, Error> {
+        let mut clauses = Clauses::default();
+        if words.is_none_or(Words::are_quoted) {
+            for piece in self.pieces(|clause| clause.target == Target::Text && clause.quoted) {
+                clauses.texts.push(self.piece(piece, texts.body)?);
+            }
+        }
+        for clause in self.request.query.clauses.iter().filter(|clause| clause.exclude) {
+            clauses.excluded.push(self.excluded(clause, texts)?);
+        }
+        for piece in self.pieces(|clause| clause.target == Target::Author) {
+            clauses.filters.push(self.piece(piece, self.view.fields.author)?);
+        }
+        for piece in self.request.author.map(author_pieces).iter().flatten() {
+            clauses.filters.push(self.piece(piece, self.view.fields.author)?);
+        }
+        if texts.body == self.view.fields.restricted.body {
+            let seen: Vec<Term> = self
+                .request
+                .principals
+                .iter()
+                .map(|principal| self.term(self.view.fields.principals, principal))
+                .collect();
+            clauses.filters.push(any_of(seen));
+        }
+        Ok(clauses)
+    }
+
+    /// The pieces of the clauses that are so, of those that do not exclude.
+    fn pieces(&self, is_so: impl Fn(&Clause) -> bool) -> impl Iterator<Item = &'a Piece> {
+        let clauses = self.request.query.clauses.iter();
+        clauses.filter(move |clause| !clause.exclude && is_so(clause)).flat_map(|clause| &clause.pieces)
     }
 
     /// Whether the viewer has principals and the scope has anything that needs them.
@@ -80,130 +119,93 @@ impl<'a> Compiler<'a> {
         Ok(self.view.document_frequency(&marker)? > 0)
     }
 
-    fn add_clause(
-        &self,
-        clause: &Clause,
-        texts: TextFields,
-        scored: bool,
-        clauses: &mut Clauses,
-    ) -> Result<(), Error> {
+    /// What a document must not match.
+    fn excluded(&self, clause: &Clause, texts: TextFields) -> Result<Box<dyn EngineQuery>, Error> {
         let field = match clause.target {
             Target::Text => texts.body,
             Target::Author => self.view.fields.author,
         };
-        if clause.exclude {
-            let mut pieces = clause
-                .pieces
-                .iter()
-                .map(|piece| self.piece(piece, field, false))
-                .collect::<Result<Vec<_>, _>>()?;
-            let only = if pieces.len() == 1 { pieces.pop() } else { None };
-            clauses.excluded.push(match only {
-                Some(Compiled::Query(query)) => query,
-                Some(Compiled::Term(term)) => term_query(term, false),
-                None => {
-                    Box::new(BooleanQuery::intersection(pieces.into_iter().map(Compiled::query).collect()))
-                }
-            });
-            return Ok(());
-        }
-        for piece in &clause.pieces {
-            match clause.target {
-                Target::Author => clauses.filters.push(self.piece(piece, field, false)?),
-                Target::Text => {
-                    clauses.required.push(self.piece(piece, field, scored)?);
-                    if scored {
-                        clauses.wished.extend(self.title_terms(piece, texts.title));
-                    }
-                }
-            }
-        }
-        Ok(())
+        let pieces = clause.pieces.iter().map(|piece| Ok(self.piece(piece, field)?.query()));
+        let mut pieces = pieces.collect::<Result<Vec<_>, Error>>()?;
+        let only = if pieces.len() == 1 { pieces.pop() } else { None };
+        Ok(only.unwrap_or_else(|| Box::new(BooleanQuery::intersection(pieces))))
     }
 
-    fn piece(&self, piece: &Piece, field: Field, scored: bool) -> Result<Compiled, Error> {
+    fn piece(&self, piece: &Piece, field: Field) -> Result<Compiled, Error> {
         Ok(match piece {
-            Piece::Term(word) if scored => Compiled::Query(term_query(self.term(field, word), true)),
             Piece::Term(word) => Compiled::Term(self.term(field, word)),
             Piece::Phrase(words) => {
                 let terms = words.iter().map(|(offset, word)| (*offset, self.term(field, word))).collect();
                 Compiled::Query(Box::new(PhraseQuery::new_with_offset(terms)))
             }
             Piece::Prefix { stem, start } => {
-                let own = self.term(field, stem);
                 let mut terms = expansion::expand(self.view, field, &self.prefix, start, stem)?;
-                if terms.is_empty() {
-                    return self.piece(&Piece::Term(stem.clone()), field, scored);
-                }
-                if scored {
-                    let begun = Box::new(ConstScoreQuery::new(any_of(terms).query(), PREFIX_SCORE));
-                    Compiled::Query(Box::new(BooleanQuery::union(vec![term_query(own, true), begun])))
-                } else {
-                    terms.push(own);
-                    any_of(terms)
-                }
+                terms.push(self.term(field, stem));
+                any_of(terms)
             }
         })
     }
 
-    fn title_terms(&self, piece: &Piece, title: Field) -> Vec<Box<dyn EngineQuery>> {
-        let words: Vec<&str> = match piece {
-            Piece::Term(word) | Piece::Prefix { stem: word, .. } => vec![word],
-            Piece::Phrase(words) => words.iter().map(|(_, word)| word.as_str()).collect(),
-        };
-        let boosted = |word| BoostQuery::new(term_query(self.term(title, word), true), TITLE_WEIGHT);
-        words.into_iter().map(|word| Box::new(boosted(word)) as Box<dyn EngineQuery>).collect()
+    /// The word as a term of what the whole tenant sees.
+    pub(super) fn open_term(&self, word: &str) -> Term {
+        self.term(self.view.fields.open.body, word)
     }
 
-    fn term(&self, field: Field, word: &str) -> Term {
+    /// The words that the viewer may see and that begin so, but for those that `own_stem` holds.
+    pub(super) fn words_that_begin(
+        &self,
+        start: &str,
+        own_stem: &str,
+        most: usize,
+    ) -> Result<Vec<(String, u64)>, Error> {
+        let fields: Vec<Field> = self.halves()?.into_iter().map(|texts| texts.body).collect();
+        expansion::words(self.view, &fields, &self.prefix, start, own_stem, most)
+    }
+
+    pub(super) fn term(&self, field: Field, word: &str) -> Term {
         Term::from_field_text(field, &format!("{}{word}", self.prefix))
     }
 }
 
 impl Compiled {
-    /// As a query that gives every document the same score.
     fn query(self) -> Box<dyn EngineQuery> {
         match self {
-            Self::Term(term) => term_query(term, false),
+            Self::Term(term) => term_query(term),
             Self::Query(query) => query,
         }
     }
 }
 
-/// The clauses of one branch.
+/// The clauses of one branch, or of what its documents are filtered by.
 #[derive(Default)]
-struct Clauses {
-    /// Every one must match; they are what is scored.
-    required: Vec<Compiled>,
-    /// Every one must match; they are never scored.
+pub(super) struct Clauses {
+    /// Every one must match. They hold the branch to its half of the scope: only texts are kept apart by who may see them.
+    texts: Vec<Compiled>,
+    /// Every one must match.
     filters: Vec<Compiled>,
     /// None may match.
     excluded: Vec<Box<dyn EngineQuery>>,
-    /// They add to the score only.
-    wished: Vec<Box<dyn EngineQuery>>,
 }
 
 impl Clauses {
-    fn finish(mut self, scored: bool, everything: impl FnOnce() -> Compiled) -> Compiled {
-        // Only texts are kept apart by who may see them, so a branch without one holds itself to its half.
-        if self.required.is_empty() {
-            self.filters.push(everything());
+    /// Whether every document passes.
+    pub(super) fn is_empty(&self) -> bool {
+        self.texts.is_empty() && self.filters.is_empty() && self.excluded.is_empty()
+    }
+
+    /// What matches all of it; `everything` is what every document of the half matches.
+    pub(super) fn finish(mut self, everything: impl FnOnce() -> Compiled) -> Compiled {
+        if self.texts.is_empty() {
+            self.texts.push(everything());
         }
-        let is_single = self.required.len() + self.filters.len() == 1 && self.excluded.is_empty();
-        if is_single
-            && !scored
-            && let Some(single) = self.required.pop().or_else(|| self.filters.pop())
-        {
-            return single;
+        let is_single = self.texts.len() == 1 && self.filters.is_empty() && self.excluded.is_empty();
+        if is_single && let Some(only) = self.texts.pop() {
+            return only;
         }
-        let mut clauses: Vec<(Occur, Box<dyn EngineQuery>)> = Vec::new();
-        clauses.extend(self.required.into_iter().map(|clause| (Occur::Must, clause.query())));
-        clauses.extend(self.filters.into_iter().map(|clause| {
-            let query = clause.query();
-            (Occur::Must, if scored { Box::new(ConstScoreQuery::new(query, 0.0)) } else { query })
-        }));
+        let required = self.texts.into_iter().chain(self.filters);
+        let mut clauses: Vec<(Occur, Box<dyn EngineQuery>)> =
+            required.map(|clause| (Occur::Must, clause.query())).collect();
         clauses.extend(self.excluded.into_iter().map(|query| (Occur::MustNot, query)));
-        clauses.extend(self.wished.into_iter().map(|query| (Occur::Should, query)));
         Compiled::Query(Box::new(BooleanQuery::new(clauses)))
     }
 }
@@ -215,12 +217,9 @@ fn any_of(mut terms: Vec<Term>) -> Compiled {
     {
         return Compiled::Term(term);
     }
-    Compiled::Query(Box::new(BooleanQuery::union(
-        terms.into_iter().map(|term| term_query(term, false)).collect(),
-    )))
+    Compiled::Query(Box::new(BooleanQuery::union(terms.into_iter().map(term_query).collect())))
 }
 
-fn term_query(term: Term, scored: bool) -> Box<dyn EngineQuery> {
-    let record = if scored { IndexRecordOption::WithFreqs } else { IndexRecordOption::Basic };
-    Box::new(TermQuery::new(term, record))
+fn term_query(term: Term) -> Box<dyn EngineQuery> {
+    Box::new(TermQuery::new(term, IndexRecordOption::Basic))
 }

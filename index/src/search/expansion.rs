@@ -22,9 +22,6 @@ struct Candidate {
 
 /// The terms of `field` under the scope's `prefix` that begin with `start`, but for those whose documents `own_stem`
 /// or another of the terms holds already.
-///
-/// Which words are taken is decided over all segments together, so it does not depend on how they are merged
-/// (documents deleted but not merged away yet still count).
 pub(super) fn expand(
     view: &View,
     field: Field,
@@ -32,32 +29,48 @@ pub(super) fn expand(
     start: &str,
     own_stem: &str,
 ) -> Result<Vec<Term>, Error> {
-    let mut candidates = candidates(view, field, &format!("{prefix}{start}"))?;
-    if candidates.len() > MAX_TAKEN {
+    let words = words(view, &[field], prefix, start, own_stem, MAX_TAKEN)?;
+    let term = |(word, _): (String, u64)| Term::from_field_text(field, &format!("{prefix}{word}"));
+    Ok(words.into_iter().map(term).collect())
+}
+
+/// The words of these fields that begin so, `most` at the most, and in how many documents each stands.
+///
+/// Which words are taken is decided over all segments together, so it does not depend on how they are merged
+/// (documents deleted but not merged away yet still count).
+pub(super) fn words(
+    view: &View,
+    fields: &[Field],
+    prefix: &str,
+    start: &str,
+    own_stem: &str,
+    most: usize,
+) -> Result<Vec<(String, u64)>, Error> {
+    let mut candidates = candidates(view, fields, &format!("{prefix}{start}"))?;
+    if candidates.len() > most {
         let rank = |candidate: &Candidate| Reverse(candidate.documents);
         // Candidates are in their order already, and the sort keeps it among equals.
         candidates.sort_by_key(rank);
-        candidates.truncate(MAX_TAKEN);
+        candidates.truncate(most);
     }
-    let words: Vec<&str> = candidates
+    let words: Vec<(&str, u64)> = candidates
         .iter()
-        .filter_map(|candidate| std::str::from_utf8(candidate.term.get(prefix.len()..)?).ok())
+        .filter_map(|candidate| {
+            Some((std::str::from_utf8(candidate.term.get(prefix.len()..)?).ok()?, candidate.documents))
+        })
         .collect();
-    let taken: HashSet<&str> = words.iter().copied().collect();
+    let taken: HashSet<&str> = words.iter().map(|(word, _)| *word).collect();
     let is_held = |word: &str| {
         let held_by = stem(word);
         let is_taken = held_by != word && taken.contains(&*held_by) && stem(&held_by) == held_by;
         word == own_stem || held_by == own_stem || is_taken
     };
-    Ok(words
-        .into_iter()
-        .filter(|word| !is_held(word))
-        .map(|word| Term::from_field_text(field, &format!("{prefix}{word}")))
-        .collect())
+    let kept = words.into_iter().filter(|(word, _)| !is_held(word));
+    Ok(kept.map(|(word, documents)| (word.to_owned(), documents)).collect())
 }
 
 /// The first [`MAX_LOOKED_AT`] terms over all segments that begin with `start`, in their order.
-fn candidates(view: &View, field: Field, start: &str) -> Result<Vec<Candidate>, Error> {
+fn candidates(view: &View, fields: &[Field], start: &str) -> Result<Vec<Candidate>, Error> {
     let mut end = start.as_bytes().to_vec();
     // No byte of UTF-8 is 255.
     if let Some(last) = end.last_mut() {
@@ -65,13 +78,15 @@ fn candidates(view: &View, field: Field, start: &str) -> Result<Vec<Candidate>, 
     }
     let mut found: Vec<Candidate> = Vec::new();
     for segment in &view.segments {
-        let index = segment.inverted_index(field, view.fields)?;
-        let mut terms = index.terms().range().ge(start.as_bytes()).lt(&end).into_stream()?;
-        let mut looked_at = 0;
-        while looked_at < MAX_LOOKED_AT && terms.advance() {
-            found
-                .push(Candidate { term: terms.key().to_vec(), documents: u64::from(terms.value().doc_freq) });
-            looked_at += 1;
+        for &field in fields {
+            let index = segment.inverted_index(field, view.fields)?;
+            let mut terms = index.terms().range().ge(start.as_bytes()).lt(&end).into_stream()?;
+            let mut looked_at = 0;
+            while looked_at < MAX_LOOKED_AT && terms.advance() {
+                let documents = u64::from(terms.value().doc_freq);
+                found.push(Candidate { term: terms.key().to_vec(), documents });
+                looked_at += 1;
+            }
         }
     }
     found.sort_by(|left, right| left.term.cmp(&right.term));

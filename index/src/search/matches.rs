@@ -104,14 +104,6 @@ impl Part<'_> {
         Ok(documents)
     }
 
-    /// The branch's weight, where it was compiled to one: scored branches always are.
-    pub(super) fn weight(&self) -> Option<&dyn Weight> {
-        match &self.source {
-            Source::Postings(..) => None,
-            Source::Weight(weight) => Some(*weight),
-        }
-    }
-
     pub(super) fn is_alive(&self, document: DocId) -> bool {
         self.segment.reader.alive_bitset().is_none_or(|alive| alive.is_alive(document))
     }

@@ -1,113 +1,142 @@
 //! A page in order of relevance: the best scores, then the newest, then the smallest ids.
+//!
+//! First all matches are ranked by their words (`best`), which the engine does without reading those that cannot be among the
+//! best. Then the best of them are looked at closely (`closely`, `feedback`). How many these are does not depend on the page
+//! that is asked for, so pages join without a seam.
 
-use std::cmp::Ordering;
+mod best;
+mod closely;
+mod feedback;
 
-use tantivy::Score;
+use tantivy::DocId;
+use tantivy::query::Bm25StatisticsProvider;
+use tantivy::schema::{Field, Term};
 
-use super::Found;
-use super::matches::{Part, Parts};
+use self::best::Scored;
+use self::closely::Closely;
+use super::compile::Compiler;
+use super::parameters::{FRESHNESS_HALVES_AFTER, FRESHNESS_WEIGHT, LENGTH, LOOKED_AT_CLOSELY, SATURATION};
+use super::statistics::ScopeStatistics;
+use super::words::Words;
+use super::{Found, Request};
 use crate::Error;
+use crate::schema::TextFields;
 use crate::view::View;
 
-/// By how much, relatively, an upper bound may fall short of the score that it bounds.
-const ROUNDING: Score = 1e-5;
+/// What the documents of one scope are ranked by.
+pub(super) struct Ranking<'a> {
+    pub(super) words: Words,
+    statistics: ScopeStatistics<'a>,
+}
 
-/// Reads the hits behind the first `skip`.
+impl<'a> Ranking<'a> {
+    /// Looks up the words of the request.
+    pub(super) fn read(
+        view: &'a View,
+        compiler: &Compiler<'_>,
+        request: &Request<'_>,
+    ) -> Result<Self, Error> {
+        let statistics = ScopeStatistics::collect(view, compiler.prefix())?;
+        let words = Words::read(request.query, compiler, &statistics)?;
+        Ok(Self { words, statistics })
+    }
+}
+
+/// Reads the hits behind the first `skip`, at the time `now`.
 pub(super) fn collect(
     view: &View,
-    parts: &Parts<'_>,
+    compiler: &Compiler<'_>,
+    ranking: &Ranking<'_>,
+    request: &Request<'_>,
     skip: usize,
-    limit: usize,
+    now: i64,
 ) -> Result<Vec<Found>, Error> {
-    let wanted = skip.saturating_add(limit);
-    if limit == 0 {
+    if request.limit == 0 || ranking.words.is_nothing() {
         return Ok(Vec::new());
     }
-    let mut best = Best { view, wanted, kept: Vec::new(), threshold: Score::MIN, failure: None };
-    for part in &parts.parts {
-        best.read(part)?;
-    }
-    let kept = best.finish()?;
-    Ok(kept.into_iter().skip(skip).map(|scored| scored.found).collect())
-}
-
-#[derive(Clone, Copy)]
-struct Scored {
-    score: Score,
-    found: Found,
-}
-
-/// Keeps the best documents, in bounded memory.
-struct Best<'a> {
-    view: &'a View,
-    wanted: usize,
-    kept: Vec<Scored>,
-    /// Scores that are not above this cannot be among the best.
-    threshold: Score,
-    failure: Option<Error>,
-}
-
-impl Best<'_> {
-    fn read(&mut self, part: &Part<'_>) -> Result<(), Error> {
-        let Some(weight) = part.weight() else { return Ok(()) };
-        weight.for_each_pruning(self.threshold, &part.segment.reader, &mut |document, score| {
-            if part.range.contains(&document) && part.is_alive(document) {
-                let display_time = part.segment.opened.times.get_val(document);
-                self.push(Scored { score, found: Found { segment: part.ordinal, document, display_time } });
-            }
-            self.threshold
-        })?;
-        self.failure.take().map_or(Ok(()), Err)
-    }
-
-    fn push(&mut self, scored: Scored) {
-        self.kept.push(scored);
-        if self.kept.len() >= self.wanted.saturating_mul(2) {
-            self.shrink();
+    let wanted = skip.saturating_add(request.limit).max(LOOKED_AT_CLOSELY);
+    let mut best = best::collect(view, compiler, ranking, request, wanted)?;
+    if skip < LOOKED_AT_CLOSELY {
+        let count = best.len().min(LOOKED_AT_CLOSELY);
+        let looked_at = &mut best[..count];
+        Closely::new(view, compiler, ranking).score(looked_at)?;
+        best::sort(view, looked_at)?;
+        feedback::add(view, compiler, ranking, looked_at)?;
+        for scored in looked_at.iter_mut() {
+            scored.score *= freshness(now, scored.found.display_time);
         }
+        best::sort(view, looked_at)?;
+    }
+    Ok(best.into_iter().skip(skip).take(request.limit).map(|scored| scored.found).collect())
+}
+
+/// What a score is multiplied with for the document's age.
+#[expect(clippy::cast_precision_loss, reason = "an age")]
+fn freshness(now: i64, display_time: i64) -> f32 {
+    let age = now.saturating_sub(display_time).max(0) as f32;
+    1.0 + FRESHNESS_WEIGHT / (1.0 + age / FRESHNESS_HALVES_AFTER)
+}
+
+/// Numbers by word, where the scope's own would be counted anew.
+struct WordStatistics<'a> {
+    scope: &'a ScopeStatistics<'a>,
+    words: &'a Words,
+    prefix: &'a str,
+}
+
+impl Bm25StatisticsProvider for WordStatistics<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        self.scope.total_num_tokens(field)
     }
 
-    fn shrink(&mut self) {
-        let Self { view, kept, failure, .. } = self;
-        kept.sort_by(|left, right| {
-            compare(view, left, right).unwrap_or_else(|error| {
-                *failure = Some(error);
-                Ordering::Equal
-            })
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        self.scope.total_num_docs()
+    }
+
+    /// That of the word in the whole text, for its title too; words that the last one begins count as one.
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        let value = term.value();
+        let word = value.as_str().and_then(|text| text.strip_prefix(self.prefix)).unwrap_or_default();
+        let known = self.words.known.iter().find(|known| known.term == word);
+        let begun = self.words.begun.as_ref().map_or(1, |begun| begun.documents);
+        Ok(known.map_or(begun, |known| known.documents).min(self.scope.documents()))
+    }
+}
+
+/// BM25 of occurrences, for words of the same rarity and weight: 1 for one in a text of mean length.
+struct Saturation {
+    mean_length: f32,
+}
+
+impl Saturation {
+    #[expect(clippy::cast_precision_loss, reason = "lengths and counts of one document")]
+    fn of(&self, occurrences: u32, length: u32) -> f32 {
+        let occurrences = occurrences as f32;
+        let norm = SATURATION * (1.0 - LENGTH + LENGTH * length as f32 / self.mean_length);
+        occurrences * (SATURATION + 1.0) / (occurrences + norm)
+    }
+}
+
+/// The documents of one half of one segment, ascending, with their places among those that are looked at.
+struct Group {
+    segment: usize,
+    texts: TextFields,
+    documents: Vec<(DocId, usize)>,
+}
+
+/// Puts together what is read together.
+fn groups(scored: &[Scored]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (place, Scored { found, texts, .. }) in scored.iter().enumerate() {
+        let is_of = |group: &Group| group.segment == found.segment && group.texts.body == texts.body;
+        let at = groups.iter().position(is_of).unwrap_or_else(|| {
+            groups.push(Group { segment: found.segment, texts: *texts, documents: Vec::new() });
+            groups.len() - 1
         });
-        kept.truncate(self.wanted);
-        if let Some(worst) = kept.last()
-            && kept.len() == self.wanted
-        {
-            // An equal score may still win by its time, and the engine's upper bounds are rounded.
-            self.threshold = (worst.score - worst.score.abs() * ROUNDING).next_down();
-        }
+        groups[at].documents.push((found.document, place));
     }
-
-    fn finish(mut self) -> Result<Vec<Scored>, Error> {
-        self.shrink();
-        self.failure.map_or(Ok(self.kept), Err)
+    for group in &mut groups {
+        group.documents.sort_unstable();
     }
-}
-
-fn compare(view: &View, left: &Scored, right: &Scored) -> Result<Ordering, Error> {
-    let by_value = right
-        .score
-        .total_cmp(&left.score)
-        .then_with(|| right.found.display_time.cmp(&left.found.display_time));
-    if by_value.is_ne() {
-        return Ok(by_value);
-    }
-    if left.found.segment == right.found.segment {
-        let ordinals = &view.segments[left.found.segment].opened.id_ordinals;
-        return Ok(ordinals.get_val(left.found.document).cmp(&ordinals.get_val(right.found.document)));
-    }
-    Ok(id(view, left.found)?.cmp(&id(view, right.found)?))
-}
-
-fn id(view: &View, found: Found) -> Result<String, Error> {
-    let segment = &view.segments[found.segment].opened;
-    let mut id = String::new();
-    segment.ids.ord_to_str(segment.id_ordinals.get_val(found.document), &mut id)?;
-    Ok(id)
+    groups
 }

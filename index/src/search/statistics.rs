@@ -30,6 +30,17 @@ impl<'a> ScopeStatistics<'a> {
         Ok(statistics)
     }
 
+    /// How many documents the scope holds.
+    pub(super) fn documents(&self) -> u64 {
+        self.documents
+    }
+
+    /// How many words the whole text of a document holds in the mean.
+    #[expect(clippy::cast_precision_loss, reason = "a mean")]
+    pub(super) fn mean_length(&self) -> f32 {
+        self.body_tokens.max(1) as f32 / self.documents.max(1) as f32
+    }
+
     fn add_branch(&mut self, texts: TextFields, marker: &Term) -> Result<(), Error> {
         for segment in &self.view.segments {
             let index = segment.inverted_index(texts.body, self.view.fields)?;

@@ -37,7 +37,7 @@ fn question(keyword: &str) -> Arc<Question> {
         from: None,
         to: None,
         author: None,
-        start: Start::Relevance { skip: 0 },
+        start: Start::Relevance { skip: 0, now: 0 },
         limit: 10,
     })
 }
@@ -90,7 +90,7 @@ async fn whatever_differs_makes_another_question() {
         Question { to: Some(1), ..one.clone() },
         Question { author: Some("ann".to_owned()), ..one.clone() },
         Question { limit: 11, ..one.clone() },
-        Question { start: Start::Relevance { skip: 1 }, ..one.clone() },
+        Question { start: Start::Relevance { skip: 1, now: 0 }, ..one.clone() },
         Question { start: Start::Time { after: None, whole_ties: None }, ..one.clone() },
         Question { start: Start::Time { after: None, whole_ties: Some(1) }, ..one.clone() },
         Question { start: after(None), ..one.clone() },

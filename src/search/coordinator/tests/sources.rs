@@ -178,7 +178,7 @@ impl Fake {
                     && behind[length].display_time == behind[length - 1].display_time;
                 (behind[..length].to_vec(), length < behind.len(), cut)
             }
-            index::Start::Relevance { skip } => {
+            index::Start::Relevance { skip, .. } => {
                 let page: Vec<Made> = matches.into_iter().skip(*skip).take(ask.limit).collect();
                 let more = skip + page.len() < usize::try_from(total).unwrap();
                 (page, more, false)
