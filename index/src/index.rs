@@ -13,7 +13,7 @@ use crate::schema::{self, Fields};
 use crate::text::{EncodedTokenizer, TOKENIZER};
 use crate::view::View;
 use crate::writer::{Payload, Writer};
-use crate::{Error, Page, Request};
+use crate::{Error, Page, Request, Scope};
 
 /// How an index is opened.
 #[derive(Debug, Clone)]
@@ -137,6 +137,18 @@ impl Snapshot {
     /// Answers the request. Blocks on memory-mapped files and the processor; run it on a thread that may block.
     pub fn search(&self, request: &Request<'_>) -> Result<Page, Error> {
         crate::search::search(&self.view, request)
+    }
+
+    /// The keyword with each word that finds nothing replaced by one that is one edit (a letter more, less, another or two
+    /// exchanged) away, and that the viewer with these principals finds something by; none where there is no such word.
+    /// Blocks, as [`Self::search`] does.
+    pub fn correct(
+        &self,
+        scope: &Scope,
+        principals: &[String],
+        keyword: &str,
+    ) -> Result<Option<String>, Error> {
+        crate::search::correct(&self.view, scope, principals, keyword)
     }
 
     /// Whether [`Self::search`] answers this request in well under a millisecond whatever it matches, so that it may run

@@ -104,6 +104,55 @@ impl Query {
         Self { clauses, words }
     }
 
+    /// The keyword with some of the words that are looked for in texts replaced. `replace` is given each as it is looked up
+    /// (folded, not stemmed), with whether it may be unfinished, until as many as `most` were given.
+    pub(crate) fn with_words_replaced<E>(
+        keyword: &str,
+        mut most: usize,
+        mut replace: impl FnMut(Run<'_>, bool) -> Result<Option<String>, E>,
+    ) -> Result<Option<String>, E> {
+        let mut replaced = String::with_capacity(keyword.len());
+        let mut changed = false;
+        let mut rest = keyword;
+        loop {
+            let clause = rest.trim_start();
+            replaced.push_str(&rest[..rest.len() - clause.len()]);
+            if clause.is_empty() {
+                break;
+            }
+            let (raw, after) = RawClause::read(clause);
+            let is_last = after.is_empty() && !raw.quoted && !keyword.ends_with(char::is_whitespace);
+            let consumed = &clause[..clause.len() - after.len()];
+            let is_looked_for = raw.target == Target::Text && !raw.exclude && !raw.text.is_empty();
+            // At its end but for what closes it, so the last place that reads so is its own.
+            let inside = consumed.rfind(raw.text).filter(|_| is_looked_for).map(|start| (start, raw.text));
+            let (start, text) = inside.unwrap_or((consumed.len(), ""));
+            replaced.push_str(&consumed[..start]);
+            let mut unread = text;
+            for run in runs(text) {
+                let original = run.text();
+                let Some((between, behind)) = unread.split_once(original) else { break };
+                replaced.push_str(between);
+                unread = behind;
+                let folded = fold(original);
+                let is_single = runs(&folded).nth(1).is_none();
+                let instead = match runs(&folded).next() {
+                    Some(run) if is_single && most > 0 => {
+                        most -= 1;
+                        replace(run, is_last && behind.is_empty())?
+                    }
+                    _ => None,
+                };
+                changed |= instead.is_some();
+                replaced.push_str(instead.as_deref().unwrap_or(original));
+            }
+            replaced.push_str(unread);
+            replaced.push_str(&consumed[start + text.len()..]);
+            rest = after;
+        }
+        Ok(changed.then_some(replaced))
+    }
+
     /// Whether it is one word of one term, as it is: no beginning of others, no phrase, no author.
     pub(crate) fn is_one_term(&self) -> bool {
         let [Clause { exclude: false, target: Target::Text, pieces, .. }] = self.clauses.as_slice() else {

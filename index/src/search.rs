@@ -1,6 +1,7 @@
 //! From a request to a page.
 
 mod compile;
+mod correction;
 mod expansion;
 mod matches;
 mod parameters;
@@ -15,6 +16,8 @@ use tantivy::schema::Field;
 use tantivy::schema::document::{
     DeserializeError, DocumentDeserialize, DocumentDeserializer, ValueDeserialize, ValueDeserializer,
 };
+
+pub(crate) use self::correction::correct;
 
 use self::compile::Compiler;
 use self::matches::{Branch, Parts};

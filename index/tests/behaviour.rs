@@ -249,6 +249,72 @@ fn relevance_prefers_the_title_and_then_the_newest() {
 }
 
 #[test]
+fn a_question_finds_what_has_any_telling_word_and_ranks_what_has_more() {
+    let (index, _writer) = index_of(vec![
+        document("a", "how the quarterly budget of the harbour was decided"),
+        document("b", "quarterly report"),
+        document("c", "what is it"),
+        document("d", "harbour lights"),
+    ]);
+    let keyword = "what was the quarterly budget of the harbour ";
+    let found = page(&index.snapshot(), keyword, Start::Relevance { skip: 0, now: 0 }, 10);
+    let ids: Vec<&str> = found.hits.iter().map(|hit| hit.id.as_str()).collect();
+    assert_eq!(ids[0], "a");
+    assert_eq!((ids.len(), found.total), (3, 3));
+    // Only what asks is looked for where there is nothing else.
+    assert_eq!(page(&index.snapshot(), "what is ", Start::Relevance { skip: 0, now: 0 }, 10).total, 1);
+}
+
+#[test]
+fn of_equally_relevant_ones_the_fresher_comes_first_and_age_alone_does_not_win() {
+    let at = |id: &str, title: &str, days: i64| Document {
+        display_time: days * 86_400_000,
+        ..document(id, title)
+    };
+    let (index, _writer) = index_of(vec![
+        at("old", "budget of the harbour", 0),
+        at("new", "budget of the harbour", 1_000),
+        at("newest", "a harbour without anything to spend", 1_000),
+    ]);
+    let start = Start::Relevance { skip: 0, now: 1_000 * 86_400_000 };
+    let ids: Vec<String> =
+        page(&index.snapshot(), "harbour budget ", start, 10).hits.into_iter().map(|hit| hit.id).collect();
+    assert_eq!(ids, ["new", "old", "newest"]);
+}
+
+#[test]
+fn a_word_that_finds_nothing_is_corrected_by_one_edit() {
+    let mut secret = document("s", "zeppelin");
+    secret.audience = Audience::Principals(vec!["u:1".to_owned()]);
+    let (index, _writer) = index_of(vec![
+        document("a", "Quarterly budget meetings of the company"),
+        document("b", "劳动合同 范本"),
+        secret,
+        Document { scope: Scope::new(8, "news"), ..document("c", "elsewhere") },
+    ]);
+    let correct = |keyword: &str, principals: &[&str]| {
+        let principals: Vec<String> = principals.iter().map(|&principal| principal.to_owned()).collect();
+        index.snapshot().correct(&news(), &principals, keyword).unwrap()
+    };
+    let corrected = |keyword: &str| correct(keyword, &[]);
+    for (typed, meant) in [
+        ("budgt", "budget"),
+        ("Quartrely  budget ", "quarterly  budget "),
+        ("\"quarterly bugdet\" -compny author:bob", "\"quarterly budget\" -compny author:bob"),
+        ("companx", "company"),
+        ("劳动合约", "劳动合同"),
+        ("the-budgett!", "the-budget!"),
+    ] {
+        assert_eq!(corrected(typed).as_deref(), Some(meant), "{typed}");
+    }
+    // What is found, what only begins, what is too short, a number, two edits, another tenant's, what may not be seen.
+    for typed in ["budget", "quarterl", "bud ", "20267", "bxdgxt", "elsewherr", "zeppelim", "", "-budgt"] {
+        assert_eq!(corrected(typed), None, "{typed}");
+    }
+    assert_eq!(correct("zeppelim", &["u:1"]).as_deref(), Some("zeppelin"));
+}
+
+#[test]
 fn another_tenant_does_not_move_the_order_of_relevance() {
     let documents = || {
         let texts = ["whale", "whale fish", "fish fish whale sea", "whale whale fish", "sea"];
@@ -406,6 +472,7 @@ proptest! {
     #[test]
     fn any_text_and_any_keyword_are_survived(title in any::<String>(), keyword in any::<String>()) {
         let (index, _writer) = index_of(vec![document("a", &title)]);
+        index.snapshot().correct(&news(), &[], &keyword).unwrap();
         for start in [NEWEST, Start::Relevance { skip: 0, now: 0 }] {
             let page = page(&index.snapshot(), &keyword, start, 10);
             prop_assert_eq!(page.hits.len() as u64, page.total);

@@ -103,6 +103,8 @@ pub struct Answer {
     pub cursor: Option<String>,
     /// Whether something is missing that was asked for.
     pub partial: bool,
+    /// What was looked for instead of the keyword, which finds nothing (decisions 5.7).
+    pub corrected: Option<String>,
     /// One report for each source of the module that took part.
     pub sources: Vec<SourceReport>,
 }

@@ -5,11 +5,12 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
+use tokio_util::task::AbortOnDropHandle;
 use trawl_index as index;
 
 use super::{
     cache::{BuiltInPages, Question},
-    request::Order,
+    request::{Order, Viewer},
     source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
 };
 use crate::store::now_millis;
@@ -60,6 +61,25 @@ impl Source for BuiltinSource {
 
     fn timeout(&self) -> Duration {
         Duration::MAX
+    }
+
+    async fn correct(&self, viewer: &Viewer, keyword: &str) -> Option<String> {
+        let (scope, snapshot) = (Arc::clone(&self.scope), self.index.snapshot());
+        let (principals, keyword) = (Arc::clone(&viewer.principals), keyword.to_owned());
+        let look = move || snapshot.correct(&scope, &principals, &keyword);
+        let looked = AbortOnDropHandle::new(tokio::task::spawn_blocking(look)).await;
+        match looked {
+            Ok(Ok(corrected)) => corrected,
+            // The search was answered; only the help is not there.
+            Ok(Err(error)) => {
+                tracing::error!(%error, source = &*self.id, "the index could not look for similar words");
+                None
+            }
+            Err(error) => {
+                tracing::error!(%error, source = &*self.id, "the index failed in looking for similar words");
+                None
+            }
+        }
     }
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {

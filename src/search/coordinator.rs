@@ -104,7 +104,7 @@ struct Own<'a> {
     deadline: Instant,
 }
 
-/// One page of a module over these sources.
+/// One page of a module over these sources. Where nothing is found, similar words are looked for (decisions 5.7).
 async fn answer_page(
     own: Own<'_>,
     module_id: &str,
@@ -114,13 +114,60 @@ async fn answer_page(
     request: SearchRequest,
 ) -> Result<Answer, Failure> {
     let context = cursor::context(&viewer, module_id, &request)?;
-    let key = &own.keys.cursors;
     let opened = match &request.start {
-        Start::Cursor(text) => Some(Cursor::open(text, key, &context)?),
+        Start::Cursor(text) => Some(Cursor::open(text, &own.keys.cursors, &context)?),
         Start::Beginning | Start::Before(_) => None,
     };
+    let ask = |opened, corrected| {
+        answer_once(own, &context, duplicates, sources, viewer.clone(), request.clone(), opened, corrected)
+    };
+    if let Some(opened) = opened {
+        let corrected = opened.corrected.clone();
+        return ask(Some(opened), corrected).await;
+    }
+    let answer = ask(None, None).await?;
+    if answer.total == 0
+        && answer.items.is_empty()
+        && let Some(corrected) = correct(sources, &viewer, &request.keyword).await
+        && let Ok(second) = ask(None, Some(corrected)).await
+        && (second.total > 0 || !second.items.is_empty())
+    {
+        return Ok(second);
+    }
+    Ok(answer)
+}
+
+/// What else may have been meant, by the first source that knows.
+async fn correct(sources: &[Arc<dyn Source>], viewer: &Viewer, keyword: &str) -> Option<String> {
+    for source in sources.iter().filter(|source| !source.is_disabled()) {
+        if let Some(corrected) = source.correct(viewer, keyword).await {
+            return Some(corrected);
+        }
+    }
+    None
+}
+
+/// One page for the keyword, or for what is looked for instead of it.
+#[expect(clippy::too_many_arguments, reason = "the one place where a page's parts meet")]
+async fn answer_once(
+    own: Own<'_>,
+    context: &[u8],
+    duplicates: Duplicates,
+    sources: &[Arc<dyn Source>],
+    viewer: Viewer,
+    mut request: SearchRequest,
+    opened: Option<Cursor>,
+    corrected: Option<String>,
+) -> Result<Answer, Failure> {
+    let mut query = Arc::clone(own.query);
+    if let Some(corrected) = &corrected {
+        query = Arc::new(Query::parse(corrected));
+        request.keyword.clone_from(corrected);
+    }
     let plan = plan(&request, sources, opened, duplicates)?;
-    let mut run = Run::new(plan, viewer, request, Arc::clone(own.query), own.source_pages, own.deadline);
+    let mut run = Run::new(plan, viewer, request, query, own.source_pages, own.deadline);
     run.ask_until_done().await;
-    run.finish(|cursor| cursor.seal(key, &context))
+    let seal = |cursor| Cursor { corrected: corrected.clone(), ..cursor }.seal(&own.keys.cursors, context);
+    let answer = run.finish(seal)?;
+    Ok(Answer { corrected, ..answer })
 }

@@ -21,9 +21,7 @@ use crate::{
 };
 
 /// Before the sealed part; a later form gets another one. The dot keeps a cursor from ever being digits only.
-const VERSION_PREFIX: &str = "v2.";
-/// Before cursors of the first form, which hold nothing behind the lanes. They are still read.
-const FIRST_PREFIX: &str = "v1.";
+const VERSION_PREFIX: &str = "v3.";
 
 /// The longest cursor, in bytes of text; a longer one is neither made nor read.
 ///
@@ -44,20 +42,8 @@ pub(super) struct Cursor {
     pub(super) lanes: Vec<LaneState>,
     /// What was shown and is not to be shown again, oldest first; empty where duplicates are kept.
     pub(super) shown: Vec<Fingerprint>,
-}
-
-/// What the first form says.
-#[derive(Deserialize)]
-#[cfg_attr(test, derive(Serialize))]
-struct FirstCursor {
-    before: Option<i64>,
-    lanes: Vec<LaneState>,
-}
-
-impl From<FirstCursor> for Cursor {
-    fn from(FirstCursor { before, lanes }: FirstCursor) -> Self {
-        Self { before, lanes, shown: Vec::new() }
-    }
+    /// What was looked for instead of the keyword, which finds nothing (decisions 5.7).
+    pub(super) corrected: Option<String>,
 }
 
 /// Where one source stands.
@@ -116,23 +102,14 @@ impl Cursor {
             )
         };
         let bounded = Some(text).filter(|text| text.len() <= LONGEST).ok_or_else(refused)?;
-        let unseal = |sealed: &str, context: &[u8]| {
-            let sealed = BASE64_URL_SAFE_NO_PAD.decode(sealed).map_err(|_| refused())?;
-            key.open(context, &sealed).map_err(|_| refused())
-        };
-        if let Some(sealed) = bounded.strip_prefix(VERSION_PREFIX) {
-            let plain = unseal(sealed, &versioned(context))?;
-            postcard::from_bytes(&plain).map_err(|_| refused())
-        } else if let Some(sealed) = bounded.strip_prefix(FIRST_PREFIX) {
-            let plain = unseal(sealed, context)?;
-            postcard::from_bytes::<FirstCursor>(&plain).map(Self::from).map_err(|_| refused())
-        } else {
-            Err(refused())
-        }
+        let sealed = bounded.strip_prefix(VERSION_PREFIX).ok_or_else(refused)?;
+        let sealed = BASE64_URL_SAFE_NO_PAD.decode(sealed).map_err(|_| refused())?;
+        let plain = key.open(&versioned(context), &sealed).map_err(|_| refused())?;
+        postcard::from_bytes(&plain).map_err(|_| refused())
     }
 }
 
-/// The context of cursors of this form: one form's sealed part does not open as another's.
+/// The context of cursors of this form: another form's sealed part does not open as one of it.
 fn versioned(context: &[u8]) -> Vec<u8> {
     [VERSION_PREFIX.as_bytes(), context].concat()
 }

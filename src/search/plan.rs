@@ -75,7 +75,7 @@ pub(super) fn plan(
     } else {
         PageLength::WholeTies { limit: request.limit, largest_tie: LARGEST_TIE }
     };
-    let Cursor { before, lanes: mut states, shown } = cursor.unwrap_or_else(|| Cursor {
+    let Cursor { before, lanes: mut states, shown, .. } = cursor.unwrap_or_else(|| Cursor {
         before: match request.start {
             Start::Before(time) => Some(time),
             Start::Beginning | Start::Cursor(_) => None,

@@ -270,7 +270,7 @@ impl Run {
     /// # Errors
     /// [`Failure::NoSource`] when none of the sources that were asked answered, or there is none to be asked. A source
     /// that was at its end already was not asked.
-    pub(super) fn finish(self, seal: impl FnOnce(&Cursor) -> Result<String>) -> Result<Answer, Failure> {
+    pub(super) fn finish(self, seal: impl FnOnce(Cursor) -> Result<String>) -> Result<Answer, Failure> {
         let Self { ask, merge, accounts, disabled, absent, .. } = self;
         let mut sources: Vec<SourceReport> = accounts.iter().map(Account::report).collect();
         for (place, source) in disabled {
@@ -298,9 +298,12 @@ impl Run {
             total: account.total,
         });
         let lanes = states.chain(absent).collect();
-        let cursor =
-            if at_end { None } else { Some(seal(&Cursor { before: ask.before, lanes, shown: remembered })?) };
-        Ok(Answer { items, total, cursor, partial, sources })
+        let cursor = if at_end {
+            None
+        } else {
+            Some(seal(Cursor { before: ask.before, lanes, shown: remembered, corrected: None })?)
+        };
+        Ok(Answer { items, total, cursor, partial, corrected: None, sources })
     }
 }
 

@@ -34,6 +34,12 @@ pub trait Source: Send + Sync {
         Weight::ONE
     }
 
+    /// The keyword with each word that finds nothing in this source replaced by one that is one edit away and does
+    /// (decisions 5.7); none where there is no such word.
+    async fn correct(&self, _viewer: &Viewer, _keyword: &str) -> Option<String> {
+        None
+    }
+
     /// One page from `position` on. What is asked is shared, for sources that hand it to another thread.
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure>;
 }

@@ -12,6 +12,8 @@ mod connector;
 #[cfg(test)]
 mod contents;
 #[cfg(test)]
+mod corrected;
+#[cfg(test)]
 mod crash;
 #[cfg(test)]
 mod demo;

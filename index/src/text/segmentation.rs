@@ -22,6 +22,15 @@ pub(crate) enum Run<'a> {
     Word(&'a str),
 }
 
+impl<'a> Run<'a> {
+    /// What stands in it.
+    pub(crate) fn text(self) -> &'a str {
+        match self {
+            Self::Ideographs(text) | Self::Word(text) => text,
+        }
+    }
+}
+
 /// The runs of a folded text; whatever is not alphanumeric separates them and is dropped.
 pub(crate) fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
     let mut rest = folded;

@@ -43,6 +43,10 @@ pub(super) struct PageAccount {
     pub(super) cursor: Option<String>,
     /// Whether something is missing that was asked for.
     pub(super) partial: bool,
+    /// What was looked for instead of the keyword, of which nothing was found: a word of it is another one now. Absent when the
+    /// keyword was looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) corrected: Option<String>,
     /// One report for each source.
     pub(super) sources: Vec<SourceReport>,
 }
@@ -93,8 +97,8 @@ pub(super) struct ContentItemSchema {
 
 /// The envelope of a page, behind `head`, which opens the object.
 pub(super) fn write_page(head: &str, answer: Answer) -> Result<String> {
-    let Answer { items, total, cursor, partial, sources } = answer;
-    let account = PageAccount { total, count: items.len(), cursor, partial, sources };
+    let Answer { items, total, cursor, partial, corrected, sources } = answer;
+    let account = PageAccount { total, count: items.len(), cursor, partial, corrected, sources };
     write_envelope(head, items, |item| &item.json, &account)
 }
 

@@ -40,8 +40,8 @@ fn any_cursor() -> impl Strategy<Value = Cursor> {
         }
         LaneState { source: SourceKey::of(&source), position, taken, total, guard }
     });
-    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5))
-        .prop_map(|(before, lanes, shown)| Cursor { before, lanes, shown })
+    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), prop::option::of(".{0,10}"))
+        .prop_map(|(before, lanes, shown, corrected)| Cursor { before, lanes, shown, corrected })
 }
 
 fn request() -> SearchRequest {
@@ -132,31 +132,18 @@ fn lane(position: Position) -> LaneState {
 fn forty_usual_sources_fit_in_the_cursor_of_an_external_source() {
     let id = || "0b1f4a6e-9a53-4a0c-8d5f-3f6f2c1f6a10".to_owned();
     let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, id())); 40];
-    let text = Cursor { before: None, lanes, shown: Vec::new() }.seal(&KEYS.cursors, b"context").unwrap();
+    let text = Cursor { before: None, lanes, shown: Vec::new(), corrected: None }
+        .seal(&KEYS.cursors, b"context")
+        .unwrap();
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
 }
 
 #[test]
 fn four_usual_sources_and_what_their_first_pages_showed_fit_there_too() {
     let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, "i".repeat(36))); 4];
-    let cursor = Cursor { before: None, lanes, shown: vec![[u8::MAX; 8]; 250] };
+    let cursor = Cursor { before: None, lanes, shown: vec![[u8::MAX; 8]; 250], corrected: None };
     let text = cursor.seal(&KEYS.cursors, b"context").unwrap();
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
-}
-
-/// A cursor that was made before the server was replaced by one of this version.
-#[test]
-fn a_cursor_of_the_first_form_goes_on() {
-    let first = FirstCursor { before: Some(7), lanes: vec![lane(Position::AfterRank(3))] };
-    let plain = postcard::to_allocvec(&first).unwrap();
-    let sealed = BASE64_URL_SAFE_NO_PAD.encode(KEYS.cursors.seal(b"context", &plain).unwrap());
-    let opened = Cursor::open(&format!("v1.{sealed}"), &KEYS.cursors, b"context").unwrap();
-    assert_eq!(opened, Cursor::from(first));
-    assert!(Cursor::open(&format!("v1.{sealed}"), &KEYS.cursors, b"other").is_err());
-    assert!(Cursor::open(&format!("v2.{sealed}"), &KEYS.cursors, b"context").is_err());
-    // Nor does one of this form pass for one of the first, which would forget what was shown.
-    let text = Cursor { shown: vec![[1; 8]], ..opened }.seal(&KEYS.cursors, b"context").unwrap();
-    assert!(Cursor::open(&text.replacen("v2.", "v1.", 1), &KEYS.cursors, b"context").is_err());
 }
 
 /// As positions were written before a page could be cut elsewhere: of a page, one thing was taken or none.
@@ -190,6 +177,7 @@ fn the_longest_cursor_can_be_sent_back_and_a_longer_one_is_not_made() {
         before: Some(i64::MIN),
         lanes: vec![longest.clone(); sources],
         shown: vec![[u8::MAX; 8]; shown],
+        corrected: None,
     };
     for (fitting, shown) in [(41, 0), (37, MOST_REMEMBERED)] {
         let text = cursor(fitting, shown).seal(&KEYS.cursors, b"context").unwrap();

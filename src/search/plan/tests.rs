@@ -72,7 +72,7 @@ proptest! {
     #[test]
     fn each_source_goes_on_where_it_stood(present in some(), known in some(), before in any::<Option<i64>>()) {
         let lanes = known.iter().copied().map(state).collect();
-        let cursor = Cursor { before, lanes, shown: Vec::new() };
+        let cursor = Cursor { before, lanes, shown: Vec::new(), corrected: None };
         let plan = plan(&request(), &sources(&present), Some(cursor), Duplicates::Keep).unwrap();
         prop_assert_eq!(plan.before, before);
         prop_assert_eq!(plan.length, PageLength::Exact(7));
