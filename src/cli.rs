@@ -1,6 +1,7 @@
 //! The command line: one file for each command (decisions 1).
 
 pub mod app;
+pub mod bench;
 pub mod client;
 pub mod connector;
 pub mod import;
@@ -28,6 +29,7 @@ enum Command {
     #[command(subcommand)]
     App(app::Command),
     Import(Box<import::Options>),
+    Bench(Box<bench::Options>),
     /// Help the authors of external sources
     #[command(subcommand)]
     Connector(connector::Command),
@@ -40,6 +42,7 @@ impl Program {
             Command::Serve(options) => serve::run(options).await,
             Command::App(app::Command::Create(options)) => app::create(options).await,
             Command::Import(options) => import::run(*options).await,
+            Command::Bench(options) => bench::run(*options).await,
             Command::Connector(connector::Command::Check(options)) => connector::check(*options).await,
             Command::Connector(connector::Command::Schema) => connector::schema(),
         }

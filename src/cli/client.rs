@@ -255,14 +255,23 @@ impl Client {
             }
         }
         *current = None;
-        let answer = self.fetch_token().await?;
-        let value = answer.access_token.clone();
-        let renew_at = answer
-            .expires_in
-            .map(|seconds| Duration::from_secs(seconds).saturating_sub(RENEWAL_MARGIN))
-            .and_then(|lifetime| Instant::now().checked_add(lifetime));
+        let (value, usable) = self.new_token().await?;
+        let renew_at = usable.and_then(|usable| Instant::now().checked_add(usable));
         *current = Some(Token { value: value.clone(), renew_at });
         Ok(value)
+    }
+
+    /// A new token, and how long it may be used before the next one is due; without end, if the server names none.
+    pub(super) async fn new_token(&self) -> Result<(SecretString, Option<Duration>), Failure> {
+        let answer = self.fetch_token().await?;
+        let usable =
+            answer.expires_in.map(|seconds| Duration::from_secs(seconds).saturating_sub(RENEWAL_MARGIN));
+        Ok((answer.access_token, usable))
+    }
+
+    /// The headers that name the enterprise to act on, if one was given.
+    pub(super) fn enterprise(&self) -> &HeaderMap {
+        &self.enterprise
     }
 
     /// Client credentials by `client_secret_basic` (decisions 3.1).
@@ -354,7 +363,7 @@ fn unreachable(error: reqwest::Error) -> Failure {
 }
 
 /// An error with its causes: reqwest's own text alone does not say "connection refused".
-fn error_chain(error: &dyn std::error::Error) -> String {
+pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -1,0 +1,115 @@
+//! `trawl bench`: drives a running server with a file of queries and reports latency percentiles and throughput
+//! (decisions 1).
+//!
+//! `query` reads what is asked, `plan` is what was asked for, `schedule` and `arrivals` say when each request begins,
+//! `connections` sends it, `answer` judges it, `recorder` keeps it, `load` ties these together for one run. `results` is
+//! what a run came to; `output`, `report` and `compare` show it.
+
+mod answer;
+mod arrivals;
+mod chart;
+mod compare;
+mod connections;
+mod load;
+mod options;
+mod output;
+mod plan;
+mod query;
+mod recorder;
+mod report;
+mod results;
+mod run;
+mod schedule;
+mod writes;
+
+use std::{fs, path::Path, process::ExitCode};
+
+pub use options::Options;
+
+use self::{
+    compare::Comparison,
+    options::{Action, CompareOptions, RunOptions},
+    results::Results,
+    run::Stop,
+};
+use super::{WRONG_USAGE, fail};
+
+/// Runs the command to its end, or to the first Ctrl-C.
+pub async fn run(options: Options) -> ExitCode {
+    match options.action {
+        Some(Action::Compare(options)) => compare(&options),
+        None => measure(options.run).await,
+    }
+}
+
+/// Makes the load on threads of its own, since the load generator's number of threads is part of a measurement.
+async fn measure(options: RunOptions) -> ExitCode {
+    let threads = usize::from(options.threads);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name("load")
+        .enable_all()
+        .build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(1, format_args!("no threads for the load: {error}")),
+    };
+    // The thread that waits for the run ends the runtime, which must not be done on one that runs tasks.
+    let running = tokio::task::spawn_blocking(move || {
+        let results = runtime.block_on(run::run(&options));
+        (options, results)
+    });
+    match running.await {
+        Ok((options, Ok(results))) => show(&options, &results),
+        Ok((_, Err(Stop::WrongUsage(reason)))) => fail(WRONG_USAGE, reason),
+        Ok((_, Err(Stop::Failed(reason)))) => fail(1, reason),
+        Err(error) => fail(1, format_args!("the run broke off: {error}")),
+    }
+}
+
+/// Prints what a run came to and writes its files; all of them, even where one cannot be written.
+fn show(options: &RunOptions, results: &Results) -> ExitCode {
+    let mut failures: Vec<String> = results.shortfalls.clone();
+    let printed = if options.json { output::print_json(results) } else { output::print_results(results) };
+    failures.extend(printed.err().map(|error| error.to_string()));
+    if let Some(path) = &options.save {
+        let text = serde_json::to_string(results).map_err(|error| error.to_string());
+        failures.extend(text.and_then(|text| write(path, &(text + "\n"))).err());
+    }
+    if let Some(path) = &options.report {
+        failures.extend(report::of_run(results).and_then(|page| write(path, &page)).err());
+    }
+    end(&failures)
+}
+
+fn compare(options: &CompareOptions) -> ExitCode {
+    let read = |path: &Path| {
+        let text = fs::read_to_string(path).map_err(|error| error.to_string());
+        text.and_then(|text| Results::read(&text)).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let (before, after) = match (read(&options.before), read(&options.after)) {
+        (Ok(before), Ok(after)) => (before, after),
+        (Err(reason), _) | (_, Err(reason)) => return fail(WRONG_USAGE, reason),
+    };
+    let comparison = Comparison::of(&before, &after, options.fail_if_slower);
+    let mut failures = comparison.slower.clone();
+    let printed =
+        if options.json { output::print_json(&comparison) } else { output::print_comparison(&comparison) };
+    failures.extend(printed.err().map(|error| error.to_string()));
+    if let Some(path) = &options.report {
+        let page = report::of_comparison(&before, &after, &comparison);
+        failures.extend(page.and_then(|page| write(path, &page)).err());
+    }
+    end(&failures)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(|error| format!("{} cannot be written: {error}", path.display()))
+}
+
+fn end(failures: &[String]) -> ExitCode {
+    for failure in failures {
+        eprintln!("error: {failure}");
+    }
+    if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,432 @@
+//! The geometry of the report's charts: figures in, coordinates of an SVG out. The template draws them.
+
+use serde::Serialize;
+
+/// The drawing's size, and its plot within it, in the SVG's units.
+const WIDTH: f64 = 720.0;
+const HEIGHT: f64 = 300.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 12.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 40.0;
+/// Columns of a histogram.
+const COLUMNS: usize = 48;
+/// Steps that are nearer than this to the last one are not drawn.
+const NEAREST_STEP: f64 = 0.5;
+
+/// A chart.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Chart {
+    /// Unique on the page.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// What it shows, for those who cannot see it.
+    pub(super) description: String,
+    pub(super) x_label: &'static str,
+    pub(super) y_label: &'static str,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    /// The borders of the plot.
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    pub(super) x_ticks: Vec<Tick>,
+    pub(super) y_ticks: Vec<Tick>,
+    pub(super) lines: Vec<Line>,
+    pub(super) columns: Vec<Column>,
+}
+
+/// A mark on an axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Tick {
+    pub(super) at: f64,
+    pub(super) label: String,
+}
+
+/// A line, with points of which something is said.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Line {
+    pub(super) name: String,
+    /// The `d` of an SVG path.
+    pub(super) path: String,
+    pub(super) points: Vec<Point>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Point {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) label: String,
+}
+
+/// A column of a histogram.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Column {
+    pub(super) x: f64,
+    pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
+    pub(super) label: String,
+}
+
+/// Latencies and how often each occurred: nanoseconds, ascending.
+pub(super) type Histogram = [(u64, u64)];
+
+/// From values to places, evenly or by their logarithms.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+    logarithmic: bool,
+}
+
+impl Axis {
+    fn horizontal(low: f64, high: f64, logarithmic: bool) -> Self {
+        Self { low, high, from: LEFT, to: WIDTH - RIGHT, logarithmic }
+    }
+
+    fn vertical(low: f64, high: f64, logarithmic: bool) -> Self {
+        Self { low, high, from: HEIGHT - BOTTOM, to: TOP, logarithmic }
+    }
+
+    fn at(&self, value: f64) -> f64 {
+        let place = if self.logarithmic {
+            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
+        } else {
+            (value - self.low) / (self.high - self.low)
+        };
+        rounded(self.from + (self.to - self.from) * place.clamp(0.0, 1.0))
+    }
+
+    fn ticks(&self, values: Vec<f64>, label: impl Fn(f64) -> String) -> Vec<Tick> {
+        let within = |value: &f64| *value >= self.low && *value <= self.high * 1.000_001;
+        values
+            .into_iter()
+            .filter(within)
+            .map(|value| Tick { at: self.at(value), label: label(value) })
+            .collect()
+    }
+}
+
+/// A tenth of a unit is finer than any eye.
+fn rounded(place: f64) -> f64 {
+    (place * 10.0).round() / 10.0
+}
+
+impl Chart {
+    fn new(id: &'static str, title: &'static str, labels: [&'static str; 2], description: String) -> Self {
+        Self {
+            id,
+            title,
+            description,
+            x_label: labels[0],
+            y_label: labels[1],
+            width: WIDTH,
+            height: HEIGHT,
+            left: LEFT,
+            right: WIDTH - RIGHT,
+            top: TOP,
+            bottom: HEIGHT - BOTTOM,
+            x_ticks: Vec::new(),
+            y_ticks: Vec::new(),
+            lines: Vec::new(),
+            columns: Vec::new(),
+        }
+    }
+
+    /// The latency that each share of the requests did not exceed, on a scale where every further nine has the same
+    /// width. None without latencies.
+    pub(super) fn latency_curve(runs: &[(String, &Histogram)]) -> Option<Self> {
+        let runs: Vec<_> = runs.iter().filter(|(_, histogram)| total(histogram) > 0).collect();
+        let most = runs.iter().map(|(_, histogram)| total(histogram)).max()?;
+        let (low, high) = bounds(runs.iter().flat_map(|(_, histogram)| histogram.iter()))?;
+        let x = Axis::horizontal(0.0, nines(most - 1, most).max(1.0), false);
+        let y = Axis::vertical(low, high, true);
+        let mut chart = Self::new(
+            "curve",
+            "Latency by percentile",
+            ["share of the requests", "latency"],
+            format!("The latency that a share of the requests did not exceed, up to the slowest of {most}."),
+        );
+        let shares = ["0 %", "90 %", "99 %", "99.9 %", "99.99 %", "99.999 %", "99.9999 %"];
+        chart.x_ticks = x.ticks(vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0], |nines| {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one of those above")]
+            shares[nines as usize].to_owned()
+        });
+        chart.x_ticks.insert(1, Tick { at: x.at(nines(1, 2)), label: "50 %".to_owned() });
+        chart.y_ticks = y.ticks(round_values(low, high), duration);
+        chart.lines = runs.iter().map(|(name, histogram)| curve(name, histogram, x, y)).collect();
+        Some(chart)
+    }
+
+    /// How often latencies occurred, in columns that are equally wide on a logarithmic scale. None without latencies.
+    pub(super) fn histogram(histogram: &Histogram) -> Option<Self> {
+        let (low, high) = bounds(histogram.iter())?;
+        let all = total(histogram);
+        let x = Axis::horizontal(low, high, true);
+        let width = (WIDTH - RIGHT - LEFT) / f64::from(u32::try_from(COLUMNS).ok()?);
+        let mut counts = vec![0_u64; COLUMNS];
+        for (nanos, count) in histogram {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a place in the list"
+            )]
+            let column = ((x.at(float(*nanos)) - LEFT) / width) as usize;
+            counts[column.min(COLUMNS - 1)] += count;
+        }
+        let most = counts.iter().copied().max().filter(|most| *most > 0)?;
+        let y = Axis::vertical(0.0, float(most), false);
+        let mut chart = Self::new(
+            "histogram",
+            "Latencies",
+            ["latency", "requests"],
+            format!("How many of {all} requests took how long."),
+        );
+        chart.x_ticks = x.ticks(round_values(low, high), duration);
+        chart.y_ticks = y.ticks(even_values(float(most)), plain);
+        let mut from = low;
+        let growth = (high / low).powf(1.0 / f64::from(u32::try_from(COLUMNS).ok()?));
+        for (place, count) in (0_u32..).zip(counts) {
+            let to = from * growth;
+            if count > 0 {
+                let top = y.at(float(count));
+                chart.columns.push(Column {
+                    x: rounded(LEFT + f64::from(place) * width + 0.5),
+                    // What occurred at all is seen.
+                    y: top.min(HEIGHT - BOTTOM - 1.0),
+                    width: rounded(width - 1.0),
+                    height: rounded((HEIGHT - BOTTOM - top).max(1.0)),
+                    label: format!("{} to {}: {count} requests", duration(from), duration(to)),
+                });
+            }
+            from = to;
+        }
+        Some(chart)
+    }
+
+    /// Figures of each second. None where there are none.
+    pub(super) fn over_time(
+        id: &'static str,
+        title: &'static str,
+        labels: [&'static str; 2],
+        series: &[(&str, Vec<Option<f64>>)],
+    ) -> Option<Self> {
+        let seconds = series.iter().map(|(_, values)| values.len()).max()?;
+        let values = || series.iter().flat_map(|(_, values)| values.iter().flatten().copied());
+        let high = values().fold(0.0, f64::max);
+        if high <= 0.0 {
+            return None;
+        }
+        let seconds_axis = float(u64::try_from(seconds).ok()?);
+        let x = Axis::horizontal(0.0, seconds_axis, false);
+        let y = Axis::vertical(0.0, high * 1.05, false);
+        let names: Vec<&str> = series.iter().map(|(name, _)| *name).collect();
+        let mut chart =
+            Self::new(id, title, labels, format!("{} in each of {seconds} seconds.", names.join(", ")));
+        chart.x_ticks = x.ticks(even_values(seconds_axis), |value| format!("{} s", plain(value)));
+        chart.y_ticks = y.ticks(even_values(high), plain);
+        chart.lines = series.iter().map(|(name, values)| steps(name, values, x, y)).collect();
+        Some(chart)
+    }
+}
+
+/// How many nines the share of `count` in `all` has: 0.9 has one.
+fn nines(count: u64, all: u64) -> f64 {
+    // What is left of the whole, so that no digit is lost.
+    let left = float(all.saturating_sub(count).max(1)) / float(all.max(1));
+    -left.log10()
+}
+
+fn curve(name: &str, histogram: &Histogram, x: Axis, y: Axis) -> Line {
+    let all = total(histogram);
+    let mut path = Vec::new();
+    let mut points = Vec::new();
+    let mut below = 0;
+    let mut last_x = f64::NEG_INFINITY;
+    for (nanos, count) in histogram {
+        let marked = [(2, "50 %"), (10, "90 %"), (100, "99 %"), (1_000, "99.9 %"), (10_000, "99.99 %")];
+        for (part, share) in marked {
+            // The least count that is at or above the share.
+            let place = all - all / part;
+            if below < place && place <= below + count && all >= part {
+                let label = format!("{name}: {share} within {}", duration(float(*nanos)));
+                points.push(Point { x: x.at(nines(place, all)), y: y.at(float(*nanos)), label });
+            }
+        }
+        let (from, height) = (x.at(nines(below, all)), y.at(float(*nanos)));
+        below += count;
+        let to = x.at(nines(below, all));
+        if path.is_empty() {
+            path.push(format!("M{from} {height}"));
+        }
+        if to - last_x >= NEAREST_STEP || below == all {
+            path.push(format!("V{height}H{to}"));
+            last_x = to;
+        }
+    }
+    if let Some((nanos, _)) = histogram.last() {
+        let label = format!("{name}: the slowest took {}", duration(float(*nanos)));
+        points.push(Point { x: x.at(nines(all, all)), y: y.at(float(*nanos)), label });
+    }
+    Line { name: name.to_owned(), path: path.concat(), points }
+}
+
+/// A line that has each second's value over the whole second.
+fn steps(name: &str, values: &[Option<f64>], x: Axis, y: Axis) -> Line {
+    let mut path = Vec::new();
+    let mut was_there = false;
+    for (second, value) in (0_u32..).zip(values) {
+        if let Some(value) = value {
+            let (from, to) = (x.at(f64::from(second)), x.at(f64::from(second + 1)));
+            let height = y.at(*value);
+            let start = if was_there { format!("V{height}") } else { format!("M{from} {height}") };
+            path.push(format!("{start}H{to}"));
+        }
+        was_there = value.is_some();
+    }
+    Line { name: name.to_owned(), path: path.concat(), points: Vec::new() }
+}
+
+fn total(histogram: &Histogram) -> u64 {
+    histogram.iter().map(|(_, count)| count).sum()
+}
+
+/// The round values around the least and the largest, at least twice apart.
+fn bounds<'a>(histogram: impl Iterator<Item = &'a (u64, u64)>) -> Option<(f64, f64)> {
+    let values = histogram.filter(|(_, count)| *count > 0).map(|(nanos, _)| float((*nanos).max(1)));
+    let (low, high) =
+        values.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
+    if high <= 0.0 {
+        return None;
+    }
+    let grid = round_values(low / 5.0, high * 5.0);
+    let below = grid.iter().copied().rfind(|value| *value <= low).unwrap_or(low);
+    let above = grid.iter().copied().find(|value| *value >= high && *value > below).unwrap_or(high);
+    Some((below, above))
+}
+
+/// 1, 2 and 5 times the powers of ten within bounds above zero; where these span much, the powers alone.
+fn round_values(low: f64, high: f64) -> Vec<f64> {
+    let steps: &[f64] = if high / low > 20_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    #[expect(clippy::cast_possible_truncation, reason = "nanoseconds have few powers of ten")]
+    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
+    let values = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+    values.filter(|value| *value >= low * 0.999_999 && *value <= high * 1.000_001).collect()
+}
+
+/// About five round values from zero to `high`.
+fn even_values(high: f64) -> Vec<f64> {
+    let rough = high / 5.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power).find(|step| *step >= rough);
+    let step = step.unwrap_or(rough).max(f64::MIN_POSITIVE);
+    (0..=10).map(|place| f64::from(place) * step).filter(|value| *value <= high * 1.000_001).collect()
+}
+
+/// Nanoseconds in the unit in which people would say them.
+pub(super) fn duration(nanos: f64) -> String {
+    let (value, unit) = match nanos {
+        ..1e3 => (nanos, "ns"),
+        ..1e6 => (nanos / 1e3, "µs"),
+        ..1e9 => (nanos / 1e6, "ms"),
+        _ => (nanos / 1e9, "s"),
+    };
+    format!("{} {unit}", plain(value))
+}
+
+/// A number with up to three digits behind the point, as few as it needs.
+fn plain(value: f64) -> String {
+    let digits = if value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        3
+    };
+    let text = format!("{value:.digits$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "drawn, not counted")]
+fn float(value: u64) -> f64 {
+    value as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_nine_is_as_wide_as_the_one_before() {
+        let histogram = [(1_000_000, 900), (2_000_000, 90), (9_000_000, 10)];
+        let chart = Chart::latency_curve(&[("now".to_owned(), &histogram)]).unwrap();
+        let labels: Vec<&str> = chart.x_ticks.iter().map(|tick| tick.label.as_str()).collect();
+        assert_eq!(labels, ["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
+        let at: Vec<f64> = chart.x_ticks.iter().map(|tick| tick.at).collect();
+        assert!(
+            (at[2] - at[0] - (at[3] - at[2])).abs() < 0.2 && (at[4] - at[3] - (at[3] - at[2])).abs() < 0.2
+        );
+        let said: Vec<&str> = chart.lines[0].points.iter().map(|point| point.label.as_str()).collect();
+        assert_eq!(
+            said,
+            [
+                "now: 50 % within 1 ms",
+                "now: 90 % within 1 ms",
+                "now: 99 % within 2 ms",
+                "now: 99.9 % within 9 ms",
+                "now: the slowest took 9 ms",
+            ]
+        );
+        let heights: Vec<&str> = chart.y_ticks.iter().map(|tick| tick.label.as_str()).collect();
+        assert_eq!(heights, ["1 ms", "2 ms", "5 ms", "10 ms"]);
+    }
+
+    #[test]
+    fn a_second_without_a_value_leaves_a_gap() {
+        let values = vec![Some(10.0), None, Some(20.0), Some(20.0)];
+        let chart = Chart::over_time("t", "T", ["time", "a second"], &[("searches", values)]).unwrap();
+        assert_eq!(chart.lines[0].path.matches('M').count(), 2);
+        assert_eq!(Chart::over_time("t", "T", ["x", "y"], &[("searches", vec![None])]), None);
+    }
+
+    #[test]
+    fn values_are_said_in_their_unit() {
+        let said = [950.0, 91_000.0, 1_500_000.0, 250_000_000.0, 2e9].map(duration);
+        assert_eq!(said, ["950 ns", "91 µs", "1.5 ms", "250 ms", "2 s"]);
+        assert_eq!(even_values(47.0), [0.0, 10.0, 20.0, 30.0, 40.0]);
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(64))]
+
+        /// Whatever was measured, everything lies within the plot, and no request is missing.
+        #[test]
+        fn all_of_it_is_drawn_within_the_plot(
+            values in prop::collection::btree_map(1_u64..4_000_000_000_000, 1_u64..10_000, 1..60),
+        ) {
+            let histogram: Vec<(u64, u64)> = values.into_iter().collect();
+            let curve = Chart::latency_curve(&[("now".to_owned(), &histogram)]).unwrap();
+            let columns = Chart::histogram(&histogram).unwrap();
+            for tick in curve.x_ticks.iter().chain(&columns.x_ticks) {
+                prop_assert!(tick.at >= LEFT && tick.at <= WIDTH - RIGHT);
+            }
+            for point in &curve.lines[0].points {
+                prop_assert!((LEFT..=WIDTH - RIGHT).contains(&point.x) && (TOP..=HEIGHT - BOTTOM).contains(&point.y));
+            }
+            let drawn: u64 = columns.columns.iter().map(|column| {
+                column.label.split(": ").nth(1).unwrap().split(' ').next().unwrap().parse::<u64>().unwrap()
+            }).sum();
+            prop_assert_eq!(drawn, total(&histogram));
+            for column in &columns.columns {
+                prop_assert!(column.x >= LEFT && column.x + column.width <= WIDTH - RIGHT + 0.2);
+                prop_assert!(column.y >= TOP && column.y + column.height <= HEIGHT - BOTTOM + 0.2);
+            }
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! What is searched for: a file of queries, checked before anything is sent, and the order in which they are drawn.
+
+use std::io::BufRead;
+
+use serde::Deserialize;
+use url::form_urlencoded;
+
+/// One query of the file: a keyword, or an object with the parameters of `/contents/search` (decisions 5.1, 5.8).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Query {
+    /// What to look for.
+    #[serde(alias = "query")]
+    pub(super) keyword: String,
+    /// The module's id or code; `--module` where it is absent.
+    pub(super) module_id: Option<String>,
+    /// `time` or `relevance`.
+    pub(super) sort: Option<String>,
+    /// Items of a page.
+    pub(super) limit: Option<u16>,
+    /// The earliest `displayTime`, inclusive, epoch milliseconds.
+    pub(super) from: Option<i64>,
+    /// The latest `displayTime`, exclusive, epoch milliseconds.
+    pub(super) to: Option<i64>,
+    /// Only this author's items.
+    pub(super) author: Option<String>,
+    /// Only this source's items.
+    pub(super) source: Option<String>,
+    /// The server's deadline for the search, milliseconds.
+    pub(super) timeout: Option<u64>,
+}
+
+impl Query {
+    fn of_keyword(keyword: &str) -> Self {
+        Self { keyword: keyword.to_owned(), ..Self::default() }
+    }
+
+    /// The parameters as the query of an address.
+    pub(super) fn parameters(&self) -> String {
+        let number = |value: Option<i64>| value.map(|value| value.to_string());
+        let texts = [
+            ("keyword", Some(self.keyword.clone())),
+            ("moduleId", self.module_id.clone()),
+            ("sort", self.sort.clone()),
+            ("limit", self.limit.map(|limit| limit.to_string())),
+            ("from", number(self.from)),
+            ("to", number(self.to)),
+            ("author", self.author.clone()),
+            ("source", self.source.clone()),
+            ("timeout", self.timeout.map(|timeout| timeout.to_string())),
+        ];
+        let mut encoded = form_urlencoded::Serializer::new(String::new());
+        for (name, text) in texts {
+            if let Some(text) = text {
+                encoded.append_pair(name, &text);
+            }
+        }
+        encoded.finish()
+    }
+}
+
+/// What queries take where they do not say it themselves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Defaults {
+    /// `--module`.
+    pub(super) module_id: Option<String>,
+    /// `--sort`.
+    pub(super) sort: Option<String>,
+    /// `--limit`.
+    pub(super) limit: Option<u16>,
+}
+
+/// Reads the queries of a file: one keyword a line, or one JSON object a line; blank lines are passed over.
+///
+/// # Errors
+/// A sentence that names the file and the line.
+pub(super) fn read(input: impl BufRead, name: &str, defaults: &Defaults) -> Result<Vec<Query>, String> {
+    let mut queries = Vec::new();
+    for (number, line) in (1..).zip(input.lines()) {
+        let at = |reason: &dyn std::fmt::Display| format!("{name}:{number}: {reason}");
+        let line = line.map_err(|error| at(&error))?;
+        let line = line.trim_start_matches('\u{feff}').trim();
+        if line.is_empty() {
+            continue;
+        }
+        let mut query = if line.starts_with('{') {
+            serde_json::from_str(line).map_err(|error| at(&in_one_line(&error)))?
+        } else {
+            Query::of_keyword(line)
+        };
+        if query.keyword.trim().is_empty() {
+            return Err(at(&"keyword must not be blank"));
+        }
+        query.module_id = query.module_id.or_else(|| defaults.module_id.clone());
+        if query.module_id.is_none() {
+            return Err(at(&"no module is named: give --module, or moduleId in the line"));
+        }
+        query.sort = query.sort.or_else(|| defaults.sort.clone());
+        query.limit = query.limit.or(defaults.limit);
+        queries.push(query);
+    }
+    if queries.is_empty() { Err(format!("{name}: no queries in it")) } else { Ok(queries) }
+}
+
+/// The place within a line of the file: serde's "line 1" would be read as the file's.
+fn in_one_line(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column", ", at column")
+}
+
+/// Brings the queries into the order of a seed; without one they stay as they are. They are drawn round-robin, so
+/// each is sent as often as every other.
+pub(super) fn arrange<T>(queries: &mut [T], seed: Option<u64>) {
+    if let Some(seed) = seed {
+        fastrand::Rng::with_seed(seed).shuffle(queries);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn defaults() -> Defaults {
+        Defaults { module_id: Some("article".to_owned()), sort: None, limit: Some(20) }
+    }
+
+    fn read_text(text: &str) -> Result<Vec<Query>, String> {
+        read(text.as_bytes(), "q", &defaults())
+    }
+
+    #[test]
+    fn a_file_mixes_keywords_and_objects() {
+        let text = "\u{feff}harbour \r\n\n{\"keyword\":\"a b&c\",\"moduleId\":\"feed\",\"sort\":\"relevance\",\"from\":7,\"text\":\"\"}\n仓库";
+        let queries = read_text(text).unwrap();
+        let parameters: Vec<String> = queries.iter().map(Query::parameters).collect();
+        assert_eq!(
+            parameters,
+            [
+                "keyword=harbour&moduleId=article&limit=20",
+                "keyword=a+b%26c&moduleId=feed&sort=relevance&limit=20&from=7",
+                "keyword=%E4%BB%93%E5%BA%93&moduleId=article&limit=20",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, said) in [
+            ("a\n{\"moduleId\":\"x\"}", "q:2: missing field `keyword`, at column 16"),
+            ("{\"keyword\":\" \"}", "q:1: keyword must not be blank"),
+            (
+                "{\"keyword\":\"a\",\"from\":\"x\"}",
+                "q:1: invalid type: string \"x\", expected i64, at column 25",
+            ),
+            ("\n \n", "q: no queries in it"),
+        ] {
+            assert_eq!(read_text(text).unwrap_err(), said);
+        }
+        let said = read(&b"a\xff"[..], "q", &defaults()).unwrap_err();
+        assert!(said.starts_with("q:1: ") && said.contains("UTF-8"), "{said}");
+        let said = read(&b"a"[..], "q", &Defaults::default()).unwrap_err();
+        assert_eq!(said, "q:1: no module is named: give --module, or moduleId in the line");
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(128))]
+
+        #[test]
+        fn keywords_are_read_as_they_stand(keywords in prop::collection::vec("[^\\s{\u{feff}][^\\s]{0,8}", 1..20)) {
+            let queries = read_text(&keywords.join("\n")).unwrap();
+            let read: Vec<&str> = queries.iter().map(|query| query.keyword.as_str()).collect();
+            prop_assert_eq!(read, keywords);
+        }
+
+        #[test]
+        fn a_seed_gives_one_order_of_all(count in 0_u32..200, seed in any::<u64>()) {
+            let sorted: Vec<u32> = (0..count).collect();
+            let mut once = sorted.clone();
+            arrange(&mut once, Some(seed));
+            let mut again = sorted.clone();
+            arrange(&mut again, Some(seed));
+            prop_assert_eq!(&once, &again);
+            once.sort_unstable();
+            prop_assert_eq!(&once, &sorted);
+            arrange(&mut once, None);
+            prop_assert_eq!(once, sorted);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! The page of a run, or of two beside each other: one file with everything in it, which can be opened offline.
+
+use minijinja::{Environment, value::Serde};
+use serde::Serialize;
+
+use super::{
+    chart::Chart,
+    compare::Comparison,
+    output::{label, milliseconds, notes, summary},
+    recorder::Operation,
+    results::{OperationResults, Quantiles, Results},
+};
+
+const TEMPLATE: &str = include_str!("report.html");
+
+/// The page.
+#[derive(Serialize)]
+struct Page<'a> {
+    title: &'a str,
+    runs: &'a [Run<'a>],
+    charts: &'a [Chart],
+    /// Of two runs: their figures beside each other, in which settings they differ, and what became worse.
+    changes: Vec<ChangeRow>,
+    differences: &'a [String],
+    slower: &'a [String],
+}
+
+/// A run as the page shows it.
+#[derive(Serialize)]
+struct Run<'a> {
+    /// Which one it is, where there are two.
+    name: &'a str,
+    summary: String,
+    facts: Vec<(&'a str, String)>,
+    notes: Vec<String>,
+    shortfalls: &'a [String],
+    rows: Vec<TableRow>,
+    failures: Vec<FailureRow<'a>>,
+}
+
+/// A row of the table of latencies.
+#[derive(Serialize)]
+struct TableRow {
+    name: String,
+    cells: Vec<String>,
+    is_part: bool,
+}
+
+#[derive(Serialize)]
+struct FailureRow<'a> {
+    operation: &'a str,
+    kind: &'a str,
+    count: u64,
+    message: &'a str,
+}
+
+/// A row of the table of two runs.
+#[derive(Serialize)]
+struct ChangeRow {
+    name: String,
+    before: String,
+    after: String,
+    change: String,
+}
+
+/// The page of a run.
+///
+/// # Errors
+/// The template is wrong, which a test forbids.
+pub(super) fn of_run(results: &Results) -> Result<String, String> {
+    let histogram =
+        results.of(Operation::Search).map(|search| search.histogram.as_slice()).unwrap_or_default();
+    let seconds = |value: fn(&super::results::Second) -> Option<u64>| -> Vec<Option<f64>> {
+        #[expect(clippy::cast_precision_loss, reason = "drawn, not counted")]
+        results.timeline.iter().map(|second| value(second).map(|value| value as f64)).collect()
+    };
+    let mut throughput = vec![
+        ("searches", seconds(|second| Some(second.searches))),
+        ("errors", seconds(|second| Some(second.errors))),
+    ];
+    for (operation, values) in [
+        (Operation::Page, seconds(|second| Some(second.pages))),
+        (Operation::Write, seconds(|second| Some(second.writes))),
+    ] {
+        if results.of(operation).is_some() {
+            throughput.insert(throughput.len() - 1, (plural(operation), values));
+        }
+    }
+    let latency = [
+        ("p50", results.timeline.iter().map(|second| second.p50_ms).collect()),
+        ("p99", results.timeline.iter().map(|second| second.p99_ms).collect()),
+    ];
+    let curves: Vec<(String, &[(u64, u64)])> = results
+        .operations
+        .iter()
+        .map(|operation| (operation.operation.clone(), operation.histogram.as_slice()))
+        .collect();
+    let charts = [
+        Chart::latency_curve(&curves),
+        Chart::histogram(histogram),
+        Chart::over_time("throughput", "Throughput over time", ["time", "in a second"], &throughput),
+        Chart::over_time("latency", "Latency of searches over time", ["time", "ms"], &latency),
+    ];
+    let charts: Vec<Chart> = charts.into_iter().flatten().collect();
+    render("trawl bench", &[Run::of("", results)], &charts, None)
+}
+
+/// The page of two runs.
+///
+/// # Errors
+/// As of one.
+pub(super) fn of_comparison(
+    before: &Results,
+    after: &Results,
+    comparison: &Comparison,
+) -> Result<String, String> {
+    let curves: Vec<(String, &[(u64, u64)])> = [("before", before), ("after", after)]
+        .into_iter()
+        .filter_map(|(name, results)| {
+            Some((name.to_owned(), results.of(Operation::Search)?.histogram.as_slice()))
+        })
+        .collect();
+    let charts: Vec<Chart> = Chart::latency_curve(&curves).into_iter().collect();
+    let runs = [Run::of("Before", before), Run::of("After", after)];
+    render("trawl bench: two runs", &runs, &charts, Some(comparison))
+}
+
+fn render(
+    title: &str,
+    runs: &[Run<'_>],
+    charts: &[Chart],
+    comparison: Option<&Comparison>,
+) -> Result<String, String> {
+    let mut environment = Environment::new();
+    let wrong = |error: minijinja::Error| format!("the report cannot be made: {error}");
+    // Its name has everything escaped that is put in.
+    environment.add_template("report.html", TEMPLATE).map_err(wrong)?;
+    let page = Page {
+        title,
+        runs,
+        charts,
+        changes: comparison.map(changes).unwrap_or_default(),
+        differences: comparison.map(|comparison| comparison.differences.as_slice()).unwrap_or_default(),
+        slower: comparison.map(|comparison| comparison.slower.as_slice()).unwrap_or_default(),
+    };
+    environment.get_template("report.html").and_then(|template| template.render(Serde(&page))).map_err(wrong)
+}
+
+fn changes(comparison: &Comparison) -> Vec<ChangeRow> {
+    let figure = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), milliseconds);
+    let row = |row: &super::compare::Row| ChangeRow {
+        name: format!("{} {}", row.operation, label(row.measure)),
+        before: figure(row.before),
+        after: figure(row.after),
+        change: row.change_percent.map(|change| format!("{change:+.1} %")).unwrap_or_default(),
+    };
+    comparison.rows.iter().map(row).collect()
+}
+
+impl<'a> Run<'a> {
+    fn of(name: &'a str, results: &'a Results) -> Self {
+        let rows = results
+            .operations
+            .iter()
+            .flat_map(|operation| [TableRow::of(operation), TableRow::part(operation)]);
+        let failures = results.operations.iter().flat_map(|operation| {
+            operation.failures.iter().map(|failure| FailureRow {
+                operation: &operation.operation,
+                kind: &failure.kind,
+                count: failure.count,
+                message: &failure.message,
+            })
+        });
+        Self {
+            name,
+            summary: summary(&results.settings, results.seconds),
+            facts: facts(results),
+            notes: notes(results),
+            shortfalls: &results.shortfalls,
+            rows: rows.collect(),
+            failures: failures.collect(),
+        }
+    }
+}
+
+impl TableRow {
+    fn of(results: &OperationResults) -> Self {
+        let mut cells = vec![results.succeeded.to_string(), format!("{:.1}", results.per_second)];
+        cells.extend(quantiles(results.latency_ms));
+        cells.extend([results.errors, results.partial].map(|count| count.to_string()));
+        Self { name: results.operation.clone(), cells, is_part: false }
+    }
+
+    fn part(results: &OperationResults) -> Self {
+        let mut cells = vec![String::new(); 2];
+        cells.extend(quantiles(results.service_ms));
+        cells.extend([String::new(), String::new()]);
+        Self { name: "of it, after it was sent".to_owned(), cells, is_part: true }
+    }
+}
+
+fn quantiles(quantiles: Option<Quantiles>) -> [String; 5] {
+    quantiles.map_or_else(Default::default, |Quantiles { p50, p90, p99, p999, max, .. }| {
+        [p50, p90, p99, p999, max].map(milliseconds)
+    })
+}
+
+fn facts(results: &Results) -> Vec<(&'static str, String)> {
+    let settings = &results.settings;
+    let mut facts = vec![
+        ("Command", results.command.clone()),
+        ("Begun", results.begun_at.clone()),
+        ("Server", settings.server.clone()),
+        ("Queries", format!("{} of {}", settings.queries, settings.query_file)),
+        (
+            "Load made by",
+            format!("trawl {}, {} threads; {}", results.version, settings.threads, results.machine),
+        ),
+    ];
+    let optional = [
+        ("Order of the queries", settings.seed.map(|seed| format!("by the seed {seed}"))),
+        ("Module", settings.module.clone()),
+        ("Sort", settings.sort.clone()),
+        ("Items of a page", settings.limit.map(|limit| limit.to_string())),
+        ("Pages of a search", (settings.pages > 1).then(|| settings.pages.to_string())),
+        ("Most under way", settings.rate.map(|_| settings.max_in_flight.to_string())),
+        ("Writes go to", settings.write_module.clone()),
+    ];
+    facts.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
+    facts.push(("Longest request", format!("{} s", settings.request_timeout_seconds)));
+    facts
+}
+
+fn plural(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Search => "searches",
+        Operation::Page => "further pages",
+        Operation::Write => "writes",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::bench::{
+        compare::tests::results,
+        results::{FailureCount, Second},
+    };
+
+    #[test]
+    fn a_page_is_whole_and_escapes_what_others_wrote() {
+        let mut results = results(4.0, 100.0, 1);
+        results.timeline =
+            vec![Second { searches: 100, p50_ms: Some(1.0), p99_ms: Some(4.0), ..Second::default() }; 3];
+        results.command = "trawl bench '<script>alert(1)</script>.txt'".to_owned();
+        results.operations[0].failures.push(FailureCount {
+            kind: "HTTP 500".to_owned(),
+            count: 1,
+            message: "<img src=x>".to_owned(),
+        });
+        let page = of_run(&results).unwrap();
+        assert_eq!(page.matches("<figure>").count(), 4);
+        assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
+        assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("&lt;img src=x&gt;"));
+        assert!(!page.contains("<script>alert") && !page.contains("<img"));
+    }
+
+    #[test]
+    fn two_runs_share_one_page() {
+        let (before, after) = (results(4.0, 100.0, 0), results(8.0, 100.0, 0));
+        let comparison = Comparison::of(&before, &after, Some(10.0));
+        let page = of_comparison(&before, &after, &comparison).unwrap();
+        assert_eq!(page.matches("<figure>").count(), 1);
+        assert!(page.contains("+100.0 %") && page.contains("search p99Ms: 8.000, before 4.000"), "{page}");
+    }
+
+    #[test]
+    fn a_run_that_measured_nothing_has_a_page_without_charts() {
+        let mut results = results(4.0, 100.0, 0);
+        results.operations.clear();
+        results.shortfalls.push("no search was measured".to_owned());
+        let page = of_run(&results).unwrap();
+        assert!(!page.contains("<svg") && page.contains("no search was measured"));
+    }
+}

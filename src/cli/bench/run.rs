@@ -1,0 +1,356 @@
+//! One run from its options to its results: everything that can be wrong is found out before the load begins.
+
+use std::{
+    fs::File,
+    io::{self, BufReader},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use hyper::Method;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+
+use super::{
+    answer::judge_search,
+    connections::{Connections, Target},
+    load::{Ending, Load, Outcome},
+    options::{RunOptions, Sort},
+    output::Bar,
+    plan::{Pace, Plan},
+    query::{self, Defaults, Query},
+    recorder::Operation,
+    results::{Arrivals, MadeUpItems, OperationResults, Quantiles, Results, Settings},
+    writes::{PATIENCE, Writes},
+};
+use crate::cli::client::{Client, Failure};
+
+/// How a file of queries is named that is none.
+const STANDARD_INPUT: &str = "-";
+/// Between two tokens, however short their lives are.
+const LEAST_TOKEN_USE: Duration = Duration::from_secs(1);
+/// How long the deletion of the made-up items waits for a server that is gone.
+const PATIENCE_WITH_A_LOST_SERVER: Duration = Duration::from_secs(5);
+
+/// Why nothing was measured.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// The options are wrong.
+    WrongUsage(String),
+    /// The server, or the system, does not play its part.
+    Failed(String),
+}
+
+/// Measures.
+///
+/// # Errors
+/// Nothing was measured.
+pub(super) async fn run(options: &RunOptions) -> Result<Results, Stop> {
+    let client = Arc::new(Client::new(&options.server).map_err(|error| Stop::WrongUsage(error.to_string()))?);
+    let mut queries = read_queries(options).map_err(Stop::WrongUsage)?;
+    query::arrange(&mut queries, options.seed);
+    let plan = plan(options);
+    let connections =
+        Connections::new(&options.server.server, client.enterprise().clone(), plan.request_timeout);
+    let connections = Arc::new(connections.map_err(Stop::WrongUsage)?);
+    let targets = targets(&connections, &queries).map_err(Stop::WrongUsage)?;
+    let writes = match (options.writes_per_second, &options.write_module) {
+        (Some(rate), Some(module)) => {
+            Some(Arc::new(Writes::new(&connections, module, rate).map_err(Stop::WrongUsage)?))
+        }
+        _ => None,
+    };
+    let _renewal = keep_token(&client, &connections).await.map_err(Stop::Failed)?;
+    check(&connections, &targets, &queries).await.map_err(Stop::Failed)?;
+    if let Some(writes) = &writes {
+        let refused = |failure: Failure| Stop::Failed(format!("the writes will not be taken: {failure}"));
+        writes.check(&client).await.map_err(refused)?;
+    }
+
+    let stop = CancellationToken::new();
+    listen_to_signals(&stop, writes.is_some()).map_err(|error| Stop::Failed(error.to_string()))?;
+    let begun_at = jiff::Timestamp::now() + plan.warm_up;
+    let load = Load::new(plan.clone(), connections, targets, writes.clone(), stop).map_err(Stop::Failed)?;
+    let bar = Bar::new(&plan);
+    let outcome = Arc::new(load).run(|progress| bar.show(&progress)).await.map_err(Stop::Failed)?;
+    let mut items = None;
+    let mut not_deleted = None;
+    if let Some(writes) = writes {
+        bar.say("deleting the made-up items");
+        let is_lost = matches!(outcome.ending, Ending::Unreachable(_));
+        let patience = if is_lost { PATIENCE_WITH_A_LOST_SERVER } else { PATIENCE };
+        let (account, failure) = writes.clean_up(&client, patience).await;
+        (items, not_deleted) = (Some(account), failure);
+    }
+    bar.end();
+    let settings = settings(options, queries.len());
+    Ok(results(settings, begun_at, &outcome, items, not_deleted.as_ref()))
+}
+
+fn read_queries(options: &RunOptions) -> Result<Vec<Query>, String> {
+    let Some(path) = &options.queries else {
+        return Err(
+            "no queries are given: name a file with one keyword (or JSON object) a line, or - for standard \
+                    input, as in `printf 'report\\nbudget\\n' | trawl bench - --module article`"
+                .to_owned(),
+        );
+    };
+    let defaults = Defaults {
+        module_id: options.module.clone(),
+        sort: options.sort.map(|sort| sort.name().to_owned()),
+        limit: options.limit,
+    };
+    if path.as_os_str() == STANDARD_INPUT {
+        return query::read(io::stdin().lock(), "standard input", &defaults);
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
+    query::read(BufReader::new(file), &name, &defaults)
+}
+
+fn plan(options: &RunOptions) -> Plan {
+    Plan {
+        pace: match options.rate {
+            Some(rate) => Pace::Rate(rate),
+            None => Pace::Clients(options.clients.unwrap_or(1)),
+        },
+        warm_up: options.warm_up,
+        duration: options.duration,
+        pages: options.pages,
+        max_in_flight: options.max_in_flight,
+        request_timeout: options.request_timeout,
+    }
+}
+
+fn targets(connections: &Connections, queries: &[Query]) -> Result<Vec<Target>, String> {
+    let path = |query: &Query| format!("/contents/search?{}", query.parameters());
+    queries.iter().map(|query| connections.target(Method::POST, &path(query))).collect()
+}
+
+/// Has the connections bear a token, and a new one before it expires, in time and beside the load: no request waits
+/// for it.
+async fn keep_token(
+    client: &Arc<Client>,
+    connections: &Arc<Connections>,
+) -> Result<AbortOnDropHandle<()>, String> {
+    let (token, mut usable) = client.new_token().await.map_err(|failure| failure.to_string())?;
+    connections.use_token(&token)?;
+    let (client, connections) = (Arc::clone(client), Arc::clone(connections));
+    let renewal = async move {
+        while let Some(time) = usable {
+            tokio::time::sleep(time.max(LEAST_TOKEN_USE)).await;
+            match client.new_token().await {
+                Ok((token, next)) if connections.use_token(&token).is_ok() => usable = next,
+                // Tried again; what goes on with a token that expired is counted as errors.
+                _ => usable = Some(LEAST_TOKEN_USE),
+            }
+        }
+    };
+    Ok(AbortOnDropHandle::new(tokio::spawn(renewal)))
+}
+
+/// Sends the first query, so that a module that is not there is told in a line, and not as a hundred percent of errors.
+async fn check(connections: &Connections, targets: &[Target], queries: &[Query]) -> Result<(), String> {
+    let (Some(target), Some(query)) = (targets.first(), queries.first()) else { return Ok(()) };
+    let answer = connections.exchange(target, None).await;
+    let page = answer.and_then(|(status, body)| judge_search(status, &body));
+    page.map(drop).map_err(|failure| {
+        format!(
+            "the search for {:?} in {} fails, so nothing was measured: {}: {}",
+            query.keyword,
+            query.module_id.as_deref().unwrap_or_default(),
+            failure.kind,
+            failure.message
+        )
+    })
+}
+
+/// The first Ctrl-C or SIGTERM ends the load in order; the second one ends everything.
+fn listen_to_signals(stop: &CancellationToken, writes: bool) -> io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let stop = stop.clone();
+    tokio::spawn(async move {
+        for is_first in [true, false] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            stop.cancel();
+            if !is_first {
+                std::process::exit(1);
+            }
+            let items =
+                if writes { "; the made-up items are deleted, unless you press it again" } else { "" };
+            eprintln!("stopping{items}");
+        }
+    });
+    Ok(())
+}
+
+fn settings(options: &RunOptions, queries: usize) -> Settings {
+    let file = options.queries.as_deref().unwrap_or(Path::new(STANDARD_INPUT));
+    Settings {
+        server: without_user(&options.server.server).into(),
+        query_file: file.display().to_string(),
+        queries,
+        seed: options.seed,
+        module: options.module.clone(),
+        limit: options.limit,
+        sort: options.sort.map(Sort::name).map(str::to_owned),
+        pages: options.pages,
+        rate: options.rate,
+        clients: options.rate.is_none().then(|| options.clients.unwrap_or(1)),
+        max_in_flight: options.max_in_flight,
+        warm_up_seconds: options.warm_up.as_secs_f64(),
+        duration_seconds: options.duration.as_secs_f64(),
+        request_timeout_seconds: options.request_timeout.as_secs_f64(),
+        writes_per_second: options.writes_per_second,
+        write_module: options.write_module.clone(),
+        threads: usize::from(options.threads),
+    }
+}
+
+/// An address without the name and password that may stand in it.
+fn without_user(address: &url::Url) -> url::Url {
+    let mut address = address.clone();
+    // Neither fails where there is a host.
+    let _ = address.set_username("");
+    let _ = address.set_password(None);
+    address
+}
+
+/// The command as it was given. Secrets come from files or the environment; an address may hold one all the same.
+fn command() -> String {
+    let words = std::env::args().enumerate().map(|(place, word)| match place {
+        0 => "trawl".to_owned(),
+        _ => quote(&without_user_in(&word)),
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn without_user_in(word: &str) -> String {
+    let (option, value) = match word.split_once('=') {
+        Some((option, value)) if option.starts_with("--") => (Some(option), value),
+        _ => (None, word),
+    };
+    match url::Url::parse(value) {
+        Ok(address) if !address.username().is_empty() || address.password().is_some() => {
+            let address = without_user(&address);
+            option.map_or_else(|| address.to_string(), |option| format!("{option}={address}"))
+        }
+        _ => word.to_owned(),
+    }
+}
+
+/// A word as a shell reads it.
+fn quote(word: &str) -> String {
+    let is_plain = |character: char| character.is_alphanumeric() || "-_./:=,+@%".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+fn results(
+    settings: Settings,
+    begun_at: jiff::Timestamp,
+    outcome: &Outcome,
+    items: Option<MadeUpItems>,
+    not_deleted: Option<&Failure>,
+) -> Results {
+    let measured = &outcome.measured;
+    let length = match outcome.ending {
+        Ending::Interrupted(after) => after,
+        _ => Duration::from_secs_f64(settings.duration_seconds),
+    };
+    let seconds = length.max(measured.last).as_secs_f64();
+    let arrivals = |due: Option<u64>, operation| {
+        due.map(|due| {
+            let starts = measured.starts(operation);
+            let never_begun = due.saturating_sub(starts.begun);
+            Arrivals { due, begun_in_time: starts.in_time, never_begun, waited: starts.waited }
+        })
+    };
+    let searches = arrivals(outcome.searches_due, Operation::Search);
+    let writes = arrivals(outcome.writes_due, Operation::Write);
+    let never_begun = |arrivals: Option<Arrivals>| arrivals.map_or(0, |arrivals| arrivals.never_begun);
+    let never_begun = [never_begun(searches), 0, never_begun(writes)];
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let mut results = Results {
+        format: Results::format(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: command(),
+        begun_at: begun_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        machine: format!("{cores} cores, {} {}", std::env::consts::OS, std::env::consts::ARCH),
+        settings,
+        seconds: (seconds * 1_000.0).round() / 1_000.0,
+        arrivals: searches,
+        write_arrivals: writes,
+        operations: OperationResults::all(measured, seconds, never_begun),
+        own_delay_ms: Quantiles::of(&measured.own_delay),
+        timeline: measured.seconds.clone(),
+        items,
+        shortfalls: Vec::new(),
+    };
+    results.shortfalls = shortfalls(&results, &outcome.ending, not_deleted);
+    results
+}
+
+/// In which ways a run fell short.
+fn shortfalls(results: &Results, ending: &Ending, not_deleted: Option<&Failure>) -> Vec<String> {
+    let mut sentences = Vec::new();
+    match ending {
+        Ending::Completed => {}
+        Ending::Interrupted(after) => {
+            sentences.push(format!("stopped after {:.1} s of measuring", after.as_secs_f64()));
+        }
+        Ending::Unreachable(reason) => {
+            sentences.push(format!("given up, since nothing was answered any more: {reason}"));
+        }
+    }
+    for results in results.operations.iter().filter(|results| results.errors > 0) {
+        let kinds: Vec<String> =
+            results.failures.iter().map(|failure| format!("{} {}", failure.count, failure.kind)).collect();
+        let (errors, all, name) = (results.errors, results.requests(), &results.operation);
+        sentences.push(format!("{errors} of {all} requests of the kind {name} failed: {}", kinds.join(", ")));
+    }
+    for (arrivals, name) in [(results.arrivals, "searches"), (results.write_arrivals, "writes")] {
+        if let Some(arrivals) = arrivals.filter(Arrivals::fell_behind) {
+            let Arrivals { due, begun_in_time, .. } = arrivals;
+            sentences.push(format!(
+                "the rate was not kept: only {begun_in_time} of {due} {name} could begin before the end"
+            ));
+        }
+    }
+    if results.operations.iter().all(|results| results.operation != Operation::Search.name()) {
+        sentences.push("no search was measured".to_owned());
+    }
+    if let (Some(items), Some(failure)) = (&results.items, not_deleted) {
+        sentences.push(format!(
+            "{} made-up items could not be deleted, the ids {}{} to {}: {failure}",
+            items.left,
+            items.id_prefix,
+            items.sent - items.left,
+            items.sent.saturating_sub(1)
+        ));
+    }
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_is_shown_without_secrets_and_can_be_pasted() {
+        let shown = |word: &str| quote(&without_user_in(word));
+        assert_eq!(shown("http://anna:geheim@h:8080/x"), "http://h:8080/x");
+        assert_eq!(shown("--server=https://anna@h"), "--server=https://h/");
+        assert_eq!(shown("http://h:8080"), "http://h:8080");
+        assert_eq!(shown("my queries.txt"), "'my queries.txt'");
+        assert_eq!([shown("it's"), shown("")], [r"'it'\''s'".to_owned(), "''".to_owned()]);
+    }
+}
