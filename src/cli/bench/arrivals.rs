@@ -36,7 +36,7 @@ pub(super) struct Turn {
 #[derive(Debug)]
 pub(super) enum Arrivals {
     /// Each place is a client that sends its next request when the last one was answered, until the end.
-    Closed { next: AtomicU64, end: Instant, stop: CancellationToken },
+    Closed { next: AtomicU64, begin: Instant, end: Instant, stop: CancellationToken },
     /// Requests begin by a schedule. One that finds no place free waits for it, and is as late as it then is.
     Open(Arc<Open>),
 }
@@ -55,9 +55,9 @@ pub(super) struct Open {
 }
 
 impl Arrivals {
-    /// Clients that send one request after the other from now to `end`.
-    pub(super) fn closed(end: Instant, stop: CancellationToken) -> Self {
-        Self::Closed { next: AtomicU64::new(0), end, stop }
+    /// Clients that send one request after the other for this length from `begin` on.
+    pub(super) fn closed(begin: Instant, length: Duration, stop: CancellationToken) -> Self {
+        Self::Closed { next: AtomicU64::new(0), begin, end: begin + length, stop }
     }
 
     /// Requests by a schedule from `begin` on; one that was not begun `patience` after its end is given up.
@@ -94,7 +94,10 @@ impl Arrivals {
     /// Waits for the next request's turn; none when there are no more.
     pub(super) async fn next(&self) -> Option<Turn> {
         match self {
-            Self::Closed { next, end, stop } => {
+            Self::Closed { next, begin, end, stop } => {
+                if Instant::now() < *begin {
+                    tokio::time::sleep_until((*begin).into()).await;
+                }
                 let intended = Instant::now();
                 (intended < *end && !stop.is_cancelled()).then(|| Turn {
                     number: next.fetch_add(1, Ordering::Relaxed),
@@ -117,6 +120,7 @@ impl Arrivals {
 impl Open {
     fn keep_time(&self) {
         make_sleep_exact();
+        thread::sleep(self.begin.saturating_duration_since(Instant::now()));
         let total = self.schedule.total();
         let mut released = 0;
         while released < total && !self.stop.is_cancelled() {
@@ -199,9 +203,9 @@ mod tests {
     #[tokio::test]
     async fn clients_end_with_the_time() {
         let stop = CancellationToken::new();
-        let ended = Arrivals::closed(Instant::now(), stop.clone());
+        let ended = Arrivals::closed(Instant::now(), Duration::ZERO, stop.clone());
         assert!(ended.next().await.is_none() && ended.due_between(Duration::ZERO, Duration::MAX).is_none());
-        let arrivals = Arrivals::closed(Instant::now() + Duration::from_mins(10), stop.clone());
+        let arrivals = Arrivals::closed(Instant::now(), Duration::from_mins(10), stop.clone());
         assert_eq!([arrivals.next().await.unwrap().number, arrivals.next().await.unwrap().number], [0, 1]);
         stop.cancel();
         assert!(arrivals.next().await.is_none());

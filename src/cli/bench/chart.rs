@@ -1,12 +1,16 @@
 //! The geometry of the report's charts: figures in, coordinates of an SVG out. The template draws them.
 
+mod axis;
+
 use serde::Serialize;
+
+use self::axis::{Axis, bounds, duration, even_values, plain, round_values, rounded};
 
 /// The drawing's size, and its plot within it, in the SVG's units.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 12.0;
+const LEFT: f64 = 76.0;
+const RIGHT: f64 = 28.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 40.0;
 /// Columns of a histogram.
@@ -72,49 +76,6 @@ pub(super) struct Column {
 
 /// Latencies and how often each occurred: nanoseconds, ascending.
 pub(super) type Histogram = [(u64, u64)];
-
-/// From values to places, evenly or by their logarithms.
-#[derive(Clone, Copy, Debug)]
-struct Axis {
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
-    logarithmic: bool,
-}
-
-impl Axis {
-    fn horizontal(low: f64, high: f64, logarithmic: bool) -> Self {
-        Self { low, high, from: LEFT, to: WIDTH - RIGHT, logarithmic }
-    }
-
-    fn vertical(low: f64, high: f64, logarithmic: bool) -> Self {
-        Self { low, high, from: HEIGHT - BOTTOM, to: TOP, logarithmic }
-    }
-
-    fn at(&self, value: f64) -> f64 {
-        let place = if self.logarithmic {
-            (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
-        } else {
-            (value - self.low) / (self.high - self.low)
-        };
-        rounded(self.from + (self.to - self.from) * place.clamp(0.0, 1.0))
-    }
-
-    fn ticks(&self, values: Vec<f64>, label: impl Fn(f64) -> String) -> Vec<Tick> {
-        let within = |value: &f64| *value >= self.low && *value <= self.high * 1.000_001;
-        values
-            .into_iter()
-            .filter(within)
-            .map(|value| Tick { at: self.at(value), label: label(value) })
-            .collect()
-    }
-}
-
-/// A tenth of a unit is finer than any eye.
-fn rounded(place: f64) -> f64 {
-    (place * 10.0).round() / 10.0
-}
 
 impl Chart {
     fn new(id: &'static str, title: &'static str, labels: [&'static str; 2], description: String) -> Self {
@@ -295,62 +256,6 @@ fn total(histogram: &Histogram) -> u64 {
     histogram.iter().map(|(_, count)| count).sum()
 }
 
-/// The round values around the least and the largest, at least twice apart.
-fn bounds<'a>(histogram: impl Iterator<Item = &'a (u64, u64)>) -> Option<(f64, f64)> {
-    let values = histogram.filter(|(_, count)| *count > 0).map(|(nanos, _)| float((*nanos).max(1)));
-    let (low, high) =
-        values.fold((f64::INFINITY, 0.0), |(low, high): (f64, f64), value| (low.min(value), high.max(value)));
-    if high <= 0.0 {
-        return None;
-    }
-    let grid = round_values(low / 5.0, high * 5.0);
-    let below = grid.iter().copied().rfind(|value| *value <= low).unwrap_or(low);
-    let above = grid.iter().copied().find(|value| *value >= high && *value > below).unwrap_or(high);
-    Some((below, above))
-}
-
-/// 1, 2 and 5 times the powers of ten within bounds above zero; where these span much, the powers alone.
-fn round_values(low: f64, high: f64) -> Vec<f64> {
-    let steps: &[f64] = if high / low > 20_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
-    #[expect(clippy::cast_possible_truncation, reason = "nanoseconds have few powers of ten")]
-    let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let values = (first..=last).flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
-    values.filter(|value| *value >= low * 0.999_999 && *value <= high * 1.000_001).collect()
-}
-
-/// About five round values from zero to `high`.
-fn even_values(high: f64) -> Vec<f64> {
-    let rough = high / 5.0;
-    let power = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|step| step * power).find(|step| *step >= rough);
-    let step = step.unwrap_or(rough).max(f64::MIN_POSITIVE);
-    (0..=10).map(|place| f64::from(place) * step).filter(|value| *value <= high * 1.000_001).collect()
-}
-
-/// Nanoseconds in the unit in which people would say them.
-pub(super) fn duration(nanos: f64) -> String {
-    let (value, unit) = match nanos {
-        ..1e3 => (nanos, "ns"),
-        ..1e6 => (nanos / 1e3, "µs"),
-        ..1e9 => (nanos / 1e6, "ms"),
-        _ => (nanos / 1e9, "s"),
-    };
-    format!("{} {unit}", plain(value))
-}
-
-/// A number with up to three digits behind the point, as few as it needs.
-fn plain(value: f64) -> String {
-    let digits = if value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        3
-    };
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
 #[expect(clippy::cast_precision_loss, reason = "drawn, not counted")]
 fn float(value: u64) -> f64 {
     value as f64
@@ -393,13 +298,6 @@ mod tests {
         let chart = Chart::over_time("t", "T", ["time", "a second"], &[("searches", values)]).unwrap();
         assert_eq!(chart.lines[0].path.matches('M').count(), 2);
         assert_eq!(Chart::over_time("t", "T", ["x", "y"], &[("searches", vec![None])]), None);
-    }
-
-    #[test]
-    fn values_are_said_in_their_unit() {
-        let said = [950.0, 91_000.0, 1_500_000.0, 250_000_000.0, 2e9].map(duration);
-        assert_eq!(said, ["950 ns", "91 µs", "1.5 ms", "250 ms", "2 s"]);
-        assert_eq!(even_values(47.0), [0.0, 10.0, 20.0, 30.0, 40.0]);
     }
 
     proptest! {

@@ -19,6 +19,8 @@ use super::{
     writes::Writes,
 };
 
+/// Between the making of a run and its beginning: until then every place waits for its first request.
+const LEAD: Duration = Duration::from_millis(20);
 /// A run is given up when nothing was answered for this long.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(10);
 /// How long a client of a closed loop waits after it got no answer: nobody learns from refused connections as fast as
@@ -74,7 +76,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// A run that begins now. `targets` are sent round-robin; `stop` ends it early.
+    /// A run that is about to begin. `targets` are sent round-robin; `stop` ends it early.
     ///
     /// # Errors
     /// The histograms cannot be made.
@@ -86,7 +88,7 @@ impl Load {
         stop: CancellationToken,
     ) -> Result<Self, String> {
         let recorder = Recorder::new(plan.duration).map_err(|error| error.to_string())?;
-        let begin = Instant::now();
+        let begin = Instant::now() + LEAD;
         let length = plan.warm_up + plan.duration;
         let by_schedule = |rate| {
             let schedule = Schedule::new(rate, length);
@@ -94,7 +96,7 @@ impl Load {
         };
         let searches = match plan.pace {
             Pace::Rate(rate) => by_schedule(rate),
-            Pace::Clients(_) => Arrivals::closed(begin + length, stop.clone()),
+            Pace::Clients(_) => Arrivals::closed(begin, length, stop.clone()),
         };
         let write_arrivals = writes.as_ref().map(|writes| by_schedule(writes.per_second));
         Ok(Self {

@@ -14,6 +14,7 @@ A query file holds one query a line: a keyword as people type it, or a JSON obje
 
 Open loop (--rate): searches begin by the clock, whatever the server does, and latency counts from the intended start.
 What finds no place among --max-in-flight waits, and its waiting counts. Use it to learn how fast a server answers.
+Further pages (--pages) are asked for as soon as the page before was read, and count from there.
 Closed loop (--clients, the default with one client): each client sends its next search when the last one was answered.
 Use it to learn how many searches a second a server gives.
 

@@ -8,10 +8,13 @@ use super::{
     compare::Comparison,
     output::{label, milliseconds, notes, summary},
     recorder::Operation,
-    results::{OperationResults, Quantiles, Results},
+    results::{OperationResults, Quantiles, Results, Second},
 };
 
 const TEMPLATE: &str = include_str!("report.html");
+
+/// How much of its last second a run must have for that second to be drawn.
+const LEAST_COVERED: f64 = 0.25;
 
 /// The page.
 #[derive(Serialize)]
@@ -70,25 +73,19 @@ struct ChangeRow {
 pub(super) fn of_run(results: &Results) -> Result<String, String> {
     let histogram =
         results.of(Operation::Search).map(|search| search.histogram.as_slice()).unwrap_or_default();
-    let seconds = |value: fn(&super::results::Second) -> Option<u64>| -> Vec<Option<f64>> {
-        #[expect(clippy::cast_precision_loss, reason = "drawn, not counted")]
-        results.timeline.iter().map(|second| value(second).map(|value| value as f64)).collect()
-    };
-    let mut throughput = vec![
-        ("searches", seconds(|second| Some(second.searches))),
-        ("errors", seconds(|second| Some(second.errors))),
-    ];
-    for (operation, values) in [
-        (Operation::Page, seconds(|second| Some(second.pages))),
-        (Operation::Write, seconds(|second| Some(second.writes))),
+    let mut throughput = vec![("searches", rates(results, |second| second.searches))];
+    for (operation, rates) in [
+        (Operation::Page, rates(results, |second| second.pages)),
+        (Operation::Write, rates(results, |second| second.writes)),
     ] {
         if results.of(operation).is_some() {
-            throughput.insert(throughput.len() - 1, (plural(operation), values));
+            throughput.push((plural(operation), rates));
         }
     }
+    throughput.push(("errors", rates(results, |second| second.errors)));
     let latency = [
-        ("p50", results.timeline.iter().map(|second| second.p50_ms).collect()),
-        ("p99", results.timeline.iter().map(|second| second.p99_ms).collect()),
+        ("p50", covered_seconds(results).map(|(second, _)| second.p50_ms).collect()),
+        ("p99", covered_seconds(results).map(|(second, _)| second.p99_ms).collect()),
     ];
     let curves: Vec<(String, &[(u64, u64)])> = results
         .operations
@@ -103,6 +100,25 @@ pub(super) fn of_run(results: &Results) -> Result<String, String> {
     ];
     let charts: Vec<Chart> = charts.into_iter().flatten().collect();
     render("trawl bench", &[Run::of("", results)], &charts, None)
+}
+
+/// The seconds of a run, each with how much of it belongs to the run. A last one that hardly does is left out: the few
+/// answers that came after the end say nothing of throughput.
+fn covered_seconds(results: &Results) -> impl Iterator<Item = (&Second, f64)> {
+    let covered = |place: u32| (results.seconds - f64::from(place)).min(1.0);
+    let seconds = (0..).zip(&results.timeline);
+    seconds
+        .map(move |(place, second)| (place, second, covered(place)))
+        .filter(|(place, _, covered)| *place == 0 || *covered >= LEAST_COVERED)
+        .map(|(_, second, covered)| (second, covered))
+}
+
+/// A count of each second, as a rate.
+fn rates(results: &Results, count: fn(&Second) -> u64) -> Vec<Option<f64>> {
+    #[expect(clippy::cast_precision_loss, reason = "drawn, not counted")]
+    covered_seconds(results)
+        .map(|(second, covered)| Some(count(second) as f64 / covered.max(0.001)))
+        .collect()
 }
 
 /// The page of two runs.
@@ -242,10 +258,7 @@ fn plural(operation: Operation) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::bench::{
-        compare::tests::results,
-        results::{FailureCount, Second},
-    };
+    use crate::cli::bench::{compare::tests::results, results::FailureCount};
 
     #[test]
     fn a_page_is_whole_and_escapes_what_others_wrote() {
@@ -263,6 +276,20 @@ mod tests {
         assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
         assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("&lt;img src=x&gt;"));
         assert!(!page.contains("<script>alert") && !page.contains("<img"));
+    }
+
+    #[test]
+    fn the_few_answers_after_the_end_are_no_throughput() {
+        let mut results = results(4.0, 100.0, 0);
+        let second = |searches| Second { searches, ..Second::default() };
+        results.timeline = vec![second(100), second(50), second(3)];
+        let rates = |seconds| {
+            let results = Results { seconds, ..results.clone() };
+            rates(&results, |second| second.searches).into_iter().flatten().collect::<Vec<_>>()
+        };
+        assert_eq!(rates(2.01), [100.0, 50.0]);
+        assert_eq!(rates(2.5), [100.0, 50.0, 6.0]);
+        assert_eq!(rates(0.5), [200.0]);
     }
 
     #[test]

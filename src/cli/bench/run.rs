@@ -61,7 +61,9 @@ pub(super) async fn run(options: &RunOptions) -> Result<Results, Stop> {
         }
         _ => None,
     };
-    let _renewal = keep_token(&client, &connections).await.map_err(Stop::Failed)?;
+    let server = without_user(&options.server.server);
+    let no_token = |reason: String| Stop::Failed(format!("{server}: {reason}"));
+    let _renewal = keep_token(&client, &connections).await.map_err(no_token)?;
     check(&connections, &targets, &queries).await.map_err(Stop::Failed)?;
     if let Some(writes) = &writes {
         let refused = |failure: Failure| Stop::Failed(format!("the writes will not be taken: {failure}"));
