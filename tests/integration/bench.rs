@@ -196,6 +196,10 @@ async fn people_read_a_table() {
     assert!(said.contains("2 queries · closed loop, 1 client · "), "{said}");
     assert!(said.contains("p99.9 ms") && said.contains("\nsearch "), "{said}");
     assert!(!said.contains('\u{1b}'), "colours are for terminals");
+
+    let output = run(trawl(&["bench", "--help"])).await;
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains("trawl bench compare before.json after.json"));
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use super::{
     compare::Comparison,
     load::Progress,
     plan::Plan,
+    recorder::Operation,
     results::{OperationResults, Quantiles, Results, Settings},
 };
 
@@ -166,6 +167,10 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             milliseconds(delay.p50),
             milliseconds(delay.p99)
         ));
+        let service = results.of(Operation::Search).and_then(|search| search.service_ms);
+        if service.is_some_and(|service| delay.p99 > service.p99) {
+            notes.push("Its machine is too busy for it: it was later than the server was slow.".to_owned());
+        }
     }
     if let Some(items) = results.items.as_ref().filter(|items| items.left == 0) {
         notes.push(format!("{} made-up items were deleted again.", HumanCount(items.sent)));
@@ -231,6 +236,8 @@ mod tests {
         });
         results.arrivals =
             Some(super::super::results::Arrivals { due: 3_000, waited: 5, ..Default::default() });
+        let delay = Quantiles { p50: 0.02, p99: 4.5, ..results.operations[0].service_ms.unwrap() };
+        results.own_delay_ms = Some(delay);
         let text = plain(|out| write_results(&results, out));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
@@ -244,6 +251,8 @@ mod tests {
         assert_eq!(lines[2].len(), lines[3].len());
         assert_eq!(lines[5], "7 × HTTP 503 (search): busy");
         assert!(lines[7].starts_with("5 of 3,000 searches found all 256 places taken"), "{text}");
+        assert!(lines[8].contains("0.020 ms late at the median, 4.500 ms at p99"), "{text}");
+        assert!(lines[9].starts_with("Its machine is too busy"), "{text}");
     }
 
     #[test]
