@@ -36,8 +36,8 @@ pub(super) enum Ending {
     Completed,
     /// Somebody stopped it after this long.
     Interrupted(Duration),
-    /// Nothing was answered any more; the words of the last failure.
-    Unreachable(String),
+    /// Nothing was answered any more; after how long it was given up, and the words of the last failure.
+    Unreachable(Duration, String),
 }
 
 /// What a run gave.
@@ -146,11 +146,10 @@ impl Load {
 
     fn outcome(&self, given_up: Option<String>) -> Outcome {
         let elapsed = self.begin.elapsed();
+        let measured_for = self.measured_from.elapsed().min(self.plan.duration);
         let ending = match given_up {
-            Some(reason) => Ending::Unreachable(reason),
-            None if self.stop.is_cancelled() => {
-                Ending::Interrupted(self.measured_from.elapsed().min(self.plan.duration))
-            }
+            Some(reason) => Ending::Unreachable(measured_for, reason),
+            None if self.stop.is_cancelled() => Ending::Interrupted(measured_for),
             None => Ending::Completed,
         };
         let mut recorder = self.recorder();

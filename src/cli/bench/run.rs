@@ -80,7 +80,7 @@ pub(super) async fn run(options: &RunOptions) -> Result<Results, Stop> {
     let mut not_deleted = None;
     if let Some(writes) = writes {
         bar.say("deleting the made-up items");
-        let is_lost = matches!(outcome.ending, Ending::Unreachable(_));
+        let is_lost = matches!(outcome.ending, Ending::Unreachable(..));
         let patience = if is_lost { PATIENCE_WITH_A_LOST_SERVER } else { PATIENCE };
         let (account, failure) = writes.clean_up(&client, patience).await;
         (items, not_deleted) = (Some(account), failure);
@@ -265,8 +265,8 @@ fn results(
 ) -> Results {
     let measured = &outcome.measured;
     let length = match outcome.ending {
-        Ending::Interrupted(after) => after,
-        _ => Duration::from_secs_f64(settings.duration_seconds),
+        Ending::Interrupted(after) | Ending::Unreachable(after, _) => after,
+        Ending::Completed => Duration::from_secs_f64(settings.duration_seconds),
     };
     let seconds = length.max(measured.last).as_secs_f64();
     let arrivals = |due: Option<u64>, operation| {
@@ -309,8 +309,10 @@ fn shortfalls(results: &Results, ending: &Ending, not_deleted: Option<&Failure>)
         Ending::Interrupted(after) => {
             sentences.push(format!("stopped after {:.1} s of measuring", after.as_secs_f64()));
         }
-        Ending::Unreachable(reason) => {
-            sentences.push(format!("given up, since nothing was answered any more: {reason}"));
+        Ending::Unreachable(after, reason) => {
+            let after = after.as_secs_f64();
+            sentences
+                .push(format!("given up after {after:.1} s, since nothing was answered any more: {reason}"));
         }
     }
     for results in results.operations.iter().filter(|results| results.errors > 0) {
