@@ -3,6 +3,7 @@
 mod encoding;
 mod folding;
 mod segmentation;
+mod traditional;
 
 pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER};
 pub(crate) use folding::fold;

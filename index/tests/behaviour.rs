@@ -140,6 +140,27 @@ fn ideographs_are_found_across_the_dictionary_s_cuts() {
 }
 
 #[test]
+fn traditional_and_simplified_chinese_find_each_other() {
+    let (index, _writer) = index_of(vec![
+        document("t", "國際經濟與臺灣的後續發展"),
+        document("s", "国际经济与台湾的后续发展"),
+        document("j", "日本の経済発展"),
+        document("q", "乾隆皇后喝乾杯"),
+    ]);
+    for keyword in
+        ["国际", "國際", "經濟", "后续", "後續", "\"与台湾的\"", "\"與臺灣的後續\"", "济与台", "發展 -日本"]
+    {
+        assert_eq!(found(&index, keyword), ["s", "t"], "{keyword}");
+    }
+    for keyword in ["経済", "発展", "日本の", "\"日本の経済発展\""] {
+        assert!(found(&index, keyword).contains(&"j".to_owned()), "{keyword}");
+    }
+    for keyword in ["乾隆", "干隆", "皇後", "\"喝干杯\""] {
+        assert_eq!(found(&index, keyword), ["q"], "{keyword}");
+    }
+}
+
+#[test]
 fn authors_match_by_every_word_of_the_name() {
     let mut documents = vec![document("a", "x"), document("b", "x"), document("c", "ann lee")];
     documents[0].author = "Ann Lee".to_owned();
@@ -434,7 +455,7 @@ fn an_index_of_another_version_is_unusable() {
     writer.close().unwrap();
     let meta = directory.path().join("meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
-    let other = text.replace("\\\"version\\\":1", "\\\"version\\\":999");
+    let other = text.replace("\\\"version\\\":", "\\\"version\\\":99");
     assert_ne!(other, text);
     std::fs::write(&meta, other).unwrap();
     assert!(matches!(Index::open(directory.path(), &Options::default()), Err(Error::Unusable(_))));
