@@ -7,11 +7,12 @@
 //! page by time is a seek and not a scan.
 //!
 //! [`Index`] reads, [`Writer`] writes (there is one), [`Query`] is what a person typed, [`Snapshot::search`] answers
-//! a [`Request`] with a [`Page`].
+//! a [`Request`] with a [`Page`]. A [`Highlighter`] shows where a text matches a query.
 
 mod directory;
 mod document;
 mod error;
+mod highlight;
 mod index;
 mod item;
 mod merging;
@@ -24,6 +25,7 @@ mod writer;
 
 pub use document::{Audience, Change, Document, MAX_ID_BYTES, Scope};
 pub use error::Error;
+pub use highlight::{Extent, Highlighter};
 pub use index::{Index, Options, Snapshot};
 pub use query::{MAX_CLAUSES, MAX_TERMS, Query};
 pub use search::{Hit, Page, Request, Start, TimePosition};

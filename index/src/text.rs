@@ -1,13 +1,15 @@
 //! From text to words, the same way for documents and for queries.
 
 mod encoding;
+mod folded;
 mod folding;
 mod segmentation;
 mod traditional;
 
 pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER};
+pub(crate) use folded::Folded;
 pub(crate) use folding::fold;
-pub(crate) use segmentation::{Run, Spot, document_words, query_words, runs};
+pub(crate) use segmentation::{Run, Spot, document_words, is_ideograph, placed_runs, query_words, runs};
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

@@ -50,7 +50,7 @@ fn fold_ascii(text: &str) -> Cow<'_, str> {
 /// the ideographs of three bytes, and common punctuation. Nearly all that is written in English or Chinese.
 ///
 /// None of them combines with what stands before it, nor with what stands behind it once accents are taken away.
-fn fold_alone(character: char, table: &Simplified) -> Option<char> {
+pub(super) fn fold_alone(character: char, table: &Simplified) -> Option<char> {
     /// From a full-width form to what it is a form of.
     const FULL_WIDTH: u32 = 0xfee0;
     match character {
@@ -66,7 +66,7 @@ fn fold_alone(character: char, table: &Simplified) -> Option<char> {
 }
 
 /// What folding makes of any text.
-fn fold_together<'a>(text: &'a str, table: &'a Simplified) -> impl Iterator<Item = char> + 'a {
+pub(super) fn fold_together<'a>(text: &'a str, table: &'a Simplified) -> impl Iterator<Item = char> + 'a {
     text.nfkd()
         .filter(|character| !is_accent(*character))
         .nfc()
@@ -81,7 +81,7 @@ fn is_accent(character: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
 
     use super::*;
@@ -115,7 +115,7 @@ mod tests {
 
     /// What is odd about texts: marks of all kinds, Hangul in parts, compatibility letters that decompose to them, ligatures,
     /// ideographs of two planes, half-width kana, letters that grow when they are lower-cased.
-    fn odd_text() -> impl Strategy<Value = String> {
+    pub(crate) fn odd_text() -> impl Strategy<Value = String> {
         let parts = vec![
             "a",
             "E",

@@ -4,6 +4,7 @@
 //! then a sequence of offsets, whatever the scripts in it, and any stretch of ideographs is found exactly, however
 //! the dictionary segments it.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use jieba_rs::Jieba;
@@ -33,10 +34,15 @@ impl<'a> Run<'a> {
 
 /// The runs of a folded text; whatever is not alphanumeric separates them and is dropped.
 pub(crate) fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
-    let mut rest = folded;
+    placed_runs(folded).map(|(_, run)| run)
+}
+
+/// The same, each with the bytes that it takes; of a word that is cut, those of the whole.
+pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = (Range<usize>, Run<'_>)> {
+    let mut end = 0;
     std::iter::from_fn(move || {
-        let start = rest.find(char::is_alphanumeric)?;
-        rest = &rest[start..];
+        let start = end + folded[end..].find(char::is_alphanumeric)?;
+        let rest = &folded[start..];
         let ideographs = rest.starts_with(is_ideograph);
         let belongs = |character: char| {
             if ideographs {
@@ -45,10 +51,10 @@ pub(crate) fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
                 !is_ideograph(character) && (character.is_alphanumeric() || is_combining_mark(character))
             }
         };
-        let end = rest.find(|character| !belongs(character)).unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        rest = after;
-        Some(if ideographs { Run::Ideographs(run) } else { Run::Word(cut_to_length(run)) })
+        let run = &rest[..rest.find(|character| !belongs(character)).unwrap_or(rest.len())];
+        end = start + run.len();
+        let place = start..end;
+        Some((place, if ideographs { Run::Ideographs(run) } else { Run::Word(cut_to_length(run)) }))
     })
 }
 
@@ -112,7 +118,7 @@ pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
 }
 
 /// Han characters and kana, with the marks that are written among them.
-fn is_ideograph(character: char) -> bool {
+pub(crate) fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{4e00}'..='\u{9fff}' | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}' | '々' | '〇')

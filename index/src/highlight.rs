@@ -1,0 +1,105 @@
+//! Where a text matches a query, for people to see: `<em>` around it, and everything else as HTML shows it (decisions 5.7).
+//!
+//! A text is read again the way it is indexed (`text`), so what is marked is what makes a document match: words by
+//! their stem, the last one also as the beginning of a word, ideographs wherever they stand, phrases only where they
+//! stand as a whole. What is excluded, or asked of the author, is not marked. Marks are made on the text as it was
+//! written, whatever folding made of it.
+
+mod html;
+mod marks;
+mod passage;
+#[cfg(test)]
+mod tests;
+mod wanted;
+
+use unicode_segmentation::GraphemeCursor;
+
+use self::marks::Mark;
+use self::wanted::Wanted;
+use crate::Query;
+use crate::text::Folded;
+
+/// Bytes of a text that is shown whole.
+const WHOLE_BYTES: usize = 8 << 10;
+/// Bytes of a text that a passage is chosen from.
+const LOOKED_AT_BYTES: usize = 64 << 10;
+
+/// How much of a text is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it, up to 8 KiB.
+    Whole,
+    /// About 200 characters: those in which the most of what is asked for stands close together, else the first ones. It is
+    /// chosen from the first 64 KiB.
+    Passage,
+}
+
+/// Marks what a query asks for.
+#[derive(Debug, Clone)]
+pub struct Highlighter {
+    wanted: Wanted,
+}
+
+impl Highlighter {
+    /// Marks what this query asks for.
+    pub fn new(query: &Query) -> Self {
+        Self { wanted: Wanted::of(query) }
+    }
+
+    /// The text as HTML, in which `<em>` and `</em>` stand around each match, and are the only markup; `…` where it is
+    /// cut. `None` for an empty text; one without a match is shown without marks.
+    ///
+    /// Of a word that matches by its stem or by its beginning the whole is marked: that is what was found. Neither a character
+    /// as people see it (a grapheme cluster) nor an entity is ever cut.
+    ///
+    /// Takes time in proportion to the text, or to its first 64 KiB.
+    pub fn mark(&self, text: &str, extent: Extent) -> Option<String> {
+        if text.is_empty() {
+            return None;
+        }
+        let bytes = match extent {
+            Extent::Whole => WHOLE_BYTES,
+            Extent::Passage => LOOKED_AT_BYTES,
+        };
+        let looked_at = &text[..boundary_before(text, text.floor_char_boundary(bytes))];
+        let marks = self.marks(looked_at);
+        let shown = match extent {
+            Extent::Whole => 0..looked_at.len(),
+            Extent::Passage => passage::choose(looked_at, &marks),
+        };
+        Some(html::write(text, shown, &marks))
+    }
+
+    /// What is to be marked, in order, apart from each other.
+    fn marks(&self, text: &str) -> Vec<Mark> {
+        if self.wanted.is_empty() {
+            return Vec::new();
+        }
+        let folded = Folded::new(text);
+        let places = self.wanted.places(&folded.text);
+        let matches = self.wanted.matches(&places);
+        marks::merge(matches.into_iter().map(|found| Mark {
+            start: boundary_before(text, folded.source_start(found.start)),
+            end: boundary_behind(text, folded.source_end(found.end)),
+            ..found
+        }))
+    }
+}
+
+/// The last boundary between two characters as people see them that is not behind `offset`.
+fn boundary_before(text: &str, offset: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(offset, text.len(), true);
+    if cursor.is_boundary(text, 0).unwrap_or(true) {
+        return offset;
+    }
+    cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
+}
+
+/// The first such boundary that is not before `offset`.
+fn boundary_behind(text: &str, offset: usize) -> usize {
+    let mut cursor = GraphemeCursor::new(offset, text.len(), true);
+    if cursor.is_boundary(text, 0).unwrap_or(true) {
+        return offset;
+    }
+    cursor.next_boundary(text, 0).ok().flatten().unwrap_or(text.len())
+}

@@ -1,0 +1,316 @@
+//! What is marked, and what of a long text is shown.
+
+use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation;
+
+use super::*;
+use crate::query::{Piece, Target};
+use crate::text::{Run, fold, runs, stem};
+
+fn whole(keyword: &str, text: &str) -> String {
+    Highlighter::new(&Query::parse(keyword)).mark(text, Extent::Whole).unwrap()
+}
+
+fn passage(keyword: &str, text: &str) -> String {
+    Highlighter::new(&Query::parse(keyword)).mark(text, Extent::Passage).unwrap()
+}
+
+/// Brackets stand for the marks; marks that touch are one.
+#[track_caller]
+fn check(keyword: &str, expected: &str) {
+    let text = expected.replace(['[', ']'], "");
+    let expected = expected.replace('[', "<em>").replace(']', "</em>");
+    assert_eq!(whole(keyword, &text), expected, "{keyword}");
+}
+
+#[test]
+fn words_are_marked_by_stem_and_the_last_by_its_beginning() {
+    check("run ", "He [runs], was [running]; a [run], the runner");
+    check("tra", "[trawlers] and [trains], extra");
+    check("tra ", "trawlers and trains");
+    check("running dogs", "[dog] days; [running]");
+    check("happi", "[happy] [happiness] [happier] hap");
+    check("dying ", "to [die] or [dying]");
+    check("a", "[a] b ab [A]");
+}
+
+#[test]
+fn ideographs_are_marked_wherever_they_stand() {
+    check("人民", "中华[人民]共和国[人民]日报");
+    check("中国人民", "[中国人民]，[人民]的[中国]");
+    check("iphone手机", "新[iPhone]的[手机]壳");
+    check("カナ", "ひら[カナ]カとナ");
+    check("日", "[日]本の[日]曜[日]");
+}
+
+#[test]
+fn phrases_are_marked_only_where_they_stand() {
+    check("\"red cars\"", "red, [red cars], cars; [RED-CAR] cars red");
+    check("red \"red cars\"", "[red], [red cars], cars");
+    check("\"共和国成立\"", "中华人民[共和国成立]，共和国今成立");
+    check("\"iphone 手机\"", "[iphone，手机] iphone的手机");
+    check("\"a a\"", "[a a a] b a");
+}
+
+#[test]
+fn what_is_excluded_or_asked_of_the_author_is_not_marked() {
+    check("red -cars", "[red] cars");
+    check("author:ann red ", "ann [red]");
+    check("-red", "red");
+    check("!?", "red !?");
+}
+
+#[test]
+fn folded_forms_are_marked_as_they_are_written() {
+    check("国际 ", "[國際]、[国际]と[国際]");
+    check("國際 ", "[國際国际]国[国际]");
+    check("cafe ", "[Café] [ＣＡＦＥ] [cafe\u{301}] [cafés]");
+    check("fine ", "[ﬁne] [FINE]");
+    check("istanbul ", "[İstanbul]");
+    check("가 ", "[가] [\u{1100}\u{1161}] 각");
+    check("ガ ", "[ｶﾞ]ッ[カ\u{3099}]");
+    check("12 ", "[①②] [１２] 123");
+    check("km ", "[㎞] 5km");
+    check("葛", "[葛\u{e0100}]城👍🏽[葛]👩‍👩‍👧");
+    check("ok ", "👍[ok]👍🏽 🇨🇳[ok]");
+    check("straße ", "[Straße] strasse");
+    check("क ", "[क]");
+}
+
+#[test]
+fn html_is_escaped_everywhere() {
+    assert_eq!(
+        whole("b ", "<b>&amp; \"it's\"</b>"),
+        "&lt;<em>b</em>&gt;&amp;amp; &quot;it&#39;s&quot;&lt;/<em>b</em>&gt;"
+    );
+    assert_eq!(whole("amp lt ", "<&"), "&lt;&amp;");
+    assert_eq!(whole("\"a b\"", "a<b"), "<em>a&lt;b</em>");
+    assert_eq!(whole("em ", "<em>x</em>"), "&lt;<em>em</em>&gt;x&lt;/<em>em</em>&gt;");
+}
+
+#[test]
+fn an_empty_text_is_none_and_one_without_a_match_is_itself() {
+    let highlighter = Highlighter::new(&Query::parse("red"));
+    assert_eq!(highlighter.mark("", Extent::Whole), None);
+    assert_eq!(highlighter.mark("", Extent::Passage), None);
+    assert_eq!(highlighter.mark("a < b", Extent::Whole).as_deref(), Some("a &lt; b"));
+    assert_eq!(highlighter.mark(" ", Extent::Passage).as_deref(), Some(" "));
+}
+
+#[test]
+fn a_short_text_is_its_own_passage() {
+    let text = "x".repeat(99) + " red " + &"y".repeat(96);
+    assert_eq!(passage("red ", &text), text.replace("red", "<em>red</em>"));
+}
+
+#[test]
+fn a_passage_holds_what_matches_the_most() {
+    let filler = "Nothing of it stands in this sentence. ".repeat(20);
+    let text = format!("{filler}One red thing. {filler}A red and a blue thing stand here. {filler}Red blue.");
+    let shown = passage("red blue ", &text);
+    assert!(shown.contains("A <em>red</em> and a <em>blue</em> thing"), "{shown}");
+    assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+    let bare = shown.replace("<em>", "").replace("</em>", "");
+    let inside = bare.trim_matches('…');
+    assert!((150..=PASSAGE_CHARS).contains(&inside.chars().count()), "{inside}");
+    // It is cut between words.
+    let place = text.find(inside).unwrap();
+    assert!(text[..place].ends_with(' ') && text[place + inside.len()..].starts_with(' '), "{inside}");
+}
+
+const PASSAGE_CHARS: usize = 200;
+
+#[test]
+fn a_passage_at_an_end_is_as_long_as_elsewhere() {
+    let filler = "word ".repeat(100);
+    for text in [format!("red {filler}"), format!("{filler}red"), format!("{filler}red{filler}")] {
+        let shown = passage("red ", &text).replace("<em>", "").replace("</em>", "");
+        assert!((190..=PASSAGE_CHARS + 2).contains(&shown.chars().count()), "{shown}");
+    }
+    let none = passage("blue ", &filler);
+    assert!(none.starts_with("word word") && none.ends_with("word…"), "{none}");
+}
+
+#[test]
+fn a_passage_of_ideographs_is_cut_anywhere_but_in_a_match() {
+    let text = "经济发展".repeat(100) + "国际" + &"社会进步".repeat(100);
+    let shown = passage("国际", &text);
+    assert!(shown.contains("发展<em>国际</em>社会"), "{shown}");
+    // Wherever the end falls, a match that begins there is shown whole or not at all.
+    for shift in 0..4 {
+        let text = "国际".to_owned() + &"一".repeat(194 + shift) + "国际" + &"二".repeat(50);
+        let shown = passage("国际", &text);
+        let marks = shown.matches("<em>国际</em>").count();
+        assert_eq!(marks, shown.matches('国').count(), "{shown}");
+        assert_eq!(marks, shown.matches('际').count(), "{shown}");
+    }
+}
+
+#[test]
+fn a_match_longer_than_a_passage_is_cut() {
+    let text = "一".repeat(1_000);
+    let shown = passage("一", &text);
+    assert_eq!(shown, format!("<em>{}</em>…", "一".repeat(PASSAGE_CHARS)));
+}
+
+#[test]
+fn hostile_texts_are_bounded() {
+    let long = |part: &str| part.repeat((64 << 10) / part.len() + 1);
+    let deep = "\"".to_owned() + &"a ".repeat(200);
+    for part in
+        ["x", "<", "\u{301}", "a\u{301}", "a ", "一", "🇨🇳", "👩‍", "क्", "ﷺ", "\u{1100}", "\u{93c}", "İ", "…"]
+    {
+        let text = long(part);
+        for keyword in ["a", "x", "一", "一一一", &deep, "\u{1100}", "क"] {
+            let shown = passage(keyword, &text);
+            assert!(shown.len() <= 16 << 10, "{part} {keyword}: {}", shown.len());
+            let shown = whole(keyword, &text);
+            assert!(shown.len() <= 64 << 10 && shown.ends_with('…'), "{part} {keyword}: {}", shown.len());
+            check_html(&shown, &text, true);
+        }
+    }
+}
+
+/// The stretches that are marked, after it is checked that nothing else is markup and that without it the text is as it was.
+#[track_caller]
+fn check_html(html: &str, text: &str, is_cut: bool) -> Vec<String> {
+    let mut marked = Vec::new();
+    let mut bare = String::new();
+    for (number, part) in html.split("<em>").enumerate() {
+        let (inside, after) = if number == 0 { ("", part) } else { part.split_once("</em>").unwrap() };
+        for part in [inside, after] {
+            assert!(!part.contains(['<', '>', '"', '\'']), "{html}");
+            assert_eq!(
+                part.matches('&').count(),
+                ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"]
+                    .map(|entity| part.matches(entity).count())
+                    .iter()
+                    .sum::<usize>()
+            );
+        }
+        let unescape = |part: &str| {
+            let part =
+                part.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&#39;", "'");
+            part.replace("&amp;", "&")
+        };
+        bare.push_str(&unescape(inside));
+        bare.push_str(&unescape(after));
+        if number > 0 {
+            marked.push(unescape(inside));
+        }
+    }
+    if is_cut {
+        assert!(text.contains(bare.trim_matches('…')), "{html}");
+    } else {
+        assert_eq!(bare, text);
+    }
+    marked
+}
+
+fn soup() -> impl Strategy<Value = String> {
+    let parts = vec![
+        "run",
+        "Running",
+        "runs",
+        "runner",
+        " ",
+        " ",
+        "-",
+        "\"",
+        "“",
+        "国际",
+        "國際",
+        "国",
+        "际",
+        "人民",
+        "café",
+        "cafe\u{301}",
+        "ﬁne",
+        "fine",
+        "<",
+        "&",
+        "'",
+        "👍",
+        "👩‍👩‍👧",
+        "🇨🇳",
+        "\u{fe0f}",
+        "\u{200d}",
+        "가",
+        "\u{1100}\u{1161}",
+        "ｶﾞ",
+        "カ",
+        "İ",
+        "ß",
+        "１２",
+        "12",
+        "a",
+        "b",
+        "क्ष",
+        "，",
+        "author:",
+    ];
+    prop::collection::vec(prop::sample::select(parts), 0..30).prop_map(|parts| parts.concat())
+}
+
+/// Whether the stretch holds something that the query asks for.
+fn holds_a_match(stretch: &str, query: &Query) -> bool {
+    let folded = fold(stretch);
+    let holds = |term: &str, start: Option<&str>| {
+        runs(&folded).any(|run| match run {
+            Run::Ideographs(run) => run.contains(term),
+            Run::Word(word) => {
+                word == term || stem(word) == term || start.is_some_and(|start| word.starts_with(start))
+            }
+        })
+    };
+    let clauses = query.clauses.iter().filter(|clause| !clause.exclude && clause.target == Target::Text);
+    clauses.flat_map(|clause| &clause.pieces).any(|piece| match piece {
+        Piece::Term(term) => holds(term, None),
+        Piece::Prefix { stem, start } => holds(stem, Some(start)),
+        Piece::Phrase(terms) => terms.iter().all(|(_, term)| holds(term, None)),
+    })
+}
+
+proptest! {
+    #![proptest_config(trawl_seeds::cases(512))]
+
+    #[test]
+    fn a_stem_begins_with_the_letter_of_its_word(word in "[a-z]{1,12}(ing|ed|ly|ies|ational|s)?") {
+        prop_assert_eq!(stem(&word).chars().next(), word.chars().next());
+    }
+
+    #[test]
+    fn every_mark_holds_a_match_and_the_text_stays(text in prop_oneof![soup(), any::<String>()], keyword in soup()) {
+        let query = Query::parse(&keyword);
+        let Some(html) = Highlighter::new(&query).mark(&text, Extent::Whole) else {
+            prop_assert!(text.is_empty());
+            return Ok(());
+        };
+        for stretch in check_html(&html, &text, false) {
+            prop_assert!(holds_a_match(&stretch, &query), "{:?} in {}", stretch, html);
+        }
+    }
+
+    #[test]
+    fn marks_begin_and_end_between_graphemes(text in soup(), keyword in soup()) {
+        let marks = Highlighter::new(&Query::parse(&keyword)).marks(&text);
+        let boundaries: Vec<usize> = text.grapheme_indices(true).map(|(place, _)| place).chain([text.len()]).collect();
+        for mark in &marks {
+            prop_assert!(mark.start < mark.end);
+            prop_assert!(boundaries.contains(&mark.start) && boundaries.contains(&mark.end));
+        }
+        prop_assert!(marks.is_sorted_by(|left, right| left.end < right.start));
+    }
+
+    #[test]
+    fn a_passage_is_a_part_of_the_text(parts in prop::collection::vec(soup(), 0..40), keyword in soup()) {
+        let text = parts.concat();
+        let highlighter = Highlighter::new(&Query::parse(&keyword));
+        let Some(html) = highlighter.mark(&text, Extent::Passage) else { return Ok(()) };
+        let marked = check_html(&html, &text, true);
+        let is_marked = !highlighter.marks(&text).is_empty();
+        prop_assert_eq!(!marked.is_empty(), is_marked, "{}", html);
+        let bare = html.replace("<em>", "").replace("</em>", "");
+        prop_assert!(bare.chars().count() <= 5 * PASSAGE_CHARS + 2 * 40, "{}", bare);
+    }
+}

@@ -1,0 +1,139 @@
+//! Folding that keeps in mind where each part of the folded text comes from, so that what matches is shown where it stands.
+
+use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
+use unicode_normalization::{IsNormalized, is_nfc_quick};
+
+use super::folding::{fold_alone, fold_together};
+use super::traditional::Simplified;
+
+/// A folded text that knows where each part of it comes from.
+#[derive(Debug)]
+pub(crate) struct Folded {
+    /// As [`fold`](super::fold) gives it.
+    pub(crate) text: String,
+    /// In order, from the beginning on.
+    parts: Vec<Part>,
+    source_len: usize,
+}
+
+/// A part of a folded text. It ends where the next one begins.
+#[derive(Debug, Clone, Copy)]
+struct Part {
+    folded: usize,
+    source: usize,
+    /// Byte for byte as long as its source; else it belongs to its source as a whole.
+    is_even: bool,
+}
+
+impl Folded {
+    /// Folds a text.
+    pub(crate) fn new(source: &str) -> Self {
+        let table = Simplified::table();
+        let mut folded =
+            Self { text: String::with_capacity(source.len()), parts: Vec::new(), source_len: source.len() };
+        let mut start = 0;
+        while let Some(character) = source[start..].chars().next() {
+            if let Some(alone) = fold_alone(character, table) {
+                folded.add_part(start, alone.len_utf8() == character.len_utf8());
+                folded.text.push(alone);
+                start += character.len_utf8();
+            } else {
+                let end = end_of_cluster(source, start, table);
+                folded.add_part(start, false);
+                folded.text.extend(fold_together(&source[start..end], table));
+                start = end;
+            }
+        }
+        folded
+    }
+
+    fn add_part(&mut self, source: usize, is_even: bool) {
+        if !(is_even && self.parts.last().is_some_and(|part| part.is_even)) {
+            self.parts.push(Part { folded: self.text.len(), source, is_even });
+        }
+    }
+
+    /// Where in the source the character begins that is folded to what stands at this byte.
+    pub(crate) fn source_start(&self, folded: usize) -> usize {
+        let Some(part) = self.part_of(folded) else { return 0 };
+        if part.is_even { part.source + (folded - part.folded) } else { part.source }
+    }
+
+    /// Where in the source the character ends that is folded to what stands before this byte.
+    pub(crate) fn source_end(&self, folded: usize) -> usize {
+        let Some(last) = folded.checked_sub(1) else { return 0 };
+        let behind = self.parts.partition_point(|part| part.folded <= last);
+        match behind.checked_sub(1).and_then(|place| self.parts.get(place)) {
+            Some(part) if part.is_even => part.source + (folded - part.folded),
+            _ => self.parts.get(behind).map_or(self.source_len, |next| next.source),
+        }
+    }
+
+    fn part_of(&self, folded: usize) -> Option<&Part> {
+        let behind = self.parts.partition_point(|part| part.folded <= folded);
+        behind.checked_sub(1).and_then(|place| self.parts.get(place))
+    }
+}
+
+/// The end of what has to be folded together with the character that begins at `start`: the marks and letters behind it
+/// that may combine with it.
+fn end_of_cluster(text: &str, start: usize, table: &Simplified) -> usize {
+    let behind = text[start..].char_indices().skip(1);
+    let next = behind.map(|(place, character)| (start + place, character));
+    let mut ends =
+        next.filter(|(_, character)| fold_alone(*character, table).is_some() || begins_anew(*character));
+    ends.next().map_or(text.len(), |(end, _)| end)
+}
+
+/// Whether the character never combines with what stands before it.
+fn begins_anew(character: char) -> bool {
+    let mut first = None;
+    decompose_compatible(character, |part| first = first.or(Some(part)));
+    let first = first.unwrap_or(character);
+    canonical_combining_class(first) == 0 && is_nfc_quick(std::iter::once(first)) == IsNormalized::Yes
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::text::fold;
+    use crate::text::folding::tests::odd_text;
+
+    #[test]
+    fn each_part_knows_its_source() {
+        // Of a letter with two accents, a ligature, Hangul in parts, a half-width voiced kana, and a traditional character.
+        let source = "xe\u{301}\u{323}ﬁ각ｶﾞ國y";
+        let folded = Folded::new(source);
+        assert_eq!(folded.text, "xefi각ガ国y");
+        let source_of = |part: &str| {
+            let start = folded.text.find(part).unwrap();
+            &source[folded.source_start(start)..folded.source_end(start + part.len())]
+        };
+        let parts = [("x", "x"), ("f", "ﬁ"), ("i", "ﬁ"), ("각", "각"), ("ガ", "ｶﾞ"), ("国y", "國y")];
+        for (part, expected) in parts {
+            assert_eq!(source_of(part), expected, "{part}");
+        }
+        assert_eq!((folded.source_end(0), folded.source_start(folded.text.len())), (0, source.len()));
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(512))]
+
+        #[test]
+        fn every_character_leads_to_its_source(text in odd_text()) {
+            let folded = Folded::new(&text);
+            let whole = fold(&text);
+            prop_assert_eq!(&*folded.text, &*whole);
+            let mut before = (0, 0);
+            for (start, character) in whole.char_indices() {
+                let source = (folded.source_start(start), folded.source_end(start + character.len_utf8()));
+                prop_assert!(text.is_char_boundary(source.0) && text.is_char_boundary(source.1));
+                prop_assert!(source.0 < source.1 && source.0 >= before.0 && source.1 >= before.1);
+                prop_assert!(fold(&text[source.0..source.1]).contains(character));
+                before = source;
+            }
+        }
+    }
+}
