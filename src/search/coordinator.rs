@@ -18,6 +18,7 @@ use super::{
     answer::{Answer, Failure},
     cursor::{self, Cursor},
     duplicates::Duplicates,
+    highlight,
     plan::plan,
     registry::{Module, Registry},
     request::{SearchRequest, Start, Viewer},
@@ -165,9 +166,10 @@ async fn answer_once(
         request.keyword.clone_from(corrected);
     }
     let plan = plan(&request, sources, opened, duplicates)?;
-    let mut run = Run::new(plan, viewer, request, query, own.source_pages, own.deadline);
+    let wants_marks = request.highlight;
+    let mut run = Run::new(plan, viewer, request, Arc::clone(&query), own.source_pages, own.deadline);
     run.ask_until_done().await;
     let seal = |cursor| Cursor { corrected: corrected.clone(), ..cursor }.seal(&own.keys.cursors, context);
-    let answer = run.finish(seal)?;
-    Ok(Answer { corrected, ..answer })
+    let answer = Answer { corrected: corrected.clone(), ..run.finish(seal)? };
+    if wants_marks { Ok(highlight::add(answer, &query).await?) } else { Ok(answer) }
 }

@@ -24,6 +24,8 @@ pub struct SearchRequest {
     pub order: Order,
     /// Which matches count.
     pub filters: Filters,
+    /// Whether the items say what of them matches (decisions 5.7).
+    pub highlight: bool,
     /// How long the answer may take.
     pub timeout: Duration,
     /// The trace that the caller's request belongs to.

@@ -30,6 +30,8 @@ mod health;
 #[cfg(test)]
 mod hedging;
 #[cfg(test)]
+mod highlight;
+#[cfg(test)]
 mod isolation;
 #[cfg(test)]
 mod limits;

@@ -52,6 +52,8 @@ async fn what_weights_and_duplicates_may_be_is_described() {
     let weight = &schemas["SourceForm"]["properties"]["weight"];
     assert_eq!((&weight["minimum"], &weight["maximum"]), (&0.01.into(), &100.into()), "{weight}");
     assert!(schemas["ContentItem"]["properties"]["alsoIn"].is_object());
+    assert!(schemas["ContentItem"]["properties"]["highlight"].to_string().contains("schemas/Highlight"));
+    assert!(schemas["Highlight"]["properties"]["subTitle"].is_object());
     assert!(schemas["Module"]["properties"].get("duplicates").is_none(), "that is for operators");
 }
 

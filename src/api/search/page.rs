@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::{
     api::envelope::{FailureEnvelope, json},
     error::{Error, Result},
-    search::{Answer, SourceCounts, SourceReport},
+    search::{Answer, Highlight, SourceCounts, SourceReport},
     store::now_millis,
 };
 
@@ -93,6 +93,8 @@ pub(super) struct ContentItemSchema {
     /// when the page was made; absent when there are none.
     #[schema(rename = "alsoIn")]
     also_in: Option<Vec<String>>,
+    /// With `highlight=true`: what of the item matches.
+    highlight: Option<Highlight>,
 }
 
 /// The envelope of a page, behind `head`, which opens the object.

@@ -43,6 +43,10 @@ pub(super) struct TermParameters {
     to: Option<String>,
     /// Only this author's items.
     author: Option<String>,
+    /// `true`: each item has its texts as HTML too, with `<em>` around what matches (`highlight`).
+    #[serde(deserialize_with = "boolean_or_text")]
+    #[param(value_type = Option<bool>, default = false)]
+    highlight: Option<String>,
     /// The deadline in milliseconds.
     #[serde(deserialize_with = "number_or_text")]
     #[param(value_type = Option<u64>, minimum = 50, maximum = 10000, default = 2000)]
@@ -110,6 +114,7 @@ impl Given {
             from: query.from.or(body.from),
             to: query.to.or(body.to),
             author: query.author.or(body.author),
+            highlight: query.highlight.or(body.highlight),
             timeout: query.timeout.or(body.timeout),
         })
     }
@@ -156,6 +161,22 @@ fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<S
     }))
 }
 
+/// A JSON body may hold a boolean as one or as text.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "must be `true` or `false`")]
+enum BooleanOrText {
+    Boolean(bool),
+    Text(String),
+}
+
+fn boolean_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let value = Option::<BooleanOrText>::deserialize(deserializer)?;
+    Ok(value.map(|value| match value {
+        BooleanOrText::Boolean(boolean) => boolean.to_string(),
+        BooleanOrText::Text(text) => text,
+    }))
+}
+
 impl TermParameters {
     /// The search of all modules, from their beginnings.
     ///
@@ -178,6 +199,15 @@ impl TermParameters {
                 )));
             }
         };
+        let highlight = match self.highlight.as_deref() {
+            None | Some("" | "false") => false,
+            Some("true") => true,
+            Some(other) => {
+                return Err(Error::bad_request(format!(
+                    "highlight: must be `true` or `false`, not {other:?}"
+                )));
+            }
+        };
         let filters = Filters {
             from: parse("from", self.from, &i64::MIN, &i64::MAX)?,
             to: parse("to", self.to, &i64::MIN, &i64::MAX)?,
@@ -192,6 +222,7 @@ impl TermParameters {
             exact_pages: false,
             order,
             filters,
+            highlight,
             timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(app.config.search_timeout(), Duration::from_millis),
             trace: None,

@@ -37,6 +37,7 @@ fn request(limit: usize) -> SearchRequest {
         exact_pages: true,
         order: Order::Time,
         filters: Filters::default(),
+        highlight: false,
         timeout: Duration::from_secs(2),
         trace: None,
     }

@@ -53,6 +53,7 @@ fn request() -> SearchRequest {
         exact_pages: false,
         order: Order::Time,
         filters: Filters::default(),
+        highlight: false,
         timeout: std::time::Duration::from_secs(2),
         trace: None,
     }

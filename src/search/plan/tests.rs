@@ -42,6 +42,7 @@ fn request() -> SearchRequest {
         exact_pages: false,
         order: Order::Time,
         filters: Filters::default(),
+        highlight: false,
         timeout: Duration::from_secs(2),
         trace: None,
     }

@@ -1,0 +1,118 @@
+//! `highlight=true`: what of each answered item matches, beside the item as its source gave it (decisions 5.7).
+//!
+//! It is done once for each item that is answered, after the page is complete, and changes nothing else of it.
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde::{Deserialize, Serialize};
+use trawl_index::{Extent, Highlighter, Query};
+
+use super::{answer::Answer, source::Item};
+use crate::error::{Error, Result};
+
+/// Items that hold more than this together are marked on a thread that may block: it takes about a millisecond.
+const AT_ONCE_BYTES: usize = 64 << 10;
+
+/// The texts of an item as HTML, with `<em>` and `</em>` around what matches, and everything else escaped. Texts that the
+/// item does not have are absent; those in which nothing matches are there without marks.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Highlight {
+    /// The title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The subtitle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_title: Option<String>,
+    /// The brief, or about 200 characters of it, with `…` where it is cut: those in which the most of what is looked for
+    /// stands together, else the first ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub brief: Option<String>,
+}
+
+/// The texts of an item. Its JSON is our own writing (`ContentItem`), so nothing that a source calls `highlight` is in it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Texts<'a> {
+    #[serde(borrow)]
+    title: Option<Text<'a>>,
+    #[serde(borrow)]
+    sub_title: Option<Text<'a>>,
+    #[serde(borrow)]
+    brief: Option<Text<'a>>,
+}
+
+/// Borrowed where nothing in it is escaped.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Adds the member `highlight` to each item of the answer.
+///
+/// # Errors
+/// 500 when the marking broke off.
+pub(super) async fn add(mut answer: Answer, query: &Arc<Query>) -> Result<Answer> {
+    let bytes: usize = answer.items.iter().map(|item| item.json.len()).sum();
+    if bytes <= AT_ONCE_BYTES {
+        mark_all(&mut answer.items, query);
+        return Ok(answer);
+    }
+    let query = Arc::clone(query);
+    let marking = tokio::task::spawn_blocking(move || {
+        mark_all(&mut answer.items, &query);
+        answer
+    });
+    marking.await.map_err(Error::internal)
+}
+
+fn mark_all(items: &mut [Item], query: &Query) {
+    let highlighter = Highlighter::new(query);
+    for item in items {
+        mark(item, &highlighter);
+    }
+}
+
+fn mark(item: &mut Item, highlighter: &Highlighter) {
+    let Ok(texts) = serde_json::from_str::<Texts<'_>>(&item.json) else { return };
+    let html = |text: Option<Text<'_>>, extent| text.and_then(|Text(text)| highlighter.mark(&text, extent));
+    let highlight = Highlight {
+        title: html(texts.title, Extent::Whole),
+        sub_title: html(texts.sub_title, Extent::Whole),
+        brief: html(texts.brief, Extent::Passage),
+    };
+    let Ok(highlight) = serde_json::to_string(&highlight) else { return };
+    if item.json.ends_with('}') {
+        item.json.pop();
+        item.json.push_str(",\"highlight\":");
+        item.json.push_str(&highlight);
+        item.json.push('}');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn marked(item: &Value, keyword: &str) -> Value {
+        let mut items = [Item { id: "1".to_owned(), display_time: 1, json: item.to_string() }];
+        mark_all(&mut items, &Query::parse(keyword));
+        let mut marked: Value = serde_json::from_str(&items[0].json).unwrap();
+        let highlight = marked.as_object_mut().unwrap().remove("highlight").unwrap();
+        assert_eq!(marked, *item);
+        highlight
+    }
+
+    #[test]
+    fn the_texts_that_are_there_are_marked() {
+        let item = json!({"id": "1", "title": "A \"red\" car", "subTitle": "", "brief": "Cars & vans\n", "author": "car"});
+        let expected =
+            json!({"title": "A &quot;red&quot; <em>car</em>", "brief": "<em>Cars</em> &amp; vans\n"});
+        assert_eq!(marked(&item, "car"), expected);
+        assert_eq!(
+            marked(&json!({"title": "", "subTitle": "x", "brief": null}), "y"),
+            json!({"subTitle": "x"})
+        );
+        assert_eq!(marked(&json!({"id": "1"}), "y"), json!({}));
+    }
+}
