@@ -74,6 +74,7 @@ pub(crate) fn document(scope: &Scope, texts: &[String], number: usize) -> Docume
         id,
         display_time,
         title,
+        title_is_name: false,
         sub_title: String::new(),
         brief: String::new(),
         author: "bench".to_owned(),

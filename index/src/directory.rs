@@ -164,6 +164,7 @@ mod tests {
                 id: id.to_owned(),
                 display_time: 0,
                 title: "text".to_owned(),
+                title_is_name: false,
                 sub_title: String::new(),
                 brief: String::new(),
                 author: String::new(),

@@ -48,6 +48,9 @@ pub struct Document {
     pub display_time: i64,
     /// Plain text; matched, and weighs more than the rest in relevance order.
     pub title: String,
+    /// The title is the name of somebody or of a group: it is also matched by its pinyin, in full and by initials (张三:
+    /// `zhangsan`, `zhang san`, `san`, `zs`). [`Highlighter::mark_name`](crate::Highlighter::mark_name) shows where.
+    pub title_is_name: bool,
     /// Plain text; matched.
     pub sub_title: String,
     /// Plain text; matched.

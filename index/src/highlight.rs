@@ -17,7 +17,7 @@ use unicode_segmentation::GraphemeCursor;
 use self::marks::Mark;
 use self::wanted::Wanted;
 use crate::Query;
-use crate::text::Folded;
+use crate::text::{Folded, sounds};
 
 /// Bytes of a text that is shown whole.
 const WHOLE_BYTES: usize = 8 << 10;
@@ -54,6 +54,16 @@ impl Highlighter {
     ///
     /// Takes time in proportion to the text, or to its first 64 KiB.
     pub fn mark(&self, text: &str, extent: Extent) -> Option<String> {
+        self.mark_text(text, extent, false)
+    }
+
+    /// The same of a name ([`Document::title_is_name`](crate::Document::title_is_name)): also the characters that are typed by
+    /// their pinyin are marked.
+    pub fn mark_name(&self, name: &str) -> Option<String> {
+        self.mark_text(name, Extent::Whole, true)
+    }
+
+    fn mark_text(&self, text: &str, extent: Extent, is_name: bool) -> Option<String> {
         if text.is_empty() {
             return None;
         }
@@ -62,7 +72,7 @@ impl Highlighter {
             Extent::Passage => LOOKED_AT_BYTES,
         };
         let looked_at = &text[..boundary_before(text, text.floor_char_boundary(bytes))];
-        let marks = self.marks(looked_at);
+        let marks = self.marks(looked_at, is_name);
         let shown = match extent {
             Extent::Whole => 0..looked_at.len(),
             Extent::Passage => passage::choose(looked_at, &marks),
@@ -71,12 +81,13 @@ impl Highlighter {
     }
 
     /// What is to be marked, in order, apart from each other.
-    fn marks(&self, text: &str) -> Vec<Mark> {
+    fn marks(&self, text: &str, is_name: bool) -> Vec<Mark> {
         if self.wanted.is_empty() {
             return Vec::new();
         }
         let folded = Folded::new(text);
-        let places = self.wanted.places(&folded.text);
+        let sounds = if is_name { sounds(text, &folded) } else { Vec::new() };
+        let places = self.wanted.places(&folded.text, &sounds);
         let matches = self.wanted.matches(&places);
         marks::merge(matches.into_iter().map(|found| Mark {
             start: boundary_before(text, folded.source_start(found.start)),

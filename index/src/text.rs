@@ -3,12 +3,14 @@
 mod encoding;
 mod folded;
 mod folding;
+mod pinyin;
 mod segmentation;
 mod traditional;
 
 pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER};
 pub(crate) use folded::Folded;
 pub(crate) use folding::fold;
+pub(crate) use pinyin::{Sound, sounds};
 pub(crate) use segmentation::{Run, Spot, document_words, is_ideograph, placed_runs, query_words, runs};
 
 use std::borrow::Cow;

@@ -256,9 +256,13 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocu
 
     let mut body = EncodedWords::new(prefix);
     body.add_marker();
-    for text in [&document.title, &document.sub_title, &document.brief] {
-        body.add_text(text);
+    if document.title_is_name {
+        body.add_name(&document.title);
+    } else {
+        body.add_text(&document.title);
     }
+    body.add_text(&document.sub_title);
+    body.add_text(&document.brief);
     let mut title = EncodedWords::new(prefix);
     title.add_text(&document.title);
     let mut author = EncodedWords::new(prefix);

@@ -9,13 +9,14 @@ use trawl_index::{
     Audience, Change, Checkpoint, Document, Extent, Highlighter, Index, Options, Query, Request, Scope, Start,
 };
 
-fn index_of(texts: &[String]) -> Index {
+fn index_of(texts: &[String], are_names: bool) -> Index {
     let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
     let document = |(number, text): (usize, &String)| Document {
         scope: Scope::new(1, "news"),
         id: number.to_string(),
         display_time: 0,
         title: text.clone(),
+        title_is_name: are_names,
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),
@@ -110,6 +111,65 @@ fn keyword() -> impl Strategy<Value = String> {
     prop::sample::select(words).prop_map(str::to_owned)
 }
 
+fn name() -> impl Strategy<Value = String> {
+    let parts = vec![
+        "张",
+        "張",
+        "三",
+        "丰",
+        "李",
+        "四",
+        "单",
+        "重庆",
+        "群",
+        "吕",
+        "乾",
+        "Ann",
+        " ",
+        "·",
+        "（",
+        "々",
+        "カ",
+        "zhang",
+        "葛\u{e0100}",
+    ];
+    prop::collection::vec(prop::sample::select(parts), 1..8).prop_map(|parts| parts.concat())
+}
+
+/// One word or phrase, as people type names.
+fn typed() -> impl Strategy<Value = String> {
+    let words = vec![
+        "zhang",
+        "zhang ",
+        "zhangs",
+        "zhangsan",
+        "zs",
+        "zsf ",
+        "s ",
+        "san",
+        "sanli",
+        "lisi ",
+        "ls",
+        "shan ",
+        "dan",
+        "chongqingqun",
+        "zhongq",
+        "lv",
+        "lu",
+        "lü ",
+        "qian ",
+        "gan ",
+        "ge",
+        "\"zhang san\"",
+        "\"san feng li\"",
+        "张三",
+        "\"三丰\"",
+        "an",
+        "k",
+    ];
+    prop::sample::select(words).prop_map(str::to_owned)
+}
+
 proptest! {
     #![proptest_config(trawl_seeds::cases(64))]
 
@@ -118,13 +178,30 @@ proptest! {
         texts in prop::collection::vec(text(), 1..40),
         keywords in prop::collection::vec(keyword(), 1..10),
     ) {
-        let index = index_of(&texts);
+        let index = index_of(&texts, false);
         for keyword in keywords {
             let query = Query::parse(&keyword);
             let highlighter = Highlighter::new(&query);
             let found = found(&index, &query);
             for (number, text) in texts.iter().enumerate() {
                 let html = highlighter.mark(text, Extent::Whole).unwrap();
+                prop_assert_eq!(html.contains("<em>"), found.contains(&number), "{} in {}", keyword, html);
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_marked_where_they_are_found(
+        names in prop::collection::vec(name(), 1..40),
+        keywords in prop::collection::vec(typed(), 1..10),
+    ) {
+        let index = index_of(&names, true);
+        for keyword in keywords {
+            let query = Query::parse(&keyword);
+            let highlighter = Highlighter::new(&query);
+            let found = found(&index, &query);
+            for (number, name) in names.iter().enumerate() {
+                let html = highlighter.mark_name(name).unwrap();
                 prop_assert_eq!(html.contains("<em>"), found.contains(&number), "{} in {}", keyword, html);
             }
         }

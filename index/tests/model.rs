@@ -154,6 +154,7 @@ fn document() -> impl Strategy<Value = Document> {
             id,
             display_time,
             title,
+            title_is_name: false,
             sub_title,
             brief,
             author: author.to_owned(),

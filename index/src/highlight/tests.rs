@@ -78,6 +78,29 @@ fn folded_forms_are_marked_as_they_are_written() {
 }
 
 #[test]
+fn names_are_marked_where_they_sound_so() {
+    for (keyword, expected) in [
+        ("zhangsan", "[张三]丰 张四"),
+        ("zhang san ", "[张三]丰 [张]四"),
+        ("zhangs", "[张三]丰 [张四]"),
+        ("zs ", "[张三]丰 [张四]"),
+        ("san", "张[三]丰 张四"),
+        ("\"zhang san\"", "[张三]丰 张四"),
+        ("sanfeng ", "张[三丰] 张四"),
+        ("张san", "[张三]丰 [张]四"),
+        ("zhang三", "[张三]丰 [张]四"),
+        ("liming ", "[黎明]与[李明]"),
+        ("sanzhang", "张三丰"),
+        ("zhang -san", "[张]三"),
+    ] {
+        let name = expected.replace(['[', ']'], "");
+        let expected = expected.replace('[', "<em>").replace(']', "</em>");
+        assert_eq!(Highlighter::new(&Query::parse(keyword)).mark_name(&name).unwrap(), expected, "{keyword}");
+    }
+    check("zhangsan", "张三");
+}
+
+#[test]
 fn html_is_escaped_everywhere() {
     assert_eq!(
         whole("b ", "<b>&amp; \"it's\"</b>"),
@@ -293,7 +316,7 @@ proptest! {
 
     #[test]
     fn marks_begin_and_end_between_graphemes(text in soup(), keyword in soup()) {
-        let marks = Highlighter::new(&Query::parse(&keyword)).marks(&text);
+        let marks = Highlighter::new(&Query::parse(&keyword)).marks(&text, false);
         let boundaries: Vec<usize> = text.grapheme_indices(true).map(|(place, _)| place).chain([text.len()]).collect();
         for mark in &marks {
             prop_assert!(mark.start < mark.end);
@@ -308,7 +331,7 @@ proptest! {
         let highlighter = Highlighter::new(&Query::parse(&keyword));
         let Some(html) = highlighter.mark(&text, Extent::Passage) else { return Ok(()) };
         let marked = check_html(&html, &text, true);
-        let is_marked = !highlighter.marks(&text).is_empty();
+        let is_marked = !highlighter.marks(&text, false).is_empty();
         prop_assert_eq!(!marked.is_empty(), is_marked, "{}", html);
         let bare = html.replace("<em>", "").replace("</em>", "");
         prop_assert!(bare.chars().count() <= 5 * PASSAGE_CHARS + 2 * 40, "{}", bare);

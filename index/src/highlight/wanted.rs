@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::marks::{Mark, Matched};
 use crate::Query;
 use crate::query::{MAX_TERMS, Piece, Target};
-use crate::text::{Run, is_ideograph, placed_runs, stem};
+use crate::text::{Run, Sound, is_ideograph, placed_runs, stem};
 
 // Each term has a bit.
 const _: () = assert!(MAX_TERMS <= u128::BITS as usize && MAX_TERMS / 2 <= u64::BITS as usize);
@@ -88,9 +88,10 @@ impl Wanted {
         self.initials.extend(word.bytes().next().filter(|first| !self.initials.contains(first)));
     }
 
-    /// Where terms stand, in order.
-    pub(super) fn places(&self, folded: &str) -> Vec<Place> {
+    /// Where terms stand, in order; of a name also where it is typed so, by its `sounds`.
+    pub(super) fn places(&self, folded: &str, sounds: &[Sound]) -> Vec<Place> {
         let mut places = Vec::new();
+        let mut sounds = sounds;
         let mut position = 0;
         for (bytes, run) in placed_runs(folded) {
             match run {
@@ -113,12 +114,33 @@ impl Wanted {
                             end: start + term.len(),
                             terms: *bit,
                         }));
+                        let here = sounds.partition_point(|sound| sound.place.start <= start);
+                        self.add_sounding(position, &sounds[..here], &mut places);
+                        sounds = &sounds[here..];
                         position += 1;
                     }
                 }
             }
         }
         places
+    }
+
+    /// The places of terms that are typed as these stretches sound, all of which begin at the same character: each term at the
+    /// shortest of them.
+    fn add_sounding(&self, position: usize, sounds: &[Sound], places: &mut Vec<Place>) {
+        let mut found = 0;
+        let mut add = |terms_of: &dyn Fn(&str) -> u128| {
+            for Sound { place, word } in sounds {
+                let terms = terms_of(word) & !found;
+                if terms != 0 {
+                    places.push(Place { position, start: place.start, end: place.end, terms });
+                    found |= terms;
+                }
+            }
+        };
+        // Who types `zhangs` means 张三 before all who are called `zhang`, which is its stem.
+        add(&|word| self.begun_by(word));
+        add(&|word| self.terms_of(word));
     }
 
     /// The terms that a word is found by: a document is indexed under the word and its stem.
@@ -129,9 +151,13 @@ impl Wanted {
         }
         let of = |word: &str| self.words.get(word).copied().unwrap_or(0);
         let stem = stem(word);
-        let begins = |start: &str| word.starts_with(start) || stem.starts_with(start);
-        let begun = self.beginnings.iter().filter(|(start, _)| begins(start)).map(|(_, bit)| *bit);
-        begun.fold(of(&stem) | of(word), |terms, bit| terms | bit)
+        of(&stem) | of(word) | self.begun_by(&stem) | self.begun_by(word)
+    }
+
+    /// The terms that are the beginning of a word.
+    fn begun_by(&self, word: &str) -> u128 {
+        let begun = self.beginnings.iter().filter(|(start, _)| word.starts_with(start.as_str()));
+        begun.fold(0, |terms, (_, bit)| terms | bit)
     }
 
     /// What matches, phrases where they stand as a whole; in bytes of the folded text.

@@ -6,7 +6,7 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::{Spot, document_words, fold};
+use super::{Folded, Spot, document_words, fold, sounds, stem};
 use crate::document::SCOPE_END;
 
 /// The name that the tokenizer is registered under.
@@ -38,15 +38,36 @@ impl EncodedWords {
     /// Adds a text; it begins one position further from the last text than words of one text are.
     pub(crate) fn add_text(&mut self, text: &str) {
         let mut first = self.encoded.len() > self.prefix_len;
-        document_words(&fold(text), |spot, word| {
-            let mark = match spot {
-                _ if std::mem::take(&mut first) => GAP,
-                Spot::Next => NEXT,
-                Spot::Same => SAME,
-            };
-            self.encoded.push(mark);
-            self.encoded.push_str(word);
+        document_words(&fold(text), |spot, _, word| self.add_word(spot, std::mem::take(&mut first), word));
+    }
+
+    /// Adds a text that is a name: the same words, and at the place of each ideograph also how the name is typed from there
+    /// on. Phrases are none the less exact, of characters and of syllables.
+    pub(crate) fn add_name(&mut self, name: &str) {
+        let mut first = self.encoded.len() > self.prefix_len;
+        let folded = Folded::new(name);
+        let sounds = sounds(name, &folded);
+        let mut sounds = sounds.iter().peekable();
+        document_words(&folded.text, |spot, place, word| {
+            self.add_word(spot, std::mem::take(&mut first), word);
+            while let Some(sound) = sounds.next_if(|sound| sound.place.start <= place) {
+                // As any word of letters: who types one that is not the last asks for its stem.
+                let stem = stem(&sound.word);
+                self.add_word(Spot::Same, false, &stem);
+                if stem != sound.word {
+                    self.add_word(Spot::Same, false, &sound.word);
+                }
+            }
         });
+    }
+
+    fn add_word(&mut self, spot: Spot, begins_text: bool, word: &str) {
+        self.encoded.push(match spot {
+            _ if begins_text => GAP,
+            Spot::Next => NEXT,
+            Spot::Same => SAME,
+        });
+        self.encoded.push_str(word);
     }
 
     /// The encoding, or nothing where there is no word.
@@ -129,6 +150,15 @@ mod tests {
         }
         let expected = [(0, ""), (2, "cat"), (2, "cats"), (3, "中"), (3, "中国"), (4, "国"), (6, "dog")];
         assert_eq!(read, expected.map(|(position, word)| (position, word.to_owned())));
+    }
+
+    #[test]
+    fn a_name_is_written_with_its_sounds_where_they_begin() {
+        let mut words = EncodedWords::new("7.people\0");
+        words.add_name("三 Ann李");
+        let encoded = words.finish().unwrap();
+        let written = "\u{1}三\u{2}s\u{2}san\u{1}ann\u{1}李\u{2}l\u{2}li";
+        assert_eq!(encoded, format!("7.people\0{written}"));
     }
 
     #[test]

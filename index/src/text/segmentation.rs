@@ -67,27 +67,28 @@ pub(crate) enum Spot {
     Same,
 }
 
-/// Hands every word that a document with this folded text is found by to `emit`.
+/// Hands every word that a document with this folded text is found by to `emit`, with the byte at which it begins.
 ///
 /// For ideographs: each of them, and every word of the dictionary that occurs. For others: the stem, and the word
 /// itself where it differs, which prefixes need.
-pub(crate) fn document_words(folded: &str, mut emit: impl FnMut(Spot, &str)) {
-    for run in runs(folded) {
+pub(crate) fn document_words(folded: &str, mut emit: impl FnMut(Spot, usize, &str)) {
+    for (bytes, run) in placed_runs(folded) {
         match run {
             Run::Word(word) => {
                 let stem = stem(word);
-                emit(Spot::Next, &stem);
+                emit(Spot::Next, bytes.start, &stem);
                 if stem != word {
-                    emit(Spot::Same, word);
+                    emit(Spot::Same, bytes.start, word);
                 }
             }
             Run::Ideographs(run) => {
                 let words = DICTIONARY.cut_all(run);
                 let mut words = words.iter().filter(|word| word.end - word.start > 1).peekable();
                 for (position, (start, character)) in run.char_indices().enumerate() {
-                    emit(Spot::Next, &run[start..start + character.len_utf8()]);
+                    let place = bytes.start + start;
+                    emit(Spot::Next, place, &run[start..start + character.len_utf8()]);
                     while let Some(word) = words.next_if(|word| word.start == position) {
-                        emit(Spot::Same, cut_to_length(word.word));
+                        emit(Spot::Same, place, cut_to_length(word.word));
                     }
                 }
             }
@@ -134,7 +135,7 @@ mod tests {
     fn words(text: &str) -> Vec<(usize, String)> {
         let mut words = Vec::new();
         let mut position = 0;
-        document_words(&fold(text), |spot, word| {
+        document_words(&fold(text), |spot, _, word| {
             position += usize::from(spot == Spot::Next);
             words.push((position - 1, word.to_owned()));
         });

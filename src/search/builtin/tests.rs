@@ -85,6 +85,7 @@ impl Write {
             id,
             display_time: self.display_time,
             title: words.join(" "),
+            title_is_name: false,
             sub_title: String::new(),
             brief: String::new(),
             author: String::new(),

@@ -88,7 +88,7 @@ fn read_models(view: &View, scored: &[Scored]) -> Result<Vec<Model>, Error> {
             let item = read_hit(view, scored.found)?.item;
             let mut words = BTreeMap::new();
             for text in Texts::read(&item).beginning(FEEDBACK_CHARS) {
-                document_words(&fold(text), |spot, word| {
+                document_words(&fold(text), |spot, _, word| {
                     // The stem comes first, and what follows at its place is the word in full; single ideographs say little.
                     let says_something = word.chars().nth(1).is_some();
                     if says_something && (spot == Spot::Next || !word.is_ascii()) {

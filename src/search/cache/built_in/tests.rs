@@ -18,6 +18,7 @@ fn put(writer: &mut Writer, position: i64, id: &str, length: usize) {
         scope: Scope::new(1, "article"),
         id: id.to_owned(),
         title: "harbour quay".to_owned(),
+        title_is_name: false,
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),
