@@ -161,66 +161,6 @@ fn traditional_and_simplified_chinese_find_each_other() {
     }
 }
 
-/// People by these names, the first one's id `a`.
-fn people(names: &[&str]) -> (Index, Writer) {
-    let person =
-        |(id, name): (char, &&str)| Document { title_is_name: true, ..document(&id.to_string(), name) };
-    index_of(('a'..='z').zip(names).map(person).collect())
-}
-
-#[test]
-fn names_are_found_by_pinyin_in_full_and_by_initials() {
-    let (index, _writer) =
-        people(&["张三", "張三豐", "李四 Lisa", "单雄信", "重庆销售群", "吕布", "王乾", "黎明"]);
-    for (keyword, expected) in [
-        ("zhangsan", &["a", "b"][..]),
-        ("zhang san", &["a", "b"]),
-        ("san zhang ", &["a", "b"]),
-        ("zhangs", &["a", "b"]),
-        ("zhangsanf", &["b"]),
-        ("zs", &["a", "b"]),
-        ("zsf ", &["b"]),
-        ("sf", &["b"]),
-        ("san", &["a", "b"]),
-        ("san ", &["a", "b"]),
-        ("张san", &["a", "b"]),
-        ("zhang三", &["a", "b"]),
-        ("ZhangSan", &["a", "b"]),
-        ("ｚｈａｎｇｓａｎ", &["a", "b"]),
-        ("lisi lisa", &["c"]),
-        ("shanxiongxin", &["d"]),
-        ("chongqing", &["e"]),
-        ("zhongqing xiaoshou", &["e"]),
-        ("cqxsq", &["e"]),
-        ("lvbu", &["f"]),
-        ("lübu", &["f"]),
-        ("lubu ", &["f"]),
-        ("wangqian", &["g"]),
-        ("liming ", &["h"]),
-        ("sanzhang", &[]),
-        ("hangsan", &[]),
-        ("zhang -san", &[]),
-    ] {
-        assert_eq!(found(&index, keyword), expected, "{keyword}");
-    }
-    // Phrases are of what stands together.
-    assert_eq!(found(&index, "\"zhang san\""), ["a", "b"]);
-    assert_eq!(found(&index, "\"张三\""), ["a", "b"]);
-    assert_eq!(found(&index, "\"三丰\""), ["b"]);
-    assert_eq!(found(&index, "\"zhang feng\""), [""; 0]);
-}
-
-#[test]
-fn only_titles_that_are_names_are_found_by_pinyin() {
-    let mut person = document("b", "Ann");
-    (person.title_is_name, person.brief) = (true, "张三".to_owned());
-    let (index, _writer) = index_of(vec![document("a", "张三"), person]);
-    for keyword in ["zhangsan", "zhang", "zs", "san", "张san"] {
-        assert_eq!(found(&index, keyword), [""; 0], "{keyword}");
-    }
-    assert_eq!(found(&index, "张三"), ["a", "b"]);
-}
-
 #[test]
 fn authors_match_by_every_word_of_the_name() {
     let mut documents = vec![document("a", "x"), document("b", "x"), document("c", "ann lee")];
