@@ -36,6 +36,10 @@ async fn a_slip_is_corrected_and_the_answer_says_so() {
             );
         }
     }
+    // What is marked is what was looked for.
+    let marked = [("keyword", "budgte"), ("moduleId", "article"), ("highlight", "true")];
+    let answer = acme.caller.search(&marked).await.ok();
+    assert_eq!(answer.items()[0]["highlight"]["title"], "Harbour <em>budget</em> 2026");
     // What finds something is never corrected, nor what a filter leaves nothing of; nor is anything said where nothing is near.
     let search = async |keyword: &str, more: Option<(&'static str, &'static str)>| {
         let mut parameters = vec![("keyword", keyword), ("moduleId", "article")];
