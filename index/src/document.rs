@@ -24,8 +24,13 @@ impl Scope {
     /// What every term of this scope begins with; also, alone, the term that every document of the scope carries.
     pub(crate) fn prefix(&self) -> String {
         let module: String = self.module.chars().filter(|&character| character != SCOPE_END).collect();
-        format!("{:x}.{module}{SCOPE_END}", self.tenant)
+        format!("{}{module}{SCOPE_END}", tenant_prefix(self.tenant))
     }
+}
+
+/// What every term of every scope of this tenant begins with, and no other one.
+pub(crate) fn tenant_prefix(tenant: i64) -> String {
+    format!("{tenant:x}.")
 }
 
 /// Who may see a document.
@@ -75,14 +80,20 @@ pub enum Change {
         /// Its id there.
         id: String,
     },
+    /// Removes every document of every scope of a tenant.
+    RemoveTenant {
+        /// The tenant's row id.
+        tenant: i64,
+    },
 }
 
 impl Change {
-    /// The scope's prefix and the id of the document that is changed.
-    pub(crate) fn target(&self) -> (String, &str) {
+    /// The scope's prefix and the id of the document that is changed, where it is one document.
+    pub(crate) fn target(&self) -> Option<(String, &str)> {
         match self {
-            Self::Put(document) => (document.scope.prefix(), &document.id),
-            Self::Remove { scope, id } => (scope.prefix(), id),
+            Self::Put(document) => Some((document.scope.prefix(), &document.id)),
+            Self::Remove { scope, id } => Some((scope.prefix(), id)),
+            Self::RemoveTenant { .. } => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The index as it is opened, and the snapshots that searches run on.
 
-use std::path::Path;
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -11,6 +12,7 @@ use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 use crate::directory::UnsyncedDirectory;
 use crate::schema::{self, Fields};
 use crate::text::{EncodedTokenizer, TOKENIZER};
+use crate::verification::Verification;
 use crate::view::View;
 use crate::writer::{Payload, Writer};
 use crate::{Error, Page, Request, Scope};
@@ -45,14 +47,21 @@ pub(crate) struct Shared {
     reader: IndexReader,
     fields: Fields,
     view: ArcSwap<View>,
+    engine: tantivy::Index,
+    /// Where the files are, unless it lives in memory.
+    root: Option<PathBuf>,
 }
 
 impl Index {
     /// Opens the index in the directory, or creates both.
     ///
     /// Nothing is ever deleted: an index that another version wrote or that is damaged is [`Error::Unusable`], and
-    /// the caller wipes the directory and rebuilds.
+    /// the caller wipes the directory and rebuilds. Damage that is not met here is found by [`Self::verification`].
     pub fn open(directory: &Path, options: &Options) -> Result<(Self, Writer), Error> {
+        without_panic("when it was opened", || Self::open_directory(directory, options))
+    }
+
+    fn open_directory(directory: &Path, options: &Options) -> Result<(Self, Writer), Error> {
         std::fs::create_dir_all(directory)?;
         let mapped = MmapDirectory::open(directory).map_err(|error| match error {
             OpenDirectoryError::IoError { io_error, .. } => {
@@ -61,17 +70,19 @@ impl Index {
             other => Error::Unusable(other.to_string()),
         })?;
         let directory = UnsyncedDirectory::new(mapped, directory);
-        Self::open_in(directory.clone(), options, |index| directory.verify(index))
+        let root = Some(directory.root().to_owned());
+        Self::open_in(directory.clone(), options, root, |index| directory.verify(index))
     }
 
     /// Creates an index that lives in memory and ends with the last handle to it.
     pub fn in_memory(options: &Options) -> Result<(Self, Writer), Error> {
-        Self::open_in(RamDirectory::create(), options, |_| Ok(()))
+        Self::open_in(RamDirectory::create(), options, None, |_| Ok(()))
     }
 
     fn open_in<D: Directory>(
         directory: D,
         options: &Options,
+        root: Option<PathBuf>,
         verify: impl FnOnce(&tantivy::Index) -> Result<(), Error>,
     ) -> Result<(Self, Writer), Error> {
         let (schema, fields) = Fields::build();
@@ -98,7 +109,8 @@ impl Index {
             .try_into()
             .map_err(unusable)?;
         let view = View::new(reader.searcher(), fields, None)?;
-        let shared = Arc::new(Shared { reader, fields, view: ArcSwap::from_pointee(view) });
+        let view = ArcSwap::from_pointee(view);
+        let shared = Arc::new(Shared { reader, fields, view, engine: index.clone(), root });
         let writer = Writer::new(&index, Arc::clone(&shared), options, payload)?;
         Ok((Self { shared }, writer))
     }
@@ -106,6 +118,17 @@ impl Index {
     /// A consistent view of what was committed last. Cheap: taken per request.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { view: self.shared.view() }
+    }
+
+    /// A reading of all files that the index has now, against their checksums; `None` of an index in memory.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] when the description of the index cannot be read.
+    pub fn verification(&self) -> Result<Option<Verification>, Error> {
+        let Some(root) = &self.shared.root else { return Ok(None) };
+        without_panic("when its files were listed", || {
+            Verification::of(&self.shared.engine, root.clone()).map(Some)
+        })
     }
 }
 
@@ -135,8 +158,11 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Answers the request. Blocks on memory-mapped files and the processor; run it on a thread that may block.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] where it met a damaged place, a panic of the engine included.
     pub fn search(&self, request: &Request<'_>) -> Result<Page, Error> {
-        crate::search::search(&self.view, request)
+        without_panic("in a search", || crate::search::search(&self.view, request))
     }
 
     /// The keyword with each word that finds nothing replaced by one that is one edit (a letter more, less, another or two
@@ -154,7 +180,7 @@ impl Snapshot {
     /// Whether [`Self::search`] answers this request in well under a millisecond whatever it matches, so that it may run
     /// where nothing long may: one posting list in time order, few hits, and little that is deleted.
     pub fn is_quick(&self, request: &Request<'_>) -> Result<bool, Error> {
-        crate::search::is_quick(&self.view, request)
+        without_panic("in a search", || crate::search::is_quick(&self.view, request))
     }
 
     /// The documents in the index, over all scopes.
@@ -162,9 +188,10 @@ impl Snapshot {
         self.view.searcher.num_docs()
     }
 
-    /// Grows with every commit that was made visible while this process runs.
+    /// Grows with every commit that was made visible while this process runs. No two views have the same one, be they of
+    /// one index or of two.
     pub fn generation(&self) -> u64 {
-        self.view.searcher.generation().generation_id()
+        self.view.generation
     }
 
     /// The segments that a search looks into, one after the other.
@@ -181,6 +208,12 @@ pub fn bare_index(directory: &Path) -> Result<tantivy::Index, Error> {
     let index = tantivy::Index::create(directory, schema, schema::settings())?;
     index.tokenizers().register(TOKENIZER, EncodedTokenizer::default());
     Ok(index)
+}
+
+/// Damages, such as a file that is cut in the middle, make the engine panic; a panic is an answer like any other here.
+fn without_panic<T>(moment: &str, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    std::panic::catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|_panic| Err(Error::Unusable(format!("the engine panicked {moment}"))))
 }
 
 /// Files that are missing, cut or of another format make an index unusable; what the operating system refuses does not.

@@ -20,6 +20,7 @@ mod query;
 mod schema;
 mod search;
 mod text;
+mod verification;
 mod view;
 mod writer;
 
@@ -29,6 +30,7 @@ pub use highlight::{Extent, Highlighter};
 pub use index::{Index, Options, Snapshot};
 pub use query::{MAX_CLAUSES, MAX_TERMS, Query};
 pub use search::{Hit, Page, Request, Start, TimePosition};
+pub use verification::Verification;
 pub use writer::{Checkpoint, Writer};
 
 /// What benches need to do the same work with bare tantivy. No part of the interface.

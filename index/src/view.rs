@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tantivy::columnar::{Column, ColumnIndex, ColumnValues, StrColumn};
@@ -22,6 +23,9 @@ use crate::{Error, Query, Scope};
 /// Blocks of stored items kept unpacked per segment: 4 MiB at most.
 const STORE_CACHE_BLOCKS: usize = 1_024;
 
+/// The generation of the next view.
+static GENERATIONS: AtomicU64 = AtomicU64::new(0);
+
 /// Totals remembered per view.
 const MAX_REMEMBERED_TOTALS: usize = 1_024;
 /// Documents in a word of a bit set.
@@ -32,6 +36,8 @@ pub(crate) struct View {
     pub(crate) searcher: Searcher,
     pub(crate) segments: Vec<Segment>,
     pub(crate) fields: Fields,
+    /// Tells this view from every other one of this process, and is greater than those of the views before it.
+    pub(crate) generation: u64,
     /// Totals that took some counting, for as long as this view stands.
     totals: Mutex<HashMap<TotalOf, u64>>,
 }
@@ -88,7 +94,8 @@ impl View {
                 Ok(Segment { reader: reader.clone(), opened, deleted: OnceLock::new() })
             })
             .collect::<Result<_, Error>>()?;
-        Ok(Self { searcher, segments, fields, totals: Mutex::default() })
+        let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
+        Ok(Self { searcher, segments, fields, generation, totals: Mutex::default() })
     }
 
     /// Whether nothing is deleted that is not merged away.

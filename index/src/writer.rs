@@ -2,16 +2,17 @@
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::{IndexWriterOptions, UserOperation};
-use tantivy::query::AllQuery;
+use tantivy::query::{AllQuery, RangeQuery};
 use tantivy::schema::Term;
 use tantivy::{IndexWriter, TantivyDocument, TantivyError};
 
-use crate::document::{Audience, Change, Document, MAX_ID_BYTES};
+use crate::document::{Audience, Change, Document, MAX_ID_BYTES, tenant_prefix};
 use crate::index::{Options, Shared};
 use crate::schema::{Fields, VERSION};
 use crate::text::EncodedWords;
@@ -42,6 +43,8 @@ pub(crate) struct Payload {
     version: u32,
     #[serde(flatten)]
     checkpoint: Checkpoint,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
 }
 
 impl Payload {
@@ -69,6 +72,7 @@ pub struct Writer {
     engine: IndexWriter,
     shared: Arc<Shared>,
     checkpoint: Option<Checkpoint>,
+    note: Option<String>,
     /// Hashes of the keys put since the last commit, which the committed segments do not know yet.
     uncommitted: HashSet<u64>,
 }
@@ -89,12 +93,8 @@ impl Writer {
             .build();
         let engine: IndexWriter = index.writer_with_options(engine_options)?;
         engine.set_merge_policy(merging::policy());
-        Ok(Self {
-            engine,
-            shared,
-            checkpoint: payload.map(|payload| payload.checkpoint),
-            uncommitted: HashSet::new(),
-        })
+        let (checkpoint, note) = payload.map(|payload| (payload.checkpoint, payload.note)).unzip();
+        Ok(Self { engine, shared, checkpoint, note: note.flatten(), uncommitted: HashSet::new() })
     }
 
     /// What the last commit said of itself; nothing in an index that was never committed to.
@@ -102,10 +102,44 @@ impl Writer {
         self.checkpoint.as_ref()
     }
 
+    /// What whoever committed last noted for himself.
+    pub fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
     /// Applies the changes; they are visible after the next commit. Of several changes to one document the last wins.
     ///
-    /// A batch is analysed on all cores (rayon's threads). Fails with [`Error::IdTooLong`] before anything is applied.
+    /// A batch is analysed on all cores (rayon's threads). Fails with [`Error::IdTooLong`] before anything is applied, or,
+    /// where tenants are removed, before anything behind the last of them is.
     pub fn apply(&mut self, changes: Vec<Change>) -> Result<(), Error> {
+        let mut documents = Vec::with_capacity(changes.len());
+        for change in changes {
+            if let Change::RemoveTenant { tenant } = change {
+                self.apply_to_documents(std::mem::take(&mut documents))?;
+                self.remove_tenant(tenant)?;
+            } else {
+                documents.push(change);
+            }
+        }
+        self.apply_to_documents(documents)
+    }
+
+    /// By the range of the tenant's keys: one operation, whose work is that of reading the tenant's own keys.
+    fn remove_tenant(&mut self, tenant: i64) -> Result<(), Error> {
+        let key = self.shared.fields().key;
+        let first = tenant_prefix(tenant);
+        // The least text behind all that begin so.
+        let mut behind = first.clone();
+        let end = behind.pop().map_or(char::MAX, |last| char::from_u32(last as u32 + 1).unwrap_or(char::MAX));
+        behind.push(end);
+        let bounds = [first, behind].map(|text| Term::from_field_text(key, &text));
+        let [first, behind] = bounds;
+        let of_tenant = RangeQuery::new(Bound::Included(first), Bound::Excluded(behind));
+        self.engine.delete_query(Box::new(of_tenant))?;
+        Ok(())
+    }
+
+    fn apply_to_documents(&mut self, changes: Vec<Change>) -> Result<(), Error> {
         let fields = self.shared.fields();
         let view = self.shared.view();
         let changes = last_of_each(changes)?;
@@ -141,12 +175,18 @@ impl Writer {
 
     /// Makes what was applied durable, under this checkpoint, and visible to the snapshots taken from now on.
     pub fn commit(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
-        let payload = Payload { version: VERSION, checkpoint: checkpoint.clone() };
-        let payload = serde_json::to_string(&payload).map_err(std::io::Error::from)?;
+        self.commit_with_note(checkpoint, None)
+    }
+
+    /// The same, with a note that [`Self::note`] gives back, of the next process too.
+    pub fn commit_with_note(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Error> {
+        let payload = Payload { version: VERSION, checkpoint: checkpoint.clone(), note };
+        let text = serde_json::to_string(&payload).map_err(std::io::Error::from)?;
         let mut commit = self.engine.prepare_commit()?;
-        commit.set_payload(&payload);
+        commit.set_payload(&text);
         commit.commit()?;
-        self.checkpoint = Some(checkpoint.clone());
+        self.checkpoint = Some(payload.checkpoint);
+        self.note = payload.note;
         self.shared.reload()?;
         self.uncommitted.clear();
         Ok(())
@@ -185,7 +225,7 @@ fn last_of_each(changes: Vec<Change>) -> Result<Vec<(Key, Change)>, Error> {
     let mut kept = Vec::with_capacity(changes.len());
     let mut doubtful = false;
     for change in changes.into_iter().rev() {
-        let (prefix, id) = change.target();
+        let Some((prefix, id)) = change.target() else { continue };
         if id.len() > MAX_ID_BYTES {
             return Err(Error::IdTooLong(id.len()));
         }
@@ -224,7 +264,7 @@ impl Prepared {
         let delete = exists.then(|| Term::from_field_text(fields.key, &key.term));
         let add = match change {
             Change::Put(document) => Some(engine_document(key, document, fields)),
-            Change::Remove { .. } => None,
+            Change::Remove { .. } | Change::RemoveTenant { .. } => None,
         };
         Ok(Self { key_hash: key.hash, delete, add })
     }

@@ -456,10 +456,13 @@ fn an_index_of_another_version_is_unusable() {
     writer.close().unwrap();
     let meta = directory.path().join("meta.json");
     let text = std::fs::read_to_string(&meta).unwrap();
+    let (text, _checksum) = text.rsplit_once("\ncrc32:").unwrap();
     let other = text.replace("\\\"version\\\":", "\\\"version\\\":99");
     assert_ne!(other, text);
-    std::fs::write(&meta, other).unwrap();
-    assert!(matches!(Index::open(directory.path(), &Options::default()), Err(Error::Unusable(_))));
+    let checksum = crc32fast::hash(other.as_bytes());
+    std::fs::write(&meta, format!("{other}\ncrc32:{checksum:08x}")).unwrap();
+    let opened = Index::open(directory.path(), &Options::default()).map(|_| ());
+    assert!(matches!(&opened, Err(Error::Unusable(reason)) if reason.contains("version 99")), "{opened:?}");
 }
 
 #[test]

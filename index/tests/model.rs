@@ -164,8 +164,9 @@ fn document() -> impl Strategy<Value = Document> {
 
 fn step() -> impl Strategy<Value = Step> {
     let change = prop_oneof![
-        5 => document().prop_map(Change::Put),
-        1 => (scope(), id()).prop_map(|(scope, id)| Change::Remove { scope, id }),
+        50 => document().prop_map(Change::Put),
+        10 => (scope(), id()).prop_map(|(scope, id)| Change::Remove { scope, id }),
+        1 => scope().prop_map(|Scope { tenant, .. }| Change::RemoveTenant { tenant }),
     ];
     prop_oneof![
         8 => vec(change, 1..40).prop_map(Step::Apply),
@@ -222,6 +223,9 @@ fn run(steps: Vec<Step>) -> (Snapshot, Model) {
                         }
                         Change::Remove { scope, id } => {
                             model.remove(&(scope.tenant, scope.module, id));
+                        }
+                        Change::RemoveTenant { tenant } => {
+                            model.retain(|(of_tenant, _, _), _| *of_tenant != tenant);
                         }
                     }
                 }
