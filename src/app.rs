@@ -1,6 +1,6 @@
 //! Every long-lived part, built once and handed around as state.
 
-use std::{num::NonZeroU32, path::Path, sync::Arc};
+use std::{num::NonZeroU32, sync::Arc};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -20,9 +20,6 @@ use crate::{
     },
     store::{OpenError, Store},
 };
-
-/// The directory of the full-text index in the data directory.
-const INDEX_DIRECTORY: &str = "index";
 
 /// What every handler may use.
 pub struct App {
@@ -72,12 +69,9 @@ pub enum StartError {
     /// A host in the settings is none.
     #[error("connectors.allow_http_hosts: {0}")]
     HttpHost(#[from] InvalidHost),
-    /// The full-text index could not be opened or made.
-    #[error("the full-text index could not be opened: {0}")]
+    /// The full-text index is another server's, or could not be locked.
+    #[error("the full-text index could not be locked: {0}")]
     Index(#[from] trawl_index::Error),
-    /// Its files could not be put aside.
-    #[error("the unusable full-text index could not be removed: {0}")]
-    RemoveIndex(std::io::Error),
     /// Something else.
     #[error(transparent)]
     Other(#[from] Error),
@@ -106,11 +100,10 @@ impl App {
         let store = Store::open(data, config.store.readers).await?;
         let tokens = Tokens::load(&store, &keys, config.auth.token_seconds).await?;
 
-        let (index, writer) = open_index(&config)?;
-        let indexer = Indexer::start(store.clone(), writer, config.index.batch_changes, rebuild_index);
+        let indexer = Indexer::start(store.clone(), data, &config.index, rebuild_index).await?;
         let registry = Arc::new(Registry::new(
             store.clone(),
-            index,
+            indexer.served(),
             Arc::clone(&keys),
             reach(&config.connectors)?,
             config.cache,
@@ -144,33 +137,5 @@ fn reach(connectors: &Connectors) -> Result<Reach, StartError> {
         addresses: AddressRules::new(&connectors.allow_http_hosts)?,
         auth_none: connectors.allow_auth_none,
         max_body_bytes: connectors.max_body_bytes,
-    })
-}
-
-/// Opens the index; one whose files are damaged or of another schema is removed, to be filled anew from the
-/// database.
-fn open_index(config: &Config) -> Result<(trawl_index::Index, trawl_index::Writer), StartError> {
-    let directory = config.data.join(INDEX_DIRECTORY);
-    let options = trawl_index::Options {
-        writer_memory_bytes: config.index.writer_memory_bytes,
-        ..trawl_index::Options::default()
-    };
-    match open_even_damaged(&directory, &options) {
-        Err(error @ trawl_index::Error::Unusable(_)) => {
-            tracing::warn!(%error, "the full-text index is unusable; it is removed and filled anew");
-            std::fs::remove_dir_all(&directory).map_err(StartError::RemoveIndex)?;
-            Ok(trawl_index::Index::open(&directory, &options)?)
-        }
-        opened => Ok(opened?),
-    }
-}
-
-/// Opens the index; some damages, such as a file that is cut in the middle, make the engine panic.
-fn open_even_damaged(
-    directory: &Path,
-    options: &trawl_index::Options,
-) -> Result<(trawl_index::Index, trawl_index::Writer), trawl_index::Error> {
-    std::panic::catch_unwind(|| trawl_index::Index::open(directory, options)).unwrap_or_else(|_| {
-        Err(trawl_index::Error::Unusable("the engine panicked when it was opened".to_owned()))
     })
 }

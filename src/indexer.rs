@@ -1,19 +1,32 @@
 //! The indexer: follows the change log and keeps the full-text index a few milliseconds behind the database.
 //!
 //! The log position stands in each index commit, so after a crash the work goes on exactly where the index is. An
-//! index that does not fit the database is filled anew from the rows themselves.
+//! index that does not fit the database, or is damaged, is filled anew from the rows themselves, in the background: what is
+//! there of it is searched meanwhile, and the change log is followed.
 
+mod engines;
+mod files;
+mod filling;
 mod follower;
+mod progress;
 mod reader;
+mod verification;
 
-use std::time::Duration;
+use std::{path::Path, sync::Arc, time::Duration};
 
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
-use self::follower::Follower;
+pub use self::progress::Progress;
+
+use self::{engines::Engines, files::IndexFiles, follower::Follower, progress::Announcer};
 use crate::{
+    config,
     error::{Error, Result},
+    search::served::Served,
     store::Store,
 };
 
@@ -51,10 +64,7 @@ impl BulkGate {
             return Ok(());
         }
         let mut progress = self.progress.clone();
-        let near = |progress: &Progress| {
-            // An index that is filled anew stands still for long; the log keeps what is written meanwhile.
-            progress.rebuilding || *self.positions.borrow() - progress.position < MOST_BEHIND
-        };
+        let near = |progress: &Progress| *self.positions.borrow() - progress.position < MOST_BEHIND;
         let waited = tokio::time::timeout(BULK_WAIT, progress.wait_for(near)).await;
         match waited {
             Ok(Ok(_)) => Ok(()),
@@ -66,41 +76,64 @@ impl BulkGate {
     }
 }
 
-/// How far the index is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// The change log's position that searches see.
-    pub position: i64,
-    /// Whether it has been level with the database since the start, or since indexing last failed.
-    pub caught_up: bool,
-    /// Whether it is being filled anew.
-    pub rebuilding: bool,
-}
-
 /// A running indexer.
 pub struct Indexer {
     progress: watch::Receiver<Progress>,
+    served: Arc<Served>,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Indexer {
-    /// Starts following the store's change log; `rebuild` fills the index anew first.
-    pub fn start(store: Store, writer: trawl_index::Writer, batch_changes: u64, rebuild: bool) -> Self {
-        let position = writer.checkpoint().map_or(0, |checkpoint| checkpoint.position);
-        let (announce, progress) = watch::channel(Progress { position, caught_up: false, rebuilding: false });
+    /// Opens the index in the data directory and starts following the store's change log; `rebuild` has the index be filled
+    /// anew. An index that cannot be opened now is tried again in the background.
+    ///
+    /// # Errors
+    /// The index belongs to another server, or its directory cannot be locked.
+    pub async fn start(
+        store: Store,
+        data: &Path,
+        settings: &config::Index,
+        rebuild: bool,
+    ) -> Result<Self, trawl_index::Error> {
+        let files = IndexFiles::lock(data, settings.writer_memory_bytes)?;
+        let served = Arc::new(Served::default());
+        let (found, damages) = mpsc::channel(1);
+        let (announcer, progress) = Announcer::new();
         let stop = CancellationToken::new();
-        let follower = Follower {
+        let mut follower = Follower {
             store,
-            writer: Some(writer),
-            announce,
+            engines: Engines::new(files, Arc::clone(&served), found),
+            announcer,
             stop: stop.clone(),
-            batch_changes,
+            batch_changes: settings.batch_changes,
             rebuild,
+            filling: None,
+            position: 0,
+            failures: 0,
+            damages,
             cut_up_to: 0,
             cut: None,
         };
-        Self { progress, stop, task: tokio::spawn(follower.run()) }
+        // What is usual is served from the first request on. What fails here is recovered from when it fails again.
+        for _ in 0..2 {
+            match follower.prepare().await {
+                Err(engines::Trouble::Unusable(reason)) => {
+                    follower.recover(engines::Trouble::Unusable(reason)).await;
+                }
+                Err(trouble) => {
+                    tracing::warn!(?trouble, "the full-text index could not be opened at the start");
+                    break;
+                }
+                Ok(()) => break,
+            }
+        }
+        Ok(Self { progress, served, stop, task: tokio::spawn(follower.run()) })
+    }
+
+    /// What is searched.
+    pub fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.served)
     }
 
     /// How far the index is, and a signal whenever that changes.

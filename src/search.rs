@@ -21,6 +21,7 @@ mod plan;
 pub mod registry;
 pub mod request;
 mod run;
+pub mod served;
 pub mod source;
 mod suspension;
 mod weight;

@@ -1,5 +1,7 @@
 //! What can go wrong in the index, sorted by what the caller can do about it.
 
+use std::io::ErrorKind;
+
 use tantivy::TantivyError;
 
 /// A failure of the index.
@@ -20,6 +22,25 @@ pub enum Error {
     /// The engine failed. A [`Writer`](crate::Writer) that answered this is to be dropped and the index opened again.
     #[error("the search engine failed")]
     Engine(#[source] TantivyError),
+}
+
+impl Error {
+    /// Whether the system has no room or no means at the moment: waiting helps, and building anew does not.
+    pub fn is_passing(&self) -> bool {
+        /// The numbers of "too many files are open" of the system and of the process; they have no kind.
+        const TOO_MANY_FILES: [i32; 2] = [23, 24];
+        const KINDS: [ErrorKind; 6] = [
+            ErrorKind::StorageFull,
+            ErrorKind::QuotaExceeded,
+            ErrorKind::FileTooLarge,
+            ErrorKind::ReadOnlyFilesystem,
+            ErrorKind::OutOfMemory,
+            ErrorKind::Interrupted,
+        ];
+        let Self::Files(error) = self else { return false };
+        KINDS.contains(&error.kind())
+            || error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
+    }
 }
 
 impl From<TantivyError> for Error {

@@ -65,7 +65,8 @@ impl Index {
         std::fs::create_dir_all(directory)?;
         let mapped = MmapDirectory::open(directory).map_err(|error| match error {
             OpenDirectoryError::IoError { io_error, .. } => {
-                Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
+                let code = io_error.raw_os_error();
+                Error::Files(code.map_or_else(|| io_error.kind().into(), std::io::Error::from_raw_os_error))
             }
             other => Error::Unusable(other.to_string()),
         })?;
@@ -174,7 +175,7 @@ impl Snapshot {
         principals: &[String],
         keyword: &str,
     ) -> Result<Option<String>, Error> {
-        crate::search::correct(&self.view, scope, principals, keyword)
+        without_panic("in a search", || crate::search::correct(&self.view, scope, principals, keyword))
     }
 
     /// Whether [`Self::search`] answers this request in well under a millisecond whatever it matches, so that it may run
@@ -221,9 +222,10 @@ fn unusable(error: TantivyError) -> Error {
     match error {
         TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
         | TantivyError::IoError(io_error)
-            if io_error.raw_os_error().is_some() && io_error.kind() != std::io::ErrorKind::NotFound =>
+            if io_error.kind() != std::io::ErrorKind::NotFound
+                && let Some(code) = io_error.raw_os_error() =>
         {
-            Error::Files(std::io::Error::new(io_error.kind(), io_error.to_string()))
+            Error::Files(std::io::Error::from_raw_os_error(code))
         }
         TantivyError::LockFailure(..) => Error::Locked,
         other => Error::Unusable(other.to_string()),

@@ -31,7 +31,7 @@ pub use index::{Index, Options, Snapshot};
 pub use query::{MAX_CLAUSES, MAX_TERMS, Query};
 pub use search::{Hit, Page, Request, Start, TimePosition};
 pub use verification::Verification;
-pub use writer::{Checkpoint, Writer};
+pub use writer::{Checkpoint, LEAST_THREAD_MEMORY_BYTES, Writer};
 
 /// What benches need to do the same work with bare tantivy. No part of the interface.
 #[doc(hidden)]

@@ -19,8 +19,8 @@ use crate::text::EncodedWords;
 use crate::view::View;
 use crate::{Error, merging};
 
-/// What one indexing thread needs at least, as tantivy demands.
-const MIN_THREAD_MEMORY_BYTES: usize = 15_000_000;
+/// What one indexing thread takes at least, in bytes, whatever the options say.
+pub const LEAST_THREAD_MEMORY_BYTES: usize = 15_000_000;
 /// From this many changes on, a batch is analysed on all cores.
 const PARALLEL_CHANGES: usize = 16;
 /// Operations handed to the engine at once.
@@ -85,7 +85,7 @@ impl Writer {
         payload: Option<Payload>,
     ) -> Result<Self, Error> {
         let threads = options.indexing_threads.max(1);
-        let memory = (options.writer_memory_bytes / threads).max(MIN_THREAD_MEMORY_BYTES);
+        let memory = (options.writer_memory_bytes / threads).max(LEAST_THREAD_MEMORY_BYTES);
         let engine_options = IndexWriterOptions::builder()
             .num_worker_threads(threads)
             .memory_budget_per_thread(memory)

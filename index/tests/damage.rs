@@ -57,7 +57,7 @@ fn verify(index: &Index, piece: u64) -> Result<(), Error> {
 fn any_flipped_byte_of_a_small_index_is_noticed_when_it_is_opened() {
     let directory = tempfile::tempdir().unwrap();
     written(directory.path());
-    let mut damages = 0;
+    let mut noticed = 0;
     for file in files(directory.path()) {
         let whole = fs::read(&file).unwrap();
         // Every byte of what is short, and of the rest some.
@@ -70,11 +70,11 @@ fn any_flipped_byte_of_a_small_index_is_noticed_when_it_is_opened() {
             let is_footer = place + 200 > whole.len() && !file.ends_with("meta.json");
             let is_noticed = matches!(opened, Err(Error::Unusable(_)));
             assert!(is_noticed || is_footer && opened.is_ok(), "{file:?} at {place}: {opened:?}");
-            damages += usize::from(is_noticed);
+            noticed += usize::from(is_noticed);
         }
         fs::write(&file, whole).unwrap();
     }
-    assert!(damages > 300, "{damages}");
+    assert!(noticed > 300, "{noticed}");
     open(directory.path()).unwrap();
 }
 

@@ -21,8 +21,14 @@ pub struct Readiness {
     index_position: i64,
     /// The change log's last position.
     store_position: i64,
-    /// Whether the index is being filled anew.
+    /// Whether the index is being filled anew; what is there of it is searched, and answers are `partial`.
     rebuilding: bool,
+    /// Items that this has put into the index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items_done: Option<u64>,
+    /// Items that there were when it began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items_known: Option<u64>,
 }
 
 /// Answers as long as the process does.
@@ -44,6 +50,8 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Response {
         index_position: progress.position,
         store_position: *app.store.positions().borrow(),
         rebuilding: progress.rebuilding,
+        items_done: progress.rebuilding.then_some(progress.items_done),
+        items_known: progress.rebuilding.then_some(progress.items_known),
     };
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     super::envelope::json(status, &readiness)
@@ -53,5 +61,7 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Response {
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, description = "Metrics", body = String)))]
 pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     telemetry::look();
+    let behind = *app.store.positions().borrow() - app.index_progress.borrow().position;
+    metrics::gauge!("trawl_index_behind").set(u32::try_from(behind).unwrap_or(u32::MAX));
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render())
 }

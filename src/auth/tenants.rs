@@ -41,6 +41,12 @@ pub async fn create(transaction: &Transaction, code: &str) -> Result<Tenant, DbE
     Ok(Tenant { id, code: code.to_owned(), name: code.to_owned() })
 }
 
+/// Removes a tenant and every row that names it; answers whether there was one.
+pub async fn remove(transaction: &Transaction, id: i64) -> Result<bool, DbErr> {
+    let removed = transaction.execute_raw(sql("DELETE FROM tenants WHERE id = ?", [id.into()])).await?;
+    Ok(removed.rows_affected() > 0)
+}
+
 /// Checks a tenant code: 1 to 64 letters, digits, `-`, `_` or `.`.
 pub fn check_code(code: &str) -> Result<(), String> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

@@ -1,17 +1,22 @@
-//! Applies what was read to the index, and commits it.
+//! Applies what was read to the index, and commits it. What fails is opened again and goes on from its last commit.
 
 use std::time::{Duration, Instant};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc::{self, error::TryRecvError};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use trawl_index::{Change, Checkpoint};
 
 use super::{
-    Progress, RETRY_AFTER,
-    reader::{Area, LogReader, Step},
+    RETRY_AFTER,
+    engines::{Engines, Trouble},
+    filling::Filling,
+    progress::Announcer,
+    reader::{LogReader, Step},
+    verification::Damage,
 };
 use crate::{
-    error::{Error, Result},
+    error::Error,
+    search::served::Lack,
     store::{Store, change_log},
 };
 
@@ -21,8 +26,17 @@ const STEPS_AHEAD: usize = 4;
 /// Requests that are at hand share a commit, but none waits longer than this for those behind it.
 const COMMIT_WITHIN: Duration = Duration::from_millis(60);
 
-/// Documents between two commits of a rebuild.
-const REBUILD_COMMIT: usize = 50_000;
+/// Documents between two commits of a filling at the most.
+const FILLING_COMMIT: usize = 50_000;
+
+/// The time between two commits of a filling that is searched already.
+const FILLING_COMMIT_EVERY: Duration = Duration::from_millis(500);
+
+/// After so many failures one after the other the index's files are verified.
+const DOUBTFUL: u32 = 3;
+
+/// The longest pause after failures one after the other, in pauses after the first.
+const LONGEST_PAUSE: u32 = 5;
 
 /// The log is cut when so many entries lie behind the index.
 const KEPT_ENTRIES: i64 = 20_000;
@@ -33,38 +47,110 @@ const CUT_ENTRIES: u64 = 2_000;
 /// Keeps the index level with the store.
 pub(super) struct Follower {
     pub(super) store: Store,
-    /// Taken while a blocking thread works with it.
-    pub(super) writer: Option<trawl_index::Writer>,
-    pub(super) announce: watch::Sender<Progress>,
+    pub(super) engines: Engines,
+    pub(super) announcer: Announcer,
     pub(super) stop: CancellationToken,
     pub(super) batch_changes: u64,
+    /// The index is to be filled anew, as its operator asked.
     pub(super) rebuild: bool,
+    pub(super) filling: Option<Filling>,
+    /// The position up to which everything was applied, and committed unless a filling is under way.
+    pub(super) position: i64,
+    /// Failures of the index one after the other.
+    pub(super) failures: u32,
+    pub(super) damages: mpsc::Receiver<Damage>,
     pub(super) cut_up_to: i64,
     pub(super) cut: Option<AbortOnDropHandle<()>>,
+}
+
+/// Changes that were applied and are to be committed together.
+#[derive(Default)]
+struct Batch {
+    uncommitted: Option<(i64, Instant)>,
+    applied_since: Option<Instant>,
 }
 
 impl Follower {
     /// Follows until it is told to stop; what fails is tried again from the last commit.
     pub(super) async fn run(mut self) {
         while !self.stop.is_cancelled() {
-            if let Err(error) = self.follow().await {
-                tracing::error!(%error, "indexing failed; trying again");
-                self.announce.send_modify(|progress| progress.caught_up = false);
-                tokio::select! {
-                    () = tokio::time::sleep(RETRY_AFTER) => {}
-                    () = self.stop.cancelled() => {}
-                }
+            if let Err(trouble) = self.follow().await {
+                self.recover(trouble).await;
             }
         }
-        if let Some(writer) = self.writer.take()
-            && let Ok(Err(error)) = tokio::task::spawn_blocking(move || writer.close()).await
-        {
-            tracing::error!(%error, "the index did not close in order");
-        }
+        self.engines.close().await;
     }
 
-    async fn follow(&mut self) -> Result<()> {
-        let position = self.starting_position().await?;
+    /// Opens the index where it is not open, and serves it, or what there is of it.
+    pub(super) async fn prepare(&mut self) -> Result<(), Trouble> {
+        if self.engines.is_open() && self.filling.is_some() {
+            return Ok(());
+        }
+        self.filling = None;
+        let was_filling = self.engines.open().await?;
+        self.rebuild |= was_filling;
+        let reader = self.store.reader();
+        let last = change_log::last_position(reader).await?;
+        let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
+        let Some(checkpoint) = self.engines.checkpoint() else {
+            self.position = last;
+            if last > 0 {
+                self.begin_filling(None).await?;
+            } else {
+                self.engines.take_reason();
+                self.engines.serve(None);
+            }
+            self.rebuild = false;
+            return Ok(());
+        };
+        let unusable = if checkpoint.store != self.store.id() {
+            Some("it is of another database")
+        } else if checkpoint.position > last {
+            Some("it is ahead of the database")
+        } else if checkpoint.position + 1 < first_kept {
+            Some("the change log was cut past it")
+        } else if !checkpoint.complete && !Filling::goes_on(self.engines.note()) {
+            Some("filling it was interrupted")
+        } else if self.rebuild && !(checkpoint.complete && self.engines.has_room_beside()) {
+            Some("asked for")
+        } else {
+            None
+        };
+        if let Some(reason) = unusable {
+            return Err(Trouble::Unusable(reason.to_owned()));
+        }
+        self.position = checkpoint.position;
+        if !checkpoint.complete {
+            let note = self.engines.note().map(str::to_owned);
+            self.begin_filling(note.as_deref()).await?;
+        } else if self.rebuild {
+            self.engines.open_beside().await?;
+            self.begin_filling(None).await?;
+        } else {
+            let is_behind = checkpoint.position < last;
+            self.engines.serve(is_behind.then_some(Lack::Behind).as_ref());
+            self.announcer.reach(self.position);
+        }
+        Ok(())
+    }
+
+    async fn begin_filling(&mut self, note: Option<&str>) -> Result<(), Trouble> {
+        let reason = self.engines.take_reason().unwrap_or_else(|| {
+            if note.is_some() { "filling it was interrupted" } else { "it is new" }.to_owned()
+        });
+        tracing::info!(reason, goes_on = note.is_some(), "filling the full-text index anew");
+        let filling = Filling::begin(&self.store, note).await?;
+        let filled = filling.filled.clone();
+        let lack =
+            if self.engines.is_beside() { Lack::Replacing(filled.clone()) } else { Lack::Filling(filled) };
+        self.engines.serve(Some(&lack));
+        self.announcer.fill(self.position, &filling.filled);
+        self.filling = Some(filling);
+        Ok(())
+    }
+
+    async fn follow(&mut self) -> Result<(), Trouble> {
+        self.prepare().await?;
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
         let reader = LogReader {
             positions: self.store.positions(),
@@ -72,124 +158,169 @@ impl Follower {
             batch_changes: self.batch_changes,
             steps: sender,
         };
-        let reader = AbortOnDropHandle::new(tokio::spawn(reader.run(position)));
-        let mut uncommitted: Option<(i64, Instant)> = None;
-        let mut applied_since = None;
-        loop {
-            let step = tokio::select! {
-                step = steps.recv() => step,
-                () = self.stop.cancelled() => return Ok(()),
+        let reader = AbortOnDropHandle::new(tokio::spawn(reader.run(self.position)));
+        let mut batch = Batch::default();
+        while !self.stop.is_cancelled() {
+            self.check_damage()?;
+            // A filling goes on between requests, when nothing else is to be done.
+            let step = if self.filling.is_some() && batch.applied_since.is_none() {
+                match steps.try_recv() {
+                    Ok(step) => Some(step),
+                    Err(TryRecvError::Empty) => {
+                        self.fill_on().await?;
+                        continue;
+                    }
+                    Err(TryRecvError::Disconnected) => None,
+                }
+            } else {
+                tokio::select! {
+                    step = steps.recv() => step,
+                    Some(damage) = self.damages.recv() => {
+                        self.heed(damage)?;
+                        continue;
+                    }
+                    () = self.stop.cancelled() => return Ok(()),
+                }
             };
-            match step {
-                Some(Step::Apply(changes)) => {
-                    applied_since.get_or_insert_with(Instant::now);
-                    self.with_writer(move |writer| writer.apply(changes)).await?;
-                }
-                Some(Step::Reach(position)) => {
-                    let since = applied_since.take().unwrap_or_else(Instant::now);
-                    let since = uncommitted.map_or(since, |(_, since)| since);
-                    if steps.is_empty() || since.elapsed() >= COMMIT_WITHIN {
-                        uncommitted = None;
-                        self.reach(position).await?;
-                    } else {
-                        uncommitted = Some((position, since));
-                    }
-                }
-                Some(Step::CaughtUp) => {
-                    if let Some((position, _)) = uncommitted.take() {
-                        self.reach(position).await?;
-                    }
-                    self.announce
-                        .send_if_modified(|progress| !std::mem::replace(&mut progress.caught_up, true));
-                }
-                None => return reader.await.map_err(Error::internal)?,
-            }
+            let Some(step) = step else {
+                return Ok(reader.await.map_err(Error::internal)??);
+            };
+            let has_more = !steps.is_empty();
+            self.take(step, &mut batch, has_more).await?;
         }
-    }
-
-    /// Makes everything up to `position` visible.
-    async fn reach(&mut self, position: i64) -> Result<()> {
-        self.commit(position, true).await?;
-        self.announce(position, false);
-        self.cut_log(position);
         Ok(())
     }
 
-    /// The index's position, after filling it anew where it does not fit the database.
-    async fn starting_position(&mut self) -> Result<i64> {
-        let reader = self.store.reader();
-        let last = change_log::last_position(reader).await?;
-        let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
-        let checkpoint = self.writer.as_ref().and_then(|writer| writer.checkpoint().cloned());
-        let reason = match &checkpoint {
-            _ if self.rebuild => Some("asked for"),
-            None if last == 0 => None,
-            None => Some("it is new"),
-            Some(checkpoint) if checkpoint.store != self.store.id() => Some("it is of another database"),
-            Some(checkpoint) if !checkpoint.complete => Some("filling it was interrupted"),
-            Some(checkpoint) if checkpoint.position > last => Some("it is ahead of the database"),
-            Some(checkpoint) if checkpoint.position + 1 < first_kept => {
-                Some("the change log was cut past it")
+    /// Takes one step of the log; `has_more` when the next one is at hand.
+    async fn take(&mut self, step: Step, batch: &mut Batch, has_more: bool) -> Result<(), Trouble> {
+        match step {
+            Step::Apply(changes) => {
+                batch.applied_since.get_or_insert_with(Instant::now);
+                self.engines.apply(changes).await?;
             }
-            Some(_) => None,
-        };
-        match reason {
-            Some(reason) => self.rebuild(last, reason).await,
-            None => Ok(checkpoint.map_or(0, |checkpoint| checkpoint.position)),
+            Step::Reach(position) => {
+                let since = batch.applied_since.take().unwrap_or_else(Instant::now);
+                let since = batch.uncommitted.map_or(since, |(_, since)| since);
+                if self.filling.is_some() && !self.engines.is_beside() {
+                    self.position = position;
+                    // However much is written, it goes on.
+                    self.fill_on().await?;
+                } else if !has_more || since.elapsed() >= COMMIT_WITHIN {
+                    batch.uncommitted = None;
+                    self.reach(position).await?;
+                } else {
+                    batch.uncommitted = Some((position, since));
+                }
+            }
+            Step::CaughtUp => {
+                if let Some((position, _)) = batch.uncommitted.take() {
+                    self.reach(position).await?;
+                }
+                if self.filling.is_none() {
+                    self.engines.tell(None);
+                }
+                self.announcer.catch_up();
+            }
         }
+        Ok(())
     }
 
-    /// Fills the index from the rows. What changes meanwhile has an entry after `position` and is followed then.
-    async fn rebuild(&mut self, position: i64, reason: &str) -> Result<i64> {
-        tracing::info!(reason, "filling the full-text index anew");
-        self.announce(position, true);
-        self.with_writer(trawl_index::Writer::clear).await?;
-        let mut uncommitted = 0;
-        let mut documents_in_all = 0;
-        for area in Area::ALL {
-            let mut sequence = 0;
-            while let Some((documents, last)) = area.scan(&self.store, sequence).await? {
-                if self.stop.is_cancelled() {
-                    return Err(Error::internal("stopped while filling the index"));
-                }
-                sequence = last;
-                uncommitted += documents.len();
-                documents_in_all += documents.len();
-                let changes = documents.into_iter().map(Change::Put).collect();
-                self.with_writer(move |writer| writer.apply(changes)).await?;
-                if uncommitted >= REBUILD_COMMIT {
-                    self.commit(position, false).await?;
-                    uncommitted = 0;
-                }
+    /// Makes everything up to `position` visible.
+    async fn reach(&mut self, position: i64) -> Result<(), Trouble> {
+        self.engines.commit_served(&self.checkpoint(position, true)).await?;
+        self.failures = 0;
+        self.position = position;
+        self.announcer.reach(position);
+        self.cut_log(position);
+        if self.filling.is_some() {
+            self.fill_on().await?;
+        }
+        Ok(())
+    }
+
+    /// Takes the next portion of the rows in, and commits where that is due.
+    async fn fill_on(&mut self) -> Result<(), Trouble> {
+        let Some(filling) = &mut self.filling else { return Ok(()) };
+        let portion = filling.read_on(&self.store).await?;
+        let is_through = portion.is_none();
+        if let Some(documents) = portion {
+            let count = documents.len();
+            self.engines.fill(documents.into_iter().map(Change::Put).collect()).await?;
+            filling.took(count);
+            self.announcer.fill_on(&filling.filled);
+        }
+        if is_through {
+            return self.finish_filling().await;
+        }
+        let is_searched = !self.engines.is_beside();
+        let is_due = is_searched && filling.committed_at.elapsed() >= FILLING_COMMIT_EVERY;
+        if is_due || filling.uncommitted >= FILLING_COMMIT {
+            (filling.uncommitted, filling.committed_at) = (0, Instant::now());
+            let note = filling.note();
+            let checkpoint = self.checkpoint(self.position, false);
+            self.engines.commit_filled(&checkpoint, note).await?;
+            self.failures = 0;
+            if is_searched {
+                self.announcer.reach(self.position);
             }
         }
-        self.commit(position, true).await?;
+        Ok(())
+    }
+
+    async fn finish_filling(&mut self) -> Result<(), Trouble> {
+        let checkpoint = self.checkpoint(self.position, true);
+        self.engines.commit_filled(&checkpoint, None).await?;
+        self.engines.take_place().await?;
         self.rebuild = false;
-        self.announce(position, false);
-        tracing::info!(documents = documents_in_all, "the full-text index is filled");
-        Ok(position)
+        let documents = self.filling.take().map_or(0, |filling| filling.filled.done());
+        tracing::info!(documents, "the full-text index is filled");
+        self.announcer.filled(self.position);
+        Ok(())
     }
 
-    async fn commit(&mut self, position: i64, complete: bool) -> Result<()> {
-        let checkpoint = Checkpoint { store: self.store.id().to_owned(), position, complete };
-        self.with_writer(move |writer| writer.commit(&checkpoint)).await
+    fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
+        Checkpoint { store: self.store.id().to_owned(), position, complete }
     }
 
-    /// Runs blocking work on the index. A panic in it loses the writer, and with it this process's indexing: that
-    /// is an error on every later round, never a silent stop.
-    async fn with_writer<W>(&mut self, work: W) -> Result<()>
-    where
-        W: FnOnce(&mut trawl_index::Writer) -> Result<(), trawl_index::Error> + Send + 'static,
-    {
-        let mut writer = self.writer.take().ok_or_else(|| Error::internal("the index writer is lost"))?;
-        let (writer, result) = tokio::task::spawn_blocking(move || {
-            let result = work(&mut writer);
-            (writer, result)
-        })
-        .await
-        .map_err(Error::internal)?;
-        self.writer = Some(writer);
-        result.map_err(Error::internal)
+    fn check_damage(&mut self) -> Result<(), Trouble> {
+        self.damages.try_recv().map_or(Ok(()), |damage| self.heed(damage))
+    }
+
+    /// Damage of an index that is not served any more is of no account.
+    fn heed(&self, Damage { number, what }: Damage) -> Result<(), Trouble> {
+        if self.engines.number() == number { Err(Trouble::Unusable(what)) } else { Ok(()) }
+    }
+
+    /// Makes ready for another try.
+    pub(super) async fn recover(&mut self, trouble: Trouble) {
+        self.announcer.fail();
+        match trouble {
+            Trouble::Unusable(reason) => {
+                tracing::warn!(reason, "the full-text index is removed and filled anew");
+                self.filling = None;
+                self.engines.discard(reason).await;
+                return;
+            }
+            Trouble::Store(error) => {
+                tracing::error!(%error, "the database could not be read for the index; trying again");
+            }
+            Trouble::Failed(error) => {
+                tracing::error!(%error, "indexing failed; it goes on from its last commit");
+                self.filling = None;
+                self.failures += 1;
+                if self.failures == DOUBTFUL {
+                    self.engines.doubt();
+                }
+                self.engines.let_go().await;
+            }
+        }
+        if self.filling.is_none() {
+            self.engines.tell(Some(&Lack::Behind));
+        }
+        tokio::select! {
+            () = tokio::time::sleep(RETRY_AFTER * self.failures.clamp(1, LONGEST_PAUSE)) => {}
+            () = self.stop.cancelled() => {}
+        }
     }
 
     /// Removes log entries that the index has behind it, beside the work on the index.
@@ -200,14 +331,6 @@ impl Follower {
         }
         self.cut_up_to = position;
         self.cut = Some(AbortOnDropHandle::new(tokio::spawn(cut_log(self.store.clone(), position))));
-    }
-
-    fn announce(&self, position: i64, rebuilding: bool) {
-        metrics::counter!("trawl_index_position").absolute(u64::try_from(position).unwrap_or_default());
-        self.announce.send_modify(|progress| {
-            progress.position = position;
-            progress.rebuilding = rebuilding;
-        });
     }
 }
 

@@ -88,7 +88,8 @@ impl LogReader {
     }
 }
 
-/// The items that the entries name, each once, in pieces of one module.
+/// The items that the entries name, each once, in pieces of one module. The end of a whole tenant, whose place is that of a
+/// module without a name, comes before what the tenant has now.
 fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
     let mut items: BTreeMap<(i64, String), BTreeSet<String>> = BTreeMap::new();
     for key in entries.into_iter().map(Entry::into_key) {
@@ -136,6 +137,23 @@ impl Area {
         }
     }
 
+    /// Its name, for the note of how far a filling is.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Contents => "contents",
+            Self::Tasks => "tasks",
+        }
+    }
+
+    /// How many documents a scan from the beginning gives.
+    pub(super) async fn count(self, store: &Store) -> Result<u64> {
+        let count = match self {
+            Self::Contents => contents::documents::count(store.reader()).await?,
+            Self::Tasks => tasks::documents::count(store.reader()).await?,
+        };
+        Ok(u64::try_from(count).unwrap_or_default())
+    }
+
     /// The next documents after a row's number, and the last one's number.
     pub(super) async fn scan(self, store: &Store, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
         match self {
@@ -155,6 +173,9 @@ struct Piece {
 impl Piece {
     /// Brings the index to their present state: puts what is there and removes what is not.
     async fn read(self, store: Store) -> Result<Vec<Change>> {
+        if self.module == change_log::WHOLE_TENANT {
+            return Ok(vec![Change::RemoveTenant { tenant: self.tenant_id }]);
+        }
         let documents = Area::of(&self.module).find(&store, self.tenant_id, &self.module, &self.ids).await?;
         let scope = Scope::new(self.tenant_id, self.module);
         let found: HashSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();

@@ -11,6 +11,7 @@ use trawl_index as index;
 use super::{
     cache::{BuiltInPages, Question},
     request::{Order, Viewer},
+    served::{Served, View},
     source::{Ask, Entry, FailureKind, Item, Later, Page, Position, Source, SourceFailure},
 };
 use crate::store::now_millis;
@@ -26,14 +27,14 @@ pub(super) struct BuiltinSource {
     id: Arc<str>,
     name: String,
     scope: Arc<index::Scope>,
-    index: index::Index,
+    served: Arc<Served>,
     pages: BuiltInPages,
 }
 
 impl BuiltinSource {
     /// The source over the documents of the module with this code, which keeps pages among `pages`.
     pub(super) fn new(
-        index: index::Index,
+        served: Arc<Served>,
         pages: BuiltInPages,
         tenant_id: i64,
         code: &str,
@@ -43,7 +44,7 @@ impl BuiltinSource {
             id: format!("{ID_PREFIX}{code}").into(),
             name: name.to_owned(),
             scope: Arc::new(index::Scope::new(tenant_id, code)),
-            index,
+            served,
             pages,
         }
     }
@@ -64,42 +65,43 @@ impl Source for BuiltinSource {
     }
 
     async fn correct(&self, viewer: &Viewer, keyword: &str) -> Option<String> {
-        let (scope, snapshot) = (Arc::clone(&self.scope), self.index.snapshot());
+        let view = self.served.view()?;
+        let (scope, snapshot) = (Arc::clone(&self.scope), view.snapshot.clone());
         let (principals, keyword) = (Arc::clone(&viewer.principals), keyword.to_owned());
         let look = move || snapshot.correct(&scope, &principals, &keyword);
-        let looked = AbortOnDropHandle::new(tokio::task::spawn_blocking(look)).await;
-        match looked {
-            Ok(Ok(corrected)) => corrected,
-            // The search was answered; only the help is not there.
-            Ok(Err(error)) => {
-                tracing::error!(%error, source = &*self.id, "the index could not look for similar words");
-                None
-            }
-            Err(error) => {
-                tracing::error!(%error, source = &*self.id, "the index failed in looking for similar words");
-                None
-            }
-        }
+        let looked = AbortOnDropHandle::new(tokio::task::spawn_blocking(look)).await.ok()?;
+        // The search was answered; where this fails, only the help is not there.
+        looked.map_err(|error| self.failed(&view)(&error)).ok().flatten()
     }
 
     async fn page(&self, ask: &Arc<Ask>, position: &Position) -> Result<Page, SourceFailure> {
         let Some(start) = start(ask, position) else { return Ok(Page::default()) };
-        let snapshot = self.index.snapshot();
-        if let Some(page) = self.answer_at_once(&snapshot, ask, &start)? {
-            return Ok(page);
-        }
-        let question = Arc::new(Question::new(&self.scope, ask, start.clone()));
-        let id = Arc::clone(&self.id);
-        let page = self.pages.get(question, snapshot, move |error| cannot_answer(&id, error)).await?;
-        Ok(into_page(Arc::unwrap_or_clone(page), ask, &start))
+        let Some(view) = self.served.view() else {
+            return Err(SourceFailure::new(
+                FailureKind::Unavailable,
+                "the index cannot be opened at the moment",
+            ));
+        };
+        let page = self.page_of(&view, ask, start).await?;
+        Ok(Page { lacking: view.lacking, ..page })
     }
 }
 
 impl BuiltinSource {
+    async fn page_of(&self, view: &View, ask: &Arc<Ask>, start: index::Start) -> Result<Page, SourceFailure> {
+        if let Some(page) = self.answer_at_once(view, ask, &start)? {
+            return Ok(page);
+        }
+        let question = Arc::new(Question::new(&self.scope, ask, start.clone()));
+        let failed = self.failed(view);
+        let page = self.pages.get(question, view.snapshot.clone(), failed).await?;
+        Ok(into_page(Arc::unwrap_or_clone(page), ask, &start))
+    }
+
     /// The page, where finding it is so little work that handing it to another thread and back would cost more.
     fn answer_at_once(
         &self,
-        snapshot: &index::Snapshot,
+        view: &View,
         ask: &Ask,
         start: &index::Start,
     ) -> Result<Option<Page>, SourceFailure> {
@@ -109,18 +111,23 @@ impl BuiltinSource {
         }
         let question = Question::new(&self.scope, ask, start);
         let request = question.request();
-        if !snapshot.is_quick(&request).map_err(|error| cannot_answer(&self.id, &error))? {
+        if !view.snapshot.is_quick(&request).map_err(|error| self.failed(view)(&error))? {
             return Ok(None);
         }
-        let page = snapshot.search(&request).map_err(|error| cannot_answer(&self.id, &error))?;
+        let page = view.snapshot.search(&request).map_err(|error| self.failed(view)(&error))?;
         // A larger group of equal times is not for this thread.
         Ok((!page.cut).then(|| into_page(page, ask, &request.start)))
     }
-}
 
-fn cannot_answer(id: &str, error: &index::Error) -> SourceFailure {
-    tracing::error!(%error, source = id, "the index could not answer");
-    SourceFailure::new(FailureKind::Error, "the index could not answer")
+    /// What becomes of a failure: this source's for those who search, and a reason to verify the index.
+    fn failed(&self, view: &View) -> impl FnOnce(&index::Error) -> SourceFailure + Send + 'static {
+        let (id, served, number) = (Arc::clone(&self.id), Arc::clone(&self.served), view.number());
+        move |error| {
+            tracing::error!(%error, source = &*id, "the index could not answer");
+            served.report(number);
+            SourceFailure::new(FailureKind::Error, "the index could not answer")
+        }
+    }
 }
 
 /// The beginning of this hour: ages are told from it, so that pages that are asked for one after the other have one order, and

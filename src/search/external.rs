@@ -197,6 +197,7 @@ pub(super) fn into_page(
         note: sent.note.clone(),
         kept: false,
         stale: false,
+        lacking: None,
     }
 }
 

@@ -31,6 +31,7 @@ use super::{
     cache::{Answers, BuiltInPages},
     clock::Clock,
     health::SourceState,
+    served::Served,
     source::Source,
 };
 use crate::{
@@ -90,7 +91,7 @@ type SourceKey = (i64, String);
 /// Knows the modules and sources of every tenant.
 pub struct Registry {
     store: Store,
-    index: trawl_index::Index,
+    index: Arc<Served>,
     keys: Arc<Keys>,
     reach: Reach,
     answers: Answers,
@@ -113,7 +114,7 @@ impl Registry {
     /// and which are suspended as `suspension` says, by this clock.
     pub fn new(
         store: Store,
-        index: trawl_index::Index,
+        index: Arc<Served>,
         keys: Arc<Keys>,
         reach: Reach,
         cache: config::Cache,
@@ -175,7 +176,7 @@ impl Registry {
             }
             let source: Arc<dyn Source> = if let Some(code) = id.strip_prefix(builtin::ID_PREFIX) {
                 let name = list.iter().find(|module| module.code == code).map_or(code, |module| &module.name);
-                let (index, pages) = (self.index.clone(), self.pages.clone());
+                let (index, pages) = (Arc::clone(&self.index), self.pages.clone());
                 Arc::new(BuiltinSource::new(index, pages, tenant_id, code, name))
             } else if let Some(row) = rows.remove(id) {
                 self.external(tenant_id, row)

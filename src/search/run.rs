@@ -37,6 +37,8 @@ struct Account {
     pages: usize,
     /// At least one page of it came in.
     answered: bool,
+    /// Why at least one page of it may lack something.
+    lacking: Option<String>,
     /// The page after those at hand was asked for ahead and failed, which is of no account until it is wanted.
     failed_ahead: Option<Outcome>,
     /// The cursors that its pages led to, in turn.
@@ -220,7 +222,7 @@ impl Run {
                 let account = &mut self.accounts[place];
                 account.check_progress(&mut page);
                 account.take_in(&mut page);
-                self.merge.supply(place, page);
+                self.supply(place, page);
             }
             Err(failure) => {
                 let account = &mut self.accounts[place];
@@ -229,6 +231,20 @@ impl Run {
                 account.rest = failure.rest;
                 self.merge.fail(place);
             }
+        }
+    }
+
+    /// Hands a page to the merge. A source that may lack something is never at its end: what it comes to have is for a later
+    /// page, as what a source that failed would have sent.
+    fn supply(&mut self, place: usize, mut page: Page) {
+        let gives_out = page.lacking.is_some() && page.next.is_none();
+        if gives_out {
+            let last = page.entries.last().map(|entry| entry.after.clone());
+            page.next = last.or_else(|| self.merge.next_position(place));
+        }
+        self.merge.supply(place, page);
+        if gives_out {
+            self.merge.fail(place);
         }
     }
 
@@ -287,7 +303,9 @@ impl Run {
         }
         let Finished { items, lanes, tie_cut, remembered } = merge.finish();
         let items = items.into_iter().map(|released| into_item(released, &accounts)).collect();
-        let partial = tie_cut || lanes.iter().any(|lane| lane.lacking);
+        let partial = tie_cut
+            || lanes.iter().any(|lane| lane.lacking)
+            || accounts.iter().any(|account| account.lacking.is_some());
         let total = accounts.iter().filter_map(|account| account.total).fold(0, u64::saturating_add);
         let at_end = lanes.iter().all(|lane| lane.position == Position::End);
         let states = lanes.into_iter().zip(accounts).map(|(lane, account)| LaneState {
@@ -344,6 +362,7 @@ impl Account {
             took: Duration::ZERO,
             pages: 0,
             answered: false,
+            lacking: None,
             failed_ahead: None,
             led_to: Vec::new(),
         }
@@ -369,6 +388,7 @@ impl Account {
         self.answered = true;
         self.kept |= page.kept;
         self.stale |= page.stale;
+        self.lacking = page.lacking.clone().or(self.lacking.take());
         let is_invalid = page.broken.is_some() || self.status == Some(Status::Invalid);
         self.status = Some(if is_invalid { Status::Invalid } else { Status::Ok });
         self.message = page.broken.take().or(self.message.take()).or(page.note.take());
@@ -395,7 +415,7 @@ impl Account {
             status: self.status.unwrap_or(Status::Ok),
             took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             total: self.total,
-            message: self.message.clone(),
+            message: self.lacking.clone().or_else(|| self.message.clone()),
             retry_at: self.rest.map(|rest| rest.retry_at),
             stale: self.stale,
         }

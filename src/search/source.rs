@@ -151,6 +151,9 @@ pub struct Page {
     pub kept: bool,
     /// It is an earlier answer, which stands in for a source that fails; `note` says how (decisions 6.5).
     pub stale: bool,
+    /// It holds what there is, and something may be missing, on it or behind it; this says why. Where it has no next page, the
+    /// source is not at its end for that.
+    pub lacking: Option<String>,
 }
 
 /// The bound on what the later pages of a source may hold, in time order.

@@ -7,6 +7,9 @@ use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 
 use super::{ROWS_PER_STATEMENT, Transaction, sql};
 
+/// What stands for the module in the entry of a whole tenant that is gone. No module has it for its code.
+pub const WHOLE_TENANT: &str = "";
+
 /// Names one searchable item: a module's code and the item's id in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItemKey {

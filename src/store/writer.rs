@@ -52,6 +52,11 @@ impl Transaction {
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(item);
     }
 
+    /// Notes that a tenant is gone, and with it everything searchable that it had.
+    pub fn record_tenant_removal(&self, tenant_id: i64) {
+        self.record_change(tenant_id, change_log::WHOLE_TENANT, "");
+    }
+
     fn take_changed(&self) -> Vec<ItemKey> {
         std::mem::take(&mut self.changed.lock().unwrap_or_else(PoisonError::into_inner))
     }

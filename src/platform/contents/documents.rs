@@ -32,6 +32,11 @@ pub async fn scan<C: ConnectionTrait>(
     Ok(Some((documents, last)))
 }
 
+/// How many items a scan from the beginning gives.
+pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+    Ok(repo::count(reader).await?)
+}
+
 fn into_document(row: Row) -> Result<Document> {
     let fields: Content = serde_json::from_str(&row.item).map_err(Error::internal)?;
     let visibility: Option<Visibility> =

@@ -108,3 +108,9 @@ pub(super) async fn scan<C: ConnectionTrait>(
     .all(reader)
     .await
 }
+
+/// How many items there are.
+pub(super) async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64, DbErr> {
+    let row = reader.query_one_raw(sql("SELECT COUNT(*) AS items FROM contents", [])).await?;
+    row.map_or(Ok(0), |row| row.try_get("", "items"))
+}

@@ -34,8 +34,17 @@ pub async fn scan<C: ConnectionTrait>(
     Ok(Some((documents, last)))
 }
 
+/// How many tasks a scan from the beginning gives.
+pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+    Ok(repo::count(reader, open_states()).await?)
+}
+
 fn is_open(row: &Row) -> bool {
-    [TaskStatus::ToDo.number(), TaskStatus::ToRead.number()].contains(&row.status)
+    open_states().contains(&row.status)
+}
+
+fn open_states() -> [i64; 2] {
+    [TaskStatus::ToDo.number(), TaskStatus::ToRead.number()]
 }
 
 fn into_document(row: Row) -> Result<Document> {

@@ -138,3 +138,11 @@ pub(super) async fn scan<C: ConnectionTrait>(
     .all(reader)
     .await
 }
+
+/// How many tasks stand in one of these two states.
+pub(super) async fn count<C: ConnectionTrait>(reader: &C, states: [i64; 2]) -> Result<i64, DbErr> {
+    let statement =
+        sql("SELECT COUNT(*) AS tasks FROM tasks WHERE status IN (?, ?)", states.map(Value::from));
+    let row = reader.query_one_raw(statement).await?;
+    row.map_or(Ok(0), |row| row.try_get("", "tasks"))
+}

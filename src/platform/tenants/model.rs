@@ -43,6 +43,18 @@ pub async fn register_application(store: &Store, keys: &Keys, new: NewApplicatio
     Ok(Registered { credentials: Arc::unwrap_or_clone(credentials), tenant, tenant_created })
 }
 
+/// Removes everything that the database has of a tenant; the index follows, and its code is free (decisions 3.6). Answers
+/// whether there was one.
+///
+/// What the process remembers of it (callers, modules) is its caller's affair.
+pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
+    let is_removed = tenants::remove(transaction, tenant_id).await?;
+    if is_removed {
+        transaction.record_tenant_removal(tenant_id);
+    }
+    Ok(is_removed)
+}
+
 /// The tenant with this code; a new one starts with the built-in modules (decisions 4.2).
 async fn find_or_create(transaction: &Transaction, code: &str) -> Result<(Tenant, bool)> {
     if let Some(tenant) = tenants::find_by_code(&**transaction, code).await? {

@@ -143,6 +143,7 @@ proptest! {
     fn whoever_searches_whatever_is_written_in_between_a_page_is_the_one_of_now(steps in vec(any_step(), 1..120)) {
         let (index, mut writer) =
             Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap();
+        let served = Arc::new(Served::of(index.clone()));
         let pages = BuiltInPages::new(config::Cache { fresh_ms: 0, stale_ms: 0, bytes: 1 << 20 });
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for (number, step) in steps.into_iter().enumerate() {
@@ -155,7 +156,7 @@ proptest! {
                 }
                 Step::Search(search) => {
                     let ((tenant, module), ask) = (search.scope, search.ask());
-                    let source = BuiltinSource::new(index.clone(), pages.clone(), tenant, module, module);
+                    let source = BuiltinSource::new(Arc::clone(&served), pages.clone(), tenant, module, module);
                     let mut position = Position::Beginning;
                     for _ in 0..=search.behind {
                         let found = runtime.block_on(source.page(&ask, &position)).unwrap();

@@ -1,0 +1,276 @@
+//! The indexes that are open: the one that is kept level, and for the time of a rebuild that was asked for the one before it.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+use trawl_index::{Change, Checkpoint, Error as IndexError, Writer};
+
+use super::{
+    files::{Engine, IndexFiles, Share},
+    verification::{Damage, watch_over},
+};
+use crate::{
+    error::Error,
+    search::served::{Lack, Served},
+};
+
+/// Why indexing cannot go on as it is.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// The index has to be filled anew.
+    Unusable(String),
+    /// The index failed, and is to be opened again.
+    Failed(String),
+    /// The database failed.
+    Store(Error),
+}
+
+impl<E: Into<Error>> From<E> for Trouble {
+    fn from(error: E) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// What becomes of an index that was open already.
+fn failed(error: IndexError) -> Trouble {
+    match error {
+        IndexError::Unusable(reason) => Trouble::Failed(reason),
+        IndexError::Engine(error) => Trouble::Failed(error.to_string()),
+        IndexError::Files(error) => Trouble::Failed(error.to_string()),
+        other => Trouble::Failed(other.to_string()),
+    }
+}
+
+/// The open indexes, and what is served of them.
+pub(super) struct Engines {
+    files: Arc<IndexFiles>,
+    served: Arc<Served>,
+    damages: mpsc::Sender<Damage>,
+    /// The index that is to be level in the end.
+    current: Option<Engine>,
+    /// The one that answers until then, where it is another one.
+    before: Option<Engine>,
+    /// Why the index is to be wiped when it is opened next.
+    unusable: Option<String>,
+    /// Why it was wiped.
+    reason: Option<String>,
+    /// Grows with each index that takes another one's place.
+    number: u64,
+    watch: Option<AbortOnDropHandle<()>>,
+}
+
+impl Engines {
+    pub(super) fn new(files: IndexFiles, served: Arc<Served>, damages: mpsc::Sender<Damage>) -> Self {
+        Self {
+            files: Arc::new(files),
+            served,
+            damages,
+            current: None,
+            before: None,
+            unusable: None,
+            reason: None,
+            number: 0,
+            watch: None,
+        }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Whether the index that is filled is another one than the one that answers.
+    pub(super) fn is_beside(&self) -> bool {
+        self.before.is_some()
+    }
+
+    /// The number by which the index is served.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    pub(super) fn has_room_beside(&self) -> bool {
+        self.files.has_room_beside()
+    }
+
+    pub(super) fn checkpoint(&self) -> Option<Checkpoint> {
+        self.current.as_ref()?.writer.checkpoint().cloned()
+    }
+
+    pub(super) fn note(&self) -> Option<&str> {
+        self.current.as_ref()?.writer.note()
+    }
+
+    /// Why the index was made anew, once.
+    pub(super) fn take_reason(&mut self) -> Option<String> {
+        self.reason.take()
+    }
+
+    /// Opens the index unless it is open; one that cannot be used is wiped. Answers whether a rebuild beside it was cut short.
+    pub(super) async fn open(&mut self) -> Result<bool, Trouble> {
+        if self.current.is_some() {
+            return Ok(false);
+        }
+        let (files, unusable) = (Arc::clone(&self.files), self.unusable.clone());
+        let opened = tokio::task::spawn_blocking(move || {
+            let was_filling = files.tidy()?;
+            if let Some(reason) = unusable {
+                return Ok((files.open_wiped()?, was_filling, Some(reason)));
+            }
+            match files.open(Share::Whole) {
+                Err(error) if is_damage(&error) => {
+                    tracing::warn!(%error, "the full-text index is unusable; it is removed and filled anew");
+                    Ok((files.open_wiped()?, was_filling, Some(error.to_string())))
+                }
+                opened => Ok((opened?, was_filling, None)),
+            }
+        });
+        let (engine, was_filling, reason) =
+            opened.await.map_err(|panic| panicked(&panic))?.map_err(failed)?;
+        self.current = Some(engine);
+        self.unusable = None;
+        self.reason = reason.or(self.reason.take());
+        Ok(was_filling)
+    }
+
+    /// Opens a fresh index to be filled, and goes on with the one before as what answers until then.
+    pub(super) async fn open_beside(&mut self) -> Result<(), Trouble> {
+        let (files, current) = (Arc::clone(&self.files), self.current.take());
+        let opened = tokio::task::spawn_blocking(move || {
+            drop(current);
+            Ok((files.open(Share::Least)?, files.open_fresh()?))
+        });
+        let (before, fresh) = opened.await.map_err(|panic| panicked(&panic))?.map_err(failed)?;
+        (self.before, self.current) = (Some(before), Some(fresh));
+        self.reason = Some("asked for".to_owned());
+        Ok(())
+    }
+
+    /// Serves what there is to be searched, and has it be watched over.
+    pub(super) fn serve(&mut self, lack: Option<&Lack>) {
+        let Some(engine) = self.before.as_ref().or(self.current.as_ref()) else { return };
+        self.served.serve(self.number, engine.index.clone(), lack.cloned());
+        let (index, reports, damages) =
+            (engine.index.clone(), self.served.unreadable(), self.damages.clone());
+        // It goes on where the same index was opened again.
+        self.watch.get_or_insert_with(|| {
+            AbortOnDropHandle::new(tokio::spawn(watch_over(index, self.number, reports, damages)))
+        });
+    }
+
+    /// Says what the index that is served lacks.
+    pub(super) fn tell(&self, lack: Option<&Lack>) {
+        self.served.tell(lack);
+    }
+
+    /// Applies changes of the log.
+    pub(super) async fn apply(&mut self, changes: Vec<Change>) -> Result<(), Trouble> {
+        if self.before.is_some() {
+            let changes = changes.clone();
+            with_writer(&mut self.before, move |writer| writer.apply(changes)).await?;
+        }
+        self.fill(changes).await
+    }
+
+    /// Applies changes to the index that is to be level in the end.
+    pub(super) async fn fill(&mut self, changes: Vec<Change>) -> Result<(), Trouble> {
+        with_writer(&mut self.current, move |writer| writer.apply(changes)).await
+    }
+
+    /// Commits what is served.
+    pub(super) async fn commit_served(&mut self, checkpoint: &Checkpoint) -> Result<(), Trouble> {
+        let engine = if self.before.is_some() { &mut self.before } else { &mut self.current };
+        let checkpoint = checkpoint.clone();
+        with_writer(engine, move |writer| writer.commit(&checkpoint)).await
+    }
+
+    /// Commits what is filled.
+    pub(super) async fn commit_filled(
+        &mut self,
+        checkpoint: &Checkpoint,
+        note: Option<String>,
+    ) -> Result<(), Trouble> {
+        let checkpoint = checkpoint.clone();
+        with_writer(&mut self.current, move |writer| writer.commit_with_note(&checkpoint, note)).await
+    }
+
+    /// The index that was filled answers from now on, and alone.
+    pub(super) async fn take_place(&mut self) -> Result<(), Trouble> {
+        let Some(before) = self.before.take() else {
+            self.tell(None);
+            return Ok(());
+        };
+        let (files, current) = (Arc::clone(&self.files), self.current.take());
+        let swapped = tokio::task::spawn_blocking(move || {
+            drop(before);
+            current.map_or(Ok(()), |engine| engine.writer.close())?;
+            files.swap()?;
+            files.open(Share::Whole)
+        });
+        self.current = Some(swapped.await.map_err(|panic| panicked(&panic))?.map_err(failed)?);
+        self.watch = None;
+        self.number += 1;
+        self.serve(None);
+        Ok(())
+    }
+
+    /// Has the files of what is served be looked at.
+    pub(super) fn doubt(&self) {
+        self.served.report(self.number);
+    }
+
+    /// The same as [`Self::let_go`], and has the index be wiped; nothing answers until it is.
+    pub(super) async fn discard(&mut self, reason: String) {
+        self.served.withdraw();
+        self.watch = None;
+        self.number += 1;
+        self.unusable = Some(reason);
+        self.let_go().await;
+    }
+
+    /// Lets everything go that is open, to be opened again. What is served goes on being searched.
+    pub(super) async fn let_go(&mut self) {
+        let open = (self.current.take(), self.before.take());
+        // Its threads are waited for. A panic was told when it came.
+        let _told = tokio::task::spawn_blocking(move || drop(open)).await;
+    }
+
+    /// Closes everything in order.
+    pub(super) async fn close(&mut self) {
+        self.watch = None;
+        for engine in [self.before.take(), self.current.take()].into_iter().flatten() {
+            match tokio::task::spawn_blocking(move || engine.writer.close()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::error!(%error, "the index did not close in order"),
+                Err(panic) => tracing::error!(%panic, "the index did not close in order"),
+            }
+        }
+    }
+}
+
+/// Whether an index that does not open has to be made anew.
+fn is_damage(error: &IndexError) -> bool {
+    match error {
+        IndexError::Unusable(_) => true,
+        IndexError::Files(_) => !error.is_passing(),
+        _ => false,
+    }
+}
+
+fn panicked(panic: &tokio::task::JoinError) -> Trouble {
+    Trouble::Failed(panic.to_string())
+}
+
+/// Runs blocking work on an index; one that fails or panics is let go.
+pub(super) async fn with_writer<W>(engine: &mut Option<Engine>, work: W) -> Result<(), Trouble>
+where
+    W: FnOnce(&mut Writer) -> Result<(), IndexError> + Send + 'static,
+{
+    let mut taken = engine.take().ok_or_else(|| Trouble::Failed("the index is not open".to_owned()))?;
+    let worked = tokio::task::spawn_blocking(move || {
+        work(&mut taken.writer)?;
+        Ok(taken)
+    });
+    *engine = Some(worked.await.map_err(|panic| panicked(&panic))?.map_err(failed)?);
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! How far the index is, for whoever waits for it, and as metrics.
+
+use tokio::sync::watch;
+
+use crate::search::served::Filled;
+
+/// How far the index is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The change log's position that searches see.
+    pub position: i64,
+    /// Whether it has been level with the database since the start, or since indexing last failed.
+    pub caught_up: bool,
+    /// Whether it is being filled anew.
+    pub rebuilding: bool,
+    /// Items that a filling has put into it; those of the last one once that is over.
+    pub items_done: u64,
+    /// Items that there were when the filling began.
+    pub items_known: u64,
+}
+
+/// Tells how far the index is.
+pub(super) struct Announcer {
+    progress: watch::Sender<Progress>,
+}
+
+impl Announcer {
+    pub(super) fn new() -> (Self, watch::Receiver<Progress>) {
+        let (progress, receiver) = watch::channel(Progress::default());
+        (Self { progress }, receiver)
+    }
+
+    /// Searches see everything up to this position.
+    pub(super) fn reach(&self, position: i64) {
+        metrics::counter!("trawl_index_position").absolute(u64::try_from(position).unwrap_or_default());
+        self.progress.send_modify(|progress| progress.position = position);
+    }
+
+    /// Nothing of the log is left.
+    pub(super) fn catch_up(&self) {
+        self.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.caught_up, true));
+    }
+
+    /// Indexing failed.
+    pub(super) fn fail(&self) {
+        self.progress.send_modify(|progress| progress.caught_up = false);
+    }
+
+    /// A filling begins.
+    pub(super) fn fill(&self, position: i64, filled: &Filled) {
+        metrics::gauge!("trawl_index_rebuilding").set(1);
+        self.progress.send_modify(|progress| {
+            progress.position = position;
+            progress.rebuilding = true;
+        });
+        self.fill_on(filled);
+    }
+
+    /// A filling went on.
+    pub(super) fn fill_on(&self, filled: &Filled) {
+        let (done, known) = (filled.done(), filled.known());
+        #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 items")]
+        let [done_gauge, known_gauge] = [done as f64, known as f64];
+        metrics::gauge!("trawl_index_rebuild_items_done").set(done_gauge);
+        metrics::gauge!("trawl_index_rebuild_items_known").set(known_gauge);
+        self.progress.send_modify(|progress| {
+            (progress.items_done, progress.items_known) = (done, known);
+        });
+    }
+
+    /// A filling is over.
+    pub(super) fn filled(&self, position: i64) {
+        metrics::gauge!("trawl_index_rebuilding").set(0);
+        self.progress.send_modify(|progress| progress.rebuilding = false);
+        self.reach(position);
+    }
+}

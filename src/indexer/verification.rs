@@ -1,0 +1,89 @@
+//! Has all files of the served index be read once after the start, at a bounded pace, and again when one could not be
+//! read somewhere.
+
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use trawl_index::{Error, Index, Verification};
+
+/// Bytes that are read at a time.
+const PIECE: u64 = 8 << 20;
+/// The pause after each piece, which bounds the pace to 64 MiB a second.
+const PAUSE: Duration = Duration::from_millis(125);
+/// After a verification that found nothing, reports are of no account for so long.
+const TRUSTED: Duration = Duration::from_mins(1);
+
+/// An index whose files are not what was written.
+pub(super) struct Damage {
+    /// The number that the index is served by.
+    pub(super) number: u64,
+    /// What was found.
+    pub(super) what: String,
+}
+
+/// Watches over the index that is served by this number, until it finds damage.
+pub(super) async fn watch_over(
+    index: Index,
+    number: u64,
+    mut reports: watch::Receiver<u64>,
+    damages: mpsc::Sender<Damage>,
+) {
+    let mut is_urgent = false;
+    loop {
+        match verify(&index, number, &mut reports, is_urgent).await {
+            Ok(()) if is_urgent => {
+                tracing::warn!("the index failed, and its files are whole");
+                tokio::time::sleep(TRUSTED).await;
+                reports.mark_unchanged();
+            }
+            Ok(()) => tracing::debug!("the files of the index are whole"),
+            Err(Error::Unusable(what)) => {
+                // Where nobody takes it the indexer has ended.
+                let _ended = damages.send(Damage { number, what }).await;
+                return;
+            }
+            Err(error) => tracing::warn!(%error, "the files of the index could not be verified"),
+        }
+        is_urgent = true;
+        while reports.changed().await.is_ok() && *reports.borrow() != number {}
+        if reports.has_changed().is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads everything once; without pauses when it is urgent, or once it becomes so.
+async fn verify(
+    index: &Index,
+    number: u64,
+    reports: &mut watch::Receiver<u64>,
+    mut is_urgent: bool,
+) -> Result<(), Error> {
+    let listed = index.clone();
+    let Some(mut verification) = blocking(move || listed.verification()).await? else { return Ok(()) };
+    loop {
+        let (reading, more) = blocking(move || read_on(verification)).await?;
+        if !more {
+            return Ok(());
+        }
+        verification = reading;
+        if !is_urgent {
+            let report = tokio::time::timeout(PAUSE, reports.changed()).await;
+            is_urgent = matches!(report, Ok(Ok(()))) && *reports.borrow() == number;
+        }
+    }
+}
+
+fn read_on(mut verification: Verification) -> Result<(Verification, bool), Error> {
+    let more = verification.read_on(PIECE)?;
+    Ok((verification, more))
+}
+
+async fn blocking<T, W>(work: W) -> Result<T, Error>
+where
+    T: Send + 'static,
+    W: FnOnce() -> Result<T, Error> + Send + 'static,
+{
+    let panicked = |_panic| Err(Error::Unusable("the engine panicked when its files were listed".to_owned()));
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(panicked)
+}
