@@ -98,6 +98,7 @@ impl App {
         std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
         let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
         let store = Store::open(data, config.store.readers).await?;
+        let store = store.keeping_free(data, config.store.reserve_bytes);
         let tokens = Tokens::load(&store, &keys, config.auth.token_seconds).await?;
 
         let indexer = Indexer::start(store.clone(), data, &config.index, rebuild_index).await?;

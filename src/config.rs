@@ -118,6 +118,8 @@ pub struct Auth {
 pub struct Store {
     /// Connections that read.
     pub readers: u32,
+    /// Writes are refused while less than so many bytes are free on the disk of the data directory; 0: they never are.
+    pub reserve_bytes: u64,
 }
 
 /// The built-in full-text index.
@@ -205,7 +207,7 @@ impl Default for Config {
             master_key: None,
             log: Log { filter: "info,sea_orm_migration=warn".to_owned(), format: LogFormat::Text },
             auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2 },
-            store: Store { readers: 4 },
+            store: Store { readers: 4, reserve_bytes: 256 << 20 },
             index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
             search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50 },
             connectors: Connectors {

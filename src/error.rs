@@ -177,21 +177,17 @@ impl std::error::Error for Error {
     }
 }
 
+/// SQLite's primary result code for "no room".
+const SQLITE_FULL: &str = "13";
+
 /// SQLite's primary result codes for "no room" and "cannot write": the disk is full or read-only, which passes.
 const SQLITE_CANNOT_WRITE: [&str; 3] = ["13", "8", "10"];
 
 impl From<DbErr> for Error {
     /// A store that cannot write now is 503; everything else that the store reports is ours to mend: 500.
     fn from(error: DbErr) -> Self {
-        let primary_code = match &error {
-            DbErr::Exec(RuntimeErr::SqlxError(inner)) | DbErr::Query(RuntimeErr::SqlxError(inner)) => inner
-                .as_database_error()
-                .and_then(sea_orm::sqlx::error::DatabaseError::code)
-                .and_then(|code| code.parse::<u32>().ok())
-                .map(|extended| (extended & 0xff).to_string()),
-            _ => None,
-        };
-        match primary_code {
+        match primary_code(&error) {
+            Some(code) if code == SQLITE_FULL => disk_full().caused_by(error),
             Some(code) if SQLITE_CANNOT_WRITE.contains(&code.as_str()) => Self::unavailable(
                 "the store cannot write at the moment; nothing was changed",
                 Duration::from_secs(10),
@@ -199,5 +195,29 @@ impl From<DbErr> for Error {
             .caused_by(error),
             _ => Self::internal(error),
         }
+    }
+}
+
+/// Whether the database found no room on its disk.
+pub fn is_disk_full(error: &DbErr) -> bool {
+    primary_code(error).is_some_and(|code| code == SQLITE_FULL)
+}
+
+/// 503: there is no room on the disk.
+pub fn disk_full() -> Error {
+    Error::unavailable("the server's disk is full; nothing was changed", Duration::from_secs(10))
+}
+
+/// SQLite's primary result code.
+fn primary_code(error: &DbErr) -> Option<String> {
+    match error {
+        DbErr::Exec(RuntimeErr::SqlxError(inner))
+        | DbErr::Query(RuntimeErr::SqlxError(inner))
+        | DbErr::Conn(RuntimeErr::SqlxError(inner)) => inner
+            .as_database_error()
+            .and_then(sea_orm::sqlx::error::DatabaseError::code)
+            .and_then(|code| code.parse::<u32>().ok())
+            .map(|extended| (extended & 0xff).to_string()),
+        _ => None,
     }
 }

@@ -4,12 +4,14 @@
 
 pub mod change_log;
 mod migrations;
+mod room;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 use std::{
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -23,6 +25,7 @@ use uuid::Uuid;
 
 pub use writer::{Transaction, WriteFuture};
 
+use self::room::Room;
 use crate::error::{Error, Result};
 
 /// The database's file name in the data directory.
@@ -37,6 +40,7 @@ pub struct Store {
     reader: DatabaseConnection,
     writer: writer::Writer,
     id: String,
+    room: Arc<Room>,
 }
 
 /// Why a store could not be opened.
@@ -76,7 +80,19 @@ impl Store {
         let id = store_id(&write_connection).await.map_err(fail)?;
         let last_position = change_log::last_position(&write_connection).await.map_err(fail)?;
         let reader = connect(&path, readers, true).await.map_err(fail)?;
-        Ok(Self { reader, writer: writer::Writer::start(write_connection, last_position), id })
+        let writer = writer::Writer::start(write_connection, path, last_position);
+        Ok(Self { reader, writer, id, room: Arc::new(Room::new(directory, 0)) })
+    }
+
+    /// The same store, which refuses writes while less than this is free on its disk.
+    #[must_use]
+    pub fn keeping_free(self, directory: &Path, reserve_bytes: u64) -> Self {
+        Self { room: Arc::new(Room::new(directory, reserve_bytes)), ..self }
+    }
+
+    /// The bytes that are free on its disk, where the system tells.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.room.free_bytes()
     }
 
     /// A pool of connections that only read; each statement sees the last commit.
@@ -98,12 +114,13 @@ impl Store {
     /// when it fails; other requests of the same group are not touched by that.
     ///
     /// # Errors
-    /// The job's own error; 503 when too many writes wait already or the store is closing.
+    /// The job's own error; 503 when the disk is full or nearly so, too many writes wait already, or the store is closing.
     pub async fn write<T, J>(&self, job: J) -> Result<T>
     where
         T: Send + 'static,
         J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
     {
+        self.room.check()?;
         self.writer.write(job).await
     }
 

@@ -63,5 +63,9 @@ pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     telemetry::look();
     let behind = *app.store.positions().borrow() - app.index_progress.borrow().position;
     metrics::gauge!("trawl_index_behind").set(u32::try_from(behind).unwrap_or(u32::MAX));
+    if let Some(free) = app.store.free_bytes() {
+        #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]
+        metrics::gauge!("trawl_disk_free_bytes").set(free as f64);
+    }
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], app.metrics.render())
 }

@@ -6,6 +6,7 @@
 use std::{
     ops::Deref,
     panic::AssertUnwindSafe,
+    path::PathBuf,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -24,7 +25,7 @@ use tokio::{
 use super::change_log::{self, ItemKey};
 use crate::{
     bodies::Held,
-    error::{Error, Result},
+    error::{Error, Kind, Result, disk_full, is_disk_full},
 };
 
 /// Requests that may wait for the writer; one more is refused with 503.
@@ -76,6 +77,8 @@ type Reply = Box<dyn FnOnce(Result<()>) + Send>;
 /// A request after it ran: whether what it wrote is to be kept, and how to answer it.
 struct Ran {
     keep: bool,
+    /// The database could not write.
+    broken: Option<DbErr>,
     reply: Reply,
 }
 
@@ -91,10 +94,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: DatabaseConnection, last_position: i64) -> Self {
+    /// A writer over this connection to the database at `path`.
+    pub(super) fn start(connection: DatabaseConnection, path: PathBuf, last_position: i64) -> Self {
         let (jobs, received) = mpsc::channel(QUEUE_LENGTH);
         let (announce, positions) = watch::channel(last_position);
         let closing = Arc::new(tokio::sync::Notify::new());
+        let connection = Connection { inner: connection, path, is_doubtful: false };
         let task = tokio::spawn(run(connection, received, announce, Arc::clone(&closing)));
         Self { jobs, positions, task: Arc::new(Mutex::new(Some(task))), closing }
     }
@@ -144,6 +149,11 @@ fn cannot_write() -> Error {
     Error::unavailable("the store cannot write at the moment; nothing was changed", Duration::from_secs(10))
 }
 
+/// What callers are told of a group that could not be committed.
+fn cannot_commit(error: &DbErr) -> Error {
+    if is_disk_full(error) { disk_full() } else { cannot_write() }
+}
+
 async fn run_job<T, J>(job: J, transaction: &Transaction, answer: oneshot::Sender<Result<T>>) -> Ran
 where
     T: Send + 'static,
@@ -152,13 +162,39 @@ where
     let outcome = AssertUnwindSafe(async { job(transaction).await }).catch_unwind().await;
     let result = outcome.unwrap_or_else(|_| Err(Error::internal("a write panicked")));
     let keep = result.is_ok();
+    let is_broken = result.as_ref().is_err_and(|error| error.kind == Kind::Unavailable);
+    let broken = is_broken.then(|| DbErr::Custom("a write of the group could not be carried out".to_owned()));
     // A caller that went away has no use for the answer.
     let reply: Reply = Box::new(move |committed| drop(answer.send(committed.and(result))));
-    Ran { keep, reply }
+    Ran { keep, broken, reply }
+}
+
+/// The connection that writes.
+struct Connection {
+    inner: DatabaseConnection,
+    path: PathBuf,
+    /// A group failed on it. SQLite ends some transactions by itself then, and the driver goes on counting them as open: the
+    /// connection would never begin another one.
+    is_doubtful: bool,
+}
+
+impl Connection {
+    /// A connection on which a transaction can be begun.
+    async fn get(&mut self) -> Result<&DatabaseConnection, DbErr> {
+        if self.is_doubtful {
+            let fresh = super::connect(&self.path, 1, false).await?;
+            let doubtful = std::mem::replace(&mut self.inner, fresh);
+            self.is_doubtful = false;
+            if let Err(error) = doubtful.close().await {
+                tracing::warn!(%error, "a connection that could not write did not close in order");
+            }
+        }
+        Ok(&self.inner)
+    }
 }
 
 async fn run(
-    connection: DatabaseConnection,
+    mut connection: Connection,
     mut jobs: mpsc::Receiver<Job>,
     announce: watch::Sender<i64>,
     closing: Arc<tokio::sync::Notify>,
@@ -172,16 +208,16 @@ async fn run(
             }
         };
         let Some(first) = first else { break };
-        write_group(&connection, first, &mut jobs, &announce).await;
+        write_group(&mut connection, first, &mut jobs, &announce).await;
     }
-    if let Err(error) = connection.close().await {
+    if let Err(error) = connection.inner.close().await {
         tracing::error!(%error, "the database did not close in order");
     }
 }
 
 /// Runs a group of requests in one transaction, then answers each of them.
 async fn write_group(
-    connection: &DatabaseConnection,
+    connection: &mut Connection,
     first: Job,
     jobs: &mut mpsc::Receiver<Job>,
     announce: &watch::Sender<i64>,
@@ -201,16 +237,17 @@ async fn write_group(
             }
         }
         Err(error) => {
+            connection.is_doubtful = true;
             tracing::error!(%error, requests = replies.len(), "a group of writes could not be committed");
             for reply in replies {
-                reply(Err(cannot_write()));
+                reply(Err(cannot_commit(&error)));
             }
         }
     }
 }
 
 async fn run_group(
-    connection: &DatabaseConnection,
+    connection: &mut Connection,
     first: Job,
     jobs: &mut mpsc::Receiver<Job>,
     replies: &mut Vec<Reply>,
@@ -223,7 +260,7 @@ async fn run_group(
     let started = Instant::now();
     let mut position = None;
     let mut next = Some(first);
-    let group = connection.begin_with_options(options).await?;
+    let group = connection.get().await?.begin_with_options(options).await?;
     while let Some(job) = next {
         let (reply, last) = run_in_savepoint(&group, job).await?;
         replies.push(reply);
@@ -236,12 +273,17 @@ async fn run_group(
 
 async fn run_in_savepoint(group: &DatabaseTransaction, job: Job) -> Result<(Reply, Option<i64>), DbErr> {
     let transaction = Transaction { savepoint: group.begin().await?, changed: Mutex::default() };
-    let Ran { keep, reply } = job(&transaction).await;
+    let Ran { keep, broken, reply } = job(&transaction).await;
     let mut position = None;
     if keep {
         let changed = transaction.take_changed();
         position = change_log::append(&transaction, &changed).await?;
         transaction.savepoint.commit().await?;
+    } else if let Some(reason) = broken {
+        // SQLite may have ended the whole transaction for that: what came before in the group is not kept either, and what
+        // came behind would be kept at once.
+        reply(Ok(()));
+        return Err(reason);
     } else {
         transaction.savepoint.rollback().await?;
     }

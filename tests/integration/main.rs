@@ -34,6 +34,8 @@ mod highlight;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod kill;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod merge;

@@ -82,6 +82,8 @@ impl TestApp {
         let mut config = Config::default();
         config.index.writer_memory_bytes = 16 << 20;
         config.store.readers = 2;
+        // However full the machine's disk is.
+        config.store.reserve_bytes = 0;
         // However busy the machine is, it is not what a test is about.
         config.search.timeout_ms = 10_000;
         // The external systems of the tests are on this machine, most of them without credentials.

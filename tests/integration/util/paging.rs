@@ -19,7 +19,7 @@ pub(crate) struct Walk {
 impl Walk {
     /// Takes a page in; a repeated item or a broken order fails here.
     #[track_caller]
-    fn take(&mut self, page: &Answer) {
+    pub(crate) fn take(&mut self, page: &Answer) {
         for item in page.items() {
             self.ids.push(item["id"].as_str().unwrap().to_owned());
             self.times.push(item["displayTime"].as_i64().unwrap());

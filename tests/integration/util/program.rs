@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::{
     PATIENCE,
     answer::Answer,
+    app::{LOGIN_ID, TOKEN_EXCHANGE},
     caller::{Caller, send},
     eventually,
 };
@@ -71,6 +72,13 @@ impl Server {
     }
 
     pub(crate) async fn start_at(data: &Path, listen: &str, arguments: &[&str]) -> Self {
+        let server = Self::launch(data, listen, arguments).await;
+        server.until_ready().await;
+        server
+    }
+
+    /// Starts it and waits until it serves, which is before it is ready.
+    pub(crate) async fn launch(data: &Path, listen: &str, arguments: &[&str]) -> Self {
         let address_file = data.join("listen.addr");
         if address_file.exists() {
             fs::remove_file(&address_file).unwrap();
@@ -80,6 +88,8 @@ impl Server {
         command.arg("--data").arg(data).args(arguments).current_dir(data);
         // However busy the machine is, it is not what a test is about.
         command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
+        // Nor is how full its disk is; a test that is about that sets it by a flag of its own.
+        command.env("TRAWL_STORE__RESERVE_BYTES", "0");
         command.stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         let address = eventually("the server's address", async || {
@@ -90,13 +100,11 @@ impl Server {
         })
         .await;
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
-        let server = Self { child, base: format!("http://{address}"), http, log };
-        server.until_ready().await;
-        server
+        Self { child, base: format!("http://{address}"), http, log }
     }
 
     /// Waits until it has indexed everything that was acknowledged before its start.
-    async fn until_ready(&self) {
+    pub(crate) async fn until_ready(&self) {
         eventually("readiness", async || (self.readyz().await?.status == 200).then_some(())).await;
     }
 
@@ -155,11 +163,22 @@ impl Server {
 
     /// A caller with a token of the application that `trawl app create --json` printed.
     pub(crate) async fn caller(&self, application: &Value) -> Caller {
+        self.grant(application, &[("grant_type", "client_credentials")]).await
+    }
+
+    /// A caller with a token of a person, which the application asks for.
+    pub(crate) async fn user(&self, application: &Value, login: &str) -> Caller {
+        let form =
+            [("grant_type", TOKEN_EXCHANGE), ("subject_token_type", LOGIN_ID), ("subject_token", login)];
+        self.grant(application, &form).await
+    }
+
+    async fn grant(&self, application: &Value, form: &[(&str, &str)]) -> Caller {
         let request = self
             .http
             .post(format!("{}/oauth2/token", self.base))
             .basic_auth(application["clientId"].as_str().unwrap(), application["clientSecret"].as_str())
-            .form(&[("grant_type", "client_credentials")]);
+            .form(form);
         let answer = send(request).await;
         let token = answer.body["access_token"].as_str().unwrap_or_else(|| panic!("{}", answer.text));
         Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned(), tenant: None }
@@ -168,16 +187,22 @@ impl Server {
 
 /// `trawl app create --json`: an ordinary application.
 pub(crate) async fn create_application(data: &Path, tenant: &str) -> Value {
-    create(data, tenant, "application").await
+    create(data, tenant, "application", &[]).await
 }
 
 /// The same: an operator's application.
 pub(crate) async fn create_operator(data: &Path, tenant: &str) -> Value {
-    create(data, tenant, "admin").await
+    create(data, tenant, "admin", &[]).await
 }
 
-async fn create(data: &Path, tenant: &str, kind: &str) -> Value {
+/// An application of these scopes only.
+pub(crate) async fn create_with_scopes(data: &Path, tenant: &str, scopes: &[&str]) -> Value {
+    create(data, tenant, "application", scopes).await
+}
+
+async fn create(data: &Path, tenant: &str, kind: &str, scopes: &[&str]) -> Value {
     let mut command = trawl(&["app", "create", "--tenant", tenant, "--kind", kind, "--json"]);
+    command.args(scopes.iter().flat_map(|scope| ["--scope", scope]));
     command.arg("--data").arg(data).current_dir(data);
     let output = run(command).await;
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -1,0 +1,260 @@
+//! `kill -9` at random moments under every kind of write: each acknowledged change is there, what was not acknowledged is
+//! there whole or not at all, and in the end the index is the database (decisions 2.4; DESIGN "How good it has to be").
+//!
+//! `KILLS` says how often; `KILL_SEED` repeats a run's choices (the moments themselves are the machine's).
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    time::Duration,
+};
+
+use fastrand::Rng;
+use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
+use trawl::store::{Store, sql};
+
+use crate::util::{
+    caller::Caller,
+    items::{NEW_YEAR, item, todo, user},
+    paging::{Walk, page_after},
+    program::{Server, create_with_scopes},
+};
+
+/// Kills of one run, where `KILLS` says nothing.
+const KILLS: usize = 100;
+/// Those who write contents at once, each items of his own; one more creates to-dos.
+const WRITERS: usize = 4;
+/// Items that each of them has at the most.
+const ITEMS: usize = 40;
+/// Every so many starts the index is filled anew, so that a kill falls among that too.
+const REBUILD_EVERY: usize = 7;
+/// Pages of the walks are so long, so that there are several.
+const PAGE: usize = 30;
+const SCOPES: [&str; 5] = ["directory:write", "tasks", "contents:read", "contents:write", "act-as-user"];
+
+/// What one writer's items are, by id: their titles.
+type State = BTreeMap<String, String>;
+
+/// One call, and what it makes of the state.
+#[derive(Clone, Debug)]
+enum Call {
+    Put(Vec<(String, String)>),
+    Delete(Vec<String>),
+    /// To-dos by `appTaskId`, which is their title too.
+    Create(Vec<String>),
+}
+
+impl Call {
+    /// Any call of a writer of contents; `version` tells what it writes from all that was written before.
+    fn any(random: &mut Rng, writer: usize, version: &str) -> Self {
+        let kind = random.u8(..10);
+        let mut ids = |most: usize| {
+            let count = random.usize(1..=most);
+            let ids: BTreeSet<usize> = (0..count).map(|_| random.usize(..ITEMS)).collect();
+            ids.into_iter().map(|number| format!("{writer}-{number:02}")).collect::<Vec<_>>()
+        };
+        let with_title = |id: String| (id, format!("harbour {version}"));
+        match kind {
+            0..4 => Self::Put(ids(1).into_iter().map(with_title).collect()),
+            4..8 => Self::Put(ids(12).into_iter().map(with_title).collect()),
+            _ => Self::Delete(ids(5)),
+        }
+    }
+
+    fn apply(&self, state: &mut State) {
+        match self {
+            Self::Put(items) => state.extend(items.iter().cloned()),
+            Self::Delete(ids) => state.retain(|id, _| !ids.contains(id)),
+            Self::Create(ids) => state.extend(ids.iter().map(|id| (id.clone(), id.clone()))),
+        }
+    }
+
+    /// Makes the call; answers whether it was acknowledged. A refusal fails.
+    async fn make(&self, caller: &Caller) -> bool {
+        let (method, path, body) = match self {
+            Self::Put(items) => {
+                let item_of = |(id, title): &(String, String)| item(id, title, time_of(id, title));
+                let items: Vec<Value> = items.iter().map(item_of).collect();
+                (reqwest::Method::PUT, "/v1/contents/article", Value::from(items))
+            }
+            Self::Delete(ids) => (reqwest::Method::POST, "/v1/contents/article/delete", json!(ids)),
+            Self::Create(ids) => {
+                let todos: Vec<Value> = ids.iter().map(|id| todo(id, id, "mei")).collect();
+                (reqwest::Method::POST, "/api/todo/batch_create", Value::from(todos))
+            }
+        };
+        match caller.request(method, path).json(&body).send().await {
+            Ok(response) => {
+                assert_eq!(response.status(), 200, "{self:?}: {:?}", response.text().await);
+                // The answer is the acknowledgement, and it has to come whole.
+                response.bytes().await.is_ok()
+            }
+            Err(_) => false,
+        }
+    }
+}
+
+/// An item moves in time with each version of it, and shares its time with others.
+fn time_of(id: &str, title: &str) -> i64 {
+    let sum = id.bytes().chain(title.bytes()).fold(0_i64, |sum, byte| (sum * 31 + i64::from(byte)) % 97);
+    NEW_YEAR + sum
+}
+
+/// A writer: what he knows of his items, and the call that was under way when the server went.
+#[derive(Clone, Debug, Default)]
+struct Writer {
+    acknowledged: State,
+    unanswered: Option<Call>,
+    calls: usize,
+}
+
+impl Writer {
+    async fn write_until_killed(
+        mut self,
+        caller: Caller,
+        mut random: Rng,
+        name: String,
+        writer: usize,
+    ) -> Self {
+        for number in 0.. {
+            let version = format!("{name}.{number}");
+            let call = if writer == WRITERS {
+                let count = random.usize(1..=5);
+                Call::Create((0..count).map(|place| format!("harbour {version}.{place}")).collect())
+            } else {
+                Call::any(&mut random, writer, &version)
+            };
+            if !call.make(&caller).await {
+                self.unanswered = Some(call);
+                break;
+            }
+            call.apply(&mut self.acknowledged);
+            self.calls += 1;
+        }
+        self
+    }
+
+    /// What is found is what was acknowledged, with or without the call that was not answered.
+    #[track_caller]
+    fn settle(&mut self, found: State) {
+        let mut with_unanswered = self.acknowledged.clone();
+        let call = self.unanswered.take();
+        if let Some(call) = &call {
+            call.apply(&mut with_unanswered);
+        }
+        if found != self.acknowledged && found != with_unanswered {
+            let differs = |(id, title): &(&String, &String)| found.get(*id) != Some(title);
+            let lost: Vec<_> = self.acknowledged.iter().filter(differs).collect();
+            let unknown: Vec<_> =
+                found.iter().filter(|(id, title)| self.acknowledged.get(*id) != Some(title)).collect();
+            panic!("unanswered: {call:?}\nacknowledged and not there: {lost:?}\nthere: {unknown:?}");
+        }
+        self.acknowledged = found;
+    }
+}
+
+/// A search of everything.
+async fn walk(caller: &Caller, module: &str) -> (Walk, BTreeMap<String, (String, i64)>) {
+    let parameters = [("keyword", "harbour"), ("moduleId", module)];
+    let (mut walk, mut found, mut cursor) = (Walk::default(), BTreeMap::new(), None::<String>);
+    loop {
+        let page = page_after(caller, &parameters, PAGE, cursor.as_deref()).await;
+        assert_eq!(page.body["partial"], false, "{}", page.text);
+        for item in page.items() {
+            let text = |name: &str| item[name].as_str().unwrap().to_owned();
+            let told = (text("title"), item["displayTime"].as_i64().unwrap());
+            assert!(found.insert(text("id"), told).is_none(), "repeated: {item}");
+        }
+        walk.take(&page);
+        cursor = page.cursor();
+        if cursor.is_none() {
+            assert_eq!(page.total(), found.len() as u64, "the total is not what is found");
+            return (walk, found);
+        }
+    }
+}
+
+/// The rows of the database, as items of the index would be.
+async fn rows(data: &Path, statement: &str) -> BTreeMap<String, (String, i64)> {
+    let store = Store::open(data, 1).await.unwrap();
+    let rows = store.reader().query_all_raw(sql(statement, [])).await.unwrap();
+    let rows = rows.iter().map(|row| {
+        let content: Value = serde_json::from_str(&row.try_get::<String>("", "content").unwrap()).unwrap();
+        let title = content["title"].as_str().unwrap().to_owned();
+        (row.try_get("", "id").unwrap(), (title, row.try_get("", "time").unwrap()))
+    });
+    let rows = rows.collect();
+    store.close().await.unwrap();
+    rows
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kill_9_at_any_moment_under_every_kind_of_write() {
+    let from_environment = |name| std::env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
+    let kills = from_environment("KILLS").map_or(KILLS, |kills| usize::try_from(kills).unwrap());
+    let seed = from_environment("KILL_SEED").unwrap_or_else(|| fastrand::u64(..));
+    eprintln!("KILL_SEED={seed} KILLS={kills}");
+    let mut random = Rng::with_seed(seed);
+
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let mut server = Server::start(data).await;
+    let application = create_with_scopes(data, "acme", &SCOPES).await;
+    let caller = server.caller(&application).await;
+    caller.put("/v1/users/sync", &json!([user("mei", "")])).await.ok();
+    let mei = server.user(&application, "mei").await;
+    let mut writers = vec![Writer::default(); WRITERS + 1];
+    for round in 0..kills {
+        let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
+        let writing: Vec<_> = std::mem::take(&mut writers)
+            .into_iter()
+            .enumerate()
+            .map(|(place, writer)| {
+                let (random, name) = (random.fork(), format!("{round}.{place}"));
+                tokio::spawn(writer.write_until_killed(here(&caller), random, name, place))
+            })
+            .collect();
+        // The random moment.
+        tokio::time::sleep(Duration::from_micros(random.u64(..150_000))).await;
+        server.kill();
+        for writer in writing {
+            writers.push(writer.await.unwrap());
+        }
+        let arguments: &[&str] = if round % REBUILD_EVERY == 3 { &["--rebuild-index"] } else { &[] };
+        server = Server::launch(data, "127.0.0.1:0", arguments).await;
+        if random.usize(..4) == 0 || !arguments.is_empty() {
+            // Among what the start has to make good.
+            tokio::time::sleep(Duration::from_micros(random.u64(..20_000))).await;
+            server.kill();
+            server = Server::launch(data, "127.0.0.1:0", &[]).await;
+        }
+        server.until_ready().await;
+
+        let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
+        let (_, articles) = walk(&here(&caller), "article").await;
+        for (place, writer) in writers[..WRITERS].iter_mut().enumerate() {
+            let own = format!("{place}-");
+            let found = articles.iter().filter(|(id, _)| id.starts_with(&own));
+            let found: State = found.map(|(id, (title, _))| (id.clone(), title.clone())).collect();
+            writer.settle(found);
+        }
+        let (_, todos) = walk(&here(&mei), "todo").await;
+        writers[WRITERS].settle(todos.values().map(|(title, _)| (title.clone(), title.clone())).collect());
+    }
+
+    // A full scan of the index is the database.
+    let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
+    let contents = rows(data, "SELECT id, display_time AS time, item AS content FROM contents").await;
+    assert_eq!(walk(&here(&caller), "article").await.1, contents);
+    let tasks = rows(data, "SELECT id, created_at AS time, task AS content FROM tasks").await;
+    assert_eq!(walk(&here(&mei), "todo").await.1, tasks);
+    server.terminate();
+    assert!(server.ended().await.success(), "{}", server.log());
+    let (index, _writer) =
+        trawl_index::Index::open(&data.join("index"), &trawl_index::Options::default()).unwrap();
+    assert_eq!(index.snapshot().documents(), (contents.len() + tasks.len()) as u64);
+    let calls: usize = writers.iter().map(|writer| writer.calls).sum();
+    eprintln!("{kills} kills, {calls} acknowledged calls, {} items in the end", contents.len() + tasks.len());
+    assert!(calls > kills * WRITERS, "hardly anything was written: {calls}");
+}
