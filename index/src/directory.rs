@@ -224,7 +224,7 @@ mod tests {
         let foreign = directory.path().join("notes.txt");
         fs::write(&left_over, "half a segment").unwrap();
         fs::write(&foreign, "not ours").unwrap();
-        written(directory.path());
+        open(directory.path()).unwrap();
         assert!(!left_over.exists());
         assert!(foreign.exists());
     }

@@ -93,6 +93,10 @@ impl Writer {
             .build();
         let engine: IndexWriter = index.writer_with_options(engine_options)?;
         engine.set_merge_policy(merging::policy());
+        // What a process that was killed left, or a commit that found no room, may be what now takes the room.
+        if let Err(error) = engine.garbage_collect_files().wait() {
+            tracing::warn!(%error, "files that are left over could not be removed");
+        }
         let (checkpoint, note) = payload.map(|payload| (payload.checkpoint, payload.note)).unzip();
         Ok(Self { engine, shared, checkpoint, note: note.flatten(), uncommitted: HashSet::new() })
     }

@@ -20,6 +20,8 @@ mod crash;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod disk_full;
+#[cfg(test)]
 mod edge;
 #[cfg(test)]
 mod errors;

@@ -13,6 +13,7 @@ pub(crate) mod paging;
 pub(crate) mod program;
 pub(crate) mod protected;
 pub(crate) mod raw;
+pub(crate) mod small_disk;
 
 use std::time::Duration;
 

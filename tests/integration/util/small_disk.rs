@@ -1,0 +1,57 @@
+//! A disk that can be full: a file system in memory, where this process may mount one.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tempfile::TempDir;
+
+/// A mounted file system of a given size; it goes with this value.
+pub(crate) struct SmallDisk {
+    path: PathBuf,
+    _directory: Option<TempDir>,
+}
+
+impl SmallDisk {
+    /// A disk of so many MiB at a new place. Without the right to mount one, the test says so in a line and passes.
+    pub(crate) fn mount(mib: u32) -> Option<Self> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_owned();
+        Self::mount_there(path, Some(directory), mib)
+    }
+
+    /// The same at this directory.
+    pub(crate) fn mount_at(path: &Path, mib: u32) -> Option<Self> {
+        Self::mount_there(path.to_owned(), None, mib)
+    }
+
+    fn mount_there(path: PathBuf, directory: Option<TempDir>, mib: u32) -> Option<Self> {
+        let size = format!("size={mib}m");
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path).output();
+        match mounted {
+            Ok(output) if output.status.success() => Some(Self { path, _directory: directory }),
+            _ => {
+                eprintln!("skipped: no file system can be mounted here (it takes root and mount)");
+                None
+            }
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes it so many MiB large.
+    pub(crate) fn resize(&self, mib: u32) {
+        let size = format!("remount,size={mib}m");
+        assert!(Command::new("mount").args(["-o", &size]).arg(&self.path).status().unwrap().success());
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: a process that was killed may hold it for a moment.
+        let _ = Command::new("umount").arg("-l").arg(&self.path).status();
+    }
+}
