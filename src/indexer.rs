@@ -10,6 +10,8 @@ mod filling;
 mod follower;
 mod progress;
 mod reader;
+#[cfg(test)]
+mod tests;
 mod verification;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -98,23 +100,9 @@ impl Indexer {
     ) -> Result<Self, trawl_index::Error> {
         let files = IndexFiles::lock(data, settings.writer_memory_bytes)?;
         let served = Arc::new(Served::default());
-        let (found, damages) = mpsc::channel(1);
-        let (announcer, progress) = Announcer::new();
-        let stop = CancellationToken::new();
-        let mut follower = Follower {
-            store,
-            engines: Engines::new(files, Arc::clone(&served), found),
-            announcer,
-            stop: stop.clone(),
-            batch_changes: settings.batch_changes,
-            rebuild,
-            filling: None,
-            position: 0,
-            failures: 0,
-            damages,
-            cut_up_to: 0,
-            cut: None,
-        };
+        let (mut follower, progress) =
+            follower(store, files, Arc::clone(&served), settings.batch_changes, rebuild);
+        let stop = follower.stop.clone();
         // What is usual is served from the first request on. What fails here is recovered from when it fails again.
         for _ in 0..2 {
             match follower.prepare().await {
@@ -148,4 +136,31 @@ impl Indexer {
             tracing::error!(%error, "the indexer did not end in order");
         }
     }
+}
+
+/// A follower that has not begun, and how far it is.
+fn follower(
+    store: Store,
+    files: IndexFiles,
+    served: Arc<Served>,
+    batch_changes: u64,
+    rebuild: bool,
+) -> (Follower, watch::Receiver<Progress>) {
+    let (found, damages) = mpsc::channel(1);
+    let (announcer, progress) = Announcer::new();
+    let follower = Follower {
+        store,
+        engines: Engines::new(files, served, found),
+        announcer,
+        stop: CancellationToken::new(),
+        batch_changes,
+        rebuild,
+        filling: None,
+        position: 0,
+        failures: 0,
+        damages,
+        cut_up_to: 0,
+        cut: None,
+    };
+    (follower, progress)
 }

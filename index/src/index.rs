@@ -218,7 +218,7 @@ fn without_panic<T>(moment: &str, work: impl FnOnce() -> Result<T, Error>) -> Re
 }
 
 /// Files that are missing, cut or of another format make an index unusable; what the operating system refuses does not.
-fn unusable(error: TantivyError) -> Error {
+pub(crate) fn unusable(error: TantivyError) -> Error {
     match error {
         TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
         | TantivyError::IoError(io_error)

@@ -13,6 +13,7 @@ use tantivy::directory::FileSlice;
 use tantivy::directory::footer::Footer;
 
 use crate::Error;
+use crate::index::unusable;
 
 /// The most bytes of a file that its footer takes.
 const LONGEST_FOOTER: u64 = 64 << 10;
@@ -39,7 +40,8 @@ impl Verification {
     /// Reads about so many bytes on, and answers whether anything is left. Blocks on the disk.
     ///
     /// # Errors
-    /// [`Error::Unusable`] names the file that is damaged, or gone though the index has it.
+    /// [`Error::Unusable`] names the file that is damaged, or gone though the index has it; [`Error::Files`] when it cannot
+    /// be read at the moment.
     pub fn read_on(&mut self, bytes: u64) -> Result<bool, Error> {
         let mut room = bytes;
         while room > 0 {
@@ -77,7 +79,7 @@ impl Verification {
 }
 
 fn files_of(engine: &tantivy::Index) -> Result<Vec<PathBuf>, Error> {
-    let description = engine.load_metas().map_err(|error| Error::Unusable(error.to_string()))?;
+    let description = engine.load_metas().map_err(unusable)?;
     Ok(description.list_segment_files().into_iter().collect())
 }
 
@@ -100,8 +102,8 @@ struct Reading {
 
 impl Reading {
     fn open(path: &Path) -> Result<Self, Error> {
-        let mut file = File::open(path).map_err(|error| damaged(path, &error))?;
-        let (left, expected) = read_footer(&mut file).map_err(|error| damaged(path, &error))?;
+        let mut file = File::open(path).map_err(|error| unread(path, error))?;
+        let (left, expected) = read_footer(&mut file).map_err(|error| unread(path, error))?;
         Ok(Self { path: path.to_owned(), file, left, expected, hasher: Hasher::new() })
     }
 
@@ -111,7 +113,7 @@ impl Reading {
         let mut piece = vec![0; PIECE];
         while room > 0 {
             let wanted = usize::try_from(room).unwrap_or(PIECE).min(PIECE);
-            self.file.read_exact(&mut piece[..wanted]).map_err(|error| damaged(&self.path, &error))?;
+            self.file.read_exact(&mut piece[..wanted]).map_err(|error| unread(&self.path, error))?;
             self.hasher.update(&piece[..wanted]);
             room -= wanted as u64;
             self.left -= wanted as u64;
@@ -138,6 +140,16 @@ fn read_footer(file: &mut File) -> std::io::Result<(u64, u32)> {
     let (footer, content) = Footer::extract_footer(FileSlice::from(end))?;
     let footer_bytes = (bytes - content.len()) as u64;
     Ok((length.saturating_sub(footer_bytes), footer.crc))
+}
+
+/// What the system has no means for at the moment is no damage.
+fn unread(path: &Path, error: std::io::Error) -> Error {
+    let error = Error::Files(error);
+    if error.is_passing() {
+        return error;
+    }
+    let cause = std::error::Error::source(&error).map(ToString::to_string);
+    damaged(path, &cause.unwrap_or_default())
 }
 
 fn damaged(path: &Path, what: &dyn std::fmt::Display) -> Error {

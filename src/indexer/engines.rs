@@ -214,6 +214,12 @@ impl Engines {
         Ok(())
     }
 
+    /// Has the writer panic, as a mistake in it would.
+    #[cfg(test)]
+    pub(super) async fn panic(&mut self) -> Result<(), Trouble> {
+        with_writer(&mut self.current, |_| panic!("a test has the writer panic")).await
+    }
+
     /// Has the files of what is served be looked at.
     pub(super) fn doubt(&self) {
         self.served.report(self.number);

@@ -4,13 +4,19 @@
 //! that changed after it was read has an entry that is followed later, and what stands in the index in the end is what the
 //! database has.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde::{Deserialize, Serialize};
 use trawl_index::Document;
 
 use super::reader::Area;
 use crate::{error::Result, search::served::Filled, store::Store};
+
+/// Between two lines of the log that say how far it is.
+const LOG_EVERY: Duration = Duration::from_secs(10);
 
 /// How far a filling is.
 pub(super) struct Filling {
@@ -22,6 +28,7 @@ pub(super) struct Filling {
     /// Documents that were handed over since the last commit.
     pub(super) uncommitted: usize,
     pub(super) committed_at: Instant,
+    logged_at: Instant,
 }
 
 /// What a commit notes of it, so that the next process goes on there.
@@ -48,6 +55,7 @@ impl Filling {
             filled: Arc::new(Filled::new(if place.is_some() { done } else { 0 }, known)),
             uncommitted: 0,
             committed_at: Instant::now(),
+            logged_at: Instant::now(),
         })
     }
 
@@ -74,6 +82,11 @@ impl Filling {
     pub(super) fn took(&mut self, documents: usize) {
         self.uncommitted += documents;
         self.filled.add(documents);
+        if self.logged_at.elapsed() >= LOG_EVERY {
+            self.logged_at = Instant::now();
+            let (done, known) = (self.filled.done(), self.filled.known());
+            tracing::info!(done, known, "filling the full-text index");
+        }
     }
 
     /// What the next commit is to note.

@@ -239,7 +239,7 @@ impl Follower {
     }
 
     /// Takes the next portion of the rows in, and commits where that is due.
-    async fn fill_on(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn fill_on(&mut self) -> Result<(), Trouble> {
         let Some(filling) = &mut self.filling else { return Ok(()) };
         let portion = filling.read_on(&self.store).await?;
         let is_through = portion.is_none();

@@ -42,7 +42,11 @@ pub(super) async fn watch_over(
                 let _ended = damages.send(Damage { number, what }).await;
                 return;
             }
-            Err(error) => tracing::warn!(%error, "the files of the index could not be verified"),
+            Err(error) => {
+                tracing::warn!(%error, "the files of the index could not be verified; trying again");
+                tokio::time::sleep(TRUSTED).await;
+                continue;
+            }
         }
         is_urgent = true;
         while reports.changed().await.is_ok() && *reports.borrow() != number {}

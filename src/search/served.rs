@@ -142,6 +142,13 @@ impl Served {
         Some(View { snapshot: now.index.snapshot(), lacking, number: now.number })
     }
 
+    /// What is served now, and what it lacks.
+    #[cfg(test)]
+    pub(crate) fn now(&self) -> Option<(Index, Option<String>)> {
+        let now = self.now.load_full()?;
+        Some((now.index.clone(), now.lack.as_ref().map(Lack::message)))
+    }
+
     /// Has the index of this number be verified, as it could not be read somewhere.
     pub fn report(&self, number: u64) {
         self.unreadable.send_replace(number);

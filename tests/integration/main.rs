@@ -70,6 +70,8 @@ mod search;
 #[cfg(test)]
 mod search_all;
 #[cfg(test)]
+mod self_healing;
+#[cfg(test)]
 mod sources_admin;
 #[cfg(test)]
 mod sources_check;

@@ -44,8 +44,13 @@ impl SmallDisk {
 
     /// Makes it so many MiB large.
     pub(crate) fn resize(&self, mib: u32) {
-        let size = format!("remount,size={mib}m");
-        assert!(Command::new("mount").args(["-o", &size]).arg(&self.path).status().unwrap().success());
+        self.remount(&format!("size={mib}m"));
+    }
+
+    /// Changes how it is mounted.
+    pub(crate) fn remount(&self, option: &str) {
+        let options = format!("remount,{option}");
+        assert!(Command::new("mount").args(["-o", &options]).arg(&self.path).status().unwrap().success());
     }
 }
 

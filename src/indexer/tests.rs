@@ -1,0 +1,350 @@
+//! Rebuilding step by step, what is searched meanwhile, and what an index comes back from.
+
+use std::{fs, path::Path};
+
+use sea_orm::ConnectionTrait;
+use tempfile::TempDir;
+use trawl_index::{Query, Request, Scope, Start};
+
+use super::{
+    engines::Trouble,
+    verification::{Damage, watch_over},
+    *,
+};
+use crate::{
+    auth::tenants,
+    platform::tenants::model,
+    store::{change_log, now_millis, sql},
+};
+
+const SETTINGS: config::Index = config::Index { writer_memory_bytes: 32 << 20, batch_changes: 100 };
+/// More than one portion of a filling.
+const ITEMS: usize = 2_500;
+
+/// A store with a tenant of so many articles.
+async fn store(directory: &Path, items: usize) -> (Store, i64) {
+    let store = Store::open(directory, 2).await.unwrap();
+    let tenant = tenant(&store, "acme").await;
+    put(&store, tenant, 0..items).await;
+    (store, tenant)
+}
+
+async fn tenant(store: &Store, code: &'static str) -> i64 {
+    let made = store
+        .write(move |transaction| Box::pin(async move { Ok(tenants::create(transaction, code).await?.id) }));
+    made.await.unwrap()
+}
+
+async fn put(store: &Store, tenant: i64, numbers: std::ops::Range<usize>) {
+    let written = store.write(move |transaction| {
+        Box::pin(async move {
+            for number in numbers {
+                let id = format!("id{number:05}");
+                let text = "INSERT OR REPLACE INTO contents (tenant_id, module, id, display_time, created_at, item) \
+                            VALUES (?, 'article', ?, ?, ?, '{\"title\": \"harbour\"}')";
+                let time = i64::try_from(number).unwrap();
+                let values = [tenant.into(), id.as_str().into(), time.into(), now_millis().into()];
+                transaction.execute_raw(sql(text, values)).await?;
+                transaction.record_change(tenant, "article", &id);
+            }
+            Ok(())
+        })
+    });
+    written.await.unwrap();
+}
+
+async fn remove(store: &Store, tenant: i64, id: &'static str) {
+    let removed = store.write(move |transaction| {
+        Box::pin(async move {
+            let values = [tenant.into(), id.into()];
+            transaction
+                .execute_raw(sql("DELETE FROM contents WHERE tenant_id = ? AND id = ?", values))
+                .await?;
+            transaction.record_change(tenant, "article", id);
+            Ok(())
+        })
+    });
+    removed.await.unwrap();
+}
+
+/// How many of a tenant's articles are found, and what the answer would say that it lacks.
+fn found(served: &Served, tenant: i64) -> (u64, Option<String>) {
+    let (index, lacking) = served.now().expect("nothing is served");
+    let scope = Scope::new(tenant, "article");
+    let request = Request {
+        scope: &scope,
+        query: &Query::parse("harbour "),
+        principals: &[],
+        from: None,
+        to: None,
+        author: None,
+        start: Start::Time { after: None, whole_ties: None },
+        limit: 10,
+    };
+    (index.snapshot().search(&request).unwrap().total, lacking)
+}
+
+/// An indexer that has come level with the store.
+async fn level(store: &Store, directory: &Path) -> Indexer {
+    let indexer = Indexer::start(store.clone(), directory, &SETTINGS, false).await.unwrap();
+    settle(store, &indexer).await;
+    indexer
+}
+
+async fn settle(store: &Store, indexer: &Indexer) {
+    let position = *store.positions().borrow();
+    let mut progress = indexer.progress();
+    let is_level =
+        |progress: &Progress| progress.position >= position && progress.caught_up && !progress.rebuilding;
+    tokio::time::timeout(Duration::from_mins(1), progress.wait_for(is_level)).await.unwrap().unwrap();
+}
+
+fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<Served>) {
+    let files = IndexFiles::lock(directory, SETTINGS.writer_memory_bytes).unwrap();
+    let served = Arc::new(Served::default());
+    (follower(store.clone(), files, Arc::clone(&served), 100, rebuild).0, served)
+}
+
+async fn filled(items: usize) -> (TempDir, Store, i64) {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, tenant) = store(directory.path(), items).await;
+    level(&store, directory.path()).await.stop().await;
+    (directory, store, tenant)
+}
+
+#[tokio::test]
+async fn what_is_filled_is_found_at_once_and_says_how_much_is_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, tenant) = store(directory.path(), ITEMS).await;
+    let (mut follower, served) = steps(&store, directory.path(), false);
+    follower.prepare().await.unwrap();
+    let message = |done| Some(format!("the index is being rebuilt; {done} of {ITEMS} items are there"));
+    assert_eq!(found(&served, tenant), (0, message(0)));
+    follower.filling.as_mut().unwrap().committed_at -= Duration::from_mins(1);
+    follower.fill_on().await.unwrap();
+    assert_eq!(found(&served, tenant).0, 1_000);
+    let (_, lacking) = found(&served, tenant);
+    assert_ne!(lacking, None);
+    // It goes on where it was after a kill.
+    drop(follower);
+    let (mut follower, served) = steps(&store, directory.path(), false);
+    follower.prepare().await.unwrap();
+    assert_eq!(found(&served, tenant), (1_000, message(1_000)));
+    while follower.filling.is_some() {
+        follower.fill_on().await.unwrap();
+    }
+    assert_eq!(found(&served, tenant), (ITEMS as u64, None));
+}
+
+#[tokio::test]
+async fn what_changes_while_the_index_is_filled_is_what_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, tenant) = store(directory.path(), ITEMS).await;
+    let (mut follower, served) = steps(&store, directory.path(), false);
+    follower.prepare().await.unwrap();
+    follower.fill_on().await.unwrap();
+    // What was read already, and what was not.
+    remove(&store, tenant, "id00001").await;
+    remove(&store, tenant, "id02400").await;
+    put(&store, tenant, ITEMS..ITEMS + 50).await;
+    let stop = follower.stop.clone();
+    let task = tokio::spawn(follower.run());
+    let position = *store.positions().borrow();
+    let level = async {
+        loop {
+            let (total, lacking) = found(&served, tenant);
+            if lacking.is_none() && total == ITEMS as u64 + 48 {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), level).await.unwrap();
+    assert_eq!(position, *store.positions().borrow());
+    stop.cancel();
+    task.await.unwrap();
+}
+
+/// One that is asked for: the index of before answers, follows what is written, and is replaced once.
+#[tokio::test]
+async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
+    let (directory, store, tenant) = filled(ITEMS).await;
+    let (mut follower, served) = steps(&store, directory.path(), true);
+    follower.prepare().await.unwrap();
+    assert!(follower.engines.is_beside());
+    let (total, lacking) = found(&served, tenant);
+    assert_eq!(total, ITEMS as u64);
+    assert!(lacking.unwrap().contains("the one before it answers"));
+    follower.fill_on().await.unwrap();
+    assert_eq!(found(&served, tenant).0, ITEMS as u64);
+    // A kill: the next start begins it again, as it was asked for.
+    drop(follower);
+    let (mut follower, served) = steps(&store, directory.path(), false);
+    follower.prepare().await.unwrap();
+    assert!(follower.engines.is_beside());
+    put(&store, tenant, ITEMS..ITEMS + 5).await;
+    let (_, before) = (found(&served, tenant), served.now().unwrap().0.snapshot().generation());
+    while follower.filling.is_some() {
+        follower.fill_on().await.unwrap();
+    }
+    assert!(!follower.engines.is_beside());
+    assert!(served.now().unwrap().0.snapshot().generation() > before);
+    assert_eq!(found(&served, tenant), (ITEMS as u64 + 5, None));
+    assert!(!directory.path().join("index.fresh").exists() && !directory.path().join("index.old").exists());
+    drop(follower);
+    let indexer = level(&store, directory.path()).await;
+    assert_eq!(found(&indexer.served(), tenant), (ITEMS as u64 + 5, None));
+    indexer.stop().await;
+}
+
+#[tokio::test]
+async fn a_panic_in_the_writer_does_not_end_indexing() {
+    let (directory, store, tenant) = filled(10).await;
+    let (mut follower, served) = steps(&store, directory.path(), false);
+    follower.prepare().await.unwrap();
+    put(&store, tenant, 10..15).await;
+    let trouble = follower.engines.panic().await.unwrap_err();
+    assert!(matches!(trouble, Trouble::Failed(_)), "{trouble:?}");
+    assert!(!follower.engines.is_open());
+    follower.recover(trouble).await;
+    let (total, lacking) = found(&served, tenant);
+    assert_eq!(total, 10);
+    assert!(lacking.unwrap().contains("behind"));
+    let stop = follower.stop.clone();
+    let task = tokio::spawn(follower.run());
+    let level = async {
+        while found(&served, tenant) != (15, None) {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), level).await.unwrap();
+    stop.cancel();
+    task.await.unwrap();
+}
+
+/// What each of these leaves is found out at the start, and made good in the background.
+#[tokio::test]
+async fn an_index_that_does_not_fit_the_database_is_filled_anew() {
+    let (directory, store, tenant) = filled(20).await;
+    let (other_directory, other_store, other_tenant) = filled(7).await;
+    let index = directory.path().join("index");
+    // Another database's, whose tenant has the same number.
+    assert_eq!(tenant, other_tenant);
+    fs::remove_dir_all(&index).unwrap();
+    fs::rename(other_directory.path().join("index"), &index).unwrap();
+    let indexer = Indexer::start(store.clone(), directory.path(), &SETTINGS, false).await.unwrap();
+    let (total, lacking) = found(&indexer.served(), tenant);
+    assert!(total == 0 || lacking.is_none() && total == 20, "{total} {lacking:?}");
+    settle(&store, &indexer).await;
+    assert_eq!(found(&indexer.served(), tenant), (20, None));
+    indexer.stop().await;
+    other_store.close().await.unwrap();
+
+    // A file is in its way; its log was cut.
+    fs::remove_dir_all(&index).unwrap();
+    fs::write(&index, "in the way").unwrap();
+    let indexer = level(&store, directory.path()).await;
+    assert_eq!(found(&indexer.served(), tenant), (20, None));
+    indexer.stop().await;
+    put(&store, tenant, 20..30).await;
+    let cut = store.write(|transaction| {
+        Box::pin(async move { Ok(change_log::remove_up_to(transaction, 25, 100).await?) })
+    });
+    cut.await.unwrap();
+    let indexer = level(&store, directory.path()).await;
+    assert_eq!(found(&indexer.served(), tenant), (30, None));
+    indexer.stop().await;
+}
+
+#[tokio::test]
+async fn a_database_that_was_restored_from_a_backup_is_what_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, tenant) = store(directory.path(), 10).await;
+    store.close().await.unwrap();
+    let [database, backup] = ["trawl.db", "backup.db"].map(|name| directory.path().join(name));
+    fs::copy(&database, &backup).unwrap();
+    let store = Store::open(directory.path(), 2).await.unwrap();
+    put(&store, tenant, 10..40).await;
+    level(&store, directory.path()).await.stop().await;
+    store.close().await.unwrap();
+    assert!(!directory.path().join("trawl.db-wal").exists());
+    fs::rename(backup, database).unwrap();
+    let store = Store::open(directory.path(), 2).await.unwrap();
+    let indexer = level(&store, directory.path()).await;
+    assert_eq!(found(&indexer.served(), tenant), (10, None));
+    indexer.stop().await;
+}
+
+#[tokio::test]
+async fn damage_that_is_reported_is_found_and_told() {
+    let (directory, store, _) = filled(50).await;
+    let files = IndexFiles::lock(directory.path(), SETTINGS.writer_memory_bytes).unwrap();
+    let engine = files.open(files::Share::Whole).unwrap();
+    let served = Served::default();
+    let (found, mut damages) = mpsc::channel(1);
+    let watch = tokio::spawn(watch_over(engine.index.clone(), 3, served.unreadable(), found));
+    let entries = fs::read_dir(directory.path().join("index")).unwrap().map(|entry| entry.unwrap().path());
+    let file = entries.into_iter().find(|file| file.extension().is_some_and(|kind| kind == "pos")).unwrap();
+    let mut content = fs::read(&file).unwrap();
+    content[0] ^= 1;
+    fs::write(&file, content).unwrap();
+    // The first reading may have come before the damage.
+    let told = loop {
+        served.report(3);
+        match tokio::time::timeout(Duration::from_millis(20), damages.recv()).await {
+            Ok(damage) => break damage.unwrap(),
+            Err(_elapsed) => assert!(!watch.is_finished(), "it ended"),
+        }
+    };
+    let Damage { number, what } = told;
+    assert_eq!(number, 3);
+    assert!(what.contains(".pos is damaged"), "{what}");
+    drop(engine);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_tenant_that_is_gone_leaves_nothing_behind() {
+    let (directory, store, acme) = filled(30).await;
+    let globex = tenant(&store, "globex").await;
+    put(&store, globex, 0..20).await;
+    level(&store, directory.path()).await.stop().await;
+    // While nothing follows, as after a crash; in one batch with what came before and comes after.
+    put(&store, acme, 30..35).await;
+    let removed =
+        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+    assert!(removed.await.unwrap());
+    put(&store, globex, 20..25).await;
+    let again = tenant(&store, "acme").await;
+    assert_ne!(again, acme);
+    put(&store, again, 0..3).await;
+    let indexer = level(&store, directory.path()).await;
+    let served = indexer.served();
+    let totals = [acme, globex, again].map(|tenant| found(&served, tenant));
+    assert_eq!(totals, [(0, None), (25, None), (3, None)]);
+    assert_eq!(served.now().unwrap().0.snapshot().documents(), 28);
+    // Another time there is none.
+    let removed =
+        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+    assert!(!removed.await.unwrap());
+    indexer.stop().await;
+}
+
+/// A filling reads a tenant's rows, then the tenant goes.
+#[tokio::test]
+async fn a_tenant_that_goes_while_the_index_is_filled_is_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, acme) = store(directory.path(), 1_500).await;
+    let (mut follower, served) = steps(&store, directory.path(), false);
+    follower.prepare().await.unwrap();
+    follower.fill_on().await.unwrap();
+    let removed =
+        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+    assert!(removed.await.unwrap());
+    drop(follower);
+    let indexer = level(&store, directory.path()).await;
+    assert_eq!(found(&indexer.served(), acme), (0, None));
+    assert_eq!(indexer.served().now().unwrap().0.snapshot().documents(), 0);
+    indexer.stop().await;
+    drop(served);
+}

@@ -1,0 +1,199 @@
+//! An index that was damaged while nobody or while everybody looked: the server starts, serves what it can and says so, and
+//! has everything again after a while.
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use crate::util::{
+    caller::Caller,
+    items::{NEW_YEAR, item, many},
+    paging::{ids_of, walk_by_cursor},
+    program::{Server, create_application},
+    small_disk::SmallDisk,
+};
+
+const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
+/// So many that filling the index takes longer than a few searches.
+const ITEMS: usize = 12_000;
+
+/// A data directory with so many articles, and whose they are.
+async fn filled(data: &Path, items: &[Value]) -> Value {
+    let mut server = Server::start(data).await;
+    let application = create_application(data, "acme").await;
+    let caller = server.caller(&application).await;
+    for batch in items.chunks(1_000) {
+        caller.put("/v1/contents/article", &Value::from(batch)).await.ok();
+    }
+    server.settled().await;
+    server.terminate();
+    assert!(server.ended().await.success());
+    application
+}
+
+/// Files of the index by their ending.
+fn files(data: &Path, ending: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(data.join("index")).unwrap().map(|file| file.unwrap().path());
+    files.filter(|file| file.to_str().unwrap().ends_with(ending)).collect()
+}
+
+/// Searches until the index is level again: each answer is partial and says why, or is whole.
+async fn until_healed(server: &Server, caller: &Caller, expected: u64) -> usize {
+    let mut partial = 0;
+    loop {
+        // Looked at first: what is ready then is whole from then on.
+        let is_ready = server.readyz().await.unwrap().status == 200;
+        let answer = caller.search(&ARTICLES).await;
+        if answer.status == 502 {
+            assert!(!is_ready);
+            answer.has_no_source(502);
+        } else if answer.body["partial"] == true {
+            let answer = answer.ok();
+            let source = answer.source("builtin:article");
+            let message = source["message"].as_str().unwrap();
+            assert_eq!(source["status"], "ok");
+            assert!(message.contains("being rebuilt"), "{message}");
+            assert!(answer.cursor().is_some(), "more may come");
+            partial += 1;
+        } else {
+            assert_eq!(answer.ok().total(), expected, "ready: {is_ready}");
+        }
+        if is_ready {
+            return partial;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_rebuild_at_the_start_is_searched_written_to_and_followed_meanwhile() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let items = many("i", "harbour", ITEMS, 7);
+    let application = filled(data, &items).await;
+    fs::remove_file(data.join("index/meta.json")).unwrap();
+    let server = Server::launch(data, "127.0.0.1:0", &[]).await;
+    let caller = server.caller(&application).await;
+    let readiness = server.readyz().await.unwrap();
+    assert_eq!((readiness.status, &readiness.body["rebuilding"]), (503, &true.into()), "{}", readiness.text);
+    assert_eq!(readiness.body["itemsKnown"], ITEMS);
+    // A change is found though not all is there.
+    caller.put("/v1/contents/news", &json!([item("new", "harbour", NEW_YEAR)])).await.ok();
+    caller.post("/v1/contents/article/delete", &json!([items[0]["id"], items[ITEMS - 1]["id"]])).await.ok();
+    let page = caller.search(&[ARTICLES[0], ARTICLES[1], ("paging", "cursor"), ("limit", "3")]).await.ok();
+    let cursor = page.cursor().unwrap();
+    assert!(page.body["partial"] == true, "{}", page.text);
+    let partial = until_healed(&server, &caller, (ITEMS - 2) as u64).await;
+    assert!(partial > 0, "nothing was searched meanwhile");
+    // The cursor that was handed out meanwhile goes on.
+    let parameters =
+        [ARTICLES[0], ARTICLES[1], ("paging", "cursor"), ("limit", "3"), ("cursor", cursor.as_str())];
+    let next = caller.search(&parameters).await.ok();
+    assert_eq!((next.items().len(), &next.body["partial"]), (3, &false.into()));
+    assert_eq!(caller.find("news", "harbour").await, ["new"]);
+    walk_by_cursor(&caller, &ARTICLES, 1_000).await.met(ids_of(&items[1..ITEMS - 1]));
+    assert_eq!(server.gauge("trawl_index_rebuilding").await, Some(0));
+}
+
+#[tokio::test]
+async fn a_rebuild_that_is_asked_for_leaves_everything_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let items = many("i", "harbour", ITEMS, 7);
+    let application = filled(data, &items).await;
+    let server = Server::launch(data, "127.0.0.1:0", &["--rebuild-index"]).await;
+    let caller = server.caller(&application).await;
+    let mut partial = 0;
+    loop {
+        let is_ready = server.readyz().await.unwrap().status == 200;
+        let answer = caller.search(&ARTICLES).await.ok();
+        assert_eq!(answer.total(), ITEMS as u64);
+        partial += usize::from(answer.body["partial"] == true);
+        if is_ready {
+            break;
+        }
+    }
+    assert!(partial > 0, "nothing was searched meanwhile");
+    walk_by_cursor(&caller, &ARTICLES, 1_000).await.met(ids_of(&items));
+}
+
+/// Bytes that change while the server runs, or had changed on the same boot.
+#[tokio::test]
+async fn flipped_bytes_are_never_answered_from_in_silence() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let items = many("i", "harbour", 3_000, 3);
+    let application = filled(data, &items).await;
+    for ending in [".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm", "meta.json"] {
+        for file in files(data, ending) {
+            let content = fs::read(&file).unwrap();
+            let place = content.len() / 3;
+            File::options()
+                .write(true)
+                .open(&file)
+                .unwrap()
+                .write_all_at(&[!content[place]], place as u64)
+                .unwrap();
+        }
+        let mut server = Server::launch(data, "127.0.0.1:0", &[]).await;
+        assert!(server.log().contains("unusable"), "{ending}: {}", server.log());
+        let caller = server.caller(&application).await;
+        until_healed(&server, &caller, items.len() as u64).await;
+        walk_by_cursor(&caller, &ARTICLES, 1_000).await.met(ids_of(&items));
+        server.terminate();
+        assert!(server.ended().await.success(), "{ending}: {}", server.log());
+    }
+}
+
+/// The stored items of every segment turn to garbage under a running server.
+#[tokio::test]
+async fn a_search_that_meets_a_damaged_place_fails_alone_and_has_the_index_rebuilt() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let items = many("i", "harbour", 3_000, 3);
+    let application = filled(data, &items).await;
+    let server = Server::start(data).await;
+    let caller = server.caller(&application).await;
+    for file in files(data, ".store") {
+        // As long as it was, since a file that is mapped and cut short ends the process.
+        let length = fs::metadata(&file).unwrap().len();
+        let garbage = vec![0xA5; usize::try_from(length).unwrap()];
+        File::options().write(true).open(&file).unwrap().write_all_at(&garbage, 0).unwrap();
+    }
+    let failed = caller.search(&ARTICLES).await.has_no_source(502);
+    assert_eq!(failed.source("builtin:article")["status"], "error");
+    let whole = crate::util::eventually("a whole index", async || {
+        let answer = caller.search(&ARTICLES).await;
+        (answer.status == 200 && answer.body["partial"] == false).then_some(answer)
+    });
+    assert_eq!(whole.await.total(), items.len() as u64);
+    assert!(server.log().contains("is damaged"), "{}", server.log());
+    walk_by_cursor(&caller, &ARTICLES, 1_000).await.met(ids_of(&items));
+}
+
+/// An index that can be neither read nor made is no reason not to start.
+#[tokio::test]
+async fn an_index_that_cannot_be_opened_is_opened_once_it_can_be() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let items = many("i", "harbour", 20, 1);
+    let application = filled(data, &items).await;
+    fs::remove_dir_all(data.join("index")).unwrap();
+    fs::create_dir(data.join("index")).unwrap();
+    let Some(disk) = SmallDisk::mount_at(&data.join("index"), 50) else { return };
+    disk.remount("ro");
+    let server = Server::launch(data, "127.0.0.1:0", &[]).await;
+    let caller = server.caller(&application).await;
+    let failed = caller.search(&ARTICLES).await.has_no_source(502);
+    assert_eq!(failed.source("builtin:article")["status"], "unavailable");
+    // Writes are kept all the same.
+    caller.put("/v1/contents/article", &json!([item("new", "harbour", NEW_YEAR)])).await.ok();
+    disk.remount("rw");
+    server.until_ready().await;
+    let mut expected = ids_of(&items);
+    expected.push("new".to_owned());
+    walk_by_cursor(&caller, &ARTICLES, 7).await.met(expected);
+}
