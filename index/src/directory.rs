@@ -11,10 +11,11 @@
 //! The engine's list of its own files, which it rewrites for every file that it makes, is read from the directory
 //! itself: on ext4 each replacement of a file costs a millisecond, even unsynced.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
 use tantivy::directory::{
@@ -32,6 +33,13 @@ const FILE_LIST: &str = ".managed.json";
 const SEGMENT_NAME_LEN: usize = 32;
 /// The bytes of an index that is verified whenever it is opened: some tens of milliseconds.
 const VERIFIED_WHEN_OPENED: u64 = 64 << 20;
+/// The directories that this process opened.
+static OPENED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+/// The file that holds a byte for each process that opened the index since all files were read last.
+const UNVERIFIED_FILE: &str = "unverified";
+/// An index that so many processes opened without having read it whole is verified before it is trusted: damage may be what
+/// ended the processes before.
+const MOST_UNVERIFIED_OPENINGS: usize = 3;
 /// Before the checksum at the end of a description.
 const CHECKSUM_MARK: &[u8] = b"\ncrc32:";
 /// Where Linux says which boot this is.
@@ -56,13 +64,30 @@ impl UnsyncedDirectory {
 
     /// Fails where a file is damaged: of a small index, or where the machine went down since it was last opened.
     pub(crate) fn verify(&self, index: &tantivy::Index) -> Result<(), Error> {
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_first = opened.insert(self.root.clone());
+        drop(opened);
+        self.verify_above(index, VERIFIED_WHEN_OPENED, is_first)
+    }
+
+    /// The same, of an index that is small up to so many bytes; whether it is this process's first opening.
+    fn verify_above(&self, index: &tantivy::Index, small: u64, is_first: bool) -> Result<(), Error> {
         // Where no boot can be told from another, every opening may be the first after one.
         let boot = fs::read(BOOT_SOURCE).ok();
         let noted = fs::read(self.root.join(BOOT_FILE)).ok();
         let files: Vec<PathBuf> =
             index.load_metas()?.list_segment_files().into_iter().map(|file| self.root.join(file)).collect();
         let bytes: u64 = files.iter().filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum();
-        if boot.is_some() && noted == boot && bytes > VERIFIED_WHEN_OPENED {
+        let openings = fs::read(self.root.join(UNVERIFIED_FILE)).map_or(0, |openings| openings.len());
+        if boot.is_some()
+            && noted == boot
+            && bytes > small
+            && (openings < MOST_UNVERIFIED_OPENINGS || !is_first)
+        {
+            if is_first {
+                // Where there is no room for it, it is opened all the same.
+                let _ = fs::write(self.root.join(UNVERIFIED_FILE), vec![b'.'; openings + 1]);
+            }
             return Ok(());
         }
         for file in files {
@@ -72,8 +97,10 @@ impl UnsyncedDirectory {
             }
         }
         if let Some(boot) = boot {
-            fs::write(self.root.join(BOOT_FILE), boot)?;
+            // Without the note the next opening verifies once more.
+            let _ = fs::write(self.root.join(BOOT_FILE), boot);
         }
+        note_verified(&self.root);
         Ok(())
     }
 
@@ -147,6 +174,12 @@ impl Directory for UnsyncedDirectory {
     fn watch(&self, watch_callback: WatchCallback) -> tantivy::Result<WatchHandle> {
         self.mapped.watch(watch_callback)
     }
+}
+
+/// Notes that every file was read and is whole.
+pub(crate) fn note_verified(root: &Path) {
+    // It need not be there; what cannot be removed has a later opening verify once more.
+    let _ = fs::remove_file(root.join(UNVERIFIED_FILE));
 }
 
 fn with_checksum(data: &[u8]) -> Vec<u8> {
@@ -255,5 +288,27 @@ mod tests {
         // It is noted, so the next opening need not look.
         let noted = fs::read(directory.path().join(BOOT_FILE)).unwrap();
         assert_eq!(fs::read(super::BOOT_SOURCE).ok().unwrap_or_else(|| noted.clone()), noted);
+    }
+
+    /// As damage may end the process before it is found, again and again.
+    #[test]
+    fn a_large_index_that_was_never_read_whole_is_verified_in_the_end() {
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path());
+        let mapped = super::MmapDirectory::open(directory.path()).unwrap();
+        let unsynced = super::UnsyncedDirectory::new(mapped, directory.path());
+        let index = tantivy::Index::open(unsynced.clone()).unwrap();
+        unsynced.verify_above(&index, 0, true).unwrap();
+        let file = fs::read_dir(directory.path()).unwrap().map(|file| file.unwrap().path());
+        let file = file.into_iter().find(|file| file.extension().is_some_and(|kind| kind == "pos")).unwrap();
+        let mut content = fs::read(&file).unwrap();
+        content[0] ^= 1;
+        fs::write(&file, &content).unwrap();
+        let opened: Vec<bool> = (0..3).map(|_| unsynced.verify_above(&index, 0, true).is_ok()).collect();
+        assert_eq!(opened, [true, true, false]);
+        // Once it was read whole, the count begins anew.
+        content[0] ^= 1;
+        fs::write(&file, &content).unwrap();
+        assert!((0..20).all(|_| unsynced.verify_above(&index, 0, true).is_ok()));
     }
 }

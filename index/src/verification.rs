@@ -13,6 +13,7 @@ use tantivy::directory::FileSlice;
 use tantivy::directory::footer::Footer;
 
 use crate::Error;
+use crate::directory::note_verified;
 use crate::index::unusable;
 
 /// The most bytes of a file that its footer takes.
@@ -45,7 +46,10 @@ impl Verification {
     pub fn read_on(&mut self, bytes: u64) -> Result<bool, Error> {
         let mut room = bytes;
         while room > 0 {
-            let Some((name, reading)) = self.next_reading() else { return Ok(false) };
+            let Some((name, reading)) = self.next_reading() else {
+                note_verified(&self.root);
+                return Ok(false);
+            };
             let read = reading.and_then(|mut reading| {
                 room = room.saturating_sub(reading.left.max(1));
                 Ok(reading.read_on(bytes)?.then_some(reading))
@@ -56,7 +60,7 @@ impl Verification {
                 Err(error) => return Err(error),
             }
         }
-        Ok(self.under_way.is_some() || !self.left.is_empty())
+        Ok(true)
     }
 
     /// The file that is being read, or the next one.

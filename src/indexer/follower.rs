@@ -272,6 +272,11 @@ impl Follower {
         self.engines.commit_filled(&checkpoint, None).await?;
         self.engines.take_place().await?;
         self.rebuild = false;
+        if *self.store.positions().borrow() > self.position {
+            // What is left of the log was written a moment ago, or much is; the step that says so comes behind it.
+            self.engines.tell(Some(&Lack::Behind));
+            self.announcer.fail();
+        }
         let documents = self.filling.take().map_or(0, |filling| filling.filled.done());
         tracing::info!(documents, "the full-text index is filled");
         self.announcer.filled(self.position);
