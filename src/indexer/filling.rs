@@ -28,6 +28,8 @@ pub(super) struct Filling {
     /// Documents that were handed over since the last commit.
     pub(super) uncommitted: usize,
     pub(super) committed_at: Instant,
+    /// Whether changes of the log were taken in since then, which somebody may look for.
+    pub(super) has_changes: bool,
     logged_at: Instant,
 }
 
@@ -55,6 +57,7 @@ impl Filling {
             filled: Arc::new(Filled::new(if place.is_some() { done } else { 0 }, known)),
             uncommitted: 0,
             committed_at: Instant::now(),
+            has_changes: false,
             logged_at: Instant::now(),
         })
     }

@@ -38,6 +38,9 @@ const DOUBTFUL: u32 = 3;
 /// The longest pause after failures one after the other, in pauses after the first.
 const LONGEST_PAUSE: u32 = 5;
 
+/// The same where changes wait to be found.
+const CHANGES_COMMIT_EVERY: Duration = Duration::from_millis(100);
+
 /// The log is cut when so many entries lie behind the index.
 const KEPT_ENTRIES: i64 = 20_000;
 
@@ -201,8 +204,9 @@ impl Follower {
             Step::Reach(position) => {
                 let since = batch.applied_since.take().unwrap_or_else(Instant::now);
                 let since = batch.uncommitted.map_or(since, |(_, since)| since);
-                if self.filling.is_some() && !self.engines.is_beside() {
+                if let Some(filling) = self.filling.as_mut().filter(|_| !self.engines.is_beside()) {
                     self.position = position;
+                    filling.has_changes = true;
                     // However much is written, it goes on.
                     self.fill_on().await?;
                 } else if !has_more || since.elapsed() >= COMMIT_WITHIN {
@@ -253,9 +257,10 @@ impl Follower {
             return self.finish_filling().await;
         }
         let is_searched = !self.engines.is_beside();
-        let is_due = is_searched && filling.committed_at.elapsed() >= FILLING_COMMIT_EVERY;
+        let every = if filling.has_changes { CHANGES_COMMIT_EVERY } else { FILLING_COMMIT_EVERY };
+        let is_due = is_searched && filling.committed_at.elapsed() >= every;
         if is_due || filling.uncommitted >= FILLING_COMMIT {
-            (filling.uncommitted, filling.committed_at) = (0, Instant::now());
+            (filling.uncommitted, filling.committed_at, filling.has_changes) = (0, Instant::now(), false);
             let note = filling.note();
             let checkpoint = self.checkpoint(self.position, false);
             self.engines.commit_filled(&checkpoint, note).await?;
