@@ -17,6 +17,7 @@ fn put(writer: &mut Writer, first: usize, count: usize) {
         title: format!("text {number}"),
         sub_title: String::new(),
         brief: String::new(),
+        title_is_name: false,
         author: "Ann".to_owned(),
         audience: if number.is_multiple_of(2) {
             Audience::Tenant
