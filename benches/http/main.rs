@@ -3,7 +3,7 @@
 //! Every section measures the `trawl` program and its peer at the same time, in short slices that take turns, so that
 //! what disturbs one disturbs the other. Servers and peers are processes of their own. README.md says how to read it.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|import|todos …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -65,7 +65,7 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections = ["pages", "freshness", "import", "todos"];
+    let sections = ["pages", "freshness", "merge", "import", "todos"];
     let chosen = |name: &str| has(name) || !sections.iter().any(|section| has(section));
 
     let started = Instant::now();
@@ -75,6 +75,9 @@ fn main() {
     }
     if chosen("freshness") {
         writes::freshness(&scale);
+    }
+    if chosen("merge") {
+        writes::freshness_while_merging(&scale);
     }
     if chosen("import") {
         writes::import(&scale);

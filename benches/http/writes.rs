@@ -16,6 +16,7 @@ use trawl_index::{Change, Checkpoint, Document, Index, Options, Scope};
 use crate::{
     Scale,
     common::{
+        data::Prepared,
         load::{Connection, NUMBER, Samples, Target, Turns, alternate, block_on},
         report,
         server::Server,
@@ -45,9 +46,19 @@ const TODO_BATCH: usize = 100;
 
 /// Measures from the acknowledgement of a write until a search finds it, while writes go in at a steady rate.
 pub(crate) fn freshness(scale: &Scale) {
-    let prepared = data::prepare(scale.documents[0]);
+    measure_freshness(scale, &data::prepare(scale.documents[0]), scale.documents[0], "");
+}
+
+/// The same while the server writes its one large segment anew.
+pub(crate) fn freshness_while_merging(scale: &Scale) {
+    let documents = scale.documents[1];
+    let merging = ", of which every third is deleted, so that their segment is being written anew";
+    measure_freshness(scale, &data::prepare_worn(documents), documents, merging);
+}
+
+fn measure_freshness(scale: &Scale, prepared: &Prepared, documents: usize, merging: &str) {
     let trawl = Server::trawl(prepared.directory.path(), &[]);
-    let token = trawl.token(&prepared);
+    let token = trawl.token(prepared);
     let run = FreshnessRun {
         trawl: &trawl,
         token: &token,
@@ -62,10 +73,9 @@ pub(crate) fn freshness(scale: &Scale) {
 
     println!("\n## From acknowledged to found\n");
     println!(
-        "{WRITES_A_SECOND} single writes a second (open loop, {WRITERS} connections) for {} s into {} documents; every \
+        "{WRITES_A_SECOND} single writes a second (open loop, {WRITERS} connections) for {} s into {documents} documents{merging}; every \
          {WATCHED}th is searched for every {} ms. Milliseconds. Bar: ≤ 50 ms p99.\n",
         scale.freshness.as_secs(),
-        scale.documents[0],
         LOOK_EVERY.as_millis(),
     );
     println!("| | median | p99 | most | a second |\n|---|---|---|---|---|");

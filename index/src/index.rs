@@ -32,7 +32,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { writer_memory_bytes: 128 * 1024 * 1024, indexing_threads: 1, merge_threads: 2 }
+        Self { writer_memory_bytes: 128 * 1024 * 1024, indexing_threads: 1, merge_threads: 3 }
     }
 }
 
@@ -178,10 +178,11 @@ impl Snapshot {
         without_panic("in a search", || crate::search::correct(&self.view, scope, principals, keyword))
     }
 
-    /// Whether [`Self::search`] answers this request in well under a millisecond whatever it matches, so that it may run
-    /// where nothing long may: one posting list in time order, few hits, and little that is deleted.
-    pub fn is_quick(&self, request: &Request<'_>) -> Result<bool, Error> {
-        without_panic("in a search", || crate::search::is_quick(&self.view, request))
+    /// What [`Self::search`] answers, where finding it is so little work, whatever matches, that it may be done where nothing
+    /// long may run; `None` where it would be more. The work is counted as it is done, and given up when it gets too much:
+    /// a few hundred microseconds at most.
+    pub fn search_at_once(&self, request: &Request<'_>) -> Result<Option<Page>, Error> {
+        without_panic("in a search", || crate::search::search_at_once(&self.view, request))
     }
 
     /// The documents in the index, over all scopes.
@@ -215,6 +216,11 @@ pub fn bare_index(directory: &Path) -> Result<tantivy::Index, Error> {
 fn without_panic<T>(moment: &str, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     std::panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_panic| Err(Error::Unusable(format!("the engine panicked {moment}"))))
+}
+
+/// Makes the index forget all that searches had it remember.
+pub fn forget(snapshot: &Snapshot) {
+    snapshot.view.forget();
 }
 
 /// Files that are missing, cut or of another format make an index unusable; what the operating system refuses does not.

@@ -9,6 +9,7 @@
 //! [`Index`] reads, [`Writer`] writes (there is one), [`Query`] is what a person typed, [`Snapshot::search`] answers
 //! a [`Request`] with a [`Page`]. A [`Highlighter`] shows where a text matches a query.
 
+mod deletions;
 mod directory;
 mod document;
 mod error;
@@ -17,8 +18,10 @@ mod index;
 mod item;
 mod merging;
 mod query;
+mod remembered;
 mod schema;
 mod search;
+mod sets;
 mod text;
 mod verification;
 mod view;
@@ -37,5 +40,6 @@ pub use writer::{Checkpoint, LEAST_THREAD_MEMORY_BYTES, Writer};
 #[doc(hidden)]
 pub mod bare {
     pub use crate::index::bare_index as index;
+    pub use crate::index::forget;
     pub use crate::writer::bare_document as document;
 }

@@ -153,14 +153,6 @@ impl Query {
         Ok(changed.then_some(replaced))
     }
 
-    /// Whether it is one word of one term, as it is: no beginning of others, no phrase, no author.
-    pub(crate) fn is_one_term(&self) -> bool {
-        let [Clause { exclude: false, target: Target::Text, pieces, .. }] = self.clauses.as_slice() else {
-            return false;
-        };
-        matches!(pieces.as_slice(), [Piece::Term(_)])
-    }
-
     /// Whether nothing is asked for: only punctuation was typed. Such a query matches nothing.
     pub fn is_empty(&self) -> bool {
         self.clauses.is_empty()

@@ -1,28 +1,33 @@
 //! From a request to a page.
 
-mod compile;
 mod correction;
 mod expansion;
+mod lists;
 mod matches;
 mod parameters;
+mod plan;
+mod readers;
 mod relevance;
 mod statistics;
 mod time_order;
+mod unions;
 mod words;
+mod work;
 
 use tantivy::DocId;
-use tantivy::query::EnableScoring;
 use tantivy::schema::Field;
 use tantivy::schema::document::{
     DeserializeError, DocumentDeserialize, DocumentDeserializer, ValueDeserialize, ValueDeserializer,
 };
 
 pub(crate) use self::correction::correct;
-
-use self::compile::Compiler;
-use self::matches::{Branch, Parts};
+pub(crate) use self::expansion::Expansion;
+use self::matches::Matches;
+use self::plan::{Plan, Sight};
 use self::relevance::Ranking;
-use crate::view::{TotalOf, View};
+use self::work::{Stop, Work};
+use crate::remembered::Asked;
+use crate::view::View;
 use crate::{Error, Query, Scope};
 
 /// What is searched, by whom, and which part of it is wanted.
@@ -108,58 +113,69 @@ struct Found {
     display_time: i64,
 }
 
-/// The most hits of a quick request: each is read from the store of items.
-const QUICK_HITS: usize = 50;
-/// The most deleted documents of all segments that a quick request may have to look for among its matches.
-const QUICK_DELETED: u32 = 1_000;
+/// The most hits of a page that is found at once: each is read from the store of items.
+const HITS_AT_ONCE: usize = 50;
+/// The steps of such a search: some hundred microseconds at most.
+const STEPS_AT_ONCE: u64 = 16_384;
 
-/// Whether the work for a request is bounded by the number of segments and not by what it matches.
-pub(crate) fn is_quick(view: &View, request: &Request<'_>) -> Result<bool, Error> {
-    let in_time_order = matches!(request.start, Start::Time { .. });
-    let deleted: u32 = view.segments.iter().map(|segment| segment.reader.num_deleted_docs()).sum();
-    let is_small = in_time_order
-        && request.limit <= QUICK_HITS
-        && request.author.is_none()
-        // A total within a range of time has to be counted.
-        && request.from.is_none()
-        && request.to.is_none()
-        && request.query.is_one_term()
-        && deleted <= QUICK_DELETED;
-    Ok(is_small && !Compiler::new(view, request).may_see_restricted()?)
+/// Answers a request from one view, where that is little work; `None` where it would be more.
+pub(crate) fn search_at_once(view: &View, request: &Request<'_>) -> Result<Option<Page>, Error> {
+    if request.limit > HITS_AT_ONCE || !matches!(request.start, Start::Time { .. }) {
+        return Ok(None);
+    }
+    match search_within(view, request, &mut Work::bounded(STEPS_AT_ONCE)) {
+        Ok(page) => Ok(Some(page)),
+        Err(Stop::TooMuch) => Ok(None),
+        Err(Stop::Failed(error)) => Err(error),
+    }
 }
 
 /// Answers a request from one view.
 pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> {
+    match search_within(view, request, &mut Work::unbounded()) {
+        Ok(page) => Ok(page),
+        Err(Stop::Failed(error)) => Err(error),
+        // More steps than there are.
+        Err(Stop::TooMuch) => Ok(Page::default()),
+    }
+}
+
+fn search_within(view: &View, request: &Request<'_>, work: &mut Work) -> Result<Page, Stop> {
     if request.query.is_empty() {
         return Ok(Page::default());
     }
-    let compiler = Compiler::new(view, request);
+    let sight = Sight::new(view, request.scope, request.principals)?;
     let ranking = match request.start {
-        Start::Relevance { .. } => Some(Ranking::read(view, &compiler, request)?),
+        Start::Relevance { .. } => Some(Ranking::read(&sight, request, work)?),
         Start::Time { .. } => None,
     };
-    let scoring = EnableScoring::disabled_from_searcher(&view.searcher);
-    let branches = compiler.compile(ranking.as_ref().map(|ranking| &ranking.words))?;
-    let branches =
-        branches.into_iter().map(|branch| Branch::new(branch, scoring)).collect::<Result<Vec<_>, _>>()?;
-    let parts = Parts::new(view, &branches, request.from, request.to)?;
-    let is_cheap =
-        view.is_without_deletions() && branches.iter().all(|branch| matches!(branch, Branch::Term(_)));
-    let total = if is_cheap { parts.count()? } else { view.total(total_of(request), || parts.count())? };
+    let plan = Plan::new(&sight, request, ranking.as_ref().map(|ranking| &ranking.words), work)?;
+    let matches = Matches::new(view, &plan, request.from, request.to, work)?;
+    let asked = Asked {
+        scope: request.scope,
+        query: request.query,
+        by_relevance: ranking.is_some(),
+        viewer: sight.viewer.as_ref().map_or(0, |viewer| viewer.number),
+        from: request.from,
+        to: request.to,
+        author: request.author,
+    };
+    let total = matches.total(view, &asked, work)?;
     let (found, more, cut) = match (&request.start, &ranking) {
         (Start::Time { after, whole_ties }, _) => {
-            let page = time_order::collect(view, &parts, after.as_ref(), *whole_ties, request.limit)?;
+            let after = after.as_ref();
+            let page = time_order::collect(view, &matches, after, *whole_ties, request.limit, work)?;
             (page.found, page.more, page.cut)
         }
         (Start::Relevance { skip, now }, Some(ranking)) if !ranking.words.are_none() => {
-            let found = relevance::collect(view, &compiler, ranking, request, *skip, *now)?;
+            let found = relevance::collect(&sight, ranking, request, *skip, *now, work)?;
             let end = skip.saturating_add(found.len());
             (found, (end as u64) < total, false)
         }
         // Without words all are equally relevant, so the newest come first.
         (Start::Relevance { skip, .. }, _) => {
             let wanted = skip.saturating_add(request.limit);
-            let page = time_order::collect(view, &parts, None, None, wanted)?;
+            let page = time_order::collect(view, &matches, None, None, wanted, work)?;
             (page.found.into_iter().skip(*skip).collect(), page.more, false)
         }
     };
@@ -167,20 +183,8 @@ pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> 
     Ok(Page { hits, total, more, cut })
 }
 
-fn total_of(request: &Request<'_>) -> TotalOf {
-    TotalOf {
-        scope: request.scope.clone(),
-        query: request.query.clone(),
-        principals: request.principals.to_vec(),
-        from: request.from,
-        to: request.to,
-        author: request.author.map(str::to_owned),
-        any_word: matches!(request.start, Start::Relevance { .. }),
-    }
-}
-
 fn read_hit(view: &View, found: Found) -> Result<Hit, Error> {
-    let stored = read_stored(view, found)?;
+    let stored: Stored = view.segments[found.segment].opened.store.get(found.document)?;
     let (mut id, mut item) = (String::new(), String::new());
     for (field, text) in stored.0 {
         if field == view.fields.id {
@@ -190,10 +194,6 @@ fn read_hit(view: &View, found: Found) -> Result<Hit, Error> {
         }
     }
     Ok(Hit { id, display_time: found.display_time, item })
-}
-
-fn read_stored(view: &View, found: Found) -> Result<Stored, Error> {
-    Ok(view.segments[found.segment].opened.store.get(found.document)?)
 }
 
 /// The stored fields of a document, all of which are texts.

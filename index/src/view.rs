@@ -4,7 +4,7 @@
 //! opened once per segment and handed from view to view. Opening the time column at each query was measured at six
 //! times the cost of the query.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,13 @@ use tantivy::index::{InvertedIndexReader, SegmentId, SegmentReader};
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
 use tantivy::store::StoreReader;
-use tantivy::{BitSet, DocId, Searcher};
+use tantivy::{DocId, Searcher};
 
+use crate::Error;
+use crate::deletions::{Deletions, deleted_words, push_bits};
+use crate::remembered::{Places, Remembered};
 use crate::schema::{Fields, ID_COLUMN, TIME_COLUMN};
-use crate::{Error, Query, Scope};
+use crate::search::Expansion;
 
 /// Blocks of stored items kept unpacked per segment: 4 MiB at most.
 const STORE_CACHE_BLOCKS: usize = 1_024;
@@ -26,10 +29,8 @@ const STORE_CACHE_BLOCKS: usize = 1_024;
 /// The generation of the next view.
 static GENERATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// Totals remembered per view.
-const MAX_REMEMBERED_TOTALS: usize = 1_024;
-/// Documents in a word of a bit set.
-const WORD_BITS: u32 = 64;
+/// Beginnings of words whose words are kept with a view.
+const MAX_EXPANSIONS: usize = 256;
 
 /// A view of all segments, as they were when the index was last reloaded.
 pub(crate) struct View {
@@ -38,21 +39,10 @@ pub(crate) struct View {
     pub(crate) fields: Fields,
     /// Tells this view from every other one of this process, and is greater than those of the views before it.
     pub(crate) generation: u64,
-    /// Totals that took some counting, for as long as this view stands.
-    totals: Mutex<HashMap<TotalOf, u64>>,
-}
-
-/// All that a total depends on, in one view.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub(crate) struct TotalOf {
-    pub(crate) scope: Scope,
-    pub(crate) query: Query,
-    pub(crate) principals: Vec<String>,
-    pub(crate) from: Option<i64>,
-    pub(crate) to: Option<i64>,
-    pub(crate) author: Option<String>,
-    /// Any of the words makes a match, as in relevance order.
-    pub(crate) any_word: bool,
+    /// What searches left behind, in this view and those before it.
+    pub(crate) remembered: Arc<Remembered>,
+    /// What beginnings of words stand for, in this view.
+    expansions: Mutex<HashMap<Arc<Term>, Arc<Expansion>>>,
 }
 
 /// One segment of a view.
@@ -60,6 +50,7 @@ pub(crate) struct Segment {
     pub(crate) reader: SegmentReader,
     pub(crate) opened: Arc<OpenedSegment>,
     deleted: OnceLock<Vec<DocId>>,
+    deleted_words: OnceLock<Vec<u64>>,
 }
 
 /// What stays the same in a segment for as long as it exists.
@@ -73,6 +64,7 @@ pub(crate) struct OpenedSegment {
     keys: Arc<InvertedIndexReader>,
     open: Arc<InvertedIndexReader>,
     restricted: Arc<InvertedIndexReader>,
+    deletions: Deletions,
 }
 
 impl View {
@@ -83,44 +75,59 @@ impl View {
             .flat_map(|view| &view.segments)
             .map(|segment| (segment.reader.segment_id(), &segment.opened))
             .collect();
-        let segments = searcher
+        let segments: Vec<Segment> = searcher
             .segment_readers()
             .iter()
             .map(|reader| {
                 let opened = match known.get(&reader.segment_id()) {
-                    Some(&opened) => Arc::clone(opened),
+                    Some(&opened) => {
+                        opened.deletions.follow(reader);
+                        Arc::clone(opened)
+                    }
                     None => Arc::new(OpenedSegment::open(reader, fields)?),
                 };
-                Ok(Segment { reader: reader.clone(), opened, deleted: OnceLock::new() })
+                Ok(Segment {
+                    reader: reader.clone(),
+                    opened,
+                    deleted: OnceLock::new(),
+                    deleted_words: OnceLock::new(),
+                })
             })
             .collect::<Result<_, Error>>()?;
+        let remembered = match before {
+            None => Arc::new(Remembered::new()),
+            Some(before) => {
+                let there: HashSet<SegmentId> =
+                    segments.iter().map(|segment| segment.reader.segment_id()).collect();
+                if before.segments.iter().any(|segment| !there.contains(&segment.reader.segment_id())) {
+                    before.remembered.forget_segments(|segment| there.contains(&segment));
+                }
+                Arc::clone(&before.remembered)
+            }
+        };
         let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
-        Ok(Self { searcher, segments, fields, generation, totals: Mutex::default() })
+        Ok(Self { searcher, segments, fields, generation, remembered, expansions: Mutex::default() })
     }
 
-    /// Whether nothing is deleted that is not merged away.
-    pub(crate) fn is_without_deletions(&self) -> bool {
-        self.segments.iter().all(|segment| !segment.reader.has_deletes())
+    /// What a beginning stands for, as it was found before in this view.
+    pub(crate) fn expansion(&self, beginning: &Arc<Term>) -> Option<Arc<Expansion>> {
+        self.expansions.lock().unwrap_or_else(PoisonError::into_inner).get(beginning).map(Arc::clone)
     }
 
-    /// The total as it was counted before in this view, or as `count` counts it now.
-    pub(crate) fn total(
-        &self,
-        of: TotalOf,
-        count: impl FnOnce() -> Result<u64, Error>,
-    ) -> Result<u64, Error> {
-        let known = self.totals.lock().unwrap_or_else(PoisonError::into_inner).get(&of).copied();
-        if let Some(total) = known {
-            return Ok(total);
-        }
-        let total = count()?;
-        let mut totals = self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Keeps what was found.
+    pub(crate) fn keep_expansion(&self, beginning: Arc<Term>, expansion: &Arc<Expansion>) {
+        let mut expansions = self.expansions.lock().unwrap_or_else(PoisonError::into_inner);
         // Rare enough that forgetting all is as good as choosing.
-        if totals.len() >= MAX_REMEMBERED_TOTALS {
-            totals.clear();
+        if expansions.len() >= MAX_EXPANSIONS {
+            expansions.clear();
         }
-        totals.insert(of, total);
-        Ok(total)
+        expansions.insert(beginning, Arc::clone(expansion));
+    }
+
+    /// Forgets all that searches left behind.
+    pub(crate) fn forget(&self) {
+        self.remembered.clear();
+        self.expansions.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Whether a document is indexed under this key; one that is deleted, but not merged away yet, still counts.
@@ -133,13 +140,36 @@ impl View {
         Ok(false)
     }
 
+    /// Where the term is: looked up in the segments that are new since it was last asked for.
+    pub(crate) fn places(&self, term: &Term) -> io::Result<Arc<Places>> {
+        let known = self.remembered.places(term);
+        let generation = self.generation;
+        if let Some(known) = &known
+            && known.generation == generation
+        {
+            return Ok(Arc::clone(known));
+        }
+        let known = known.as_ref().map_or(&[][..], |known| &known.by_segment);
+        let by_segment = self
+            .segments
+            .iter()
+            .map(|segment| {
+                let id = segment.reader.segment_id();
+                let info = match known.iter().find(|(known, _)| *known == id) {
+                    Some((_, info)) => info.clone(),
+                    None => segment.term_info(term, self.fields)?,
+                };
+                Ok((id, info))
+            })
+            .collect::<io::Result<_>>()?;
+        let places = Arc::new(Places { generation, by_segment });
+        self.remembered.keep_places(term.clone(), &places);
+        Ok(places)
+    }
+
     /// In how many documents the term stands, deleted ones that are not merged away yet included.
     pub(crate) fn document_frequency(&self, term: &Term) -> io::Result<u64> {
-        let mut frequency = 0;
-        for segment in &self.segments {
-            frequency += segment.term_info(term, self.fields)?.map_or(0, |info| u64::from(info.doc_freq));
-        }
-        Ok(frequency)
+        Ok(self.places(term)?.documents())
     }
 }
 
@@ -188,26 +218,38 @@ impl Segment {
         start
     }
 
+    /// The documents from `from` on and before `to`; `None` where there are none.
+    pub(crate) fn between(&self, from: Option<i64>, to: Option<i64>) -> Option<Range<DocId>> {
+        // Newest first: what is not before `to` comes before the range, what is before `from` behind it.
+        let start = to.map_or(0, |to| self.first_below(to));
+        let end = from.map_or(self.reader.max_doc(), |from| self.first_below(from));
+        (start < end).then_some(start..end)
+    }
+
+    pub(crate) fn is_alive(&self, document: DocId) -> bool {
+        self.reader.alive_bitset().is_none_or(|alive| alive.is_alive(document))
+    }
+
     /// The deleted documents, ascending.
     pub(crate) fn deleted(&self) -> &[DocId] {
         self.deleted.get_or_init(|| {
-            let Some(alive) = self.reader.alive_bitset() else { return Vec::new() };
-            let max_document = self.reader.max_doc();
-            // By words of 64 documents, since nearly all are full, and every commit may ask anew.
-            let mut documents = BitSet::with_max_value_and_full(max_document);
-            documents.intersect_update(alive.bitset());
             let mut deleted = Vec::new();
-            for word in 0..max_document.div_ceil(WORD_BITS) {
-                let mut missing = !u64::from_le_bytes(documents.tinyset(word).into_bytes());
-                while missing != 0 {
-                    deleted.push(word * WORD_BITS + missing.trailing_zeros());
-                    missing &= missing - 1;
-                }
+            for (place, &word) in (0..).zip(self.deleted_words()) {
+                push_bits(place, word, &mut deleted);
             }
-            // The last word may reach beyond the last document.
-            deleted.truncate(deleted.partition_point(|&document| document < max_document));
             deleted
         })
+    }
+
+    /// The deleted documents as bits; no words at all where nothing is deleted.
+    pub(crate) fn deleted_words(&self) -> &[u64] {
+        self.deleted_words
+            .get_or_init(|| if self.reader.has_deletes() { deleted_words(&self.reader) } else { Vec::new() })
+    }
+
+    /// What was deleted since `count` documents were, ascending; `None` where that is not known.
+    pub(crate) fn deleted_since(&self, count: u32) -> Option<Vec<DocId>> {
+        self.opened.deletions.since(count, &self.reader)
     }
 }
 
@@ -225,6 +267,7 @@ impl OpenedSegment {
             keys: reader.inverted_index(fields.key)?,
             open: reader.inverted_index(fields.open.body)?,
             restricted: reader.inverted_index(fields.restricted.body)?,
+            deletions: Deletions::default(),
         })
     }
 }

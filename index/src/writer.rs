@@ -14,6 +14,7 @@ use tantivy::{IndexWriter, TantivyDocument, TantivyError};
 
 use crate::document::{Audience, Change, Document, MAX_ID_BYTES, tenant_prefix};
 use crate::index::{Options, Shared};
+use crate::merging::Pace;
 use crate::schema::{Fields, VERSION};
 use crate::text::EncodedWords;
 use crate::view::View;
@@ -75,6 +76,7 @@ pub struct Writer {
     note: Option<String>,
     /// Hashes of the keys put since the last commit, which the committed segments do not know yet.
     uncommitted: HashSet<u64>,
+    pace: Arc<Pace>,
 }
 
 impl Writer {
@@ -92,13 +94,14 @@ impl Writer {
             .num_merge_threads(options.merge_threads.max(1))
             .build();
         let engine: IndexWriter = index.writer_with_options(engine_options)?;
-        engine.set_merge_policy(merging::policy());
+        let pace = Pace::new();
+        engine.set_merge_policy(merging::policy(Arc::clone(&pace)));
         // What a process that was killed left, or a commit that found no room, may be what now takes the room.
         if let Err(error) = engine.garbage_collect_files().wait() {
             tracing::warn!(%error, "files that are left over could not be removed");
         }
         let (checkpoint, note) = payload.map(|payload| (payload.checkpoint, payload.note)).unzip();
-        Ok(Self { engine, shared, checkpoint, note: note.flatten(), uncommitted: HashSet::new() })
+        Ok(Self { engine, shared, checkpoint, note: note.flatten(), uncommitted: HashSet::new(), pace })
     }
 
     /// What the last commit said of itself; nothing in an index that was never committed to.
@@ -147,6 +150,7 @@ impl Writer {
         let fields = self.shared.fields();
         let view = self.shared.view();
         let changes = last_of_each(changes)?;
+        self.pace.count(changes.len() as u64);
         let uncommitted = &self.uncommitted;
         let prepare = |(key, change): (Key, Change)| Prepared::new(&key, change, &view, fields, uncommitted);
         let prepared: Vec<Prepared> = if changes.len() < PARALLEL_CHANGES {

@@ -113,17 +113,20 @@ impl Ask {
 
     fn search(&self, snapshot: &Snapshot, start: Start) -> Page {
         let query = Query::parse(&self.keyword());
-        let request = Request {
+        snapshot.search(&self.request(&query, start)).unwrap()
+    }
+
+    fn request<'a>(&'a self, query: &'a Query, start: Start) -> Request<'a> {
+        Request {
             scope: &self.scope,
-            query: &query,
+            query,
             principals: &self.principals,
             from: self.from,
             to: self.to,
             author: self.author.as_deref(),
             start,
             limit: self.limit,
-        };
-        snapshot.search(&request).unwrap()
+        }
     }
 }
 
@@ -207,6 +210,20 @@ fn ask() -> impl Strategy<Value = Ask> {
 
 /// Runs the steps, and gives the snapshot and the model of what was committed.
 fn run(steps: Vec<Step>) -> (Snapshot, Model) {
+    let mut last = None;
+    run_watched(steps, |snapshot, model| {
+        last = Some((snapshot, model.clone()));
+        Ok(())
+    })
+    .unwrap();
+    last.unwrap()
+}
+
+/// Runs the steps, and shows the snapshot and the model of what was committed before them, after each, and at the end.
+fn run_watched(
+    steps: Vec<Step>,
+    mut watch: impl FnMut(Snapshot, &Model) -> Result<(), TestCaseError>,
+) -> Result<(), TestCaseError> {
     let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
     let mut model = Model::new();
     let mut committed = Model::new();
@@ -242,8 +259,9 @@ fn run(steps: Vec<Step>) -> (Snapshot, Model) {
                 model.clear();
             }
         }
+        watch(index.snapshot(), &committed)?;
     }
-    (index.snapshot(), committed)
+    watch(index.snapshot(), &committed)
 }
 
 fn check_items(page: &Page, ask: &Ask, model: &Model) -> Result<(), TestCaseError> {
@@ -277,6 +295,21 @@ fn check_exact_pages(snapshot: &Snapshot, ask: &Ask, model: &Model) -> Result<()
         after = seen.last().map(|(time, id)| TimePosition { display_time: *time, id: Some(id.clone()) });
     }
     prop_assert_eq!(seen, expected);
+    Ok(())
+}
+
+/// The first page, also where it is to be found at once.
+fn check_first_page(snapshot: &Snapshot, ask: &Ask, model: &Model) -> Result<(), TestCaseError> {
+    let expected = ask.expected(model, false);
+    let first = Start::Time { after: None, whole_ties: None };
+    let page = ask.search(snapshot, first.clone());
+    let query = Query::parse(&ask.keyword());
+    let at_once = snapshot.search_at_once(&ask.request(&query, first)).unwrap();
+    prop_assert!(at_once.is_some(), "so few documents are little work");
+    for page in at_once.iter().chain([&page]) {
+        prop_assert_eq!(page.total, expected.len() as u64);
+        prop_assert!(ids(page).eq(expected.iter().take(ask.limit).cloned()));
+    }
     Ok(())
 }
 
@@ -360,5 +393,23 @@ proptest! {
         let (snapshot, model) = run(steps);
         prop_assert_eq!(snapshot.documents(), model.len() as u64);
         check_exact_pages(&snapshot, &ask, &model)?;
+    }
+
+    /// What is remembered of one commit must not show in the next, nor in a snapshot of an earlier one.
+    #[test]
+    fn totals_and_pages_stay_right_from_commit_to_commit(
+        steps in vec(step(), 1..32),
+        asks in vec(ask(), 6),
+    ) {
+        let mut earlier: Option<(Snapshot, Model)> = None;
+        run_watched(steps, |snapshot, model| {
+            for (snapshot, model) in [Some((snapshot.clone(), model.clone())), earlier.clone()].into_iter().flatten() {
+                for ask in &asks {
+                    check_first_page(&snapshot, ask, &model)?;
+                }
+            }
+            earlier = Some((snapshot, model.clone()));
+            Ok(())
+        })?;
     }
 }

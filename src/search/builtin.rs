@@ -111,10 +111,8 @@ impl BuiltinSource {
         }
         let question = Question::new(&self.scope, ask, start);
         let request = question.request();
-        if !view.snapshot.is_quick(&request).map_err(|error| self.failed(view)(&error))? {
-            return Ok(None);
-        }
-        let page = view.snapshot.search(&request).map_err(|error| self.failed(view)(&error))?;
+        let page = view.snapshot.search_at_once(&request).map_err(|error| self.failed(view)(&error))?;
+        let Some(page) = page else { return Ok(None) };
         // A larger group of equal times is not for this thread.
         Ok((!page.cut).then(|| into_page(page, ask, &request.start)))
     }

@@ -163,13 +163,3 @@ fn the_words_of_texts_keep_their_places() {
         Query::parse("one \"two three\" four").words.iter().map(|word| word.quoted).collect();
     assert_eq!(quoted, [false, true, true, false]);
 }
-
-#[test]
-fn one_term_is_told_from_everything_longer() {
-    assert!(Query::parse("lease ").is_one_term());
-    for longer in
-        ["lease", "lease warehouse ", "\"the lease\"", "-lease ", "author:chen ", "仓库管理员 ", "!"]
-    {
-        assert!(!Query::parse(longer).is_one_term(), "{longer}");
-    }
-}

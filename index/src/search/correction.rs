@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy_fst::Automaton;
 
-use super::compile::Compiler;
+use super::plan::Sight;
 use super::{Request, Start, search};
 use crate::text::{Run, stem};
 use crate::view::View;
@@ -33,6 +33,7 @@ pub(crate) fn correct(
     principals: &[String],
     keyword: &str,
 ) -> Result<Option<String>, Error> {
+    let sight = Sight::new(view, scope, principals)?;
     Query::with_words_replaced(keyword, MAX_WORDS, |run, may_go_on| {
         if !is_long_enough(run) {
             return Ok(None);
@@ -55,7 +56,7 @@ pub(crate) fn correct(
         if search(view, &request)?.total > 0 {
             return Ok(None);
         }
-        nearest(view, &Compiler::new(view, &request), run.text())
+        nearest(&sight, run.text())
     })
 }
 
@@ -68,11 +69,11 @@ fn is_long_enough(run: Run<'_>) -> bool {
 
 /// The word in the most documents of those that are one edit away. One that begins alike is preferred, since few people
 /// mistake the first letter.
-fn nearest(view: &View, compiler: &Compiler<'_>, word: &str) -> Result<Option<String>, Error> {
-    let prefix = compiler.prefix();
+fn nearest(sight: &Sight<'_>, word: &str) -> Result<Option<String>, Error> {
+    let (view, prefix) = (sight.view, sight.prefix.as_str());
     let automaton = OneEdit(ONE_EDIT.build_dfa(&format!("{prefix}{word}")));
     let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
-    for texts in compiler.halves()? {
+    for texts in sight.halves() {
         for segment in &view.segments {
             let index = segment.inverted_index(texts.body, view.fields)?;
             let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;

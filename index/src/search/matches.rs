@@ -1,165 +1,136 @@
 //! Where a request's matches are: for each branch and segment, their documents and their number.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use tantivy::index::InvertedIndexReader;
-use tantivy::postings::TermInfo;
-use tantivy::query::{EnableScoring, Weight};
-use tantivy::schema::{IndexRecordOption, Term};
-use tantivy::{DocId, DocSet, TERMINATED};
+use tantivy::DocId;
 
-use super::compile::Compiled;
-use crate::Error;
+use super::lists::{List, Lists};
+use super::plan::Plan;
+use super::readers::Documents;
+use super::work::{Stop, Work};
+use crate::remembered::{Asked, PartTotal, Total};
 use crate::view::{Segment, View};
 
-/// One branch of a request.
-pub(super) enum Branch {
-    /// A bare posting list: nothing of the engine's query machinery is needed.
-    Term(Term),
-    /// Anything else.
-    Weight(Box<dyn Weight>),
-}
+/// What was deleted since a total was counted is looked at one by one, where it is so much or one of so many documents.
+const FEW_DELETED: u32 = 64;
 
-impl Branch {
-    pub(super) fn new(compiled: Compiled, scoring: EnableScoring<'_>) -> Result<Self, Error> {
-        Ok(match compiled {
-            Compiled::Term(term) => Self::Term(term),
-            Compiled::Query(query) => Self::Weight(query.weight(scoring)?),
-        })
-    }
-}
+/// Documents whose bits are looked at in one step.
+pub(super) const DOCUMENTS_A_STEP: u32 = 512;
 
 /// All that may hold matches, each part one branch in one segment.
-pub(super) struct Parts<'a> {
-    pub(super) parts: Vec<Part<'a>>,
+pub(super) struct Matches<'a> {
+    pub(super) parts: Vec<MatchesOfPart<'a>>,
 }
 
 /// The matches of one branch in one segment, within the request's times.
-pub(super) struct Part<'a> {
+pub(super) struct MatchesOfPart<'a> {
     /// The segment's place in the view.
     pub(super) ordinal: usize,
     pub(super) segment: &'a Segment,
     /// The documents whose times are asked for.
     pub(super) range: Range<DocId>,
-    source: Source<'a>,
+    branch: usize,
+    lists: Lists<'a>,
 }
 
-enum Source<'a> {
-    Postings(Arc<InvertedIndexReader>, TermInfo),
-    Weight(&'a dyn Weight),
-}
-
-impl<'a> Parts<'a> {
+impl<'a> Matches<'a> {
     /// The parts that the time filters leave.
     pub(super) fn new(
         view: &'a View,
-        branches: &'a [Branch],
+        plan: &'a Plan,
         from: Option<i64>,
         to: Option<i64>,
-    ) -> Result<Self, Error> {
-        let mut parts = Vec::with_capacity(view.segments.len() * branches.len());
+        work: &mut Work,
+    ) -> Result<Self, Stop> {
+        let mut parts = Vec::with_capacity(view.segments.len() * plan.branches.len());
         for (ordinal, segment) in view.segments.iter().enumerate() {
-            // Newest first: what is not before `to` comes before the range, what is before `from` behind it.
-            let start = to.map_or(0, |to| segment.first_below(to));
-            let end = from.map_or(segment.reader.max_doc(), |from| segment.first_below(from));
-            if start >= end {
-                continue;
-            }
-            for branch in branches {
-                let source = match branch {
-                    Branch::Term(term) => {
-                        let index = segment.inverted_index(term.field(), view.fields)?;
-                        match index.get_term_info(term)? {
-                            Some(info) => Source::Postings(index, info),
-                            None => continue,
-                        }
-                    }
-                    Branch::Weight(weight) => Source::Weight(weight.as_ref()),
-                };
-                parts.push(Part { ordinal, segment, range: start..end, source });
+            let Some(range) = segment.between(from, to) else { continue };
+            for (branch, needs) in plan.branches.iter().enumerate() {
+                if let Some(lists) = Lists::find(view, ordinal, needs, work)? {
+                    parts.push(MatchesOfPart { ordinal, segment, range: range.clone(), branch, lists });
+                }
             }
         }
         Ok(Self { parts })
     }
 
-    /// How many matches there are.
-    pub(super) fn count(&self) -> Result<u64, Error> {
-        self.parts.iter().try_fold(0, |total, part| Ok(total + u64::from(part.count()?)))
+    /// How many matches there are: as it is remembered, or as it follows from what is remembered and what was written since,
+    /// or counted.
+    pub(super) fn total(&self, view: &View, asked: &Asked<'_>, work: &mut Work) -> Result<u64, Stop> {
+        if self.parts.iter().all(MatchesOfPart::is_counted_at_once) {
+            let counts = self.parts.iter().map(|part| part.count(view, work));
+            return counts.map(|count| count.map(u64::from)).sum();
+        }
+        let generation = view.generation;
+        let known = view.remembered.total(asked);
+        if let Some(known) = &known
+            && known.generation == generation
+        {
+            return Ok(known.sum);
+        }
+        let known = known.as_ref().map_or(&[][..], |known| &known.parts);
+        let parts = self
+            .parts
+            .iter()
+            .map(|part| part.count_from(view, known, work))
+            .collect::<Result<Vec<_>, _>>()?;
+        let sum = parts.iter().map(|part| u64::from(part.count)).sum();
+        view.remembered.keep_total(asked, Total { generation, sum, parts });
+        Ok(sum)
     }
 }
 
-impl Part<'_> {
+impl MatchesOfPart<'_> {
     /// The matches from the document `from` on, deleted ones and those behind the range included.
-    pub(super) fn documents(&self, from: DocId) -> Result<Box<dyn DocSet>, Error> {
-        let mut documents: Box<dyn DocSet> = match &self.source {
-            Source::Postings(index, info) => {
-                Box::new(index.read_postings_from_terminfo(info, IndexRecordOption::Basic)?)
-            }
-            Source::Weight(weight) => weight.scorer(&self.segment.reader, 1.0)?,
-        };
-        if documents.doc() < from {
-            documents.seek(from);
-        }
-        Ok(documents)
+    pub(super) fn documents(&self, view: &View, from: DocId, work: &mut Work) -> Result<Documents, Stop> {
+        self.lists.read(view, self.segment, from, work)
     }
 
     pub(super) fn is_alive(&self, document: DocId) -> bool {
-        self.segment.reader.alive_bitset().is_none_or(|alive| alive.is_alive(document))
+        self.segment.is_alive(document)
     }
 
-    fn count(&self) -> Result<u32, Error> {
-        match &self.source {
-            Source::Postings(index, info) => {
-                let deleted = self.segment.deleted();
-                // Looking for the deleted among the matches pays where they are the fewer.
-                if deleted.len() < info.doc_freq as usize / 2 {
-                    Ok(self.count_postings(index, info)? - self.count_deleted(deleted)?)
-                } else {
-                    self.count_each()
+    fn is_counted_at_once(&self) -> bool {
+        self.segment.reader.num_deleted_docs() == 0 && self.lists.only().is_some_and(List::is_counted_at_once)
+    }
+
+    fn count(&self, view: &View, work: &mut Work) -> Result<u32, Stop> {
+        self.lists.count(view, self.segment, &self.range, work)
+    }
+
+    /// Its total, from one of those that are known where it can be.
+    fn count_from(&self, view: &View, known: &[PartTotal], work: &mut Work) -> Result<PartTotal, Stop> {
+        let reader = &self.segment.reader;
+        let (segment, deleted) = (reader.segment_id(), reader.num_deleted_docs());
+        let known = known.iter().find(|known| {
+            known.segment == segment
+                && known.branch == self.branch
+                && known.range == self.range
+                && known.fingerprint == self.lists.fingerprint
+                && known.deleted <= deleted
+        });
+        let count = match known {
+            Some(known) if known.deleted == deleted => known.count,
+            Some(known) if deleted - known.deleted <= FEW_DELETED.max(reader.max_doc() / FEW_DELETED) => {
+                match self.segment.deleted_since(known.deleted) {
+                    Some(since) => known.count - self.count_among(view, &since, work)?,
+                    None => self.count(view, work)?,
                 }
             }
-            Source::Weight(weight) if self.is_whole_segment() => Ok(weight.count(&self.segment.reader)?),
-            Source::Weight(_) => self.count_each(),
+            _ => self.count(view, work)?,
+        };
+        if known.is_none() {
+            // Asked for now, so that what is deleted from now on is known.
+            work.take(u64::from(reader.max_doc() / DOCUMENTS_A_STEP))?;
+            self.segment.deleted_since(deleted);
         }
+        let (branch, range, fingerprint) = (self.branch, self.range.clone(), self.lists.fingerprint);
+        Ok(PartTotal { segment, branch, range, fingerprint, deleted, count })
     }
 
-    fn is_whole_segment(&self) -> bool {
-        self.range == (0..self.segment.reader.max_doc())
-    }
-
-    /// The postings in the range, deleted ones included, without reading them all.
-    fn count_postings(&self, index: &InvertedIndexReader, info: &TermInfo) -> Result<u32, Error> {
-        if self.is_whole_segment() {
-            return Ok(info.doc_freq);
-        }
-        let mut blocks = index.read_block_postings_from_terminfo(info, IndexRecordOption::Basic)?;
-        let before = blocks.rank(self.range.start);
-        Ok(blocks.rank(self.range.end) - before)
-    }
-
-    fn count_deleted(&self, deleted: &[DocId]) -> Result<u32, Error> {
+    fn count_among(&self, view: &View, deleted: &[DocId], work: &mut Work) -> Result<u32, Stop> {
         let first = deleted.partition_point(|&document| document < self.range.start);
         let last = deleted.partition_point(|&document| document < self.range.end);
-        let Some(&start) = deleted[first..last].first() else { return Ok(0) };
-        let mut documents = self.documents(start)?;
-        let mut count = 0;
-        for &document in &deleted[first..last] {
-            if documents.doc() < document {
-                documents.seek(document);
-            }
-            count += u32::from(documents.doc() == document);
-        }
-        Ok(count)
-    }
-
-    fn count_each(&self) -> Result<u32, Error> {
-        let mut documents = self.documents(self.range.start)?;
-        let mut count = 0;
-        while documents.doc() < self.range.end && documents.doc() != TERMINATED {
-            count += u32::from(self.is_alive(documents.doc()));
-            documents.advance();
-        }
-        Ok(count)
+        self.lists.count_among(view, self.segment, &deleted[first..last], work)
     }
 }

@@ -14,14 +14,13 @@ use tantivy::schema::{Field, Term};
 
 use self::best::Scored;
 use self::closely::Closely;
-use super::compile::Compiler;
 use super::parameters::{FRESHNESS_HALVES_AFTER, FRESHNESS_WEIGHT, LENGTH, LOOKED_AT_CLOSELY, SATURATION};
+use super::plan::Sight;
 use super::statistics::ScopeStatistics;
 use super::words::Words;
+use super::work::{Stop, Work};
 use super::{Found, Request};
-use crate::Error;
 use crate::schema::TextFields;
-use crate::view::View;
 
 /// What the documents of one scope are ranked by.
 pub(super) struct Ranking<'a> {
@@ -31,41 +30,37 @@ pub(super) struct Ranking<'a> {
 
 impl<'a> Ranking<'a> {
     /// Looks up the words of the request.
-    pub(super) fn read(
-        view: &'a View,
-        compiler: &Compiler<'_>,
-        request: &Request<'_>,
-    ) -> Result<Self, Error> {
-        let statistics = ScopeStatistics::collect(view, compiler.prefix())?;
-        let words = Words::read(request.query, compiler, &statistics)?;
+    pub(super) fn read(sight: &Sight<'a>, request: &Request<'_>, work: &mut Work) -> Result<Self, Stop> {
+        let statistics = ScopeStatistics::collect(sight.view, &sight.prefix)?;
+        let words = Words::read(request.query, sight, &statistics, work)?;
         Ok(Self { words, statistics })
     }
 }
 
 /// Reads the hits behind the first `skip`, at the time `now`.
 pub(super) fn collect(
-    view: &View,
-    compiler: &Compiler<'_>,
+    sight: &Sight<'_>,
     ranking: &Ranking<'_>,
     request: &Request<'_>,
     skip: usize,
     now: i64,
-) -> Result<Vec<Found>, Error> {
+    work: &mut Work,
+) -> Result<Vec<Found>, Stop> {
     if request.limit == 0 || ranking.words.is_nothing() {
         return Ok(Vec::new());
     }
     let wanted = skip.saturating_add(request.limit).max(LOOKED_AT_CLOSELY);
-    let mut best = best::collect(view, compiler, ranking, request, wanted)?;
+    let mut best = best::collect(sight, ranking, request, wanted, work)?;
     if skip < LOOKED_AT_CLOSELY {
         let count = best.len().min(LOOKED_AT_CLOSELY);
         let looked_at = &mut best[..count];
-        Closely::new(view, compiler, ranking).score(looked_at)?;
-        best::sort(view, looked_at)?;
-        feedback::add(view, compiler, ranking, looked_at)?;
+        Closely::new(sight, ranking).score(looked_at)?;
+        best::sort(sight.view, looked_at)?;
+        feedback::add(sight, ranking, looked_at)?;
         for scored in looked_at.iter_mut() {
             scored.score *= freshness(now, scored.found.display_time);
         }
-        best::sort(view, looked_at)?;
+        best::sort(sight.view, looked_at)?;
     }
     Ok(best.into_iter().skip(skip).take(request.limit).map(|scored| scored.found).collect())
 }

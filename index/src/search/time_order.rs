@@ -6,7 +6,9 @@
 use tantivy::columnar::TermOrdHit;
 use tantivy::{DocId, DocSet, TERMINATED};
 
-use super::matches::{Part, Parts};
+use super::matches::{Matches, MatchesOfPart};
+use super::readers::Documents;
+use super::work::{Stop, Work};
 use super::{Found, TimePosition};
 use crate::Error;
 use crate::view::{OpenedSegment, View};
@@ -24,15 +26,15 @@ pub(super) struct TimePage {
 /// Reads the page behind `after`.
 pub(super) fn collect(
     view: &View,
-    parts: &Parts<'_>,
+    matches: &Matches<'_>,
     after: Option<&TimePosition>,
     whole_ties: Option<usize>,
     limit: usize,
-) -> Result<TimePage, Error> {
-    let mut cursors =
-        parts.parts.iter().map(|part| Cursor::new(part, after)).collect::<Result<Vec<_>, _>>()?;
+    work: &mut Work,
+) -> Result<TimePage, Stop> {
+    let mut cursors: Vec<Cursor<'_>> = matches.parts.iter().map(|part| Cursor::new(part, after)).collect();
     let mut page = TimePage { found: Vec::with_capacity(limit.min(1_024)), more: false, cut: false };
-    while let Some(time) = cursors.iter().filter_map(|cursor| cursor.time).max() {
+    while let Some(time) = next_time(view, &mut cursors, work)? {
         if page.found.len() >= limit {
             page.more = true;
             break;
@@ -41,7 +43,7 @@ pub(super) fn collect(
         let quota = whole_ties.map_or(left, |cap| cap.max(left));
         let behind = after.filter(|after| after.display_time == time).and_then(|after| after.id.as_deref());
         // One more than there is room for tells whether the tie goes on.
-        let tie = read_tie(view, &mut cursors, time, behind, quota.saturating_add(1))?;
+        let tie = read_tie(view, &mut cursors, time, behind, quota.saturating_add(1), work)?;
         let goes_on = tie.len() > quota;
         page.found.extend(tie.into_iter().take(quota));
         if goes_on {
@@ -53,40 +55,72 @@ pub(super) fn collect(
     Ok(page)
 }
 
+/// The greatest time that is left. Parts that have nothing as new are not even opened.
+fn next_time(view: &View, cursors: &mut [Cursor<'_>], work: &mut Work) -> Result<Option<i64>, Stop> {
+    loop {
+        let Some(newest) =
+            cursors.iter_mut().filter(|cursor| cursor.time.is_some()).max_by_key(|cursor| cursor.time)
+        else {
+            return Ok(None);
+        };
+        let time = newest.time;
+        // Others of the same time may be closed yet.
+        let mut closed =
+            cursors.iter_mut().filter(|cursor| cursor.time == time && cursor.documents.is_none()).peekable();
+        if closed.peek().is_none() {
+            return Ok(time);
+        }
+        for cursor in closed {
+            cursor.open(view, work)?;
+        }
+    }
+}
+
 /// The documents of one part, newest first.
 struct Cursor<'a> {
-    part: &'a Part<'a>,
-    documents: Box<dyn DocSet>,
-    /// The current document's time; none at the end.
+    part: &'a MatchesOfPart<'a>,
+    /// The current document, or while it is closed, where it begins.
+    document: DocId,
+    documents: Option<Documents>,
+    /// The current document's time, or while it is closed, that of the newest that it may have; none at the end.
     time: Option<i64>,
 }
 
 impl<'a> Cursor<'a> {
-    fn new(part: &'a Part<'a>, after: Option<&TimePosition>) -> Result<Self, Error> {
+    fn new(part: &'a MatchesOfPart<'a>, after: Option<&TimePosition>) -> Self {
         let start = match after {
             None => 0,
             Some(TimePosition { display_time, id: None }) => part.segment.first_below(*display_time),
             Some(TimePosition { display_time, id: Some(_) }) => part.segment.first_at_or_below(*display_time),
         };
-        let documents = part.documents(start.max(part.range.start))?;
-        let mut cursor = Self { part, documents, time: None };
-        cursor.settle();
-        Ok(cursor)
+        let start = start.max(part.range.start);
+        let time = (start < part.range.end).then(|| part.segment.opened.times.get_val(start));
+        Self { part, document: start, documents: None, time }
+    }
+
+    fn open(&mut self, view: &View, work: &mut Work) -> Result<(), Stop> {
+        self.documents = Some(self.part.documents(view, self.document, work)?);
+        self.settle(work)
     }
 
     /// Steps over deleted documents and learns the time of the one it comes to stand on.
-    fn settle(&mut self) {
-        let mut document = self.documents.doc();
+    fn settle(&mut self, work: &mut Work) -> Result<(), Stop> {
+        let Some(documents) = &mut self.documents else { return Ok(()) };
+        let mut document = documents.doc();
         while document < self.part.range.end && !self.part.is_alive(document) {
-            document = self.documents.advance();
+            document = documents.advance_within(work)?;
         }
+        self.document = document;
         let is_inside = document < self.part.range.end && document != TERMINATED;
         self.time = is_inside.then(|| self.part.segment.opened.times.get_val(document));
+        Ok(())
     }
 
-    fn advance(&mut self) {
-        self.documents.advance();
-        self.settle();
+    fn advance(&mut self, work: &mut Work) -> Result<(), Stop> {
+        if let Some(documents) = &mut self.documents {
+            documents.advance_within(work)?;
+        }
+        self.settle(work)
     }
 }
 
@@ -97,7 +131,8 @@ fn read_tie(
     time: i64,
     behind: Option<&str>,
     wanted: usize,
-) -> Result<Vec<Found>, Error> {
+    work: &mut Work,
+) -> Result<Vec<Found>, Stop> {
     let mut ties: Vec<(usize, SmallestIds<'_>)> = Vec::new();
     for cursor in cursors.iter_mut().filter(|cursor| cursor.time == Some(time)) {
         let segment = cursor.part.ordinal;
@@ -107,8 +142,8 @@ fn read_tie(
             None => SmallestIds::new(&view.segments[segment].opened, behind, wanted)?,
         };
         while cursor.time == Some(time) {
-            smallest.push(cursor.documents.doc());
-            cursor.advance();
+            smallest.push(cursor.document);
+            cursor.advance(work)?;
         }
         ties.push((segment, smallest));
     }

@@ -1,17 +1,19 @@
 //! The words of a query as relevance order takes them: which of them find documents, and how much each one says.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use tantivy::query::Bm25StatisticsProvider;
 
-use super::compile::Compiler;
+use super::expansion;
 use super::parameters::{
     COMMON_FROM_DOCUMENTS, COMMON_FROM_SHARE, MAX_BEGUN, MAX_WEIGHED, PREFIX_WEIGHT, QUESTION_FROM_WORDS,
     REPETITION,
 };
+use super::plan::Sight;
 use super::statistics::ScopeStatistics;
-use crate::Error;
+use super::work::{Stop, Work};
 use crate::query::{AskedWord, Piece, Query};
 use crate::text::stem;
 
@@ -63,9 +65,10 @@ impl Words {
     /// Looks the words of the query up in its scope.
     pub(super) fn read(
         query: &Query,
-        compiler: &Compiler<'_>,
+        sight: &Sight<'_>,
         statistics: &ScopeStatistics<'_>,
-    ) -> Result<Self, Error> {
+        work: &mut Work,
+    ) -> Result<Self, Stop> {
         let asked = telling(&query.words);
         let quoted = are_quotes_required(&asked);
         let mut words: Vec<Word> = Vec::new();
@@ -73,7 +76,7 @@ impl Words {
             if words.iter().any(|known| known.term == word.term) {
                 continue;
             }
-            let documents = statistics.doc_freq(&compiler.open_term(&word.term))?;
+            let documents = statistics.doc_freq(&sight.term(sight.view.fields.open.body, &word.term))?;
             if documents > 0 {
                 let times = asked.iter().filter(|other| other.term == word.term).count();
                 words.push(Word {
@@ -86,7 +89,7 @@ impl Words {
             }
         }
         keep_the_most_telling(&mut words);
-        let begun = Begun::read(query, compiler, &words)?;
+        let begun = Begun::read(query, sight, &words, work)?;
         if begun.is_none() && words.iter().all(|word| !word.finds) {
             for word in &mut words {
                 word.finds = true;
@@ -119,22 +122,34 @@ impl Words {
 }
 
 impl Begun {
-    fn read(query: &Query, compiler: &Compiler<'_>, words: &[Word]) -> Result<Option<Self>, Error> {
+    fn read(query: &Query, sight: &Sight<'_>, words: &[Word], work: &mut Work) -> Result<Option<Self>, Stop> {
         let pieces = query.clauses.iter().filter(|clause| !clause.exclude).flat_map(|clause| &clause.pieces);
         let mut prefix = pieces.filter_map(|piece| match piece {
             Piece::Prefix { stem, start } => Some((stem, start)),
             _ => None,
         });
         let Some((stem, start)) = prefix.next_back() else { return Ok(None) };
-        let found = compiler.words_that_begin(start, stem, MAX_BEGUN)?;
+        let mut found: BTreeMap<String, u64> = BTreeMap::new();
+        for texts in sight.halves() {
+            let expansion = expansion::words(sight.view, texts.body, &sight.prefix, start, stem, work)?;
+            for term in expansion.begun() {
+                let value = term.value();
+                let begun = value.as_str().and_then(|text| text.strip_prefix(&sight.prefix));
+                *found.entry(begun.unwrap_or_default().to_owned()).or_insert(0) +=
+                    sight.view.document_frequency(term)?;
+            }
+        }
         if found.is_empty() {
             return Ok(None);
         }
+        let mut found: Vec<(String, u64)> = found.into_iter().collect();
+        // In their order already, and the sort keeps it among equals.
+        found.sort_by_key(|(_, documents)| Reverse(*documents));
+        found.truncate(MAX_BEGUN);
         let is_known = words.iter().any(|word| word.term == *stem);
-        let documents = found.iter().map(|(_, documents)| documents).sum();
         Ok(Some(Self {
+            documents: found.iter().map(|(_, documents)| documents).sum(),
             terms: found.into_iter().map(|(word, _)| word).collect(),
-            documents,
             weight: if is_known { PREFIX_WEIGHT } else { 1.0 },
         }))
     }

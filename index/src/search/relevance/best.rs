@@ -1,21 +1,23 @@
 //! The matches whose words weigh most, by BM25 over the whole text and the title.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use tantivy::query::{
     BooleanQuery, BoostQuery, EnableScoring, Occur, Query as EngineQuery, TermQuery, Weight,
 };
 use tantivy::schema::{IndexRecordOption, Term};
-use tantivy::{DocSet, Score};
+use tantivy::{DocId, DocSet, Score};
 
 use super::{Ranking, WordStatistics};
 use crate::Error;
 use crate::schema::TextFields;
-use crate::search::compile::{Compiled, Compiler};
-use crate::search::matches::{Branch, Part, Parts};
+use crate::search::lists::Lists;
 use crate::search::parameters::TITLE_WEIGHT;
+use crate::search::plan::{Plan, Sight};
+use crate::search::work::{Stop, Work};
 use crate::search::{Found, Request};
-use crate::view::View;
+use crate::view::{Segment, View};
 
 /// By how much, relatively, an upper bound may fall short of the score that it bounds.
 const ROUNDING: Score = 1e-5;
@@ -31,56 +33,61 @@ pub(super) struct Scored {
 
 /// The best `wanted` matches, in their order.
 pub(super) fn collect(
-    view: &View,
-    compiler: &Compiler<'_>,
+    sight: &Sight<'_>,
     ranking: &Ranking<'_>,
     request: &Request<'_>,
     wanted: usize,
-) -> Result<Vec<Scored>, Error> {
+    work: &mut Work,
+) -> Result<Vec<Scored>, Stop> {
+    let view = sight.view;
     let statistics =
-        WordStatistics { scope: &ranking.statistics, words: &ranking.words, prefix: compiler.prefix() };
+        WordStatistics { scope: &ranking.statistics, words: &ranking.words, prefix: &sight.prefix };
     let scoring = EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher);
-    let unscored = EnableScoring::disabled_from_searcher(&view.searcher);
     let mut best = Best { view, wanted, kept: Vec::new(), threshold: Score::MIN, failure: None };
-    for texts in compiler.halves()? {
-        let words = weighed_words(compiler, ranking, texts).weight(scoring)?;
-        let filters = compiler.filters(texts, Some(&ranking.words))?;
-        let everything = || Compiled::Term(compiler.term(texts.body, ""));
-        if filters.is_empty() {
-            let branches = [Branch::new(everything(), unscored)?];
-            for part in &Parts::new(view, &branches, request.from, request.to)?.parts {
-                best.read(part, words.as_ref(), texts, |_| true)?;
-            }
-        } else {
-            let branches = [Branch::new(filters.finish(everything), unscored)?];
-            for part in &Parts::new(view, &branches, request.from, request.to)?.parts {
-                let mut passing = part.documents(part.range.start)?;
-                best.read(part, words.as_ref(), texts, |document| {
-                    if passing.doc() < document {
-                        passing.seek(document);
-                    }
-                    passing.doc() == document
-                })?;
-            }
+    for (texts, filters) in Plan::filters(sight, request, &ranking.words, work)? {
+        let words = weighed_words(sight, ranking, texts).weight(scoring)?;
+        for (ordinal, segment) in view.segments.iter().enumerate() {
+            let Some(range) = segment.between(request.from, request.to) else { continue };
+            let part = Part { ordinal, segment, range, texts };
+            let Some(filters) = &filters else {
+                best.read(&part, words.as_ref(), |_| true)?;
+                continue;
+            };
+            let Some(lists) = Lists::find(view, ordinal, filters, work)? else { continue };
+            let mut passing = lists.read(view, segment, part.range.start, work)?;
+            best.read(&part, words.as_ref(), |document| {
+                if passing.doc() < document {
+                    passing.seek(document);
+                }
+                passing.doc() == document
+            })?;
         }
     }
-    best.finish()
+    Ok(best.finish()?)
+}
+
+/// One half of the scope in one segment, within the request's times.
+struct Part<'a> {
+    ordinal: usize,
+    segment: &'a Segment,
+    range: Range<DocId>,
+    texts: TextFields,
 }
 
 /// The words that find documents, each with what it weighs, in the whole text and in the title.
-fn weighed_words(compiler: &Compiler<'_>, ranking: &Ranking<'_>, texts: TextFields) -> BooleanQuery {
+fn weighed_words(sight: &Sight<'_>, ranking: &Ranking<'_>, texts: TextFields) -> BooleanQuery {
     let mut clauses: Vec<(Occur, Box<dyn EngineQuery>)> = Vec::new();
     let mut add = |term: Term, weight: f32| {
         let query = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
         clauses.push((Occur::Should, Box::new(BoostQuery::new(query, weight))));
     };
     for word in ranking.words.known.iter().filter(|word| word.finds) {
-        add(compiler.term(texts.body, &word.term), word.weight);
-        add(compiler.term(texts.title, &word.term), word.weight * TITLE_WEIGHT);
+        add(sight.term(texts.body, &word.term), word.weight);
+        add(sight.term(texts.title, &word.term), word.weight * TITLE_WEIGHT);
     }
     if let Some(begun) = &ranking.words.begun {
         for term in &begun.terms {
-            add(compiler.term(texts.body, term), begun.weight);
+            add(sight.term(texts.body, term), begun.weight);
         }
     }
     BooleanQuery::new(clauses)
@@ -101,14 +108,13 @@ impl Best<'_> {
         &mut self,
         part: &Part<'_>,
         words: &dyn Weight,
-        texts: TextFields,
-        mut passes: impl FnMut(u32) -> bool,
+        mut passes: impl FnMut(DocId) -> bool,
     ) -> Result<(), Error> {
         words.for_each_pruning(self.threshold, &part.segment.reader, &mut |document, score| {
-            if part.range.contains(&document) && part.is_alive(document) && passes(document) {
+            if part.range.contains(&document) && part.segment.is_alive(document) && passes(document) {
                 let display_time = part.segment.opened.times.get_val(document);
                 let found = Found { segment: part.ordinal, document, display_time };
-                self.push(Scored { score, found, texts });
+                self.push(Scored { score, found, texts: part.texts });
             }
             self.threshold
         })?;

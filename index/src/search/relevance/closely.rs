@@ -7,15 +7,13 @@ use tantivy::{DocSet, TERMINATED};
 use super::best::Scored;
 use super::{Group, Ranking, Saturation, groups};
 use crate::Error;
-use crate::search::compile::Compiler;
 use crate::search::parameters::{COMPLETENESS, EXACT_PAIR_WEIGHT, MAX_PLACES, NEAR, NEAR_PAIR_WEIGHT};
+use crate::search::plan::Sight;
 use crate::search::words::{Pair, Word, Words};
-use crate::view::View;
 
 /// Looks at documents closely.
 pub(super) struct Closely<'a> {
-    view: &'a View,
-    compiler: &'a Compiler<'a>,
+    sight: &'a Sight<'a>,
     words: &'a Words,
     saturation: Saturation,
 }
@@ -29,9 +27,9 @@ struct Occurrence {
 }
 
 impl<'a> Closely<'a> {
-    pub(super) fn new(view: &'a View, compiler: &'a Compiler<'a>, ranking: &'a Ranking<'a>) -> Self {
+    pub(super) fn new(sight: &'a Sight<'a>, ranking: &'a Ranking<'a>) -> Self {
         let saturation = Saturation { mean_length: ranking.statistics.mean_length() };
-        Self { view, compiler, words: &ranking.words, saturation }
+        Self { sight, words: &ranking.words, saturation }
     }
 
     /// Makes the scores, which are those of the words alone, those of a close look.
@@ -40,7 +38,7 @@ impl<'a> Closely<'a> {
         let whole: f32 = words.iter().map(|word| word.weight * word.rarity).sum();
         for group in groups(scored) {
             let occurrences = self.read(&group)?;
-            let segment = &self.view.segments[group.segment];
+            let segment = &self.sight.view.segments[group.segment];
             let lengths = segment.reader.get_fieldnorms_reader(group.texts.body)?;
             for (row, &(document, place)) in group.documents.iter().enumerate() {
                 let of_document = |word: usize| &occurrences[word][row];
@@ -70,7 +68,8 @@ impl<'a> Closely<'a> {
 
     /// Each word in each document of the group.
     fn read(&self, group: &Group) -> Result<Vec<Vec<Occurrence>>, Error> {
-        let index = self.view.segments[group.segment].inverted_index(group.texts.body, self.view.fields)?;
+        let index = self.sight.view.segments[group.segment]
+            .inverted_index(group.texts.body, self.sight.view.fields)?;
         let is_paired =
             |number| self.words.pairs.iter().any(|pair| pair.first == number || pair.second == number);
         let mut occurrences = Vec::with_capacity(self.words.known.len());
@@ -83,7 +82,7 @@ impl<'a> Closely<'a> {
             } else {
                 IndexRecordOption::WithFreqs
             };
-            let term = self.compiler.term(group.texts.body, &word.term);
+            let term = self.sight.term(group.texts.body, &word.term);
             if let Some(mut postings) = index.read_postings(&term, record)? {
                 for (&(document, _), occurrence) in group.documents.iter().zip(&mut of_word) {
                     if postings.doc() < document {

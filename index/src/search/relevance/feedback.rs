@@ -13,11 +13,11 @@ use super::best::Scored;
 use super::{Ranking, Saturation, groups};
 use crate::Error;
 use crate::item::Texts;
-use crate::search::compile::Compiler;
 use crate::search::parameters::{
     FEEDBACK_CANDIDATES, FEEDBACK_CHARS, FEEDBACK_COMMON_SHARE, FEEDBACK_DOCUMENTS, FEEDBACK_FROM_WORDS,
     FEEDBACK_SHARE, FEEDBACK_WORDS,
 };
+use crate::search::plan::Sight;
 use crate::search::read_hit;
 use crate::search::words::rarity;
 use crate::text::{Spot, document_words, fold};
@@ -40,24 +40,19 @@ struct Hint {
 }
 
 /// Adds to the scores, which are in their order, what the documents share with the best of them.
-pub(super) fn add(
-    view: &View,
-    compiler: &Compiler<'_>,
-    ranking: &Ranking<'_>,
-    scored: &mut [Scored],
-) -> Result<(), Error> {
+pub(super) fn add(sight: &Sight<'_>, ranking: &Ranking<'_>, scored: &mut [Scored]) -> Result<(), Error> {
     if ranking.words.known.len() < FEEDBACK_FROM_WORDS || scored.len() < 2 {
         return Ok(());
     }
     let saturation = Saturation { mean_length: ranking.statistics.mean_length() };
-    let models = read_models(view, scored)?;
-    let hints = hints(&models, compiler, ranking, &saturation)?;
+    let models = read_models(sight.view, scored)?;
+    let hints = hints(&models, sight, ranking, &saturation)?;
     for group in groups(scored) {
-        let segment = &view.segments[group.segment];
-        let index = segment.inverted_index(group.texts.body, view.fields)?;
+        let segment = &sight.view.segments[group.segment];
+        let index = segment.inverted_index(group.texts.body, sight.view.fields)?;
         let lengths = segment.reader.get_fieldnorms_reader(group.texts.body)?;
         for hint in &hints {
-            let term = compiler.term(group.texts.body, &hint.word);
+            let term = sight.term(group.texts.body, &hint.word);
             let Some(mut postings) = index.read_postings(&term, IndexRecordOption::WithFreqs)? else {
                 continue;
             };
@@ -104,7 +99,7 @@ fn read_models(view: &View, scored: &[Scored]) -> Result<Vec<Model>, Error> {
 /// The words that say most about the best documents.
 fn hints(
     models: &[Model],
-    compiler: &Compiler<'_>,
+    sight: &Sight<'_>,
     ranking: &Ranking<'_>,
     saturation: &Saturation,
 ) -> Result<Vec<Hint>, Error> {
@@ -121,7 +116,7 @@ fn hints(
     let of = ranking.statistics.documents();
     let mut hints = Vec::with_capacity(candidates.len());
     for (word, share) in candidates {
-        let documents = ranking.statistics.doc_freq(&compiler.open_term(word))?;
+        let documents = ranking.statistics.doc_freq(&sight.term(sight.view.fields.open.body, word))?;
         if documents >= 2 && documents * FEEDBACK_COMMON_SHARE <= of {
             let rarity = rarity(documents, of);
             hints.push(Hint { word: word.to_owned(), weight: share * rarity, rarity });

@@ -1,0 +1,175 @@
+//! The indexes that are measured: built once for each size, seed and version, kept beside the other things that were built.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use trawl_index::{Change, Checkpoint, Index, Options, Writer};
+
+use crate::mixer::{self, Mixer, Random};
+use crate::resident;
+
+/// Documents between two commits of the import, as a server that is behind makes them.
+const IMPORT_COMMIT: u64 = 10_000;
+/// Documents handed over at once.
+const BATCH: u64 = 1_000;
+/// After the import one document in so many is put anew, and as many are removed.
+const CHANGED: u64 = 100;
+/// Progress is told every so many documents.
+const TELL_EVERY: u64 = 500_000;
+/// What says that an index is whole, and what it took.
+const FACTS: &str = "facts.json";
+
+/// What building an index took.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    pub(crate) import_seconds: f64,
+    /// Of all processors, over import and changes.
+    pub(crate) processor_seconds: f64,
+    pub(crate) change_seconds: f64,
+    pub(crate) commits: usize,
+    pub(crate) commit_median_ms: f64,
+    pub(crate) commit_p99_ms: f64,
+    pub(crate) commit_most_ms: f64,
+    /// Bytes that were allocated and not given back, at most; files that are mapped do not count.
+    pub(crate) most_memory: u64,
+    pub(crate) memory_before: u64,
+}
+
+/// Where the index of so many documents is, and what building it took.
+pub(crate) fn prepare(mixer: &Mixer, documents: u64, seed: u64) -> (PathBuf, Facts) {
+    let directory = target().join(format!("{documents}-seed{seed}-v{}", mixer::VERSION));
+    let facts = directory.join(FACTS);
+    if let Some(facts) = std::fs::read(&facts).ok().and_then(|facts| serde_json::from_slice(&facts).ok()) {
+        eprintln!("{documents} documents are at hand in {}", directory.display());
+        return (directory, facts);
+    }
+    let _ = std::fs::remove_dir_all(&directory);
+    let measured = build(mixer, documents, &directory);
+    std::fs::write(facts, serde_json::to_vec(&measured).unwrap()).unwrap();
+    (directory, measured)
+}
+
+/// Where they all are.
+pub(crate) fn target() -> PathBuf {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/scale");
+    std::fs::create_dir_all(&target).unwrap();
+    target
+}
+
+/// The same files under another directory, so that what is written there leaves the index as it is.
+pub(crate) fn copy(directory: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir_in(directory.parent().unwrap()).unwrap();
+    for file in std::fs::read_dir(directory).unwrap() {
+        let file = file.unwrap();
+        let to = copy.path().join(file.file_name());
+        // Segments are never written to again; the others are small.
+        if file.metadata().unwrap().len() < 1 << 16 {
+            std::fs::copy(file.path(), to).unwrap();
+        } else {
+            std::fs::hard_link(file.path(), to).unwrap();
+        }
+    }
+    copy
+}
+
+/// The bytes of all its files.
+pub(crate) fn size(directory: &Path) -> u64 {
+    std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum()
+}
+
+fn build(mixer: &Mixer, documents: u64, directory: &Path) -> Facts {
+    let memory_before = resident::anonymous();
+    let processor_before = resident::processor_seconds();
+    let (index, mut writer) = Index::open(directory, &Options::default()).unwrap();
+    let stop = AtomicBool::new(false);
+    let most = AtomicU64::new(0);
+    let mut commits = Vec::new();
+    let [import_seconds, change_seconds] = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                most.fetch_max(resident::anonymous(), Ordering::Relaxed);
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        });
+        let (sender, batches) = mpsc::sync_channel(4);
+        scope.spawn(move || {
+            for start in (0..documents).step_by(usize::try_from(BATCH).unwrap()) {
+                let numbers = start..documents.min(start + BATCH);
+                let batch: Vec<Change> =
+                    numbers.map(|number| Change::Put(mixer.document(number, 0))).collect();
+                if sender.send(batch).is_err() {
+                    return;
+                }
+            }
+        });
+        let started = Instant::now();
+        let mut done = 0;
+        for batch in batches {
+            let uncommitted = done % IMPORT_COMMIT + batch.len() as u64;
+            done += batch.len() as u64;
+            writer.apply(batch).unwrap();
+            if uncommitted >= IMPORT_COMMIT || done == documents {
+                commits.push(commit(&mut writer));
+            }
+            if done.is_multiple_of(TELL_EVERY) {
+                let rate = done as f64 / started.elapsed().as_secs_f64();
+                let (segments, memory) = (index.snapshot().segments(), resident::anonymous() >> 20);
+                eprintln!(
+                    "{done} of {documents} documents, {rate:.0} a second, {segments} segments, {memory} MiB"
+                );
+            }
+        }
+        let import_seconds = started.elapsed().as_secs_f64();
+        let started = Instant::now();
+        let mut changes = Vec::new();
+        let mut random = Random::new(1, documents);
+        for number in 0..documents / CHANGED {
+            let other = random.below(documents);
+            changes.push(Change::Put(mixer.document(random.below(documents), 1)));
+            let removed = mixer.document(other, 0);
+            changes.push(Change::Remove { scope: removed.scope, id: removed.id });
+            if changes.len() >= 1_000 || number + 1 == documents / CHANGED {
+                writer.apply(std::mem::take(&mut changes)).unwrap();
+                commit(&mut writer);
+            }
+        }
+        let change_seconds = started.elapsed().as_secs_f64();
+        // As in a server when an import is over and single writes come in again: what was left beside each other is merged.
+        for version in 1..=3 {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+            writer.apply(vec![Change::Put(mixer.document(0, version))]).unwrap();
+            commit(&mut writer);
+        }
+        stop.store(true, Ordering::Relaxed);
+        [import_seconds, change_seconds]
+    });
+    writer.close().unwrap();
+    commits.sort_unstable_by(f64::total_cmp);
+    let at = |share: usize| commits[(commits.len() * share / 100).min(commits.len() - 1)];
+    Facts {
+        import_seconds,
+        processor_seconds: resident::processor_seconds() - processor_before,
+        change_seconds,
+        commits: commits.len(),
+        commit_median_ms: at(50),
+        commit_p99_ms: at(99),
+        commit_most_ms: at(100),
+        most_memory: most.into_inner(),
+        memory_before,
+    }
+}
+
+/// Commits; milliseconds.
+pub(crate) fn commit(writer: &mut Writer) -> f64 {
+    let started = Instant::now();
+    writer.commit(&Checkpoint { store: "bench".to_owned(), position: 1, complete: true }).unwrap();
+    started.elapsed().as_secs_f64() * 1e3
+}
+
+/// Opens a copy.
+pub(crate) fn open(directory: &Path) -> (Index, Writer) {
+    Index::open(directory, &Options::default()).unwrap()
+}

@@ -1,0 +1,209 @@
+//! What grows with the corpus: pages and their totals over 100 thousand, a million and ten million documents mixed from
+//! the real texts, with what building the indexes took. Prints the tables of benches/README.md; progress goes to stderr.
+//!
+//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [merge | tenants] [seed=N] [only=NAME]`
+
+#![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
+#![allow(clippy::cast_precision_loss, reason = "figures need no more than 52 bits")]
+
+mod cases;
+mod corpus;
+mod measure;
+mod merging;
+mod mixer;
+mod report;
+mod resident;
+mod tenants;
+
+use std::path::Path;
+
+use cases::{Case, LIMIT};
+use measure::{Measured, Rounds};
+use mixer::Mixer;
+use trawl_index::{Change, Scope, Start};
+
+/// The server's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Documents put in each commit between two searches.
+const PUT_BETWEEN: u64 = 20;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let sizes: Vec<u64> = arguments.iter().filter_map(|argument| size(argument)).collect();
+    let sizes = if sizes.is_empty() { vec![100_000, 1_000_000] } else { sizes };
+    let seed =
+        arguments.iter().find_map(|argument| argument.strip_prefix("seed=")?.parse().ok()).unwrap_or(1);
+    let only = arguments.iter().find_map(|argument| argument.strip_prefix("only="));
+    let orders = Orders { by_relevance: arguments.iter().any(|argument| argument == "relevance") };
+    let Some(mixer) = Mixer::open(seed) else {
+        eprintln!("skipped: the real texts are not here");
+        return;
+    };
+    report::head(&arguments, seed);
+    if arguments.iter().any(|argument| argument == "tenants") {
+        tenants::run(&mixer);
+        return;
+    }
+    let scope = Scope::new(mixer::LARGE.0, mixer::LARGE.1);
+    let mut cases: Vec<Case> = Vec::new();
+    let mut corpora = Vec::new();
+    for documents in sizes {
+        let (directory, facts) = corpus::prepare(&mixer, documents, seed);
+        if arguments.iter().any(|argument| argument == "merge") {
+            merging::run(&mixer, &directory, documents, &scope);
+            continue;
+        }
+        let corpus =
+            Run { mixer: &mixer, scope: &scope, documents, directory: &directory, facts, orders, only };
+        corpora.push(corpus.measure(&mut cases));
+    }
+    if corpora.is_empty() {
+        return;
+    }
+    report::tables(&cases, &corpora);
+    report::beside_bare(
+        &mixer,
+        corpora.first().map_or(0.0, |corpus| corpus.documents as f64 / corpus.facts.import_seconds),
+    );
+}
+
+/// `100k` and `10m` as numbers.
+fn size(argument: &str) -> Option<u64> {
+    let (number, unit) = argument.split_at_checked(argument.len().checked_sub(1)?)?;
+    let unit = match unit {
+        "k" => 1_000,
+        "m" => 1_000_000,
+        _ => return None,
+    };
+    Some(number.parse::<u64>().ok()? * unit)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Orders {
+    by_relevance: bool,
+}
+
+/// What one corpus is measured with.
+struct Run<'a> {
+    mixer: &'a Mixer,
+    scope: &'a Scope,
+    documents: u64,
+    directory: &'a Path,
+    facts: corpus::Facts,
+    orders: Orders,
+    only: Option<&'a str>,
+}
+
+/// What was measured of one corpus.
+pub(crate) struct Corpus {
+    documents: u64,
+    facts: corpus::Facts,
+    segments: usize,
+    bytes: u64,
+    open_ms: f64,
+    memory: [u64; 2],
+    mapped: u64,
+    rows: Vec<Option<Row>>,
+}
+
+/// What was measured of one query.
+pub(crate) struct Row {
+    total: u64,
+    at_once: bool,
+    first: Measured,
+    after_commit: Measured,
+    again: Measured,
+    relevance: Option<[Measured; 2]>,
+}
+
+impl Run<'_> {
+    fn measure(self, cases: &mut Vec<Case>) -> Corpus {
+        let copy = corpus::copy(self.directory);
+        let before = resident::anonymous();
+        let started = std::time::Instant::now();
+        let (index, mut writer) = corpus::open(copy.path());
+        let open_ms = started.elapsed().as_secs_f64() * 1e3;
+        let opened = resident::anonymous().saturating_sub(before);
+        let snapshot = index.snapshot();
+        if cases.is_empty() {
+            *cases = cases::choose(self.mixer, copy.path(), &snapshot, self.scope);
+            cases.retain(|case| self.only.is_none_or(|only| case.name.contains(only)));
+        }
+        eprintln!("{} documents in {} segments", self.documents, snapshot.segments());
+        let starts: Vec<Option<Start>> = cases.iter().map(|case| case.start(&snapshot, self.scope)).collect();
+        let mut rows: Vec<Option<Row>> = cases
+            .iter()
+            .zip(&starts)
+            .map(|(case, start)| Some(self.row(&snapshot, case, start.as_ref()?)))
+            .collect();
+        let segments = snapshot.segments();
+        drop(snapshot);
+
+        // As it is in a server: something is written, and everything is searched for again.
+        let mut samples: Vec<Vec<_>> = vec![Vec::new(); cases.len()];
+        for round in 0..=Rounds::AFTER_COMMIT {
+            let numbers = (0..PUT_BETWEEN).map(|number| round as u64 * 7_919 + number * 104_729);
+            writer
+                .apply(
+                    numbers
+                        .map(|number| {
+                            Change::Put(self.mixer.document(number % self.documents, 2 + round as u64 % 4))
+                        })
+                        .collect(),
+                )
+                .unwrap();
+            corpus::commit(&mut writer);
+            let snapshot = index.snapshot();
+            for ((case, start), samples) in cases.iter().zip(&starts).zip(&mut samples) {
+                let Some(start) = start else { continue };
+                let started = std::time::Instant::now();
+                std::hint::black_box(case.ask(&snapshot, self.scope, start.clone(), LIMIT));
+                if round > 0 {
+                    samples.push(started.elapsed());
+                }
+            }
+        }
+        for (row, samples) in rows.iter_mut().zip(samples) {
+            if let Some(row) = row {
+                row.after_commit = Measured::of(samples);
+            }
+        }
+        let memory = [opened, resident::anonymous().saturating_sub(before)];
+        let mapped = resident::mapped();
+        writer.close().unwrap();
+        Corpus {
+            documents: self.documents,
+            segments,
+            bytes: corpus::size(self.directory),
+            open_ms,
+            memory,
+            mapped,
+            facts: self.facts,
+            rows,
+        }
+    }
+
+    fn row(&self, snapshot: &trawl_index::Snapshot, case: &Case, start: &Start) -> Row {
+        let page = |start: &Start| case.ask(snapshot, self.scope, start.clone(), LIMIT);
+        let total = page(start).total;
+        let forget = || trawl_index::bare::forget(snapshot);
+        let first = measure::measure(Rounds::FIRST, forget, || page(start));
+        let again = measure::measure(Rounds::AGAIN, || {}, || page(start));
+        let at_once = case.is_at_once(snapshot, self.scope, start);
+        let best = Start::Relevance { skip: 0, now: 0 };
+        let relevance = (self.orders.by_relevance && case.place == cases::Place::First).then(|| {
+            [
+                measure::measure(Rounds::FIRST, forget, || page(&best)),
+                measure::measure(Rounds::FIRST, || {}, || page(&best)),
+            ]
+        });
+        eprintln!(
+            "{}: {total} matches, first {first}, again {again}{}",
+            case.name,
+            if at_once { ", at once" } else { "" }
+        );
+        Row { total, at_once, first, after_commit: Measured::default(), again, relevance }
+    }
+}

@@ -1,0 +1,103 @@
+//! Writes at a steady rate into a large index while it merges: how long commits take, how many segments a page looks
+//! into, and what pages cost meanwhile.
+
+use std::time::{Duration, Instant};
+
+use trawl_index::{Change, Index, Scope, Snapshot, Start};
+
+use crate::cases::{Case, LIMIT};
+use crate::corpus;
+use crate::measure::Measured;
+use crate::mixer::{Mixer, Random};
+
+/// Documents put each second; half of them take the place of earlier ones.
+const WRITES_A_SECOND: u64 = 1_000;
+/// How long.
+const SECONDS: u64 = 30;
+/// Between two commits, as long as they keep up.
+const COMMIT_EVERY: Duration = Duration::from_millis(10);
+
+/// What takes longer until it is visible is told.
+const SLOW: Duration = Duration::from_millis(25);
+
+/// Runs it on a copy of the index in this directory.
+pub(crate) fn run(mixer: &Mixer, directory: &std::path::Path, documents: u64, scope: &Scope) {
+    let copy = corpus::copy(directory);
+    let (index, mut writer) = corpus::open(copy.path());
+    let case = Case { keyword: "but ".to_owned(), ..Case::default() };
+    let (mut commits, mut pages, mut fresh, mut segments) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let before = index.snapshot().segments();
+    let mut random = Random::new(2, documents);
+    let started = Instant::now();
+    let mut written = 0;
+    while started.elapsed() < Duration::from_secs(SECONDS) {
+        let begun = Instant::now();
+        let due = u64::try_from(started.elapsed().as_millis()).unwrap_or_default() * WRITES_A_SECOND / 1_000;
+        let put = |number: u64| {
+            let number = if number.is_multiple_of(2) { random.below(documents) } else { documents + number };
+            Change::Put(mixer.document(number, 9))
+        };
+        let changes: Vec<Change> = (written..due).map(put).collect();
+        if !changes.is_empty() {
+            // The oldest of them waits since the last time.
+            let waiting = Instant::now();
+            written = due;
+            writer.apply(changes).unwrap();
+            commits.push(Duration::from_secs_f64(corpus::commit(&mut writer) / 1e3));
+            fresh.push(waiting.elapsed());
+            if waiting.elapsed() > SLOW {
+                let (seconds, after) = (started.elapsed().as_secs(), index.snapshot().segments());
+                eprintln!(
+                    "after {seconds} s: {:?} until visible, of which the commit {:?}; {after} segments",
+                    waiting.elapsed(),
+                    commits[commits.len() - 1]
+                );
+            }
+        }
+        let snapshot = index.snapshot();
+        segments.push(snapshot.segments());
+        pages.push(page(&snapshot, &case, scope));
+        std::thread::sleep(COMMIT_EVERY.saturating_sub(begun.elapsed()));
+    }
+    writer.close().unwrap();
+    report(&index, before, commits, pages, fresh, segments);
+}
+
+fn page(snapshot: &Snapshot, case: &Case, scope: &Scope) -> Duration {
+    let started = Instant::now();
+    let first = Start::Time { after: None, whole_ties: None };
+    std::hint::black_box(case.ask(snapshot, scope, first, LIMIT));
+    started.elapsed()
+}
+
+fn report(
+    index: &Index,
+    before: usize,
+    commits: Vec<Duration>,
+    pages: Vec<Duration>,
+    fresh: Vec<Duration>,
+    mut segments: Vec<usize>,
+) {
+    println!("## {WRITES_A_SECOND} writes a second for {SECONDS} s while it merges\n");
+    println!(
+        "Every {} ms what came in is applied and committed, and a page of a common word is read.\n",
+        COMMIT_EVERY.as_millis()
+    );
+    let count = commits.len();
+    segments.sort_unstable();
+    let most = |samples: &[Duration]| samples.iter().max().map_or(0.0, Duration::as_secs_f64) * 1e3;
+    println!("| what | median | p99 | most |\n|---|---|---|---|");
+    for (name, samples) in [("commit", commits), ("handed over → visible", fresh), ("page by time", pages)]
+    {
+        let most = most(&samples);
+        let measured = Measured::of(samples);
+        println!("| {name}, ms | {:.3} | {:.3} | {most:.1} |", measured.median / 1e3, measured.p99 / 1e3);
+    }
+    println!(
+        "\n{count} commits; segments before {before}, meanwhile {} to {} (median {}), at the end {}.\n",
+        segments[0],
+        segments[segments.len() - 1],
+        segments[segments.len() / 2],
+        index.snapshot().segments(),
+    );
+}
