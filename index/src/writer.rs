@@ -94,6 +94,9 @@ impl Writer {
             .num_merge_threads(options.merge_threads.max(1))
             .build();
         let engine: IndexWriter = index.writer_with_options(engine_options)?;
+        // Its clock would begin at the very stamp of the last commit. A merge up to that commit, begun before the next one, would
+        // take a deletion of this stamp for one of the commit: done with in the segments that the commit deleted from.
+        engine.run(Vec::new())?;
         let pace = Pace::new();
         engine.set_merge_policy(merging::policy(Arc::clone(&pace)));
         // What a process that was killed left, or a commit that found no room, may be what now takes the room.

@@ -417,6 +417,27 @@ fn what_was_committed_is_there_after_reopening() {
     assert_eq!(found(&index, "x"), ["a"]);
 }
 
+/// The engine once took the first deletion after it was opened for one of the last commit, where a merge led by a segment that
+/// the commit deleted nothing from ran before the next commit.
+#[test]
+fn the_first_deletion_after_reopening_survives_a_merge() {
+    let remove = |id: &str| Change::Remove { scope: news(), id: id.to_owned() };
+    let directory = tempfile::tempdir().unwrap();
+    let (_, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
+    put(&mut writer, vec![document("a", "x"), document("b", "x")]);
+    // The larger segment leads.
+    put(&mut writer, vec![document("c", "x"), document("d", "x"), document("e", "x")]);
+    writer.apply(vec![remove("a")]).unwrap();
+    writer.commit(&checkpoint(3)).unwrap();
+    writer.close().unwrap();
+
+    let (index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
+    writer.apply(vec![remove("b")]).unwrap();
+    writer.merge_all().unwrap();
+    writer.commit(&checkpoint(4)).unwrap();
+    assert_eq!(found(&index, "x "), ["c", "d", "e"]);
+}
+
 #[test]
 fn damaged_files_are_unusable_and_are_left_alone() {
     let directory = tempfile::tempdir().unwrap();
