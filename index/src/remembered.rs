@@ -30,6 +30,8 @@ const PLACES_BYTES: u64 = 16 << 20;
 const WORDS_BYTES: u64 = 16 << 20;
 /// The bytes that lists of principals may take.
 const VIEWERS_BYTES: u64 = 16 << 20;
+/// The bytes that lengths of documents may take.
+const LENGTHS_BYTES: u64 = 4 << 20;
 /// What an entry takes beside what it holds.
 const ENTRY_BYTES: usize = 128;
 
@@ -40,6 +42,7 @@ pub(crate) struct Remembered {
     places: Kept<Term, Arc<Places>>,
     words: Kept<WordsKey, Arc<Vec<Word>>>,
     viewers: Kept<Arc<[String]>, Viewer>,
+    lengths: Kept<LengthsKey, Lengths>,
     next_viewer: AtomicU64,
 }
 
@@ -138,6 +141,16 @@ pub(crate) type SetKey = (SegmentId, SetOf);
 /// The beginning, of the field and the scope.
 pub(crate) type WordsKey = (SegmentId, Arc<Term>);
 
+/// The term that every document of a half of a scope carries.
+pub(crate) type LengthsKey = (SegmentId, Term);
+
+/// How many words the documents of a half of a scope have in a segment, in all and about.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lengths {
+    pub(crate) body: u64,
+    pub(crate) title: u64,
+}
+
 /// Where the postings of one term are, in each segment of a view.
 #[derive(Debug)]
 pub(crate) struct Places {
@@ -181,6 +194,7 @@ impl Remembered {
             places: kept(PLACES_BYTES),
             words: kept(WORDS_BYTES),
             viewers: kept(VIEWERS_BYTES),
+            lengths: kept(LENGTHS_BYTES),
             next_viewer: AtomicU64::new(1),
         }
     }
@@ -241,10 +255,21 @@ impl Remembered {
         viewer
     }
 
+    /// How long the documents of a half of a scope are, as it is remembered.
+    pub(crate) fn lengths(&self, key: &LengthsKey) -> Option<Lengths> {
+        self.lengths.get(key)
+    }
+
+    /// Keeps how long they are.
+    pub(crate) fn keep_lengths(&self, key: LengthsKey, lengths: Lengths) {
+        self.lengths.insert(key, lengths);
+    }
+
     /// Lets go of what is of segments that are gone.
     pub(crate) fn forget_segments(&self, is_there: impl Fn(SegmentId) -> bool) {
         self.sets.retain(|(segment, _), _| is_there(*segment));
         self.words.retain(|(segment, _), _| is_there(*segment));
+        self.lengths.retain(|(segment, _), _| is_there(*segment));
     }
 
     /// Lets go of everything.
@@ -254,6 +279,7 @@ impl Remembered {
         self.places.clear();
         self.words.clear();
         self.viewers.clear();
+        self.lengths.clear();
     }
 }
 
@@ -287,6 +313,12 @@ impl Weighter<Term, Arc<Places>> for Weights {
     fn weight(&self, term: &Term, places: &Arc<Places>) -> u64 {
         let places = places.by_segment.len() * size_of::<(SegmentId, Option<TermInfo>)>();
         (ENTRY_BYTES + term.serialized_value_bytes().len() + places) as u64
+    }
+}
+
+impl Weighter<LengthsKey, Lengths> for Weights {
+    fn weight(&self, (_, marker): &LengthsKey, _: &Lengths) -> u64 {
+        (ENTRY_BYTES + size_of::<Lengths>() + marker.serialized_value_bytes().len()) as u64
     }
 }
 

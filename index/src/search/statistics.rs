@@ -1,15 +1,19 @@
 //! The numbers that relevance is computed from, of one scope alone: another tenant's documents must not move scores.
 
+use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption, Term};
 use tantivy::{DocSet, TERMINATED};
 
 use crate::Error;
+use crate::remembered::Lengths;
 use crate::schema::TextFields;
-use crate::view::View;
+use crate::view::{Segment, View};
 
-/// Documents per segment whose lengths stand for the others'.
-const SAMPLED_PER_SEGMENT: u64 = 256;
+/// A segment with so many documents of a scope is read whole for their lengths; of larger ones a sample is.
+const READ_WHOLE: u32 = 4_096;
+/// Documents that a sample holds at the most.
+const SAMPLED: u32 = 1_024;
 
 /// The statistics of one scope.
 pub(super) struct ScopeStatistics<'a> {
@@ -20,12 +24,12 @@ pub(super) struct ScopeStatistics<'a> {
 }
 
 impl<'a> ScopeStatistics<'a> {
-    /// Counts the scope's documents, and samples the newest of each segment for their lengths.
+    /// Counts the scope's documents, and how long they are as far as it is remembered or a sample tells.
     pub(super) fn collect(view: &'a View, prefix: &str) -> Result<Self, Error> {
         let mut statistics = Self { view, documents: 0, body_tokens: 0, title_tokens: 0 };
         for texts in [view.fields.open, view.fields.restricted] {
             let marker = Term::from_field_text(texts.body, prefix);
-            statistics.add_branch(texts, &marker)?;
+            statistics.add_half(texts, &marker)?;
         }
         Ok(statistics)
     }
@@ -41,26 +45,46 @@ impl<'a> ScopeStatistics<'a> {
         self.body_tokens.max(1) as f32 / self.documents.max(1) as f32
     }
 
-    fn add_branch(&mut self, texts: TextFields, marker: &Term) -> Result<(), Error> {
-        for segment in &self.view.segments {
-            let index = segment.inverted_index(texts.body, self.view.fields)?;
-            let Some(mut postings) = index.read_postings(marker, IndexRecordOption::Basic)? else { continue };
-            let documents = u64::from(postings.doc_freq());
-            let body_lengths = segment.reader.get_fieldnorms_reader(texts.body)?;
-            let title_lengths = segment.reader.get_fieldnorms_reader(texts.title)?;
-            let (mut sampled, mut body, mut title) = (0, 0, 0);
-            while postings.doc() != TERMINATED && sampled < SAMPLED_PER_SEGMENT {
-                body += u64::from(body_lengths.fieldnorm(postings.doc()));
-                title += u64::from(title_lengths.fieldnorm(postings.doc()));
-                sampled += 1;
-                postings.advance();
-            }
-            self.documents += documents;
-            self.body_tokens += body * documents / sampled.max(1);
-            self.title_tokens += title * documents / sampled.max(1);
+    fn add_half(&mut self, texts: TextFields, marker: &Term) -> Result<(), Error> {
+        let view = self.view;
+        for (segment, (id, info)) in view.segments.iter().zip(&view.places(marker)?.by_segment) {
+            let Some(info) = info else { continue };
+            let key = (*id, marker.clone());
+            let lengths = if let Some(known) = view.remembered.lengths(&key) {
+                known
+            } else {
+                let measured = measure(view, segment, texts, info)?;
+                view.remembered.keep_lengths(key, measured);
+                measured
+            };
+            self.documents += u64::from(info.doc_freq);
+            self.body_tokens += lengths.body;
+            self.title_tokens += lengths.title;
         }
         Ok(())
     }
+}
+
+/// How long the documents of a term are in all, of a sample that is spread over the whole segment.
+fn measure(view: &View, segment: &Segment, texts: TextFields, info: &TermInfo) -> Result<Lengths, Error> {
+    let index = segment.inverted_index(texts.body, view.fields)?;
+    let mut postings = index.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
+    let body_lengths = segment.reader.get_fieldnorms_reader(texts.body)?;
+    let title_lengths = segment.reader.get_fieldnorms_reader(texts.title)?;
+    let step = if info.doc_freq <= READ_WHOLE { 1 } else { segment.reader.max_doc() / SAMPLED + 1 };
+    let (mut sampled, mut lengths) = (0, Lengths::default());
+    while postings.doc() != TERMINATED {
+        lengths.body += u64::from(body_lengths.fieldnorm(postings.doc()));
+        lengths.title += u64::from(title_lengths.fieldnorm(postings.doc()));
+        sampled += 1;
+        if step == 1 {
+            postings.advance();
+        } else {
+            postings.seek(postings.doc() + step);
+        }
+    }
+    let of_all = |of_sample: u64| of_sample * u64::from(info.doc_freq) / sampled.max(1);
+    Ok(Lengths { body: of_all(lengths.body), title: of_all(lengths.title) })
 }
 
 impl Bm25StatisticsProvider for ScopeStatistics<'_> {
