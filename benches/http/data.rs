@@ -38,7 +38,7 @@ pub(crate) fn prepare(documents: usize) -> Prepared {
 /// The same, but every third document is deleted: so much that the server writes the segment anew at its first commit.
 pub(crate) fn prepare_worn(documents: usize) -> Prepared {
     let prepared = prepare(documents);
-    let engine = tantivy::Index::open_in_dir(index_of(&prepared)).unwrap();
+    let engine = trawl_index::bare::open(&index_of(&prepared)).unwrap();
     let payload = engine.load_metas().unwrap().payload.unwrap();
     let key = engine.schema().get_field("key").unwrap();
     let mut writer: tantivy::IndexWriter = engine.writer_with_num_threads(1, 15_000_000).unwrap();

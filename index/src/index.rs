@@ -218,6 +218,12 @@ fn without_panic<T>(moment: &str, work: impl FnOnce() -> Result<T, Error>) -> Re
         .unwrap_or_else(|_panic| Err(Error::Unusable(format!("the engine panicked {moment}"))))
 }
 
+/// The engine over the index in the directory, without anything of ours around it.
+pub fn bare_open(directory: &Path) -> Result<tantivy::Index, Error> {
+    let mapped = MmapDirectory::open(directory).map_err(TantivyError::from)?;
+    Ok(tantivy::Index::open(UnsyncedDirectory::new(mapped, directory))?)
+}
+
 /// Makes the index forget all that searches had it remember.
 pub fn forget(snapshot: &Snapshot) {
     snapshot.view.forget();

@@ -40,6 +40,7 @@ pub use writer::{Checkpoint, LEAST_THREAD_MEMORY_BYTES, Writer};
 #[doc(hidden)]
 pub mod bare {
     pub use crate::index::bare_index as index;
+    pub use crate::index::bare_open as open;
     pub use crate::index::forget;
     pub use crate::writer::bare_document as document;
 }

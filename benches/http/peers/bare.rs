@@ -32,7 +32,7 @@ pub(crate) struct Bare {
 impl Bare {
     /// Opens the index of a data directory.
     pub(crate) fn open(directory: &Path, tenant_id: i64) -> Self {
-        let index = tantivy::Index::open_in_dir(directory).unwrap();
+        let index = trawl_index::bare::open(directory).unwrap();
         let reader: tantivy::IndexReader =
             index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().unwrap();
         let searcher = reader.searcher();

@@ -23,7 +23,7 @@ pub(crate) struct Bare {
 
 impl Bare {
     pub(crate) fn open(directory: &Path, scope: &Scope) -> Self {
-        let index = tantivy::Index::open_in_dir(directory).unwrap();
+        let index = trawl_index::bare::open(directory).unwrap();
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into().unwrap();
         let searcher: Searcher = reader.searcher();
         let times = searcher

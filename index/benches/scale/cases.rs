@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use tantivy::DocSet;
 use tantivy::schema::{IndexRecordOption, Term};
-use tantivy::{DocSet, Index as Engine};
 use trawl_index::{Query, Request, Scope, Snapshot, Start, TimePosition};
 
 use crate::mixer::{self, Mixer};
@@ -140,6 +140,10 @@ pub(crate) fn choose(mixer: &Mixer, directory: &Path, snapshot: &Snapshot, scope
         place: Place::Far,
         ..whole("page 1,000 of common + common, English", &format!("{en_common} {en_common_2}"))
     });
+    cases.push(whole(
+        "eight words, English",
+        &format!("what is {en_common} {en_medium} {en_common_2} of {en_rare} {zh_medium}"),
+    ));
     cases.push(whole("common without common, English", &format!("{en_common} -{en_common_2}")));
     cases.push(Case::new("phrase, Chinese", &format!("\"{zh_phrase}\"")));
     cases.push(Case::new("phrase, English", &format!("\"{en_phrase}\"")));
@@ -185,7 +189,7 @@ struct Words {
 
 impl Words {
     fn count(directory: &Path, scope: &Scope) -> Self {
-        let engine = Engine::open_in_dir(directory).unwrap();
+        let engine = trawl_index::bare::open(directory).unwrap();
         let searcher = engine.reader().unwrap().searcher();
         let field = searcher.schema().get_field("open").unwrap();
         let prefix = format!("{:x}.{}\0", scope.tenant, scope.module);
