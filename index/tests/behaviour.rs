@@ -334,6 +334,8 @@ fn a_word_that_finds_nothing_is_corrected_by_one_edit() {
         assert_eq!(corrected(typed), None, "{typed}");
     }
     assert_eq!(correct("zeppelim", &["u:1"]).as_deref(), Some("zeppelin"));
+    // Nobody is told a word that stands only in what he does not see.
+    assert_eq!(correct("zeppelim", &["u:2"]), None);
 }
 
 #[test]

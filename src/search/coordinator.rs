@@ -127,15 +127,22 @@ async fn answer_page(
         return ask(Some(opened), corrected).await;
     }
     let answer = ask(None, None).await?;
-    if answer.total == 0
-        && answer.items.is_empty()
-        && let Some(corrected) = correct(sources, &viewer, &request.keyword).await
+    let correction = correct(sources, &viewer, &request.keyword);
+    if finds_nothing(&answer, &request)
+        && let Ok(Some(corrected)) = tokio::time::timeout_at(own.deadline, correction).await
         && let Ok(second) = ask(None, Some(corrected)).await
         && (second.total > 0 || !second.items.is_empty())
     {
         return Ok(second);
     }
     Ok(answer)
+}
+
+/// Whether every source was asked and has nothing, on any page. A source that says no total has to be on the first page for that.
+fn finds_nothing(answer: &Answer, request: &SearchRequest) -> bool {
+    let is_first = request.start == Start::Beginning;
+    let have_all_said = answer.sources.iter().all(|source| is_first || source.total.is_some());
+    answer.total == 0 && answer.items.is_empty() && !answer.partial && have_all_said
 }
 
 /// What else may have been meant, by the first source that knows.

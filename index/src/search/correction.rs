@@ -1,6 +1,7 @@
 //! A word that finds nothing, and the word of the scope that was meant: one edit away (decisions 5.7).
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -17,6 +18,8 @@ use crate::{Error, Query, Scope};
 const MAX_WORDS: usize = 16;
 /// Words of the scope that are looked at for one of them.
 const MAX_CANDIDATES: usize = 1_024;
+/// Words that are tried for one of them.
+const MAX_TRIED: usize = 8;
 /// The shortest word that is corrected, in characters; one edit makes another word of most shorter ones.
 const MIN_CHARS: usize = 4;
 /// The same for ideographs, each of which says more.
@@ -34,15 +37,8 @@ pub(crate) fn correct(
     keyword: &str,
 ) -> Result<Option<String>, Error> {
     let sight = Sight::new(view, scope, principals)?;
-    Query::with_words_replaced(keyword, MAX_WORDS, |run, may_go_on| {
-        if !is_long_enough(run) {
-            return Ok(None);
-        }
-        let mut alone = run.text().to_owned();
-        if !may_go_on {
-            alone.push(' ');
-        }
-        let query = Query::parse(&alone);
+    let finds = |word: &str| -> Result<bool, Error> {
+        let query = Query::parse(word);
         let request = Request {
             scope,
             query: &query,
@@ -53,10 +49,20 @@ pub(crate) fn correct(
             start: Start::Time { after: None, whole_ties: None },
             limit: 0,
         };
-        if search(view, &request)?.total > 0 {
+        Ok(search(view, &request)?.total > 0)
+    };
+    Query::with_words_replaced(keyword, MAX_WORDS, |run, may_go_on| {
+        let as_typed = if may_go_on { run.text().to_owned() } else { format!("{} ", run.text()) };
+        if !is_long_enough(run) || finds(&as_typed)? {
             return Ok(None);
         }
-        nearest(&sight, run.text())
+        // The scope knows words of documents that this viewer does not see, and of some that are deleted by now.
+        for candidate in candidates(&sight, run.text())? {
+            if finds(&format!("{candidate} "))? {
+                return Ok(Some(candidate));
+            }
+        }
+        Ok(None)
     })
 }
 
@@ -67,9 +73,8 @@ fn is_long_enough(run: Run<'_>) -> bool {
     }
 }
 
-/// The word in the most documents of those that are one edit away. One that begins alike is preferred, since few people
-/// mistake the first letter.
-fn nearest(sight: &Sight<'_>, word: &str) -> Result<Option<String>, Error> {
+/// The words of the scope that are one edit away and may have been meant, the likeliest first.
+fn candidates(sight: &Sight<'_>, word: &str) -> Result<Vec<String>, Error> {
     let (view, prefix) = (sight.view, sight.prefix.as_str());
     let automaton = OneEdit(ONE_EDIT.build_dfa(&format!("{prefix}{word}")));
     let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
@@ -86,25 +91,28 @@ fn nearest(sight: &Sight<'_>, word: &str) -> Result<Option<String>, Error> {
             }
         }
     }
-    Ok(likeliest(word, &candidates))
+    Ok(by_likelihood(word, &candidates))
 }
 
-/// The candidate that was meant, of words and in how many documents each stands.
-fn likeliest(word: &str, candidates: &BTreeMap<String, u64>) -> Option<String> {
+/// The candidates, of words and in how many documents each stands: those that begin alike first, since few people mistake
+/// the first letter, then those in more documents.
+fn by_likelihood(word: &str, candidates: &BTreeMap<String, u64>) -> Vec<String> {
     // What shares a stem is one word. A stem that is none itself, such as `compani`, yields to a word of that stem.
     let mut by_stem: BTreeMap<Cow<'_, str>, Vec<(&str, u64)>> = BTreeMap::new();
     for (candidate, &documents) in candidates {
         by_stem.entry(stem(candidate)).or_default().push((candidate, documents));
     }
     let first = word.chars().next();
-    let worth = |(_, forms): &(Cow<'_, str>, Vec<(&str, u64)>)| {
+    let mut by_stem: Vec<_> = by_stem.into_iter().collect();
+    by_stem.sort_by_key(|(_, forms)| {
         let begins_alike = forms.iter().any(|(form, _)| form.chars().next() == first);
-        (begins_alike, forms.iter().map(|(_, documents)| *documents).max())
+        Reverse((begins_alike, forms.iter().map(|(_, documents)| *documents).max()))
+    });
+    let best = |(stem, forms): (Cow<'_, str>, Vec<(&str, u64)>)| {
+        let best = forms.into_iter().max_by_key(|(form, documents)| (*form != stem, *documents));
+        best.map(|(form, _)| form.to_owned())
     };
-    // Of equals the last is taken, which is the first in their order.
-    let (stem, forms) = by_stem.into_iter().rev().max_by_key(worth)?;
-    let best = forms.into_iter().max_by_key(|(form, documents)| (*form != stem, *documents));
-    best.map(|(form, _)| form.to_owned())
+    by_stem.into_iter().filter_map(best).take(MAX_TRIED).collect()
 }
 
 /// Accepts what is one edit away.
@@ -134,12 +142,12 @@ impl Automaton for &OneEdit {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::likeliest;
+    use super::by_likelihood;
 
     fn of(word: &str, candidates: &[(&str, u64)]) -> Option<String> {
         let candidates: BTreeMap<String, u64> =
             candidates.iter().map(|(word, documents)| ((*word).to_owned(), *documents)).collect();
-        likeliest(word, &candidates)
+        by_likelihood(word, &candidates).into_iter().next()
     }
 
     #[test]
