@@ -90,6 +90,11 @@ impl Store {
         Self { room: Arc::new(Room::new(directory, reserve_bytes)), ..self }
     }
 
+    /// Whether so many bytes more can be written before writes are refused, as far as the system tells.
+    pub fn has_room_for(&self, bytes: u64) -> bool {
+        self.room.has_room_for(bytes)
+    }
+
     /// The bytes that are free on its disk, where the system tells.
     pub fn free_bytes(&self) -> Option<u64> {
         self.room.free_bytes()

@@ -109,7 +109,11 @@ impl Index {
             .doc_store_cache_num_blocks(0)
             .try_into()
             .map_err(unusable)?;
-        let view = View::new(reader.searcher(), fields, None)?;
+        // What cannot be read here is damaged, whatever the engine calls it.
+        let view = View::new(reader.searcher(), fields, None).map_err(|error| match error {
+            Error::Engine(error) => unusable(error),
+            other => other,
+        })?;
         let view = ArcSwap::from_pointee(view);
         let shared = Arc::new(Shared { reader, fields, view, engine: index.clone(), root });
         let writer = Writer::new(&index, Arc::clone(&shared), options, payload)?;

@@ -61,7 +61,9 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Response {
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, description = "Metrics", body = String)))]
 pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     telemetry::look();
-    let behind = *app.store.positions().borrow() - app.index_progress.borrow().position;
+    // The index's first: it goes on meanwhile, and is never ahead.
+    let indexed = app.index_progress.borrow().position;
+    let behind = (*app.store.positions().borrow() - indexed).max(0);
     metrics::gauge!("trawl_index_behind").set(u32::try_from(behind).unwrap_or(u32::MAX));
     if let Some(free) = app.store.free_bytes() {
         #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]

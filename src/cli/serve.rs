@@ -117,7 +117,10 @@ async fn serve(config: Config, listener: TcpListener, demo: bool, rebuild: bool)
     let (app, indexer) =
         App::start(config, metrics.clone(), rebuild).await.map_err(|error| error.to_string())?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
-    write_address(&data, address)?;
+    if let Err(reason) = write_address(&data, address) {
+        // A disk that is full is no reason not to answer searches.
+        tracing::warn!(reason, "the address could not be written down");
+    }
 
     let stop = CancellationToken::new();
     let upkeep = tokio::spawn(async move {

@@ -93,6 +93,11 @@ impl Engines {
         self.files.has_room_beside()
     }
 
+    /// The bytes that the index takes on the disk.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.bytes()
+    }
+
     pub(super) fn checkpoint(&self) -> Option<Checkpoint> {
         self.current.as_ref()?.writer.checkpoint().cloned()
     }

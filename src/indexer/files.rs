@@ -105,6 +105,12 @@ impl IndexFiles {
         can_move && self.memory_bytes >= 2 * LEAST_THREAD_MEMORY_BYTES
     }
 
+    /// The bytes that the index takes on the disk.
+    pub(super) fn bytes(&self) -> u64 {
+        let Ok(entries) = fs::read_dir(self.data.join(DIRECTORY)) else { return 0 };
+        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
+    }
+
     fn paths(&self) -> [PathBuf; 3] {
         [DIRECTORY, FRESH, OLD].map(|name| self.data.join(name))
     }
@@ -143,7 +149,9 @@ fn wipe(path: &Path) -> io::Result<()> {
     if !path.is_dir() {
         return fs::remove_file(path);
     }
-    if let Ok(()) = fs::remove_dir_all(path) {
+    // Of a link this would remove the link alone.
+    let is_link = fs::symlink_metadata(path)?.is_symlink();
+    if !is_link && fs::remove_dir_all(path).is_ok() {
         return Ok(());
     }
     for entry in fs::read_dir(path)? {

@@ -106,6 +106,17 @@ impl Follower {
             self.rebuild = false;
             return Ok(());
         };
+        if self.rebuild
+            && checkpoint.complete
+            && self.engines.has_room_beside()
+            && !self.store.has_room_for(self.engines.bytes())
+        {
+            // Tried all the same, it would fill the disk and fail, again and again.
+            tracing::error!(
+                "the disk has no room for a second index; the index stays as it is and is not rebuilt"
+            );
+            self.rebuild = false;
+        }
         let unusable = if checkpoint.store != self.store.id() {
             Some("it is of another database")
         } else if checkpoint.position > last {

@@ -31,7 +31,13 @@ impl Room {
     /// The bytes that are free, where the system tells.
     pub(super) fn free_bytes(&self) -> Option<u64> {
         let disk = rustix::fs::statvfs(&self.directory).ok()?;
-        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+        // Some file systems tell nothing, and say so by zeros.
+        (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
+    }
+
+    /// Whether so many bytes more can be written and the reserve is still there. Where nobody can tell, they may.
+    pub(super) fn has_room_for(&self, bytes: u64) -> bool {
+        self.free_bytes().is_none_or(|free| free >= self.reserve_bytes.saturating_add(bytes))
     }
 
     /// Whether a write may begin.
@@ -45,8 +51,7 @@ impl Room {
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         let known = looked.filter(|(at, _)| at.elapsed() < LOOK_EVERY).map(|(_, has_room)| has_room);
         let has_room = known.unwrap_or_else(|| {
-            // Where nobody can tell, the write itself shows.
-            let has_room = self.free_bytes().is_none_or(|free| free >= self.reserve_bytes);
+            let has_room = self.has_room_for(0);
             if !has_room && looked.is_none_or(|(_, had_room)| had_room) {
                 tracing::error!(
                     reserve_bytes = self.reserve_bytes,

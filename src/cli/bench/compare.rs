@@ -73,6 +73,11 @@ impl Comparison {
             rows: Vec::new(),
             slower: Vec::new(),
         };
+        if threshold.is_some() && before.settings.queries_checksum != after.settings.queries_checksum {
+            comparison
+                .slower
+                .push("the runs asked different queries, which says nothing about the server".to_owned());
+        }
         for operation in Operation::ALL {
             let runs = [before.of(operation), after.of(operation)];
             if runs != [None, None] {
@@ -153,11 +158,20 @@ fn differences(before: &Settings, after: &Settings) -> Vec<String> {
 pub(super) mod tests {
     use super::*;
 
+    #[test]
+    fn runs_of_different_queries_are_not_judged_equal() {
+        let (before, mut after) = (results(1.0, 10.0, 0), results(1.0, 10.0, 0));
+        assert_eq!(Comparison::of(&before, &after, Some(10.0)).slower, [] as [String; 0]);
+        after.settings.queries_checksum = "other".to_owned();
+        assert_eq!(Comparison::of(&before, &after, Some(10.0)).slower.len(), 1);
+        assert_eq!(Comparison::of(&before, &after, None).differences.len(), 1);
+    }
+
     /// The results of a run of searches.
     pub(in super::super) fn results(p99: f64, per_second: f64, errors: u64) -> Results {
         let latency = Quantiles { p50: 1.0, p90: 2.0, p99, p999: p99, max: p99 * 3.0, mean: 1.2 };
         let settings = serde_json::json!({
-            "server": "http://h/", "queryFile": "q.txt", "queries": 3, "pages": 1, "rate": 100.0, "maxInFlight": 256,
+            "server": "http://h/", "queryFile": "q.txt", "queries": 3, "queriesChecksum": "0badcafe", "pages": 1, "rate": 100.0, "maxInFlight": 256,
             "warmUpSeconds": 5.0, "durationSeconds": 30.0, "requestTimeoutSeconds": 10.0, "threads": 2,
         });
         Results {

@@ -30,6 +30,13 @@ pub(super) struct Query {
     pub(super) timeout: Option<u64>,
 }
 
+/// A checksum of the queries, whatever their order.
+pub(super) fn checksum(queries: &[Query]) -> String {
+    let mut lines: Vec<String> = queries.iter().map(Query::parameters).collect();
+    lines.sort_unstable();
+    format!("{:08x}", crc32fast::hash(lines.join("\n").as_bytes()))
+}
+
 impl Query {
     fn of_keyword(keyword: &str) -> Self {
         Self { keyword: keyword.to_owned(), ..Self::default() }

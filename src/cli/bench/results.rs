@@ -51,6 +51,8 @@ pub(super) struct Settings {
     /// Where the queries are from, and how many they are.
     pub(super) query_file: String,
     pub(super) queries: usize,
+    /// A checksum of them, whatever their order: runs of other questions do not compare.
+    pub(super) queries_checksum: String,
     /// Their order, where it is not the file's.
     pub(super) seed: Option<u64>,
     /// What queries take that do not say it themselves.

@@ -86,7 +86,7 @@ pub(super) async fn run(options: &RunOptions) -> Result<Results, Stop> {
         (items, not_deleted) = (Some(account), failure);
     }
     bar.end();
-    let settings = settings(options, queries.len());
+    let settings = settings(options, &queries);
     Ok(results(settings, begun_at, &outcome, items, not_deleted.as_ref()))
 }
 
@@ -168,16 +168,18 @@ async fn check(connections: &Connections, targets: &[Target], queries: &[Query])
     })
 }
 
-/// The first Ctrl-C or SIGTERM ends the load in order; the second one ends everything.
+/// The first Ctrl-C, SIGTERM or SIGHUP ends the load in order; the second one ends everything.
 fn listen_to_signals(stop: &CancellationToken, writes: bool) -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
     let stop = stop.clone();
     tokio::spawn(async move {
         for is_first in [true, false] {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
+                _ = hang_up.recv() => {}
             }
             stop.cancel();
             if !is_first {
@@ -191,12 +193,13 @@ fn listen_to_signals(stop: &CancellationToken, writes: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn settings(options: &RunOptions, queries: usize) -> Settings {
+fn settings(options: &RunOptions, queries: &[Query]) -> Settings {
     let file = options.queries.as_deref().unwrap_or(Path::new(STANDARD_INPUT));
     Settings {
         server: without_user(&options.server.server).into(),
         query_file: file.display().to_string(),
-        queries,
+        queries: queries.len(),
+        queries_checksum: query::checksum(queries),
         seed: options.seed,
         module: options.module.clone(),
         limit: options.limit,
