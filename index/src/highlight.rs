@@ -12,6 +12,8 @@ mod passage;
 mod tests;
 mod wanted;
 
+use std::ops::Range;
+
 use unicode_segmentation::GraphemeCursor;
 
 use self::marks::Mark;
@@ -89,11 +91,34 @@ impl Highlighter {
         let sounds = if is_name { sounds(text, &folded) } else { Vec::new() };
         let places = self.wanted.places(&folded.text, &sounds);
         let matches = self.wanted.matches(&places);
+        let mut clusters = Clusters { text, last: 0..0 };
         marks::merge(matches.into_iter().map(|found| Mark {
-            start: boundary_before(text, folded.source_start(found.start)),
-            end: boundary_behind(text, folded.source_end(found.end)),
+            start: clusters.around(folded.source_start(found.start)).start,
+            end: clusters.around(folded.source_end(found.end)).end,
             ..found
         }))
+    }
+}
+
+/// The characters of a text as people see them. The last one that was looked at is remembered, as one may be as long as the text
+/// and hold a mark at every word of it.
+struct Clusters<'a> {
+    text: &'a str,
+    last: Range<usize>,
+}
+
+impl Clusters<'_> {
+    /// The character around the offset; empty where a boundary is there.
+    fn around(&mut self, offset: usize) -> Range<usize> {
+        if self.last.start < offset && offset < self.last.end {
+            return self.last.clone();
+        }
+        let start = boundary_before(self.text, offset);
+        if start == offset {
+            return offset..offset;
+        }
+        self.last = start..boundary_behind(self.text, offset);
+        self.last.clone()
     }
 }
 

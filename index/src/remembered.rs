@@ -304,8 +304,14 @@ impl Weighter<Question, Arc<Total>> for Weights {
 }
 
 impl Weighter<SetKey, Arc<DocumentSet>> for Weights {
-    fn weight(&self, _: &SetKey, set: &Arc<DocumentSet>) -> u64 {
-        (ENTRY_BYTES + size_of::<SetKey>() + set.bytes()) as u64
+    fn weight(&self, (_, of): &SetKey, set: &Arc<DocumentSet>) -> u64 {
+        let each = |term: &Term| size_of::<Term>() + term.serialized_value_bytes().len();
+        let named: usize = match of {
+            SetOf::AnyTerm(terms) => terms.iter().map(each).sum(),
+            SetOf::Phrase(terms) => terms.iter().map(|(_, term)| each(term)).sum(),
+            SetOf::Term(_) | SetOf::Words(..) | SetOf::Viewer(..) => 0,
+        };
+        (ENTRY_BYTES + size_of::<SetKey>() + named + set.bytes()) as u64
     }
 }
 

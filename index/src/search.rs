@@ -118,6 +118,9 @@ const HITS_AT_ONCE: usize = 50;
 /// The steps of such a search: some hundred microseconds at most.
 const STEPS_AT_ONCE: u64 = 16_384;
 
+/// Bytes of a stored item that are read in one step.
+const BYTES_A_STEP: u64 = 64;
+
 /// Answers a request from one view, where that is little work; `None` where it would be more.
 pub(crate) fn search_at_once(view: &View, request: &Request<'_>) -> Result<Option<Page>, Error> {
     if request.limit > HITS_AT_ONCE || !matches!(request.start, Start::Time { .. }) {
@@ -179,7 +182,12 @@ fn search_within(view: &View, request: &Request<'_>, work: &mut Work) -> Result<
             (page.found.into_iter().skip(*skip).collect(), page.more, false)
         }
     };
-    let hits = found.into_iter().map(|found| read_hit(view, found)).collect::<Result<_, _>>()?;
+    let mut hits = Vec::with_capacity(found.len());
+    for found in found {
+        let hit = read_hit(view, found)?;
+        work.take(hit.item.len() as u64 / BYTES_A_STEP)?;
+        hits.push(hit);
+    }
     Ok(Page { hits, total, more, cut })
 }
 

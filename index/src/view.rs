@@ -23,8 +23,8 @@ use crate::remembered::{Places, Remembered};
 use crate::schema::{Fields, ID_COLUMN, TIME_COLUMN};
 use crate::search::Expansion;
 
-/// Blocks of stored items kept unpacked per segment: 4 MiB at most.
-const STORE_CACHE_BLOCKS: usize = 1_024;
+/// Blocks of stored items kept unpacked per segment: 1 MiB where items are short; a block holds one long item, of 64 KiB and more.
+const STORE_CACHE_BLOCKS: usize = 256;
 
 /// The generation of the next view.
 static GENERATIONS: AtomicU64 = AtomicU64::new(0);

@@ -75,6 +75,7 @@ pub(super) fn words(
         .iter()
         .map(|segment| words_of(view, segment, &beginning, work))
         .collect::<Result<Vec<_>, _>>()?;
+    work.take(by_segment.iter().map(|words| words.len() as u64).sum::<u64>() * 4)?;
     let taken = take(&by_segment, prefix.len(), own_stem);
     let own = Term::from_field_text(field, &format!("{prefix}{own_stem}"));
     let mut segments = Vec::with_capacity(view.segments.len());

@@ -357,7 +357,7 @@ impl Finder<'_, '_> {
                     return Ok((set.len() > 0).then_some(List::Set(set)));
                 }
                 // Reading positions is some ten times the work of reading documents, and cannot be broken off.
-                self.work.take(u64::from(most) * 10)?;
+                self.work.take(u64::from(most) * 10 * terms.len() as u64)?;
                 Some(List::Phrase(terms, weight.as_ref(), most))
             }
             Need::Words(expansion) => {
@@ -378,6 +378,8 @@ impl Finder<'_, '_> {
                         None => return Ok(None),
                     }
                 }
+                // They are read together with no account of it.
+                self.work.take(lists.iter().map(List::most).min().map_or(0, u64::from))?;
                 Some(List::Every(lists))
             }
         })

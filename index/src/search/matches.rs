@@ -112,8 +112,10 @@ impl MatchesOfPart<'_> {
         let count = match known {
             Some(known) if known.deleted == deleted => known.count,
             Some(known) if deleted - known.deleted <= FEW_DELETED.max(reader.max_doc() / FEW_DELETED) => {
-                match self.segment.deleted_since(known.deleted) {
-                    Some(since) => known.count - self.count_among(view, &since, work)?,
+                let since = self.segment.deleted_since(known.deleted);
+                let among = since.map(|since| self.count_among(view, &since, work)).transpose()?;
+                match among.and_then(|among| known.count.checked_sub(among)) {
+                    Some(count) => count,
                     None => self.count(view, work)?,
                 }
             }

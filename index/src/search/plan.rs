@@ -199,12 +199,8 @@ impl Planner<'_> {
         Ok(branch)
     }
 
-    fn any_term(&mut self, mut terms: Vec<Term>) -> Result<Need, Stop> {
-        if terms.len() == 1
-            && let Some(only) = terms.pop()
-        {
-            return self.term(only);
-        }
+    /// Any of the terms, be it one: which they are may change from commit to commit, and stands in the fingerprint of totals.
+    fn any_term(&mut self, terms: Vec<Term>) -> Result<Need, Stop> {
         self.work.take(terms.len() as u64 * self.sight.view.segments.len() as u64 * LOOK_UP)?;
         let places = terms.iter().map(|term| self.sight.view.places(term)).collect::<Result<_, _>>()?;
         Ok(Need::AnyTerm(terms.into(), places))
@@ -218,6 +214,7 @@ impl Planner<'_> {
         Ok(match piece {
             Piece::Term(word) => self.whole_term(field, word)?,
             Piece::Phrase(words) => {
+                self.work.take((words.len() * self.sight.view.segments.len()) as u64 * LOOK_UP)?;
                 let terms: Vec<(usize, Term)> =
                     words.iter().map(|(offset, word)| (*offset, self.sight.term(field, word))).collect();
                 let places =

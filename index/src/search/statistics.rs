@@ -39,10 +39,9 @@ impl<'a> ScopeStatistics<'a> {
         self.documents
     }
 
-    /// How many words the whole text of a document holds in the mean.
-    #[expect(clippy::cast_precision_loss, reason = "a mean")]
-    pub(super) fn mean_length(&self) -> f32 {
-        self.body_tokens.max(1) as f32 / self.documents.max(1) as f32
+    /// How many words the whole text of a document holds in the mean, and its title.
+    pub(super) fn mean_lengths(&self) -> (f32, f32) {
+        (mean(self.body_tokens, self.documents), mean(self.title_tokens, self.documents))
     }
 
     fn add_half(&mut self, texts: TextFields, marker: &Term) -> Result<(), Error> {
@@ -63,6 +62,12 @@ impl<'a> ScopeStatistics<'a> {
         }
         Ok(())
     }
+}
+
+/// The mean of so many words over so many documents.
+#[expect(clippy::cast_precision_loss, reason = "a mean")]
+pub(super) fn mean(words: u64, documents: u64) -> f32 {
+    words as f32 / documents.max(1) as f32
 }
 
 /// How long the documents of a term are in all, of a sample that is spread over the whole segment.

@@ -76,6 +76,7 @@ impl Words {
             if words.iter().any(|known| known.term == word.term) {
                 continue;
             }
+            let is_required = quoted && asked.iter().any(|other| other.quoted && other.term == word.term);
             let documents = statistics.doc_freq(&sight.term(sight.view.fields.open.body, &word.term))?;
             if documents > 0 {
                 let times = asked.iter().filter(|other| other.term == word.term).count();
@@ -84,12 +85,12 @@ impl Words {
                     documents,
                     weight: repeated(times),
                     rarity: rarity(documents, statistics.documents()),
-                    finds: quoted && word.quoted || !is_common(documents, statistics.documents()),
+                    finds: is_required || !is_common(documents, statistics.documents()),
                 });
             }
         }
         keep_the_most_telling(&mut words);
-        let begun = Begun::read(query, sight, &words, work)?;
+        let begun = Begun::read(query, &asked, sight, &words, work)?;
         if begun.is_none() && words.iter().all(|word| !word.finds) {
             for word in &mut words {
                 word.finds = true;
@@ -122,13 +123,23 @@ impl Words {
 }
 
 impl Begun {
-    fn read(query: &Query, sight: &Sight<'_>, words: &[Word], work: &mut Work) -> Result<Option<Self>, Stop> {
+    fn read(
+        query: &Query,
+        asked: &[&AskedWord],
+        sight: &Sight<'_>,
+        words: &[Word],
+        work: &mut Work,
+    ) -> Result<Option<Self>, Stop> {
         let pieces = query.clauses.iter().filter(|clause| !clause.exclude).flat_map(|clause| &clause.pieces);
         let mut prefix = pieces.filter_map(|piece| match piece {
             Piece::Prefix { stem, start } => Some((stem, start)),
             _ => None,
         });
         let Some((stem, start)) = prefix.next_back() else { return Ok(None) };
+        // What only asks is not looked for, nor what it may be the beginning of.
+        if !asked.iter().any(|word| word.term == *stem) {
+            return Ok(None);
+        }
         let mut found: BTreeMap<String, u64> = BTreeMap::new();
         for texts in sight.halves() {
             let expansion = expansion::words(sight.view, texts.body, &sight.prefix, start, stem, work)?;

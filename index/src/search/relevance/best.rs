@@ -1,6 +1,5 @@
 //! The matches whose words weigh most, by BM25 over the whole text and the title.
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use tantivy::query::{
@@ -15,6 +14,7 @@ use crate::schema::TextFields;
 use crate::search::lists::Lists;
 use crate::search::parameters::TITLE_WEIGHT;
 use crate::search::plan::{Plan, Sight};
+use crate::search::statistics::mean;
 use crate::search::work::{Stop, Work};
 use crate::search::{Found, Request};
 use crate::view::{Segment, View};
@@ -43,7 +43,9 @@ pub(super) fn collect(
     let statistics =
         WordStatistics { scope: &ranking.statistics, words: &ranking.words, prefix: &sight.prefix };
     let scoring = EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher);
-    let mut best = Best { view, wanted, kept: Vec::new(), threshold: Score::MIN, failure: None };
+    let mean_lengths = ranking.statistics.mean_lengths();
+    let mut best =
+        Best { view, wanted, kept: Vec::new(), threshold: Score::MIN, mean_lengths, failure: None };
     for (texts, filters) in Plan::filters(sight, request, &ranking.words, work)? {
         let words = weighed_words(sight, ranking, texts).weight(scoring)?;
         for (ordinal, segment) in view.segments.iter().enumerate() {
@@ -64,6 +66,13 @@ pub(super) fn collect(
         }
     }
     Ok(best.finish()?)
+}
+
+/// A score without its last digits. The engine adds up the words of a document in an order that depends on what it skipped, and
+/// equal documents are to have equal scores.
+fn rounded(score: Score) -> Score {
+    const KEPT: u32 = !0xfff;
+    Score::from_bits(score.to_bits() & KEPT)
 }
 
 /// One half of the scope in one segment, within the request's times.
@@ -100,6 +109,8 @@ struct Best<'a> {
     kept: Vec<Scored>,
     /// Scores that are not above this cannot be among the best.
     threshold: Score,
+    /// Of the scope: of whole texts, and of titles.
+    mean_lengths: (Score, Score),
     failure: Option<Error>,
 }
 
@@ -110,15 +121,34 @@ impl Best<'_> {
         words: &dyn Weight,
         mut passes: impl FnMut(DocId) -> bool,
     ) -> Result<(), Error> {
-        words.for_each_pruning(self.threshold, &part.segment.reader, &mut |document, score| {
+        let slack = self.slack(part)?;
+        words.for_each_pruning(self.threshold / slack, &part.segment.reader, &mut |document, score| {
+            let score = rounded(score);
             if part.range.contains(&document) && part.segment.is_alive(document) && passes(document) {
                 let display_time = part.segment.opened.times.get_val(document);
                 let found = Found { segment: part.ordinal, document, display_time };
                 self.push(Scored { score, found, texts: part.texts });
             }
-            self.threshold
+            self.threshold / slack
         })?;
         self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// By how much a score may exceed the engine's bound for it. The bounds of a segment are made with the mean length of
+    /// its texts of all scopes; here the scope's own counts, and BM25 changes by less than these differ.
+    fn slack(&self, part: &Part<'_>) -> Result<Score, Error> {
+        let mut slack: Score = 1.0;
+        for (field, of_scope) in
+            [(part.texts.body, self.mean_lengths.0), (part.texts.title, self.mean_lengths.1)]
+        {
+            let index = part.segment.inverted_index(field, self.view.fields)?;
+            let of_segment = mean(index.total_num_tokens(), u64::from(part.segment.reader.max_doc()));
+            if of_segment > 0.0 && of_scope > 0.0 {
+                slack = slack.max(of_segment / of_scope).max(of_scope / of_segment);
+            }
+        }
+        // Lengths are kept in steps, so means of them are.
+        Ok(slack * (1.0 + ROUNDING))
     }
 
     fn push(&mut self, scored: Scored) {
@@ -147,31 +177,31 @@ impl Best<'_> {
     }
 }
 
-/// The best first.
+/// The best first. Ids are read only of those that are equal otherwise.
 pub(super) fn sort(view: &View, scored: &mut [Scored]) -> Result<(), Error> {
-    let mut failure = None;
-    scored.sort_by(|left, right| {
-        compare(view, left, right).unwrap_or_else(|error| {
-            failure = Some(error);
-            Ordering::Equal
-        })
-    });
-    failure.map_or(Ok(()), Err)
-}
-
-fn compare(view: &View, left: &Scored, right: &Scored) -> Result<Ordering, Error> {
-    let by_value = right
-        .score
-        .total_cmp(&left.score)
-        .then_with(|| right.found.display_time.cmp(&left.found.display_time));
-    if by_value.is_ne() {
-        return Ok(by_value);
+    let by_value = |left: &Scored, right: &Scored| {
+        let by_score = right.score.total_cmp(&left.score);
+        by_score.then_with(|| right.found.display_time.cmp(&left.found.display_time))
+    };
+    scored.sort_by(by_value);
+    for equals in scored.chunk_by_mut(|left, right| by_value(left, right).is_eq()) {
+        let [first, .., _] = equals else { continue };
+        let segment = first.found.segment;
+        if equals.iter().all(|scored| scored.found.segment == segment) {
+            let ordinals = &view.segments[segment].opened.id_ordinals;
+            equals.sort_by_cached_key(|scored| ordinals.get_val(scored.found.document));
+            continue;
+        }
+        let mut failure = None;
+        equals.sort_by_cached_key(|scored| {
+            id(view, scored.found).unwrap_or_else(|error| {
+                failure = Some(error);
+                String::new()
+            })
+        });
+        failure.map_or(Ok(()), Err)?;
     }
-    if left.found.segment == right.found.segment {
-        let ordinals = &view.segments[left.found.segment].opened.id_ordinals;
-        return Ok(ordinals.get_val(left.found.document).cmp(&ordinals.get_val(right.found.document)));
-    }
-    Ok(id(view, left.found)?.cmp(&id(view, right.found)?))
+    Ok(())
 }
 
 fn id(view: &View, found: Found) -> Result<String, Error> {

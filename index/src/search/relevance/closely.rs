@@ -28,7 +28,7 @@ struct Occurrence {
 
 impl<'a> Closely<'a> {
     pub(super) fn new(sight: &'a Sight<'a>, ranking: &'a Ranking<'a>) -> Self {
-        let saturation = Saturation { mean_length: ranking.statistics.mean_length() };
+        let saturation = Saturation { mean_length: ranking.statistics.mean_lengths().0 };
         Self { sight, words: &ranking.words, saturation }
     }
 

@@ -44,7 +44,7 @@ pub(super) fn add(sight: &Sight<'_>, ranking: &Ranking<'_>, scored: &mut [Scored
     if ranking.words.known.len() < FEEDBACK_FROM_WORDS || scored.len() < 2 {
         return Ok(());
     }
-    let saturation = Saturation { mean_length: ranking.statistics.mean_length() };
+    let saturation = Saturation { mean_length: ranking.statistics.mean_lengths().0 };
     let models = read_models(sight.view, scored)?;
     let hints = hints(&models, sight, ranking, &saturation)?;
     for group in groups(scored) {
