@@ -105,7 +105,7 @@ fn long_texts_of_another_module_take_nothing_from_the_best() {
 fn equal_documents_stand_in_the_order_of_their_times() {
     let words = ["harbour", "quarterly", "budget", "flow", "heat", "copper", "wing"];
     let text = |number: i64| -> String {
-        let kept = |place: &usize| number % 40 >> (place % 5) & 1 == 0;
+        let kept = |place: &usize| (number % 40) >> (place % 5) & 1 == 0;
         (0..words.len()).filter(kept).map(|place| words[place].to_owned() + " ").collect()
     };
     let changes = (0..4_000).map(|number| put(&people(), format!("{number:05}"), -number, &text(number)));
