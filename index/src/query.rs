@@ -5,7 +5,7 @@
 //! holds several (such as `state-of-the-art`) is all of them. The full-width forms of quotes, minus and colon are the
 //! same. The last word also matches as a prefix.
 
-use crate::text::{Run, cut_to_length, fold, query_words, runs, stem};
+use crate::text::{Run, cut_to_length, fold, is_idle, query_words, runs, stem};
 
 /// The words and phrases of one query that count; what is typed beyond them is ignored.
 pub const MAX_CLAUSES: usize = 64;
@@ -151,6 +151,23 @@ impl Query {
             rest = after;
         }
         Ok(changed.then_some(replaced))
+    }
+
+    /// The same without the words that relevance order leaves out: those that only make a question of the others.
+    #[must_use]
+    pub fn telling(&self) -> Self {
+        let mut telling = self.clone();
+        for clause in &mut telling.clauses {
+            if clause.target == Target::Text && !clause.exclude && !clause.quoted {
+                clause.pieces.retain(|piece| match piece {
+                    Piece::Term(term) | Piece::Prefix { stem: term, .. } => !is_idle(term),
+                    Piece::Phrase(_) => true,
+                });
+            }
+        }
+        telling.clauses.retain(|clause| !clause.pieces.is_empty());
+        telling.words.retain(|word| word.quoted || !is_idle(&word.term));
+        if telling.words.is_empty() { self.clone() } else { telling }
     }
 
     /// Whether nothing is asked for: only punctuation was typed. Such a query matches nothing.

@@ -3,6 +3,7 @@
 mod encoding;
 mod folded;
 mod folding;
+mod idle;
 mod pinyin;
 mod segmentation;
 mod traditional;
@@ -10,6 +11,7 @@ mod traditional;
 pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER};
 pub(crate) use folded::Folded;
 pub(crate) use folding::fold;
+pub(crate) use idle::is_idle;
 pub(crate) use pinyin::{Sound, sounds};
 pub(crate) use segmentation::{Run, Spot, document_words, is_ideograph, placed_runs, query_words, runs};
 

@@ -21,7 +21,7 @@ use super::{
     highlight,
     plan::plan,
     registry::{Module, Registry},
-    request::{SearchRequest, Start, Viewer},
+    request::{Order, SearchRequest, Start, Viewer},
     run::Run,
     source::Source,
 };
@@ -173,10 +173,14 @@ async fn answer_once(
         request.keyword.clone_from(corrected);
     }
     let plan = plan(&request, sources, opened, duplicates)?;
-    let wants_marks = request.highlight;
+    let (wants_marks, order) = (request.highlight, request.order);
     let mut run = Run::new(plan, viewer, request, Arc::clone(&query), own.source_pages, own.deadline);
     run.ask_until_done().await;
     let seal = |cursor| Cursor { corrected: corrected.clone(), ..cursor }.seal(&own.keys.cursors, context);
     let answer = Answer { corrected: corrected.clone(), ..run.finish(seal)? };
-    if wants_marks { Ok(highlight::add(answer, &query).await?) } else { Ok(answer) }
+    if !wants_marks {
+        return Ok(answer);
+    }
+    let marked = if order == Order::Relevance { Arc::new(query.telling()) } else { query };
+    Ok(highlight::add(answer, &marked).await?)
 }

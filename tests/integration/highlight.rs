@@ -178,3 +178,23 @@ async fn a_page_of_whole_articles_is_marked() {
         assert!(highlight["brief"].as_str().unwrap().contains("<em>起重机</em>"), "{highlight}");
     }
 }
+
+#[tokio::test]
+async fn in_a_question_what_only_asks_is_not_marked() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.keep(&acme.caller, "article", &[item("1", "What the harbour costs", 1)]).await;
+    for (sort, title) in [
+        ("relevance", "What the <em>harbour</em> <em>costs</em>"),
+        ("time", "<em>What</em> <em>the</em> <em>harbour</em> <em>costs</em>"),
+    ] {
+        let parameters = [
+            ("keyword", "what the harbour costs"),
+            ("moduleId", "article"),
+            ("highlight", "true"),
+            ("sort", sort),
+        ];
+        let answer = acme.caller.search(&parameters).await.ok();
+        assert_eq!(answer.items()[0]["highlight"]["title"], title, "by {sort}");
+    }
+}

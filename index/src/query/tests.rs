@@ -163,3 +163,12 @@ fn the_words_of_texts_keep_their_places() {
         Query::parse("one \"two three\" four").words.iter().map(|word| word.quoted).collect();
     assert_eq!(quoted, [false, true, true, false]);
 }
+
+#[test]
+fn what_only_asks_is_left_out_of_what_tells() {
+    let telling = |keyword: &str| Query::parse(keyword).telling();
+    assert_eq!(telling("what is the cost \"of the\" flight ").clauses, clauses("cost \"of the\" flight "));
+    assert_eq!(telling("北京 的 天气").clauses, clauses("北京 天气"));
+    assert_eq!(telling("to be or not to be "), Query::parse("to be or not to be "));
+    assert_eq!(telling("-the cost ").clauses, clauses("-the cost "));
+}

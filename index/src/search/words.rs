@@ -1,8 +1,7 @@
 //! The words of a query as relevance order takes them: which of them find documents, and how much each one says.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 
 use tantivy::query::Bm25StatisticsProvider;
 
@@ -15,7 +14,7 @@ use super::plan::Sight;
 use super::statistics::ScopeStatistics;
 use super::work::{Stop, Work};
 use crate::query::{AskedWord, Piece, Query};
-use crate::text::stem;
+use crate::text::is_idle;
 
 /// The words of one query in one scope.
 pub(super) struct Words {
@@ -168,8 +167,7 @@ impl Begun {
 
 /// The words that say what is looked for: without those that only make a question of it, where there are others.
 fn telling(asked: &[AskedWord]) -> Vec<&AskedWord> {
-    let telling: Vec<&AskedWord> =
-        asked.iter().filter(|word| word.quoted || !IDLE.contains(word.term.as_str())).collect();
+    let telling: Vec<&AskedWord> = asked.iter().filter(|word| word.quoted || !is_idle(&word.term)).collect();
     if telling.is_empty() { asked.iter().collect() } else { telling }
 }
 
@@ -226,16 +224,6 @@ fn pairs(asked: &[&AskedWord], words: &[Word]) -> Vec<Pair> {
     }
     pairs
 }
-
-/// Words that make a question of what is looked for, or join its words, and tell nothing themselves.
-const IDLE_WORDS: &str = "a an and are as at be but by for if in into is it no not of on or such that the their then there \
-     these they this to was will with what which who whom whose how when where why do does did have has had can could would \
-     should may must am been being were i we you he she its our your my me us from about than so also any some please \
-     的 了 着 是 在 和 与 及 或 吗 呢 吧 啊 么 之 其 于 对 为 被 把 让 从 向 也 都 就 而 但 等 这 那 这个 那个 这些 那些 什么 哪些 哪个 哪里 哪儿 \
-     哪 谁 如何 怎么 怎样 怎么样 为什么 为何 多少 几 请问 是否 有没有 是不是 能否 可以 关于 以及 并且 还是 我 你 他 她 它 我们 你们 他们";
-
-static IDLE: LazyLock<HashSet<String>> =
-    LazyLock::new(|| IDLE_WORDS.split_whitespace().map(|word| stem(word).into_owned()).collect());
 
 #[cfg(test)]
 mod tests {
