@@ -15,7 +15,7 @@ use trawl_index::Query;
 use self::all::Shared;
 
 use super::{
-    answer::{Answer, Failure},
+    answer::{Answer, Failure, Status},
     cursor::{self, Cursor},
     duplicates::Duplicates,
     highlight,
@@ -128,7 +128,7 @@ async fn answer_page(
     }
     let answer = ask(None, None).await?;
     let correction = correct(sources, &viewer, &request.keyword);
-    if finds_nothing(&answer, &request)
+    if finds_nothing(&answer)
         && let Ok(Some(corrected)) = tokio::time::timeout_at(own.deadline, correction).await
         && let Ok(second) = ask(None, Some(corrected)).await
         && (second.total > 0 || !second.items.is_empty())
@@ -138,11 +138,14 @@ async fn answer_page(
     Ok(answer)
 }
 
-/// Whether every source was asked and has nothing, on any page. A source that says no total has to be on the first page for that.
-fn finds_nothing(answer: &Answer, request: &SearchRequest) -> bool {
-    let is_first = request.start == Start::Beginning;
-    let have_all_said = answer.sources.iter().all(|source| is_first || source.total.is_some());
-    answer.total == 0 && answer.items.is_empty() && !answer.partial && have_all_said
+/// Whether every source in use was asked and says that it has nothing on any page. That one without a total has nothing on this
+/// page does not say it, and pages that follow each other by time have to come to the same.
+fn finds_nothing(answer: &Answer) -> bool {
+    let mut answered = answer.sources.iter().filter(|source| source.status == Status::Ok);
+    answer.total == 0
+        && answer.items.is_empty()
+        && !answer.partial
+        && answered.all(|source| source.total.is_some())
 }
 
 /// What else may have been meant, by the first source that knows.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::util::{
     app::TestApp,
-    external::ExternalSystem,
+    external::{ExternalSystem, with},
     items::{item, many},
     paging::{walk_by_cursor, walk_by_time},
 };
@@ -70,6 +70,13 @@ async fn pages_of_a_corrected_search_lose_nothing_with_either_cursor() {
     walk_by_time(&acme.caller, &query, 40).await.met(ids.iter().cloned());
     let by_relevance = [query[0], query[1], ("sort", "relevance")];
     walk_by_cursor(&acme.caller, &by_relevance, 40).await.met(ids.iter().cloned());
+
+    // A source that is out of use changes nothing.
+    let disabled = with(ExternalSystem::start(Vec::new()).await.registration("off"), "enabled", false);
+    app.show(&acme, disabled, "mixed", &["builtin:article", "off"]).await;
+    let mixed = [query[0], ("moduleId", "mixed")];
+    walk_by_time(&acme.caller, &mixed, 40).await.met(ids.iter().cloned());
+    walk_by_cursor(&acme.caller, &mixed, 40).await.met(ids.iter().cloned());
 
     // Each page says so, also when the words that were looked for first have come up meanwhile.
     let first = acme.caller.search(&query).await.ok();
