@@ -4,27 +4,34 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// The texts that a document is found by. What is missing, or is no text, is empty.
+/// The texts that a document is found by. What is missing, or is no text, is absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Texts<'a> {
-    #[serde(borrow, default)]
-    title: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    sub_title: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    brief: Option<Cow<'a, str>>,
+pub struct Texts<'a> {
+    /// `title`.
+    #[serde(borrow)]
+    pub title: Option<Text<'a>>,
+    /// `subTitle`.
+    #[serde(borrow)]
+    pub sub_title: Option<Text<'a>>,
+    /// `brief`.
+    #[serde(borrow)]
+    pub brief: Option<Text<'a>>,
 }
 
+/// A text, borrowed where nothing in it is escaped.
+#[derive(Debug, Deserialize)]
+pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
+
 impl<'a> Texts<'a> {
-    /// Reads the item.
-    pub(crate) fn read(item: &'a str) -> Self {
+    /// Reads the item; one that cannot be read has no texts.
+    pub fn read(item: &'a str) -> Self {
         serde_json::from_str(item).unwrap_or_default()
     }
 
     /// The texts one after the other, as far as this many characters go.
     pub(crate) fn beginning(&self, mut characters: usize) -> impl Iterator<Item = &str> {
-        [&self.title, &self.sub_title, &self.brief].into_iter().flatten().map(move |text| {
+        [&self.title, &self.sub_title, &self.brief].into_iter().flatten().map(move |Text(text)| {
             let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
             characters -= text[..end].chars().count();
             &text[..end]

@@ -31,6 +31,7 @@ pub use document::{Audience, Change, Document, MAX_ID_BYTES, Scope};
 pub use error::Error;
 pub use highlight::{Extent, Highlighter};
 pub use index::{Index, Options, Snapshot};
+pub use item::{Text, Texts};
 pub use query::{MAX_CLAUSES, MAX_TERMS, Query};
 pub use search::{Hit, Page, Request, Start, TimePosition};
 pub use verification::Verification;

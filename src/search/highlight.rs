@@ -2,10 +2,10 @@
 //!
 //! It is done once for each item that is answered, after the page is complete, and changes nothing else of it.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-use trawl_index::{Extent, Highlighter, Query};
+use serde::Serialize;
+use trawl_index::{Extent, Highlighter, Query, Text, Texts};
 
 use super::{answer::Answer, source::Item};
 use crate::error::{Error, Result};
@@ -29,22 +29,6 @@ pub struct Highlight {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brief: Option<String>,
 }
-
-/// The texts of an item. Its JSON is our own writing (`ContentItem`), so nothing that a source calls `highlight` is in it.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Texts<'a> {
-    #[serde(borrow)]
-    title: Option<Text<'a>>,
-    #[serde(borrow)]
-    sub_title: Option<Text<'a>>,
-    #[serde(borrow)]
-    brief: Option<Text<'a>>,
-}
-
-/// Borrowed where nothing in it is escaped.
-#[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Adds the member `highlight` to each item of the answer.
 ///
@@ -72,7 +56,8 @@ fn mark_all(items: &mut [Item], query: &Query) {
 }
 
 fn mark(item: &mut Item, highlighter: &Highlighter) {
-    let Ok(texts) = serde_json::from_str::<Texts<'_>>(&item.json) else { return };
+    // Its JSON is our own writing (`ContentItem`), so nothing that a source calls `highlight` is in it.
+    let texts = Texts::read(&item.json);
     let html = |text: Option<Text<'_>>, extent| text.and_then(|Text(text)| highlighter.mark(&text, extent));
     let highlight = Highlight {
         title: html(texts.title, Extent::Whole),
