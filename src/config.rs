@@ -18,6 +18,7 @@ use figment::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 pub use self::{
     suspension::{Suspension, SuspensionRule},
@@ -28,8 +29,9 @@ pub use self::{
 const DEFAULT_FILE: &str = "trawl.toml";
 
 /// What `TRAWL_…` variables may set, besides the master key.
-const SETTINGS: [&str; 12] = [
+const SETTINGS: [&str; 13] = [
     "listen",
+    "public_url",
     "data",
     "log",
     "auth",
@@ -55,6 +57,9 @@ const COLLECTOR_HEADERS: &str = "telemetry.headers";
 pub struct Config {
     /// The address to listen on; port 0 picks a free one.
     pub listen: SocketAddr,
+    /// The address that clients know the server by, where a proxy stands before it; without it `http://` and `listen`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<Url>,
     /// The directory that holds the database, the index and the keys.
     pub data: PathBuf,
     /// The key that seals secrets at rest, base64 of 32 bytes; without it a file in `data` holds one.
@@ -203,6 +208,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            public_url: None,
             data: PathBuf::from("./trawl-data"),
             master_key: None,
             log: Log { filter: "info,sea_orm_migration=warn".to_owned(), format: LogFormat::Text },
@@ -287,6 +293,15 @@ impl Config {
         toml::to_string_pretty(self).map_err(|error| error.to_string())
     }
 
+    /// The address that clients know the server by, without a slash at its end: what its tokens name as their issuer, and
+    /// what addresses of its own begin with.
+    pub fn public_url(&self) -> String {
+        match &self.public_url {
+            Some(url) => url.as_str().trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.listen),
+        }
+    }
+
     /// A search's deadline when the caller names none.
     pub fn search_timeout(&self) -> Duration {
         Duration::from_millis(self.search.timeout_ms)
@@ -320,6 +335,13 @@ impl Config {
         }
         if self.index.writer_memory_bytes < 16 << 20 {
             return Err("index.writer_memory_bytes must be at least 16777216 (16 MiB)".to_owned());
+        }
+        if let Some(url) = &self.public_url
+            && !(matches!(url.scheme(), "http" | "https")
+                && url.query().is_none()
+                && url.fragment().is_none())
+        {
+            return Err("public_url must be an http or https address without query and fragment".to_owned());
         }
         let largest_body = self.limits.body_bytes.max(self.limits.sync_body_bytes);
         if self.limits.held_body_bytes < largest_body {

@@ -3,6 +3,7 @@
 //!
 //! Areas never use each other's `repo`; what one needs of another goes through that area's `model`.
 
+pub mod common;
 pub mod contents;
 pub mod organizations;
 pub mod tasks;

@@ -26,6 +26,8 @@ pub enum Identity {
     Anyone,
     /// An application token.
     Application,
+    /// A user token.
+    User,
     /// An application token or a user token.
     Either,
 }
@@ -140,6 +142,9 @@ pub async fn enforce(
     next: Next,
 ) -> Result<Response> {
     let rule = rule_for(request.method(), path.as_str()).ok_or_else(|| {
+        if request.method() == Method::HEAD {
+            return Error::method_not_allowed("this operation writes; it does not answer HEAD");
+        }
         Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
     })?;
     if rule.identity != Identity::Anyone {
@@ -171,14 +176,21 @@ fn body_rule(rule: &Rule, limits: &Limits, held: Held) -> BodyRule {
 
 /// The rule of an operation.
 pub fn rule_for(method: &Method, path: &str) -> Option<&'static Rule> {
-    // HEAD is GET without its body.
-    let method = if method == Method::HEAD { "GET" } else { method.as_str() };
-    TABLE.iter().find(|rule| rule.path == path && rule.method == method)
+    // HEAD is GET without its body; what writes is never done by it.
+    let is_head = method == Method::HEAD;
+    let method = if is_head { "GET" } else { method.as_str() };
+    TABLE.iter().find(|rule| rule.path == path && rule.method == method && !(is_head && rule.writes))
 }
 
 fn check(rule: &Rule, caller: &Caller) -> Result<()> {
-    if rule.identity == Identity::Application && caller.user.is_some() {
-        return Err(Error::forbidden("this operation needs an application token"));
+    match rule.identity {
+        Identity::Application if caller.user.is_some() => {
+            return Err(Error::forbidden("this operation needs an application token"));
+        }
+        Identity::User if caller.user.is_none() => {
+            return Err(Error::forbidden("this operation needs a user token"));
+        }
+        _ => {}
     }
     rule.scope.map_or(Ok(()), |scope| caller.require(scope))
 }

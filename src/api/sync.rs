@@ -11,7 +11,7 @@ use crate::{
     auth::caller::Caller,
     error::{Error, Result},
     json,
-    platform::users::model::SyncFailure,
+    platform::common::SyncFailure,
     store::{Transaction, WriteFuture},
 };
 
@@ -32,16 +32,13 @@ where
 {
     let (changes, mut failures) = read_rows(rows, id_field, app.config.limits.sync_items)?;
     let tenant_id = caller.tenant.id;
-    let app = Arc::clone(app);
-    // In a task of its own: a caller that goes away leaves a write behind that is committed all the same, and what
-    // callers may see hangs on people and departments.
-    let written = tokio::spawn(async move {
-        let refused = app.store.write(move |transaction| apply(transaction, tenant_id, changes)).await;
-        app.authenticator.forget_callers();
-        refused
+    let remembering = Arc::clone(app);
+    let refused = app.store.write(move |transaction| {
+        // What callers may see hangs on people and departments.
+        transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
+        apply(transaction, tenant_id, changes)
     });
-    let refused = written.await.map_err(Error::internal)??;
-    failures.extend(refused);
+    failures.extend(refused.await?);
     Ok(Envelope::list(failures))
 }
 

@@ -83,6 +83,8 @@ pub struct Application {
     pub bound: Vec<String>,
     /// The Argon2id hash of its secret.
     pub secret_hash: String,
+    /// Tokens that were issued in an earlier epoch are worthless.
+    pub epoch: i64,
 }
 
 #[derive(FromQueryResult)]
@@ -93,6 +95,7 @@ struct Row {
     scopes: String,
     bound: String,
     secret_hash: String,
+    epoch: i64,
 }
 
 impl TryFrom<Row> for Application {
@@ -106,6 +109,7 @@ impl TryFrom<Row> for Application {
             client_id: row.client_id,
             tenant_id: row.tenant_id,
             secret_hash: row.secret_hash,
+            epoch: row.epoch,
         })
     }
 }
@@ -113,7 +117,7 @@ impl TryFrom<Row> for Application {
 /// The application with this client id.
 pub async fn find<C: ConnectionTrait>(connection: &C, client_id: &str) -> Result<Option<Application>, DbErr> {
     Row::find_by_statement(sql(
-        "SELECT client_id, tenant_id, kind, scopes, bound, secret_hash FROM applications WHERE client_id = ?",
+        "SELECT client_id, tenant_id, kind, scopes, bound, secret_hash, epoch FROM applications WHERE client_id = ?",
         [client_id.into()],
     ))
     .one(connection)

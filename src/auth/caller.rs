@@ -1,8 +1,9 @@
 //! From a bearer token to the caller behind it: which tenant, which application, which person, what they may.
 
 use std::{
+    collections::HashMap,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -77,12 +78,29 @@ impl Caller {
     }
 }
 
-/// Turns tokens into callers, and remembers them until they expire or anything about identities changes.
+/// Turns tokens into callers, and remembers them until they expire or anything about their tenant's identities changes.
 pub struct Authenticator {
     store: Store,
     tokens: Tokens,
-    remembered: Cache<(u64, [u8; 32]), Arc<Caller>>,
-    generation: AtomicU64,
+    /// By the token's hash.
+    remembered: Cache<[u8; 32], Remembered>,
+    /// How often the identities of each tenant have changed.
+    generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
+}
+
+/// A caller, as he was when the identities of his tenant had changed so often.
+#[derive(Clone)]
+struct Remembered {
+    caller: Arc<Caller>,
+    generation: u64,
+    generations: Arc<AtomicU64>,
+}
+
+impl Remembered {
+    fn holds(&self) -> bool {
+        self.generations.load(Ordering::Acquire) == self.generation
+            && self.caller.expires_at > tokens::epoch_seconds()
+    }
 }
 
 impl Authenticator {
@@ -90,7 +108,7 @@ impl Authenticator {
     pub fn new(store: Store, tokens: Tokens) -> Self {
         let remembered =
             Cache::builder().max_capacity(REMEMBERED_TOKENS).time_to_live(REMEMBERED_FOR).build();
-        Self { store, tokens, remembered, generation: AtomicU64::new(0) }
+        Self { store, tokens, remembered, generations: Mutex::default() }
     }
 
     /// What signs and verifies tokens.
@@ -98,10 +116,16 @@ impl Authenticator {
         &self.tokens
     }
 
-    /// Forgets every remembered caller, because people, departments, applications or tenants changed.
-    pub fn forget_callers(&self) {
-        // A look-up that began before the change files its caller under the old generation, where none finds it.
-        self.generation.fetch_add(1, Ordering::AcqRel);
+    /// Forgets every remembered caller whose application is of this tenant, because its people, departments, applications or
+    /// itself changed.
+    pub fn forget_callers(&self, tenant_id: i64) {
+        // A look-up that began before the change files its caller under the old generation, which no longer holds.
+        self.generations(tenant_id).fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn generations(&self, tenant_id: i64) -> Arc<AtomicU64> {
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(generations.entry(tenant_id).or_default())
     }
 
     /// The caller behind a bearer token, acting on the tenant that `indicated` (the header `indicated-e-code`)
@@ -120,15 +144,15 @@ impl Authenticator {
     async fn identify(&self, token: &str) -> Result<Arc<Caller>> {
         let mut hash = [0; 32];
         hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
-        let key = (self.generation.load(Ordering::Acquire), hash);
-        if let Some(caller) =
-            self.remembered.get(&key).filter(|caller| caller.expires_at > tokens::epoch_seconds())
-        {
-            return Ok(caller);
+        if let Some(remembered) = self.remembered.get(&hash).filter(Remembered::holds) {
+            return Ok(remembered.caller);
         }
         let claims = self.tokens.verify(token)?;
+        let generations = self.generations(claims.tenant);
+        let generation = generations.load(Ordering::Acquire);
         let caller = Arc::new(self.look_up(claims).await?);
-        self.remembered.insert(key, Arc::clone(&caller));
+        let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
+        self.remembered.insert(hash, remembered);
         Ok(caller)
     }
 
@@ -138,10 +162,20 @@ impl Authenticator {
         let reader = self.store.reader();
         let application = applications::find(reader, &claims.client_id).await?.ok_or_else(gone)?;
         let tenant = tenants::find_by_id(reader, claims.tenant).await?.ok_or_else(gone)?;
-        let user = if claims.user {
+        if application.epoch != claims.epoch {
+            return Err(revoked());
+        }
+        let user = if let Some(user) = claims.user {
             let person = directory::find_person(reader, tenant.id, SubjectKind::UserId, &claims.sub)
                 .await?
                 .ok_or_else(gone)?;
+            let is_bound = match user.device {
+                Some(binding) => directory::is_bound(reader, tenant.id, &person.user_id, binding).await?,
+                None => true,
+            };
+            if person.epoch != user.epoch || !is_bound {
+                return Err(revoked());
+            }
             let principals = directory::principals(reader, tenant.id, &person).await?.into();
             Some(Arc::new(User { person, principals }))
         } else {
@@ -175,4 +209,9 @@ impl Authenticator {
         let tenant = tenants::find_by_code(self.store.reader(), code).await?.ok_or_else(not_his)?;
         Ok(Arc::new(Caller { tenant: Arc::new(tenant), ..caller.clone() }))
     }
+}
+
+/// 401: the token was taken back.
+fn revoked() -> Error {
+    Error::unauthorized("the token was revoked; ask for a new one")
 }

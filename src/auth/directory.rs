@@ -1,7 +1,5 @@
 //! People as tokens and visibility need them: who a login is, and what he may see by where he stands.
 
-use std::collections::HashSet;
-
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 
 use crate::store::sql;
@@ -26,6 +24,10 @@ pub struct Person {
     pub name: String,
     /// Main department, on the synchronising side.
     pub org_id: Option<String>,
+    /// Further departments: a JSON list of ids on the synchronising side.
+    pub deputy_org_ids: String,
+    /// Tokens that were issued in an earlier epoch are worthless.
+    pub epoch: i64,
 }
 
 /// The person of the tenant whom `subject` names, if he may sign in.
@@ -41,7 +43,7 @@ pub async fn find_person<C: ConnectionTrait>(
     };
     Person::find_by_statement(sql(
         format!(
-            "SELECT user_id, login_id, name, org_id FROM users \
+            "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch FROM users \
              WHERE tenant_id = ? AND {column} = ? AND is_deleted = 0 AND status = 1"
         ),
         [tenant_id.into(), subject.into()],
@@ -50,32 +52,55 @@ pub async fn find_person<C: ConnectionTrait>(
     .await
 }
 
-/// Levels of departments that count, from a person's own upwards.
-const MOST_LEVELS: usize = 128;
+/// The number of the binding of a person's device, if it is bound (decisions 9.7).
+pub async fn find_binding<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    user_id: &str,
+    device_id: &str,
+) -> Result<Option<i64>, DbErr> {
+    let statement = sql(
+        "SELECT binding FROM devices WHERE tenant_id = ? AND user_id = ? AND device_id = ?",
+        [tenant_id.into(), user_id.into(), device_id.into()],
+    );
+    connection.query_one_raw(statement).await?.map(|row| row.try_get("", "binding")).transpose()
+}
 
-/// The principals of a person: himself by id and by login, his department and every one above it. An item that names
-/// any of them is visible to him (decisions 4.3, 4.5), so moving a person changes no document.
+/// Whether the binding with this number still is the person's.
+pub async fn is_bound<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    user_id: &str,
+    binding: i64,
+) -> Result<bool, DbErr> {
+    let statement = sql(
+        "SELECT 1 FROM devices WHERE tenant_id = ? AND user_id = ? AND binding = ?",
+        [tenant_id.into(), user_id.into(), binding.into()],
+    );
+    Ok(connection.query_one_raw(statement).await?.is_some())
+}
+
+/// The principals of a person: himself by id and by login, his departments, main and further ones, and every one above
+/// them. An item that names any of them is visible to him (decisions 4.3, 4.5, 9.6), so moving a person changes no document.
 pub async fn principals<C: ConnectionTrait>(
     connection: &C,
     tenant_id: i64,
     person: &Person,
 ) -> Result<Vec<String>, DbErr> {
     let mut principals = vec![user_principal(&person.user_id), login_principal(&person.login_id)];
-    let mut seen = HashSet::new();
-    let mut next = person.org_id.clone();
-    // A set of seen ids ends the walk even if a cycle ever got in, and a department moved below a deep one is no reason
-    // to walk on for long.
-    while let Some(org_id) = next.take_if(|org_id| seen.len() < MOST_LEVELS && seen.insert(org_id.clone())) {
-        let row = connection
-            .query_one_raw(sql(
-                "SELECT parent_id FROM organizations WHERE tenant_id = ? AND org_id = ? AND is_deleted = 0",
-                [tenant_id.into(), org_id.as_str().into()],
-            ))
-            .await?;
-        if let Some(row) = row {
-            principals.push(department_principal(&org_id));
-            next = row.try_get("", "parent_id")?;
-        }
+    // UNION takes each department once, which ends the walk even if a cycle ever got in.
+    let statement = sql(
+        "WITH RECURSIVE mine (org_id, parent_id) AS ( \
+           SELECT org_id, parent_id FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 \
+             AND (org_id = ?2 OR org_id IN (SELECT value FROM json_each(?3))) \
+           UNION \
+           SELECT above.org_id, above.parent_id FROM organizations AS above JOIN mine ON above.org_id = mine.parent_id \
+             WHERE above.tenant_id = ?1 AND above.is_deleted = 0) \
+         SELECT DISTINCT org_id FROM mine",
+        [tenant_id.into(), person.org_id.as_deref().into(), person.deputy_org_ids.as_str().into()],
+    );
+    for row in connection.query_all_raw(statement).await? {
+        principals.push(department_principal(&row.try_get::<String>("", "org_id")?));
     }
     Ok(principals)
 }

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::{
     applications::{self, Application},
     caller::Authenticator,
-    directory::{self, SubjectKind},
+    directory::{self, Person, SubjectKind},
     scopes::{Scope, Scopes},
     secrets::SecretChecker,
-    tokens::Subject,
+    tokens::{Subject, UserClaims},
 };
 use crate::{error::Error, store::Store};
 
@@ -37,6 +37,8 @@ pub struct TokenRequest {
     pub subject_token_type: Option<String>,
     /// Token exchange: the wanted type; only access tokens are issued.
     pub requested_token_type: Option<String>,
+    /// The device that the person uses, which is bound to him: the token dies when it is unbound (decisions 9.7).
+    pub device_id: Option<String>,
 }
 
 /// A client that has said who it is, and not yet proved it.
@@ -119,7 +121,13 @@ pub async fn issue(
 
 fn application_subject(application: Application, request: &TokenRequest) -> Result<Subject, GrantError> {
     let scopes = granted_scopes(request, &application.scopes)?;
-    Ok(Subject { client_id: application.client_id, tenant_id: application.tenant_id, user_id: None, scopes })
+    Ok(Subject {
+        client_id: application.client_id,
+        epoch: application.epoch,
+        tenant_id: application.tenant_id,
+        user: None,
+        scopes,
+    })
 }
 
 async fn user_subject(
@@ -151,10 +159,32 @@ async fn user_subject(
         directory::find_person(store.reader(), application.tenant_id, kind, subject).await?.ok_or_else(
             || GrantError::InvalidRequest("subject_token names no user who may sign in".to_owned()),
         )?;
+    subject_of(store, application, person, request.device_id.as_deref(), scopes).await
+}
+
+/// Whom a user token is for, once it is known who he is.
+async fn subject_of(
+    store: &Store,
+    application: Application,
+    person: Person,
+    device_id: Option<&str>,
+    scopes: Scopes,
+) -> Result<Subject, GrantError> {
+    let tenant_id = application.tenant_id;
+    let device = match device_id {
+        None => None,
+        Some(device_id) => {
+            let binding =
+                directory::find_binding(store.reader(), tenant_id, &person.user_id, device_id).await?;
+            let unbound = "device_id: no such device is bound to this user; bind it first";
+            Some(binding.ok_or_else(|| GrantError::InvalidRequest(unbound.to_owned()))?)
+        }
+    };
     Ok(Subject {
         client_id: application.client_id,
-        tenant_id: application.tenant_id,
-        user_id: Some(person.user_id),
+        epoch: application.epoch,
+        tenant_id,
+        user: Some((person.user_id, UserClaims { epoch: person.epoch, device })),
         scopes,
     })
 }

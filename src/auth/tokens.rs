@@ -36,8 +36,21 @@ pub struct Claims {
     pub scope: String,
     /// The tenant's number.
     pub tenant: i64,
-    /// Whether `sub` is a person.
-    pub user: bool,
+    /// The application's epoch when it was issued.
+    pub epoch: i64,
+    /// What a user token says besides; without it `sub` is the application.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserClaims>,
+}
+
+/// What a user token says of its person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UserClaims {
+    /// The person's epoch when it was issued.
+    pub epoch: i64,
+    /// The number of the binding of the device that it was asked for with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<i64>,
 }
 
 /// Whom a token is to be issued for.
@@ -45,10 +58,12 @@ pub struct Claims {
 pub struct Subject {
     /// The application that asks.
     pub client_id: String,
+    /// The application's epoch.
+    pub epoch: i64,
     /// The tenant's number.
     pub tenant_id: i64,
-    /// The person's id on the synchronising side, for a user token.
-    pub user_id: Option<String>,
+    /// The person, for a user token: the id on the synchronising side, and what the token says of him.
+    pub user: Option<(String, UserClaims)>,
     /// What the token allows.
     pub scopes: Scopes,
 }
@@ -96,11 +111,13 @@ impl Tokens {
     /// Issues a token.
     pub fn issue(&self, subject: Subject) -> Result<String> {
         let issued = epoch_seconds();
+        let (user_id, user) = subject.user.unzip();
         let claims = Claims {
             iss: self.issuer.clone(),
             aud: self.issuer.clone(),
-            user: subject.user_id.is_some(),
-            sub: subject.user_id.unwrap_or_else(|| subject.client_id.clone()),
+            sub: user_id.unwrap_or_else(|| subject.client_id.clone()),
+            epoch: subject.epoch,
+            user,
             client_id: subject.client_id,
             exp: issued + u64::from(self.lifetime_seconds),
             iat: issued,

@@ -111,12 +111,13 @@ async fn bind(config: &Config, any_port_will_do: bool) -> std::io::Result<TcpLis
     }
 }
 
-async fn serve(config: Config, listener: TcpListener, demo: bool, rebuild: bool) -> Result<(), String> {
+async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: bool) -> Result<(), String> {
     let metrics = telemetry::collect_metrics().map_err(|error| error.to_string())?;
     let data = config.data.clone();
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    config.listen = address;
     let (app, indexer) =
         App::start(config, metrics.clone(), rebuild).await.map_err(|error| error.to_string())?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?;
     if let Err(reason) = write_address(&data, address) {
         // A disk that is full is no reason not to answer searches.
         tracing::warn!(reason, "the address could not be written down");

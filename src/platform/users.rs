@@ -1,5 +1,6 @@
 //! Users: the directory's people, synchronised from the organisation's own system.
 
+pub mod documents;
 pub mod model;
 mod repo;
 pub mod routes;

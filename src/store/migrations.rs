@@ -46,6 +46,10 @@ impl MigratorTrait for Migrator {
                 sql: include_str!("migrations/0003_weights_and_duplicates.sql"),
             }),
             Box::new(SqlMigration { name: "0004_hedging", sql: include_str!("migrations/0004_hedging.sql") }),
+            Box::new(SqlMigration {
+                name: "0005_directory",
+                sql: include_str!("migrations/0005_directory.sql"),
+            }),
         ]
     }
 }

@@ -44,7 +44,11 @@ pub type WriteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a
 pub struct Transaction {
     savepoint: DatabaseTransaction,
     changed: Mutex<Vec<ItemKey>>,
+    after_commit: Mutex<Vec<AfterCommit>>,
 }
+
+/// What is to be done once a request's writes are durable.
+type AfterCommit = Box<dyn FnOnce() + Send>;
 
 impl Transaction {
     /// Notes that a searchable item changed; the entry is written with the rows, in the same transaction.
@@ -56,6 +60,16 @@ impl Transaction {
     /// Notes that a tenant is gone, and with it everything searchable that it had.
     pub fn record_tenant_removal(&self, tenant_id: i64) {
         self.record_change(tenant_id, change_log::WHOLE_TENANT, "");
+    }
+
+    /// Has `job` run once what this request wrote is durable, before its caller is answered and also when he has gone away;
+    /// never where it was undone. It runs on the writer, so it is short and waits for nothing.
+    pub fn after_commit(&self, job: impl FnOnce() + Send + 'static) {
+        self.after_commit.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(job));
+    }
+
+    fn take_after_commit(&self) -> Vec<AfterCommit> {
+        std::mem::take(&mut self.after_commit.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn take_changed(&self) -> Vec<ItemKey> {
@@ -272,12 +286,25 @@ async fn run_group(
 }
 
 async fn run_in_savepoint(group: &DatabaseTransaction, job: Job) -> Result<(Reply, Option<i64>), DbErr> {
-    let transaction = Transaction { savepoint: group.begin().await?, changed: Mutex::default() };
-    let Ran { keep, broken, reply } = job(&transaction).await;
+    let transaction = Transaction {
+        savepoint: group.begin().await?,
+        changed: Mutex::default(),
+        after_commit: Mutex::default(),
+    };
+    let Ran { keep, broken, mut reply } = job(&transaction).await;
     let mut position = None;
     if keep {
         let changed = transaction.take_changed();
         position = change_log::append(&transaction, &changed).await?;
+        let jobs = transaction.take_after_commit();
+        if !jobs.is_empty() {
+            reply = Box::new(move |committed| {
+                if committed.is_ok() {
+                    jobs.into_iter().for_each(|job| job());
+                }
+                reply(committed);
+            });
+        }
         transaction.savepoint.commit().await?;
     } else if let Some(reason) = broken {
         // SQLite may have ended the whole transaction for that: what came before in the group is not kept either, and what

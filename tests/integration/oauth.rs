@@ -184,7 +184,8 @@ fn subject(application: &Application) -> trawl::auth::tokens::Subject {
     trawl::auth::tokens::Subject {
         client_id: application.client_id.clone(),
         tenant_id: application.tenant_id,
-        user_id: None,
+        epoch: 0,
+        user: None,
         scopes: [Scope::ContentsRead].into_iter().collect(),
     }
 }

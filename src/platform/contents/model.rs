@@ -8,10 +8,9 @@ use serde_json::value::RawValue;
 use crate::{
     auth::directory::{department_principal, group_principal, user_principal},
     json,
+    platform::common::check_id,
 };
 
-/// Bytes of an id.
-const ID_BYTES: usize = 512;
 /// Bytes of a title.
 const TITLE_BYTES: usize = 4 << 10;
 /// Bytes of a brief; the whole text of an article fits.
@@ -192,14 +191,6 @@ fn check(item: &Content) -> Result<(), String> {
         && serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(action).is_err()
     {
         return Err("action: must be a JSON object in a string, keyed by client kind".to_owned());
-    }
-    Ok(())
-}
-
-/// An id is 1 to 512 bytes without control characters.
-pub fn check_id(id: &str) -> Result<(), String> {
-    if id.is_empty() || id.len() > ID_BYTES || id.chars().any(char::is_control) {
-        return Err(format!("id: must be 1 to {ID_BYTES} bytes of UTF-8 without control characters"));
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::{
     app::App,
     auth::caller::Caller,
     error::{Error, Result},
+    platform::common::check_id,
 };
 
 /// Keeps items, each in the place of the one with its id.
@@ -70,8 +71,7 @@ pub async fn delete_contents(
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     check_module(&app, &caller, &module).await?;
     check_length(&app, ids.len())?;
-    let (ids, wrong): (Vec<String>, Vec<String>) =
-        ids.into_iter().partition(|id| model::check_id(id).is_ok());
+    let (ids, wrong): (Vec<String>, Vec<String>) = ids.into_iter().partition(|id| check_id(id).is_ok());
     let tenant_id = caller.tenant.id;
     app.bulk.wait_for_room(ids.len()).await?;
     app.store
@@ -79,9 +79,8 @@ pub async fn delete_contents(
             Box::pin(async move { repo::delete(transaction, tenant_id, &module, &ids).await })
         })
         .await?;
-    let failures = wrong
-        .into_iter()
-        .map(|id| ItemFailure { message: model::check_id(&id).err().unwrap_or_default(), id });
+    let failures =
+        wrong.into_iter().map(|id| ItemFailure { message: check_id(&id).err().unwrap_or_default(), id });
     Ok(Envelope::list(failures.collect()))
 }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::repo;
 use crate::{
     error::Result,
-    platform::{contents::model::check_id, users::model::written_text},
+    platform::common::{check_id, written_text},
     store::Transaction,
 };
 

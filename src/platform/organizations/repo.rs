@@ -4,11 +4,14 @@ use std::collections::HashMap;
 
 use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 
-use super::model::{Organization, OrganizationWrite};
+use super::{
+    documents,
+    model::{Organization, OrganizationWrite},
+};
 use crate::{
     error::Result,
-    platform::users::model::SyncFailure,
-    store::{ROWS_PER_STATEMENT, Transaction, placeholders, sql},
+    platform::{common::SyncFailure, tenants},
+    store::{ROWS_PER_STATEMENT, Transaction, now_millis, placeholders, sql},
 };
 
 /// The tenant's departments by id, deleted ones included.
@@ -72,13 +75,16 @@ async fn store(transaction: &Transaction, tenant_id: i64, rows: &[&Organization]
             std::iter::once(Value::from(tenant_id)).chain(chunk.iter().map(|row| row.org_id.as_str().into()));
         transaction.execute_raw(sql(text, values)).await?;
     }
+    let created_at = now_millis();
+    let mut times = tenants::model::give_change_times(transaction, tenant_id, rows.len()).await?..;
     for chunk in rows.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "INSERT INTO organizations (tenant_id, org_id, platform_org_id, parent_id, name, status, is_hidden, \
-             is_deleted) VALUES {} ON CONFLICT (tenant_id, org_id) DO UPDATE SET \
+             is_deleted, created_at, updated_at) VALUES {} ON CONFLICT (tenant_id, org_id) DO UPDATE SET \
              platform_org_id = excluded.platform_org_id, parent_id = excluded.parent_id, name = excluded.name, \
-             status = excluded.status, is_hidden = excluded.is_hidden, is_deleted = excluded.is_deleted",
-            vec!["(?, ?, ?, ?, ?, ?, ?, ?)"; chunk.len()].join(", ")
+             status = excluded.status, is_hidden = excluded.is_hidden, is_deleted = excluded.is_deleted, \
+             updated_at = excluded.updated_at",
+            vec!["(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"; chunk.len()].join(", ")
         );
         let values = chunk.iter().flat_map(|row| {
             [
@@ -90,9 +96,14 @@ async fn store(transaction: &Transaction, tenant_id: i64, rows: &[&Organization]
                 row.status.into(),
                 row.is_hidden.into(),
                 row.is_deleted.into(),
+                created_at.into(),
+                times.next().into(),
             ]
         });
         transaction.execute_raw(sql(text, values)).await?;
+    }
+    for row in rows {
+        transaction.record_change(tenant_id, documents::DEPARTMENT, &row.org_id);
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use crate::{
     },
     app::App,
     error::Result,
-    platform::users::model::SyncFailure,
+    platform::common::SyncFailure,
 };
 
 /// Synchronises organizations, each on its own: one that fails leaves the others alone.

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use sea_orm::ConnectionTrait;
+
 use crate::{
     auth::{
         applications::{self, Credentials, NewApplication},
         keys::Keys,
         tenants::{self, Tenant},
     },
-    error::Result,
+    error::{Error, Result},
     search::registry,
-    store::{Store, Transaction},
+    store::{Store, Transaction, now_millis, sql},
 };
 
 /// A registered application, and whether its tenant was made along with it.
@@ -53,6 +55,19 @@ pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
         transaction.record_tenant_removal(tenant_id);
     }
     Ok(is_removed)
+}
+
+/// Gives so many rows of the tenant's directory their times of change: one each, strictly increasing over all of its changes,
+/// and not before now (decisions 9.6). Answers the first; the others follow it without gaps.
+pub async fn give_change_times(transaction: &Transaction, tenant_id: i64, rows: usize) -> Result<i64> {
+    let rows = i64::try_from(rows).map_err(Error::internal)?;
+    let statement = sql(
+        "UPDATE tenants SET last_change = MAX(last_change, ? - 1) + ? WHERE id = ? RETURNING last_change",
+        [now_millis().into(), rows.into(), tenant_id.into()],
+    );
+    let row = transaction.query_one_raw(statement).await?;
+    let last: i64 = row.ok_or_else(|| Error::internal("the tenant is gone"))?.try_get("", "last_change")?;
+    Ok(last - rows + 1)
 }
 
 /// The tenant with this code; a new one starts with the built-in modules (decisions 4.2).

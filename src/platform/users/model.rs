@@ -1,9 +1,9 @@
 //! What a synchronised user must be: the rules of the write form, judged on the resulting row.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::platform::contents::model::check_id;
+use crate::platform::common::{check_id, written_text};
 
 /// A user as `PUT /v1/users/sync` takes it, core fields. A field that is absent or null means no change, an empty
 /// string means set to null.
@@ -55,24 +55,6 @@ pub struct User {
     pub is_hidden: bool,
     /// Deleted.
     pub is_deleted: bool,
-}
-
-/// Why one row of a synchronisation failed (the document's "sync failure entry").
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct SyncFailure {
-    /// Id on the synchronising party's side of the item that failed.
-    pub id: String,
-    /// Failure reason.
-    pub message: String,
-}
-
-/// The text that a field of the write form leaves: absent keeps `known`, empty clears it.
-pub fn written_text(field: Option<&String>, known: Option<&String>) -> Option<String> {
-    match field {
-        None => known.cloned(),
-        Some(text) if text.is_empty() => None,
-        Some(text) => Some(text.clone()),
-    }
 }
 
 impl UserWrite {

@@ -4,11 +4,14 @@ use std::collections::HashMap;
 
 use sea_orm::{ConnectionTrait, Value};
 
-use super::model::{SyncFailure, User, UserWrite};
+use super::{
+    documents,
+    model::{User, UserWrite},
+};
 use crate::{
     error::Result,
-    platform::{organizations, tasks},
-    store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
+    platform::{common::SyncFailure, organizations, tasks, tenants},
+    store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, placeholders, sql},
 };
 
 /// Applies the changes in their order, each on its own: one that fails leaves the others alone.
@@ -133,14 +136,18 @@ impl People {
                 .chain(chunk.iter().map(|user| user.user_id.as_str().into()));
             transaction.execute_raw(sql(text, values)).await?;
         }
+        let (created_at, first) =
+            (now_millis(), tenants::model::give_change_times(transaction, tenant_id, rows.len()).await?);
+        let mut times = first..;
         for chunk in rows.chunks(ROWS_PER_STATEMENT) {
-            let row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+            let row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
             let text = format!(
                 "INSERT INTO users (tenant_id, user_id, platform_user_id, login_id, name, sex, mobile, org_id, \
-                 status, is_hidden, is_deleted) VALUES {} ON CONFLICT (tenant_id, user_id) DO UPDATE SET \
+                 status, is_hidden, is_deleted, created_at, updated_at) VALUES {} ON CONFLICT (tenant_id, user_id) DO UPDATE SET \
                  platform_user_id = excluded.platform_user_id, login_id = excluded.login_id, name = excluded.name, \
                  sex = excluded.sex, mobile = excluded.mobile, org_id = excluded.org_id, \
-                 status = excluded.status, is_hidden = excluded.is_hidden, is_deleted = excluded.is_deleted",
+                 status = excluded.status, is_hidden = excluded.is_hidden, is_deleted = excluded.is_deleted, \
+                 updated_at = excluded.updated_at",
                 vec![row; chunk.len()].join(", ")
             );
             let values = chunk.iter().flat_map(|user| {
@@ -156,9 +163,14 @@ impl People {
                     user.status.into(),
                     user.is_hidden.into(),
                     user.is_deleted.into(),
+                    created_at.into(),
+                    times.next().into(),
                 ]
             });
             transaction.execute_raw(sql(text, values)).await?;
+        }
+        for user in &rows {
+            transaction.record_change(tenant_id, documents::PEOPLE, &user.user_id);
         }
         let logins: Vec<String> =
             rows.iter().filter(|user| !user.is_deleted).map(|user| user.login_id.clone()).collect();
