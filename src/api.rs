@@ -19,7 +19,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
-    platform::{contents, organizations, tasks, users},
+    platform::{blacklist, contents, devices, organizations, tasks, users, work_status},
 };
 
 /// The route table. Who may call what stands beside it, in [`access::TABLE`].
@@ -28,6 +28,14 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(oauth::issue_token))
         .routes(routes!(users::routes::sync_users))
         .routes(routes!(organizations::routes::sync_organizations))
+        .routes(routes!(blacklist::routes::list_blacklist))
+        .routes(routes!(blacklist::routes::add_to_blacklist))
+        .routes(routes!(blacklist::routes::remove_from_blacklist))
+        .routes(routes!(work_status::routes::update_work_status))
+        .routes(routes!(work_status::routes::update_work_statuses))
+        .routes(routes!(devices::routes::list_devices))
+        .routes(routes!(devices::routes::bind_device))
+        .routes(routes!(devices::routes::unbind_devices))
         .routes(routes!(tasks::routes::create_todo))
         .routes(routes!(tasks::routes::create_todos))
         .routes(routes!(contents::routes::put_contents))

@@ -302,6 +302,11 @@ impl Config {
         }
     }
 
+    /// An address that people can follow: what begins with a slash is on this server.
+    pub fn address_of(&self, address: &str) -> String {
+        if address.starts_with('/') { format!("{}{address}", self.public_url()) } else { address.to_owned() }
+    }
+
     /// A search's deadline when the caller names none.
     pub fn search_timeout(&self) -> Duration {
         Duration::from_millis(self.search.timeout_ms)

@@ -3,9 +3,12 @@
 //!
 //! Areas never use each other's `repo`; what one needs of another goes through that area's `model`.
 
+pub mod blacklist;
 pub mod common;
 pub mod contents;
+pub mod devices;
 pub mod organizations;
 pub mod tasks;
 pub mod tenants;
 pub mod users;
+pub mod work_status;

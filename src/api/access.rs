@@ -92,6 +92,15 @@ pub const TABLE: &[Rule] = &[
     anyone("POST", "/oauth2/token"),
     syncs("PUT", "/v1/users/sync"),
     syncs("PUT", "/v1/organizations/sync"),
+    reads("GET", "/v1/users/blacklists", Identity::User, Scope::DirectoryRead),
+    writes("POST", "/v1/users/blacklist", Identity::User, Scope::DirectoryWrite),
+    writes("POST", "/v1/users/blacklist/remove", Identity::User, Scope::DirectoryWrite),
+    writes("GET", "/v1/users/{userId}/status/update", Identity::Application, Scope::DirectoryWrite),
+    writes("POST", "/v1/users/status/update", Identity::Application, Scope::DirectoryWrite),
+    // A user token reaches its own person's only.
+    reads("GET", "/open/v1/devices", Identity::Either, Scope::DirectoryRead),
+    writes("POST", "/open/v1/devices/bind", Identity::Either, Scope::DirectoryWrite),
+    writes("POST", "/open/v1/devices/unbind", Identity::Either, Scope::DirectoryWrite),
     writes("POST", "/api/todo/create", Identity::Application, Scope::Tasks),
     writes("POST", "/api/todo/batch_create", Identity::Application, Scope::Tasks),
     writes("PUT", "/v1/contents/{moduleCode}", Identity::Application, Scope::ContentsWrite),
@@ -187,9 +196,7 @@ fn check(rule: &Rule, caller: &Caller) -> Result<()> {
         Identity::Application if caller.user.is_some() => {
             return Err(Error::forbidden("this operation needs an application token"));
         }
-        Identity::User if caller.user.is_none() => {
-            return Err(Error::forbidden("this operation needs a user token"));
-        }
+        Identity::User => drop(caller.require_user()?),
         _ => {}
     }
     rule.scope.map_or(Ok(()), |scope| caller.require(scope))

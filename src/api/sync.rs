@@ -46,7 +46,7 @@ where
 ///
 /// # Errors
 /// 400 when there are more than `most`.
-fn read_rows<T: DeserializeOwned>(
+pub fn read_rows<T: DeserializeOwned>(
     rows: &[Box<RawValue>],
     id_field: &str,
     most: usize,

@@ -65,6 +65,14 @@ impl Caller {
         self.user.as_ref().map(|user| Arc::clone(&user.principals)).unwrap_or_default()
     }
 
+    /// The person, for an operation of people.
+    ///
+    /// # Errors
+    /// 403 for an application token (decisions 3.5).
+    pub fn require_user(&self) -> Result<&User> {
+        self.user.as_deref().ok_or_else(|| Error::forbidden("this operation needs a user token"))
+    }
+
     /// # Errors
     /// 403 that says which scope is missing (decisions 3.3).
     pub fn require(&self, scope: Scope) -> Result<()> {

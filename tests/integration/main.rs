@@ -6,6 +6,8 @@ mod answers_again;
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod blacklist;
+#[cfg(test)]
 mod chaos;
 #[cfg(test)]
 mod cli;
@@ -19,6 +21,8 @@ mod corrected;
 mod crash;
 #[cfg(test)]
 mod demo;
+#[cfg(test)]
+mod devices;
 #[cfg(test)]
 mod disk_full;
 #[cfg(test)]
@@ -39,6 +43,8 @@ mod isolation;
 mod kill;
 #[cfg(test)]
 mod limits;
+#[cfg(test)]
+mod matrix;
 #[cfg(test)]
 mod merge;
 #[cfg(test)]
@@ -87,5 +93,7 @@ mod traces;
 mod users;
 #[cfg(test)]
 mod util;
+#[cfg(test)]
+mod work_status;
 #[cfg(test)]
 mod zoo;

@@ -10,6 +10,7 @@ pub(crate) mod items;
 pub(crate) mod lists;
 pub(crate) mod openid;
 pub(crate) mod paging;
+pub(crate) mod paths;
 pub(crate) mod program;
 pub(crate) mod protected;
 pub(crate) mod raw;

@@ -14,6 +14,7 @@ use trawl::{
     auth::{
         applications::{Kind, NewApplication},
         scopes::Scope,
+        tokens::{Subject, Tokens},
     },
     config::{Config, Suspension},
     edge,
@@ -28,6 +29,7 @@ use super::{
     answer::Answer,
     caller::{Caller, send},
     clock::StillClock,
+    eventually,
 };
 
 pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -242,6 +244,24 @@ impl TestApp {
     pub(crate) async fn exchange(&self, application: &Application, kind: &str, subject: &str) -> Answer {
         let form = [("grant_type", TOKEN_EXCHANGE), ("subject_token_type", kind), ("subject_token", subject)];
         self.grant(application, &form).await
+    }
+
+    /// A caller whose token, which is the application's, has expired.
+    pub(crate) async fn expired_caller(&self, application: &Application) -> Caller {
+        let tokens = Tokens::load(&self.app.store, &self.app.keys, 0).await.unwrap();
+        let scopes = [Scope::ContentsRead].into_iter().collect();
+        let token = tokens.issue(Subject {
+            client_id: application.client_id.clone(),
+            epoch: 0,
+            tenant_id: application.tenant_id,
+            user: None,
+            scopes,
+        });
+        let caller = self.caller(&token.unwrap());
+        // It expires when the second that it was issued in is over.
+        eventually("expiry", async || (caller.post_empty("/modules").await.status == 401).then_some(()))
+            .await;
+        caller
     }
 
     /// Asks the token endpoint, as `client_secret_basic`.

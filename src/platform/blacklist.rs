@@ -1,0 +1,4 @@
+//! Blacklists: whom a person wants nothing to do with.
+
+mod repo;
+pub mod routes;

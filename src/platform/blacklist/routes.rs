@@ -1,0 +1,124 @@
+//! `POST /v1/users/blacklist`, its remove, and `GET /v1/users/blacklists`: each person's own.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::repo::{self, Addition, BlacklistEntry, Owner};
+use crate::{
+    api::{
+        envelope::{Envelope, FailureEnvelope, Refusals},
+        extract::{Identified, QueryParameters},
+    },
+    app::App,
+    auth::caller::Caller,
+    error::{Error, Result},
+    platform::common::check_id,
+};
+
+/// Who is meant.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query)]
+pub struct Meant {
+    /// User id on the synchronising party's side.
+    black_user_id: Option<String>,
+}
+
+impl Meant {
+    fn checked(self) -> Result<String> {
+        let id = self.black_user_id.unwrap_or_default();
+        check_id(&id).map_err(|reason| Error::bad_request(reason.replacen("id:", "blackUserId:", 1)))?;
+        Ok(id)
+    }
+}
+
+/// Which part of the list.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct Part {
+    /// Entries at the most; all of them where it is absent.
+    limit: Option<u32>,
+    /// Entries to leave out at the beginning.
+    offset: Option<u32>,
+}
+
+/// Puts someone on the caller's blacklist.
+#[utoipa::path(
+    post, path = "/v1/users/blacklist", tag = "directory", params(Meant),
+    responses(
+        (status = 200, description = "He is on it", body = Envelope<Object>),
+        Refusals,
+        (status = 404, description = "There is no such user", body = FailureEnvelope),
+        (status = 409, description = "He is on it already", body = FailureEnvelope),
+    )
+)]
+pub async fn add_to_blacklist(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    QueryParameters(meant): QueryParameters<Meant>,
+) -> Result<Envelope<Map<String, Value>>> {
+    let (owner, black_user_id) = (owner(&caller)?, meant.checked()?);
+    if black_user_id == owner.user_id {
+        return Err(Error::bad_request("blackUserId: nobody can blacklist himself"));
+    }
+    let addition = app.store.write(move |transaction| {
+        Box::pin(async move { Ok(repo::add(transaction, &owner, &black_user_id).await?) })
+    });
+    match addition.await? {
+        Addition::Added => Ok(Envelope::of(Map::new())),
+        Addition::There => Err(Error::conflict("blackUserId: this user is on the blacklist already")),
+        Addition::Unknown => Err(Error::not_found("blackUserId: there is no such user")),
+    }
+}
+
+/// Takes someone off the caller's blacklist.
+#[utoipa::path(
+    post, path = "/v1/users/blacklist/remove", tag = "directory", params(Meant),
+    responses(
+        (status = 200, description = "He is not on it any more", body = Envelope<Object>),
+        Refusals,
+        (status = 404, description = "He is not on it", body = FailureEnvelope),
+    )
+)]
+pub async fn remove_from_blacklist(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    QueryParameters(meant): QueryParameters<Meant>,
+) -> Result<Envelope<Map<String, Value>>> {
+    let (owner, black_user_id) = (owner(&caller)?, meant.checked()?);
+    let removed = app.store.write(move |transaction| {
+        Box::pin(async move { Ok(repo::remove(transaction, &owner, &black_user_id).await?) })
+    });
+    if removed.await? {
+        Ok(Envelope::of(Map::new()))
+    } else {
+        Err(Error::not_found("blackUserId: this user is not on the blacklist"))
+    }
+}
+
+/// The caller's blacklist, oldest entries first.
+#[utoipa::path(
+    get, path = "/v1/users/blacklists", tag = "directory", params(Part),
+    responses((status = 200, description = "The list", body = Envelope<Vec<BlacklistEntry>>), Refusals)
+)]
+pub async fn list_blacklist(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    QueryParameters(part): QueryParameters<Part>,
+) -> Result<Envelope<Vec<BlacklistEntry>>> {
+    let owner = owner(&caller)?;
+    let (mut entries, total) =
+        repo::list(app.store.reader(), &owner, part.limit, part.offset.unwrap_or_default()).await?;
+    for entry in &mut entries {
+        entry.picture = entry.picture.take().map(|picture| app.config.address_of(&picture));
+    }
+    Ok(Envelope { total: Some(total), ..Envelope::list(entries) })
+}
+
+fn owner(caller: &Caller) -> Result<Owner> {
+    let user = caller.require_user()?;
+    Ok(Owner { tenant_id: caller.tenant.id, user_id: user.person.user_id.clone() })
+}

@@ -1,0 +1,52 @@
+//! The work status in the rows of users.
+
+use std::collections::HashMap;
+
+use sea_orm::{ConnectionTrait, FromQueryResult};
+
+use super::model::WorkStatus;
+use crate::{
+    error::Result,
+    platform::{common::SyncFailure, tenants},
+    store::{Transaction, find_in, sql},
+};
+
+#[derive(FromQueryResult)]
+struct Row {
+    user_id: String,
+    work_status: Option<String>,
+}
+
+/// Applies the changes in their order; people whom the directory does not know fail alone. One that changes nothing gives its
+/// row no new time of change.
+pub(super) async fn update(
+    transaction: &Transaction,
+    tenant_id: i64,
+    changes: Vec<WorkStatus>,
+) -> Result<Vec<SyncFailure>> {
+    let ids: Vec<&str> = changes.iter().map(|change| change.user_id.as_str()).collect();
+    let text = "SELECT user_id, work_status FROM users WHERE tenant_id = ? AND is_deleted = 0 AND user_id";
+    let rows: Vec<Row> = find_in(&**transaction, text, &[tenant_id.into()], &ids).await?;
+    let known: HashMap<String, Option<String>> =
+        rows.into_iter().map(|row| (row.user_id, row.work_status)).collect();
+    let mut left: HashMap<String, Option<String>> = HashMap::new();
+    let mut failures = Vec::new();
+    for WorkStatus { user_id, code } in changes {
+        if known.contains_key(&user_id) {
+            left.insert(user_id, code);
+        } else {
+            failures.push(SyncFailure { id: user_id, message: "userId: there is no such user".to_owned() });
+        }
+    }
+    left.retain(|user_id, code| known.get(user_id) != Some(code));
+    let first = tenants::model::give_change_times(transaction, tenant_id, left.len()).await?;
+    for (updated_at, (user_id, code)) in (first..).zip(left) {
+        transaction
+            .execute_raw(sql(
+                "UPDATE users SET work_status = ?, updated_at = ? WHERE tenant_id = ? AND user_id = ?",
+                [code.into(), updated_at.into(), tenant_id.into(), user_id.into()],
+            ))
+            .await?;
+    }
+    Ok(failures)
+}
