@@ -72,6 +72,8 @@ mod real_texts;
 #[cfg(test)]
 mod relevance;
 #[cfg(test)]
+mod schemathesis;
+#[cfg(test)]
 mod search;
 #[cfg(test)]
 mod search_all;

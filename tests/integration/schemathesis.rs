@@ -1,0 +1,88 @@
+//! What the server answers is what `/openapi.json` says: Schemathesis sends what fits the description and what does not, as
+//! each kind of caller, and finds neither a failure of the server's own nor a status, content type or body that is not
+//! described.
+//!
+//! `SCHEMATHESIS_SEED` has it draw other requests, `SCHEMATHESIS_EXAMPLES` more of them.
+
+use std::{env, path::Path, process::Command};
+
+use serde_json::json;
+
+use crate::util::{
+    PATIENCE,
+    app::{Application, TestApp},
+    caller::Caller,
+    items::{NEW_YEAR, department, item, user},
+    program::{run, text},
+};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
+
+/// What makes the requests that are drawn the same ones each time.
+const SEED: &str = "1";
+
+/// Requests of each operation that are drawn, besides those that cover the bounds of its parameters.
+const EXAMPLES: &str = "12";
+
+const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
+    response_headers_conformance,response_schema_conformance";
+
+/// A tenant with something in it.
+async fn start() -> (TestApp, Application) {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "organizations", &json!([department("d1", ""), department("d2", "d1")])).await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "d1"), user("omar", "d2")])).await;
+    app.keep(&acme.caller, "article", &[item("a1", "harbour", NEW_YEAR)]).await;
+    (app, acme)
+}
+
+/// Runs it to its end as this caller; `known` has it name what is there where an operation asks for an id.
+async fn drive(caller: &Caller, known: bool) {
+    let program = Path::new(FOLDER).join("venv/bin/schemathesis");
+    assert!(program.exists(), "{} is not there; ./tests/run installs it", program.display());
+    let setting = |name: &str, usual: &str| env::var(name).unwrap_or_else(|_| usual.to_owned());
+    let mut command = Command::new(program);
+    // Without a settings file that stands somewhere above.
+    command.current_dir(env::temp_dir()).arg("--no-color");
+    if known {
+        command.arg("--config-file").arg(Path::new(FOLDER).join("known.toml"));
+    }
+    command.args(["run", &format!("{}/openapi.json", caller.base), "--continue-on-failure"]);
+    command.args(["--header", &format!("Authorization: Bearer {}", caller.token)]);
+    if let Some(tenant) = &caller.tenant {
+        command.args(["--header", &format!("indicated-e-code: {tenant}")]);
+    }
+    command.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing"]);
+    command.args(["--seed", &setting("SCHEMATHESIS_SEED", SEED)]);
+    command.args(["--max-examples", &setting("SCHEMATHESIS_EXAMPLES", EXAMPLES)]);
+    // What it says of how it draws is no finding.
+    command.args(["--suppress-health-check", "all", "--warnings", "off", "--workers", "2"]);
+    let output = tokio::time::timeout(10 * PATIENCE, run(command)).await.expect("it goes on and on");
+    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(text(&output.stdout).contains("generated"), "{}", text(&output.stdout));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_application_is_answered_as_described() {
+    let (_app, acme) = start().await;
+    drive(&acme.caller, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_person_is_answered_as_described() {
+    let (app, acme) = start().await;
+    drive(&app.user(&acme, "mei").await, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_operator_is_answered_as_described() {
+    let (app, acme) = start().await;
+    drive(&app.operator().await.caller.on(&acme.tenant), false).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_not_known_is_answered_as_described() {
+    let (app, _) = start().await;
+    drive(&app.caller("not-a-token"), false).await;
+}
