@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod answers_again;
 #[cfg(test)]
+mod attacks;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod blacklist;

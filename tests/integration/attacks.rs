@@ -1,0 +1,246 @@
+//! What an attacker would try, on every operation that `/openapi.json` describes: text that means something to a database or
+//! a query parser in every field, and another tenant's ids in the place of one's own (decisions 2.2, 3.6).
+//!
+//! What another tenant has carries a mark that no answer may show; and its ids are to be answered as ids of nothing are.
+
+use std::collections::BTreeSet;
+
+use regex::Regex;
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use uuid::Uuid;
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::{Caller, send},
+    items::{NEW_YEAR, department, item, todo, user},
+};
+
+/// Stands in all that the other tenant has.
+const MARK: &str = "xanadu";
+
+const HOSTILE: [&str; 14] = [
+    "' OR '1'='1",
+    "\"; DROP TABLE users; --",
+    "1); DELETE FROM tenants; --",
+    "a' UNION SELECT value FROM meta --",
+    "%",
+    "_%_",
+    "*",
+    "title:* OR id:*",
+    "+tenant:[* TO *] -\"",
+    "\\\"\\",
+    "../../../../etc/passwd",
+    "{{7*7}}${7*7}",
+    "\u{202e}\u{0}\u{7f}",
+    "<script>alert(1)</script>",
+];
+
+/// One described operation.
+struct Operation {
+    method: Method,
+    path: String,
+    query: Vec<String>,
+    /// The schema of its body.
+    body: Option<Value>,
+}
+
+impl Operation {
+    fn all(description: &Value) -> Vec<Self> {
+        let mut operations = Vec::new();
+        for (path, methods) in description["paths"].as_object().unwrap() {
+            for (method, operation) in methods.as_object().unwrap() {
+                let parameters = operation["parameters"].as_array().into_iter().flatten();
+                let query = parameters.filter(|parameter| parameter["in"] == "query");
+                let content = operation["requestBody"]["content"].as_object();
+                operations.push(Self {
+                    method: method.to_uppercase().parse().unwrap(),
+                    path: path.clone(),
+                    query: query.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect(),
+                    body: content
+                        .and_then(|content| content.get("application/json"))
+                        .map(|content| content["schema"].clone()),
+                });
+            }
+        }
+        operations
+    }
+
+    /// Calls it with this text in every parameter and every field that takes one.
+    async fn call(&self, caller: &Caller, text: &str, description: &Value) -> Answer {
+        let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
+        let encoded = encoded.replace('+', "%20");
+        let segments = self.path.split('/').map(|part| if part.starts_with('{') { &encoded } else { part });
+        let path = segments.collect::<Vec<_>>().join("/");
+        let mut request = caller.request(self.method.clone(), &path);
+        // A parameter that takes a number is refused at once, and would hide what becomes of the others.
+        let texts = self.query.iter().filter(|name| !NUMBERS.contains(&name.as_str()));
+        request = request.query(&texts.map(|name| (name, text)).collect::<Vec<_>>());
+        if let Some(schema) = &self.body {
+            request = request.json(&filled(schema, text, description, 0));
+        }
+        send(request).await
+    }
+}
+
+/// Query parameters that take numbers.
+const NUMBERS: [&str; 8] = ["limit", "offset", "timeout", "from", "to", "idType", "type", "skip"];
+
+/// A value of the schema that holds this text wherever it takes one.
+fn filled(schema: &Value, text: &str, description: &Value, depth: usize) -> Value {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let name = reference.rsplit('/').next().unwrap();
+        return filled(&description["components"]["schemas"][name], text, description, depth);
+    }
+    for choice in ["oneOf", "anyOf", "allOf"] {
+        if let Some(choices) = schema[choice].as_array() {
+            let first = choices.iter().find(|choice| choice["type"] != "null");
+            return first.map_or(Value::Null, |first| filled(first, text, description, depth));
+        }
+    }
+    let is = |name: &str| match &schema["type"] {
+        Value::String(kind) => kind == name,
+        Value::Array(kinds) => kinds.iter().any(|kind| kind == name),
+        _ => false,
+    };
+    if is("array") {
+        return json!([filled(&schema["items"], text, description, depth + 1)]);
+    }
+    if is("string") {
+        return schema["enum"].as_array().map_or_else(|| json!(text), |names| names[0].clone());
+    }
+    if is("integer") || is("number") {
+        return schema["minimum"]
+            .as_f64()
+            .map_or(json!(1), |least| if least > 1.0 { json!(least) } else { json!(1) });
+    }
+    if is("boolean") {
+        return json!(false);
+    }
+    if depth > 4 {
+        return Value::Null;
+    }
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    fields
+        .map(|(name, field)| (name.clone(), filled(field, text, description, depth + 1)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+/// A tenant in whose every corner the name stands; answers its ids.
+async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>) {
+    let tenant = app.tenant(name).await;
+    let id = |of: &str| format!("{name}-{of}");
+    app.sync(&tenant.caller, "organizations", &json!([department(&id("department"), "")])).await;
+    let mut person = user(&id("person"), &id("department"));
+    person["platformUserId"] = json!(id("platform-person"));
+    person["name"] = json!(format!("Someone {name}"));
+    app.sync(&tenant.caller, "users", &json!([person])).await;
+    app.keep(&tenant.caller, "article", &[item(&id("article"), &format!("harbour {name}"), NEW_YEAR)]).await;
+    let task = todo(&id("task"), &format!("sign {name}"), &id("person"));
+    let created = tenant.caller.post("/api/todo/create", &task).await.ok();
+    let device = json!({"id": id("person"), "idType": 3, "deviceId": id("device")});
+    tenant.caller.post("/open/v1/devices/bind", &device).await.ok();
+    let operator = app.operator().await.caller.on(name);
+    let source = json!({
+        "id": id("source"), "name": id("source"), "url": "http://127.0.0.1:9/search", "method": "GET",
+        "auth": {"type": "NONE"},
+    });
+    operator.show(&source, &id("module"), &["builtin:article"]).await;
+    app.settled().await;
+    let mut ids: BTreeSet<String> =
+        ["department", "person", "platform-person", "article", "task", "device", "source", "module"]
+            .into_iter()
+            .map(id)
+            .collect();
+    ids.insert(name.to_owned());
+    ids.insert(tenant.client_id.clone());
+    ids.insert(created.data()["id"].as_str().unwrap_or_default().to_owned());
+    (tenant, ids)
+}
+
+/// How many rows the tables have that no attack may change.
+async fn rows(app: &TestApp) -> Vec<i64> {
+    use sea_orm::ConnectionTrait;
+    let mut counts = Vec::new();
+    for table in ["tenants", "applications", "signing_keys", "meta"] {
+        let text = format!("SELECT COUNT(*) AS count FROM {table}");
+        let row = app.app.store.reader().query_one_raw(trawl::store::sql(text, [])).await.unwrap().unwrap();
+        counts.push(row.try_get("", "count").unwrap());
+    }
+    counts
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_means_something_elsewhere_is_only_text() {
+    let app = TestApp::start().await;
+    furnished(&app, MARK).await;
+    let (acme, _) = furnished(&app, "acme").await;
+    let description = app.caller("").get("/openapi.json").await.body;
+    let callers =
+        [acme.caller.clone(), app.user(&acme, "acme-person").await, app.operator().await.caller.on("acme")];
+    let before = rows(&app).await;
+    let operations = Operation::all(&description);
+    for operation in &operations {
+        for caller in &callers {
+            for text in HOSTILE {
+                let answer = operation.call(caller, text, &description).await;
+                let of = format!("{} {} with {text:?}: {}", operation.method, operation.path, answer.text);
+                assert!(![500, 503].contains(&answer.status), "{} {of}", answer.status);
+                assert!(!shows(&operation.path, &answer), "another tenant's data: {of}");
+            }
+        }
+    }
+    // Registering what is hostile makes rows of its own; none that was there is gone.
+    let after = rows(&app).await;
+    assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{before:?} {after:?}");
+    acme.caller.post_empty("/modules").await.ok();
+}
+
+/// Whether the answer shows what is the other tenant's. The metrics are the operator's, and name sources of all tenants.
+fn shows(path: &str, answer: &Answer) -> bool {
+    path != "/metrics" && answer.text.contains(MARK)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_tenants_ids_are_answered_as_ids_of_nothing() {
+    let app = TestApp::start().await;
+    let (_, theirs) = furnished(&app, MARK).await;
+    let (acme, _) = furnished(&app, "acme").await;
+    let description = app.caller("").get("/openapi.json").await.body;
+    let mei = app.user(&acme, "acme-person").await;
+    let mut asked = 0;
+    for operation in &Operation::all(&description) {
+        if operation.path == "/metrics" {
+            continue;
+        }
+        for caller in [&acme.caller, &mei] {
+            for (number, id) in theirs.iter().enumerate() {
+                let nothing = match Uuid::parse_str(id) {
+                    Ok(_) => Uuid::from_u128(number as u128).to_string(),
+                    Err(_) => format!("nothing-{number}"),
+                };
+                let answer = operation.call(caller, id, &description).await;
+                let expected = operation.call(caller, &nothing, &description).await;
+                let of = format!("{} {} with {id:?}", operation.method, operation.path);
+                assert_eq!(answer.status, expected.status, "{of}: {} {}", answer.text, expected.text);
+                assert_eq!(neutral(&answer, id), neutral(&expected, &nothing), "{of}");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 500, "{asked}");
+    // And nothing of theirs was changed.
+    let left = app.operator().await.caller.on(MARK);
+    assert_eq!(left.find("article", "harbour").await, [format!("{MARK}-article")]);
+    assert_eq!(left.get(&format!("/open/v1/devices?id={MARK}-person&idType=3")).await.ok().items().len(), 1);
+}
+
+/// The answer without what differs from call to call, and without the id that was asked for.
+fn neutral(answer: &Answer, id: &str) -> String {
+    let differs = Regex::new(
+        r#"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]{13}|"tookMs":[0-9.]+|"v3\.[^"]+"|[0-9.]+e-0[0-9]"#,
+    );
+    differs.unwrap().replace_all(&answer.text.replace(id, "ID"), "*").into_owned()
+}
