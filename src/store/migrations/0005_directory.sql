@@ -122,6 +122,10 @@ UPDATE tenants SET last_change = MAX(
     COALESCE((SELECT MAX(updated_at) FROM users WHERE tenant_id = tenants.id), 0),
     COALESCE((SELECT MAX(updated_at) FROM organizations WHERE tenant_id = tenants.id), 0));
 
+-- People and departments are searched from now on.
+INSERT INTO change_log (tenant_id, module, item_id, is_last) SELECT tenant_id, 'people', user_id, 1 FROM users;
+INSERT INTO change_log (tenant_id, module, item_id, is_last) SELECT tenant_id, 'department', org_id, 1 FROM organizations;
+
 -- Avatars that came as content; the id is what their address holds, and cannot be guessed.
 CREATE TABLE pictures (
     id           TEXT    NOT NULL PRIMARY KEY,
