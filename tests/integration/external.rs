@@ -135,8 +135,9 @@ async fn each_failure_has_its_status_and_costs_the_others_nothing() {
 async fn a_refused_application_identity_is_unauthorized() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
     let registration = with(system.registration("x"), "auth", system.credentials());
-    let (_app, acme) = beside_articles(registration).await;
+    // Before it is warmed, so that no token is on its way.
     system.refuse_tokens();
+    let (_app, acme) = beside_articles(registration).await;
     articles_and(acme.caller.search(&ALL).await, "unauthorized", "token endpoint");
 }
 
