@@ -97,6 +97,7 @@ pub(crate) fn document(scope: &Scope, texts: &[String], number: usize) -> Docume
         display_time,
         title,
         title_is_name: false,
+        other_names: Vec::new(),
         sub_title: String::new(),
         brief: String::new(),
         author: "bench".to_owned(),

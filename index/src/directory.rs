@@ -229,6 +229,7 @@ mod tests {
                 display_time: 0,
                 title: "text".to_owned(),
                 title_is_name: false,
+                other_names: Vec::new(),
                 sub_title: String::new(),
                 brief: String::new(),
                 author: String::new(),

@@ -54,8 +54,12 @@ pub struct Document {
     /// Plain text; matched, and weighs more than the rest in relevance order.
     pub title: String,
     /// The title is the name of somebody or of a group: it is also matched by its pinyin, in full and by initials (张三:
-    /// `zhangsan`, `zhang san`, `san`, `zs`). [`Highlighter::mark_name`](crate::Highlighter::mark_name) shows where.
+    /// `zhangsan`, `zhang san`, `san`, `zs`), and by words that it joins as one (`obrien`). In relevance order a name that is
+    /// all of what was typed comes before longer ones. [`Highlighter::mark_name`](crate::Highlighter::mark_name) shows where.
     pub title_is_name: bool,
+    /// Further names that it goes by and does not show, such as a login; matched as a title that is a name, and never
+    /// highlighted.
+    pub other_names: Vec<String>,
     /// Plain text; matched.
     pub sub_title: String,
     /// Plain text; matched.

@@ -60,7 +60,7 @@ impl Highlighter {
     }
 
     /// The same of a name ([`Document::title_is_name`](crate::Document::title_is_name)): also the characters that are typed by
-    /// their pinyin are marked.
+    /// their pinyin are marked, and words that are typed as one.
     pub fn mark_name(&self, name: &str) -> Option<String> {
         self.mark_text(name, Extent::Whole, true)
     }

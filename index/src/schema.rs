@@ -9,7 +9,7 @@ use tantivy::{IndexSettings, IndexSortByField, Order};
 use crate::text::TOKENIZER;
 
 /// Raised whenever fields, terms or analysis change, so that an older index is rebuilt and never misread.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// The bytes of a block of stored items before compression. A page of ten reads about ten blocks, so a block is small.
 const STORE_BLOCK_BYTES: usize = 4_096;
@@ -24,6 +24,7 @@ const RESTRICTED_TITLE: &str = "restricted_title";
 const PRINCIPALS: &str = "principals";
 const AUTHOR: &str = "author";
 const ITEM: &str = "item";
+const TITLE_IS_NAME: &str = "title_is_name";
 
 /// The two halves of a scope, by [`Audience`](crate::Audience): disjoint sets of documents.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +54,8 @@ pub(crate) struct Fields {
     pub(crate) author: Field,
     /// The item, stored.
     pub(crate) item: Field,
+    /// Stored where the title is a name, whatever it holds.
+    pub(crate) title_is_name: Field,
 }
 
 impl Fields {
@@ -75,6 +78,7 @@ impl Fields {
             principals: builder.add_text_field(PRINCIPALS, raw()),
             author: builder.add_text_field(AUTHOR, words(IndexRecordOption::WithFreqsAndPositions, false)),
             item: builder.add_text_field(ITEM, STORED),
+            title_is_name: builder.add_text_field(TITLE_IS_NAME, STORED),
         };
         (builder.build(), fields)
     }

@@ -90,6 +90,8 @@ pub struct Hit {
     pub display_time: i64,
     /// The item as it was put, in JSON.
     pub item: String,
+    /// Whether its title is a name ([`Document::title_is_name`](crate::Document::title_is_name)).
+    pub title_is_name: bool,
 }
 
 /// A page of hits.
@@ -193,15 +195,22 @@ fn search_within(view: &View, request: &Request<'_>, work: &mut Work) -> Result<
 
 fn read_hit(view: &View, found: Found) -> Result<Hit, Error> {
     let stored: Stored = view.segments[found.segment].opened.store.get(found.document)?;
-    let (mut id, mut item) = (String::new(), String::new());
+    let mut hit = Hit {
+        id: String::new(),
+        display_time: found.display_time,
+        item: String::new(),
+        title_is_name: false,
+    };
     for (field, text) in stored.0 {
         if field == view.fields.id {
-            id = text;
+            hit.id = text;
+        } else if field == view.fields.item {
+            hit.item = text;
         } else {
-            item = text;
+            hit.title_is_name = true;
         }
     }
-    Ok(Hit { id, display_time: found.display_time, item })
+    Ok(hit)
 }
 
 /// The stored fields of a document, all of which are texts.

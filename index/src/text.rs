@@ -4,15 +4,17 @@ mod encoding;
 mod folded;
 mod folding;
 mod idle;
+mod names;
 mod pinyin;
 mod segmentation;
 mod traditional;
 
-pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER};
+pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER, WHOLE};
 pub(crate) use folded::Folded;
 pub(crate) use folding::fold;
 pub(crate) use idle::is_idle;
-pub(crate) use pinyin::{Sound, sounds};
+pub(crate) use names::{sounds, typed, whole};
+pub(crate) use pinyin::{Readings, Sound};
 pub(crate) use segmentation::{Run, Spot, document_words, is_ideograph, placed_runs, query_words, runs};
 
 use std::borrow::Cow;

@@ -314,6 +314,9 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocu
     }
     body.add_text(&document.sub_title);
     body.add_text(&document.brief);
+    for name in &document.other_names {
+        body.add_name(name);
+    }
     let mut title = EncodedWords::new(prefix);
     title.add_text(&document.title);
     let mut author = EncodedWords::new(prefix);
@@ -324,5 +327,8 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocu
         }
     }
     engine.add_text(fields.item, document.item);
+    if document.title_is_name {
+        engine.add_text(fields.title_is_name, "");
+    }
     engine
 }

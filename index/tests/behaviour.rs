@@ -19,6 +19,7 @@ fn document(id: &str, title: &str) -> Document {
         display_time: 0,
         title: title.to_owned(),
         title_is_name: false,
+        other_names: Vec::new(),
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),

@@ -18,6 +18,7 @@ fn put(writer: &mut Writer, first: usize, count: usize) {
         sub_title: String::new(),
         brief: String::new(),
         title_is_name: false,
+        other_names: Vec::new(),
         author: "Ann".to_owned(),
         audience: if number.is_multiple_of(2) {
             Audience::Tenant

@@ -17,6 +17,7 @@ fn index_of(texts: &[String], are_names: bool) -> Index {
         display_time: 0,
         title: text.clone(),
         title_is_name: are_names,
+        other_names: Vec::new(),
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),

@@ -158,6 +158,7 @@ fn document() -> impl Strategy<Value = Document> {
             display_time,
             title,
             title_is_name: false,
+            other_names: Vec::new(),
             sub_title,
             brief,
             author: author.to_owned(),

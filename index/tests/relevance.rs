@@ -20,6 +20,7 @@ fn put(scope: &Scope, id: String, display_time: i64, brief: &str) -> Change {
         display_time,
         title: String::new(),
         title_is_name: false,
+        other_names: Vec::new(),
         sub_title: String::new(),
         brief: brief.to_owned(),
         author: String::new(),

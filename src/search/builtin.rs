@@ -171,7 +171,12 @@ pub(super) fn into_page(page: index::Page, ask: &Ask, start: &index::Start) -> P
                 Order::Time => Position::AfterItem(hit.display_time, hit.id.clone()),
                 Order::Relevance => Position::AfterRank(skipped + rank + 1),
             },
-            item: Item { id: hit.id, display_time: hit.display_time, json: hit.item },
+            item: Item {
+                id: hit.id,
+                display_time: hit.display_time,
+                json: hit.item,
+                title_is_name: hit.title_is_name,
+            },
         })
         .collect();
     let last = entries.last();

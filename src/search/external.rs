@@ -112,7 +112,8 @@ impl SourcePage {
 impl Row {
     fn write(item: ContentItem) -> Result<Self, serde_json::Error> {
         let json = serde_json::to_string(&item)?;
-        Ok(Self { item: Item { json, display_time: item.display_time, id: item.id }, author: item.author })
+        let (id, display_time) = (item.id, item.display_time);
+        Ok(Self { item: Item { json, display_time, id, title_is_name: false }, author: item.author })
     }
 }
 

@@ -59,8 +59,15 @@ fn mark(item: &mut Item, highlighter: &Highlighter) {
     // Its JSON is our own writing (`ContentItem`), so nothing that a source calls `highlight` is in it.
     let texts = Texts::read(&item.json);
     let html = |text: Option<Text<'_>>, extent| text.and_then(|Text(text)| highlighter.mark(&text, extent));
+    let title = |Text(title): Text<'_>| {
+        if item.title_is_name {
+            highlighter.mark_name(&title)
+        } else {
+            highlighter.mark(&title, Extent::Whole)
+        }
+    };
     let highlight = Highlight {
-        title: html(texts.title, Extent::Whole),
+        title: texts.title.and_then(title),
         sub_title: html(texts.sub_title, Extent::Whole),
         brief: html(texts.brief, Extent::Passage),
     };
@@ -80,7 +87,12 @@ mod tests {
     use super::*;
 
     fn marked(item: &Value, keyword: &str) -> Value {
-        let mut items = [Item { id: "1".to_owned(), display_time: 1, json: item.to_string() }];
+        marked_as(item, false, keyword)
+    }
+
+    fn marked_as(item: &Value, title_is_name: bool, keyword: &str) -> Value {
+        let json = item.to_string();
+        let mut items = [Item { id: "1".to_owned(), display_time: 1, json, title_is_name }];
         mark_all(&mut items, &Query::parse(keyword));
         let mut marked: Value = serde_json::from_str(&items[0].json).unwrap();
         let highlight = marked.as_object_mut().unwrap().remove("highlight").unwrap();
@@ -99,5 +111,17 @@ mod tests {
             json!({"subTitle": "x"})
         );
         assert_eq!(marked(&json!({"id": "1"}), "y"), json!({}));
+    }
+
+    #[test]
+    fn a_name_is_marked_as_it_is_typed_and_other_texts_are_not() {
+        let item = json!({"title": "张伟", "subTitle": "张伟"});
+        for keyword in ["zhangwei", "zhang wei", "zw"] {
+            let expected = json!({"title": "<em>张伟</em>", "subTitle": "张伟"});
+            assert_eq!(marked_as(&item, true, keyword), expected, "{keyword}");
+            assert_eq!(marked(&item, keyword), item, "{keyword}");
+        }
+        let last_names = json!({"title": "Sinéad <em>O&#39;Brien</em>"});
+        assert_eq!(marked_as(&json!({"title": "Sinéad O'Brien"}), true, "obrien"), last_names);
     }
 }

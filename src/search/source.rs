@@ -119,6 +119,8 @@ pub struct Item {
     pub display_time: i64,
     /// The search content item.
     pub json: String,
+    /// Whether the title is the name of somebody or of something, which is found, and marked, by its pinyin too.
+    pub title_is_name: bool,
 }
 
 /// An item that a source sent, with the position after it.

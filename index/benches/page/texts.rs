@@ -40,6 +40,7 @@ pub(crate) fn documents(scope: &Scope, count: usize, times: Times) -> Vec<Docume
                 display_time: time,
                 title: text.clone(),
                 title_is_name: false,
+                other_names: Vec::new(),
 sub_title: String::new(),
                 brief: String::new(),
                 author: "微博热搜".to_owned(),

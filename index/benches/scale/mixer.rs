@@ -144,6 +144,7 @@ impl Mixer {
             display_time: i64::try_from(time).unwrap(),
             title,
             title_is_name: false,
+            other_names: Vec::new(),
             sub_title: String::new(),
             brief: text,
             author,

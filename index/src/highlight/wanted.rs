@@ -100,6 +100,9 @@ impl Wanted {
                     if terms != 0 {
                         places.push(Place { position, start: bytes.start, end: bytes.end, terms });
                     }
+                    let here = sounds.partition_point(|sound| sound.place.start <= bytes.start);
+                    self.add_sounding(position, &sounds[..here], &mut places);
+                    sounds = &sounds[here..];
                     position += 1;
                 }
                 Run::Ideographs(run) => {

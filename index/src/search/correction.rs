@@ -85,7 +85,8 @@ fn candidates(sight: &Sight<'_>, word: &str) -> Result<Vec<String>, Error> {
             while candidates.len() < MAX_CANDIDATES && terms.advance() {
                 let candidate = terms.key().strip_prefix(prefix.as_bytes());
                 let candidate = candidate.and_then(|candidate| std::str::from_utf8(candidate).ok());
-                if let Some(candidate) = candidate.filter(|candidate| !candidate.is_empty()) {
+                // What is no word is the marker of the scope, or the whole of a name.
+                if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric)) {
                     *candidates.entry(candidate.to_owned()).or_insert(0) += u64::from(terms.value().doc_freq);
                 }
             }

@@ -88,10 +88,14 @@ impl Bm25StatisticsProvider for WordStatistics<'_> {
         self.scope.total_num_docs()
     }
 
-    /// That of the word in the whole text, for its title too; words that the last one begins count as one.
+    /// That of the word in the whole text, for its title too; words that the last one begins count as one. The whole of a name
+    /// is as rare as can be, however many bear it.
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         let value = term.value();
         let word = value.as_str().and_then(|text| text.strip_prefix(self.prefix)).unwrap_or_default();
+        if self.words.whole.as_deref() == Some(word) {
+            return Ok(1);
+        }
         let known = self.words.known.iter().find(|known| known.term == word);
         let begun = self.words.begun.as_ref().map_or(1, |begun| begun.documents);
         Ok(known.map_or(begun, |known| known.documents).min(self.scope.documents()))

@@ -14,7 +14,7 @@ use super::plan::Sight;
 use super::statistics::ScopeStatistics;
 use super::work::{Stop, Work};
 use crate::query::{AskedWord, Piece, Query};
-use crate::text::is_idle;
+use crate::text::{WHOLE, is_idle, whole};
 
 /// The words of one query in one scope.
 pub(super) struct Words {
@@ -24,6 +24,8 @@ pub(super) struct Words {
     pub(super) pairs: Vec<Pair>,
     /// What the last word may be the beginning of.
     pub(super) begun: Option<Begun>,
+    /// The term of names that are all of what was typed, where there are any.
+    pub(super) whole: Option<String>,
     /// Some stand in quotes, and are required as they stand there.
     quoted: bool,
     /// The query asks for words at all, be they in the index or not.
@@ -95,13 +97,21 @@ impl Words {
                 word.finds = true;
             }
         }
+        let whole = whole(query.words.iter().map(|word| word.term.as_str()));
+        let whole = whole.map(|whole| format!("{WHOLE}{whole}"));
+        let whole = match whole {
+            Some(term) if statistics.doc_freq(&sight.term(sight.view.fields.open.body, &term))? > 0 => {
+                Some(term)
+            }
+            _ => None,
+        };
         let pairs = pairs(&asked, &words);
-        Ok(Self { known: words, pairs, begun, quoted, asked: !asked.is_empty() })
+        Ok(Self { known: words, pairs, begun, whole, quoted, asked: !asked.is_empty() })
     }
 
     /// Whether nothing can match, for want of every word that was asked for.
     pub(super) fn is_nothing(&self) -> bool {
-        self.asked && self.known.is_empty() && self.begun.is_none()
+        self.asked && self.known.is_empty() && self.begun.is_none() && self.whole.is_none()
     }
 
     /// Whether the query asks for no word: only for authors, or only without something.
@@ -117,7 +127,8 @@ impl Words {
     /// The words any of which makes a document a match.
     pub(super) fn finding(&self) -> impl Iterator<Item = &str> {
         let begun = self.begun.iter().flat_map(|begun| &begun.terms).map(String::as_str);
-        self.known.iter().filter(|word| word.finds).map(|word| word.term.as_str()).chain(begun)
+        let known = self.known.iter().filter(|word| word.finds).map(|word| word.term.as_str());
+        known.chain(begun).chain(self.whole.as_deref())
     }
 }
 

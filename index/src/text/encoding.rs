@@ -6,7 +6,7 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::{Folded, Spot, document_words, fold, sounds, stem};
+use super::{Folded, Spot, document_words, fold, stem, typed};
 use crate::document::SCOPE_END;
 
 /// The name that the tokenizer is registered under.
@@ -16,6 +16,9 @@ const NEXT: char = '\u{1}';
 const SAME: char = '\u{2}';
 /// Leaves one position empty, so that no phrase reaches from one text into the next.
 const GAP: char = '\u{3}';
+
+/// What the whole of a name begins with. No word does, so whoever looks for words never meets it.
+pub(crate) const WHOLE: char = '=';
 
 /// Words being encoded for one field of one document.
 #[derive(Debug)]
@@ -41,12 +44,12 @@ impl EncodedWords {
         document_words(&fold(text), |spot, _, word| self.add_word(spot, std::mem::take(&mut first), word));
     }
 
-    /// Adds a text that is a name: the same words, and at the place of each ideograph also how the name is typed from there
-    /// on. Phrases are none the less exact, of characters and of syllables.
+    /// Adds a text that is a name: the same words, and at the place of each also how the name is typed from there on. Phrases
+    /// are none the less exact, of characters and of syllables. At its end stands what the whole of it is.
     pub(crate) fn add_name(&mut self, name: &str) {
         let mut first = self.encoded.len() > self.prefix_len;
         let folded = Folded::new(name);
-        let sounds = sounds(name, &folded);
+        let (sounds, wholes) = typed(name, &folded);
         let mut sounds = sounds.iter().peekable();
         document_words(&folded.text, |spot, place, word| {
             self.add_word(spot, std::mem::take(&mut first), word);
@@ -59,6 +62,9 @@ impl EncodedWords {
                 }
             }
         });
+        for whole in wholes {
+            self.add_word(Spot::Same, false, &format!("{WHOLE}{whole}"));
+        }
     }
 
     fn add_word(&mut self, spot: Spot, begins_text: bool, word: &str) {
@@ -157,7 +163,8 @@ mod tests {
         let mut words = EncodedWords::new("7.people\0");
         words.add_name("三 Ann李");
         let encoded = words.finish().unwrap();
-        let written = "\u{1}三\u{2}s\u{2}san\u{1}ann\u{1}李\u{2}l\u{2}li";
+        let wholes = "\u{2}=ann\u{2}=l\u{2}=li\u{2}=s\u{2}=san\u{2}=三\u{2}=三 ann 李\u{2}=李";
+        let written = format!("\u{1}三\u{2}s\u{2}san\u{1}ann\u{1}李\u{2}l\u{2}li{wholes}");
         assert_eq!(encoded, format!("7.people\0{written}"));
     }
 

@@ -22,38 +22,72 @@ pub(crate) struct Sound {
     pub(crate) word: String,
 }
 
-/// The ways to type the stretches of ideographs in a name, in the order of where they begin; of these the shorter stretches
-/// first.
-pub(crate) fn sounds(name: &str, folded: &Folded) -> Vec<Sound> {
-    let mut sounds = Vec::new();
-    let mut left = MOST_CHARS;
-    for (bytes, run) in placed_runs(&folded.text) {
-        let Run::Ideographs(run) = run else { continue };
-        let characters: Vec<(usize, Vec<String>)> = run
-            .char_indices()
-            .take(left)
-            .map(|(offset, character)| {
+/// How the ideographs of a name are read: run by run the bytes that it takes in the folded text, and of each character where it
+/// ends and its readings.
+pub(crate) struct Readings(Vec<(Range<usize>, Vec<Read>)>);
+
+/// A character as it is read: where it ends in the folded text, and its readings, the usual one first.
+type Read = (usize, Vec<String>);
+
+impl Readings {
+    /// Reads the first characters of a name.
+    pub(crate) fn of(name: &str, folded: &Folded) -> Self {
+        let mut runs = Vec::new();
+        let mut left = MOST_CHARS;
+        for (bytes, run) in placed_runs(&folded.text) {
+            let Run::Ideographs(run) = run else { continue };
+            let read = |(offset, character): (usize, char)| {
                 let place = bytes.start + offset;
                 // As it is written: 乾 may be read qián, which 干 never is.
                 let written = name[folded.source_start(place)..].chars().next();
-                let end = place + character.len_utf8();
-                (
-                    end,
-                    written
-                        .map(readings)
-                        .filter(|readings| !readings.is_empty())
-                        .unwrap_or_else(|| readings(character)),
-                )
-            })
-            .collect();
-        left -= characters.len();
-        let mut start = bytes.start;
-        for (number, (end, _)) in characters.iter().enumerate() {
-            add_stretches(start, &characters[number..], &mut sounds);
-            start = *end;
+                let as_written = written.map(readings).filter(|readings| !readings.is_empty());
+                (place + character.len_utf8(), as_written.unwrap_or_else(|| readings(character)))
+            };
+            let characters: Vec<Read> = run.char_indices().take(left).map(read).collect();
+            left -= characters.len();
+            runs.push((bytes, characters));
         }
+        Self(runs)
     }
-    sounds
+
+    /// The ways to type the stretches of these ideographs, in the order of where they begin; of these the shorter stretches
+    /// first.
+    pub(super) fn sounds(&self) -> Vec<Sound> {
+        let mut sounds = Vec::new();
+        for (bytes, characters) in &self.0 {
+            let mut start = bytes.start;
+            for (number, (end, _)) in characters.iter().enumerate() {
+                add_stretches(start, &characters[number..], &mut sounds);
+                start = *end;
+            }
+        }
+        sounds
+    }
+
+    /// The ways to read all that stands in this part of the folded text, syllable by syllable; none where it is too long, or
+    /// holds what has no sound.
+    pub(super) fn syllables(&self, part: &Range<usize>) -> Vec<Vec<&str>> {
+        let runs = self.0.iter().filter(|(bytes, _)| part.start <= bytes.start && bytes.end <= part.end);
+        let read: Vec<&Read> = runs.flat_map(|(_, characters)| characters).collect();
+        if read.len() > JOINED_CHARS || read.last().is_none_or(|(end, _)| *end < part.end) {
+            return Vec::new();
+        }
+        let mut ways: Vec<(usize, Vec<&str>)> = vec![(0, Vec::new())];
+        for (_, readings) in read {
+            let mut read_on = Vec::with_capacity(ways.len() * readings.len());
+            for (unusual, syllables) in &ways {
+                for (further, reading) in readings.iter().enumerate() {
+                    let mut syllables = syllables.clone();
+                    syllables.push(reading.as_str());
+                    read_on.push((unusual + further, syllables));
+                }
+            }
+            ways = read_on;
+            ways.sort_by_key(|(unusual, _)| *unusual);
+            ways.truncate(MOST_WAYS);
+        }
+        ways.into_iter().map(|(_, syllables)| syllables).collect()
+    }
 }
 
 /// One way to read a stretch: how far it is from the usual one, its syllables, and their first letters.
@@ -105,6 +139,10 @@ fn readings(character: char) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn sounds(name: &str, folded: &Folded) -> Vec<Sound> {
+        Readings::of(name, folded).sounds()
+    }
 
     fn typed(name: &str, stretch: &str) -> Vec<String> {
         let folded = Folded::new(name);

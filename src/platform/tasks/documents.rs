@@ -73,6 +73,7 @@ fn into_document(row: Row) -> Result<Document> {
         item: serde_json::to_string(&item).map_err(Error::internal)?,
         title: item.title,
         title_is_name: false,
+        other_names: Vec::new(),
         sub_title: item.sub_title.unwrap_or_default(),
         brief: String::new(),
         author: item.author.unwrap_or_default(),

@@ -86,6 +86,7 @@ impl Write {
             display_time: self.display_time,
             title: words.join(" "),
             title_is_name: false,
+            other_names: Vec::new(),
             sub_title: String::new(),
             brief: String::new(),
             author: String::new(),

@@ -4,7 +4,7 @@ use super::*;
 
 fn with_action(clients: &serde_json::Value) -> Item {
     let json = json!({"id": "a", "title": "", "displayTime": 1, "action": clients.to_string()}).to_string();
-    Item { id: "a".to_owned(), display_time: 1, json }
+    Item { id: "a".to_owned(), display_time: 1, json, title_is_name: false }
 }
 
 fn web(lines: &str) -> Item {
@@ -52,6 +52,7 @@ fn what_opens_nothing_is_like_no_other() {
         id: "a".to_owned(),
         display_time: 1,
         json: json!({"id": "a", "title": "", "displayTime": 1, "action": null}).to_string(),
+        title_is_name: false,
     };
     let broken = Item { json: json!({"action": "open"}).to_string(), ..without.clone() };
     let opens_nothing = [
@@ -93,7 +94,8 @@ fn the_last_that_were_shown_are_remembered() {
 
 #[test]
 fn an_item_says_who_else_has_it() {
-    let mut item = Item { id: "a".to_owned(), display_time: 1, json: r#"{"id":"a"}"#.to_owned() };
+    let mut item =
+        Item { id: "a".to_owned(), display_time: 1, json: r#"{"id":"a"}"#.to_owned(), title_is_name: false };
     note_also_in(&mut item, &["crm", "say \"x\""]);
     let read: serde_json::Value = serde_json::from_str(&item.json).unwrap();
     assert_eq!(read, json!({"id": "a", "alsoIn": ["crm", "say \"x\""]}));

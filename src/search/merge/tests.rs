@@ -47,7 +47,7 @@ fn after(index: usize) -> Position {
 fn item(place: usize, index: usize, display_time: i64) -> Item {
     // Ids that descend, so that an order by id is not the source's.
     let id = format!("{place}/{:04}", 9_999 - index);
-    Item { json: serde_json::to_string(&id).unwrap(), id, display_time }
+    Item { json: serde_json::to_string(&id).unwrap(), id, display_time, title_is_name: false }
 }
 
 fn any_feeds() -> impl Strategy<Value = Vec<Feed>> {
@@ -331,7 +331,12 @@ fn what_is_at_hand_further_down_is_known_to_be_elsewhere_too() {
     let mut merge = Merge::new(Order::Time, PageLength::Exact(1), vec![lane; 3], shown);
     let page = |items: &[(&str, i64)]| {
         let entry = |(index, (id, display_time)): (usize, &(&str, i64))| {
-            let item = Item { id: (*id).to_owned(), display_time: *display_time, json: String::new() };
+            let item = Item {
+                id: (*id).to_owned(),
+                display_time: *display_time,
+                json: String::new(),
+                title_is_name: false,
+            };
             Entry { item, after: after(index + 1) }
         };
         Page { entries: items.iter().enumerate().map(entry).collect(), ..Page::default() }

@@ -12,7 +12,7 @@ use super::{Ranking, WordStatistics};
 use crate::Error;
 use crate::schema::TextFields;
 use crate::search::lists::Lists;
-use crate::search::parameters::TITLE_WEIGHT;
+use crate::search::parameters::{TITLE_WEIGHT, WHOLE_NAME_WEIGHT};
 use crate::search::plan::{Plan, Sight};
 use crate::search::statistics::mean;
 use crate::search::work::{Stop, Work};
@@ -98,6 +98,9 @@ fn weighed_words(sight: &Sight<'_>, ranking: &Ranking<'_>, texts: TextFields) ->
         for term in &begun.terms {
             add(sight.term(texts.body, term), begun.weight);
         }
+    }
+    if let Some(whole) = &ranking.words.whole {
+        add(sight.term(texts.body, whole), WHOLE_NAME_WEIGHT);
     }
     BooleanQuery::new(clauses)
 }

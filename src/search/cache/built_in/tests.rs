@@ -19,6 +19,7 @@ fn put(writer: &mut Writer, position: i64, id: &str, length: usize) {
         id: id.to_owned(),
         title: "harbour quay".to_owned(),
         title_is_name: false,
+        other_names: Vec::new(),
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),

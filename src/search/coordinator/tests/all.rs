@@ -61,7 +61,8 @@ impl Source for Watched {
         let Does::Answers(bytes) = self.does else { return std::future::pending().await };
         tokio::time::sleep(Duration::from_millis(1)).await;
         under_way.fetch_sub(1, Relaxed);
-        let item = Item { id: self.id.clone(), display_time: 1, json: "x".repeat(bytes) };
+        let item =
+            Item { id: self.id.clone(), display_time: 1, json: "x".repeat(bytes), title_is_name: false };
         let entries = vec![Entry { item, after: Position::End }];
         Ok(Page { entries, later: Later::AtMost(0), total: Some(1), ..Page::default() })
     }

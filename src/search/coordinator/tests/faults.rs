@@ -85,7 +85,7 @@ fn to(cursor: &str) -> Position {
 fn page_of(id: &str, display_time: i64, next: Option<&str>) -> Page {
     let next = next.map(to);
     let json = serde_json::to_string(id).unwrap();
-    let item = Item { id: id.to_owned(), display_time, json };
+    let item = Item { id: id.to_owned(), display_time, json, title_is_name: false };
     let entries = vec![Entry { item, after: next.clone().unwrap_or(Position::End) }];
     Page { entries, next, later: Later::AtMost(display_time), ..Page::default() }
 }

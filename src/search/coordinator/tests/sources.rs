@@ -188,6 +188,7 @@ impl Fake {
             id: made.id.clone(),
             display_time: made.display_time,
             item: serde_json::to_string(&made.to_content()).unwrap(),
+            title_is_name: false,
         });
         builtin::into_page(index::Page { hits: hits.collect(), total, more, cut }, ask, &start)
     }

@@ -1,0 +1,215 @@
+//! Names: how else they are typed than they are written, and what tells the whole of a name from a part of a longer one.
+
+use std::ops::Range;
+
+use super::segmentation::is_ideograph;
+use super::{Folded, Readings, Run, Sound, placed_runs, query_words, stem};
+
+/// Words of a name that are joined where they are written together (`Jean-Luc`, `O'Brien`, `mei.chen`).
+const JOINED_WORDS: usize = 4;
+/// The longest whole name that is told from others, in bytes.
+const WHOLE_BYTES: usize = 128;
+/// The ways to read a name as a whole that count; the usual ones go first.
+const MOST_WAYS: usize = 8;
+
+/// The ways to type the stretches of a name that are not words of it as it is written: of ideographs their pinyin, of words that
+/// are written together the one word. In the order of where they begin; of these the shorter stretches first.
+pub(crate) fn sounds(name: &str, folded: &Folded) -> Vec<Sound> {
+    all_sounds(folded, &Readings::of(name, folded))
+}
+
+fn all_sounds(folded: &Folded, readings: &Readings) -> Vec<Sound> {
+    let mut sounds = readings.sounds();
+    sounds.extend(joined_words(&folded.text));
+    sounds.sort_by_key(|sound| (sound.place.start, sound.place.end));
+    sounds
+}
+
+/// How a name is typed: its stretches, and the whole of it.
+pub(crate) fn typed(name: &str, folded: &Folded) -> (Vec<Sound>, Vec<String>) {
+    let readings = Readings::of(name, folded);
+    (all_sounds(folded, &readings), wholes(&folded.text, &readings))
+}
+
+/// What the words of a query, by their stems, are when they are the whole of a name; none where there are too many, or no words.
+pub(crate) fn whole<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut whole = String::new();
+    for word in words {
+        let is_joined = whole.ends_with(is_ideograph) && word.starts_with(is_ideograph);
+        if !whole.is_empty() && !is_joined {
+            whole.push(' ');
+        }
+        whole.push_str(word);
+        if whole.len() > WHOLE_BYTES {
+            return None;
+        }
+    }
+    (!whole.is_empty()).then_some(whole)
+}
+
+/// The ways to type all of a name. A name in two scripts is two names (`Chen Mei 陈梅`), and the both of them.
+///
+/// What is typed in one of these ways has no word that the name is not found by.
+fn wholes(folded: &str, readings: &Readings) -> Vec<String> {
+    let mut wholes: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| {
+        let stems: Vec<_> = words.iter().map(|word| stem(word)).collect();
+        wholes.extend(whole(stems.iter().map(AsRef::as_ref)));
+    };
+    let parts = parts(folded);
+    if parts.len() > 1 {
+        add(&as_typed(folded).iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    for part in parts {
+        let written = &folded[part.clone()];
+        add(&as_typed(written).iter().map(String::as_str).collect::<Vec<_>>());
+        if written.starts_with(is_ideograph) {
+            for syllables in readings.syllables(&part).iter().take(MOST_WAYS) {
+                add_sounds(syllables, &mut add);
+            }
+        } else {
+            let joined = joined_together(written);
+            add(&joined.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+    wholes.sort_unstable();
+    wholes.dedup();
+    wholes
+}
+
+/// 张三丰 as `zhangsanfeng`, `zsf`, `zhang san feng`, `zhang sanfeng`, `sanfeng zhang`, `zhangsan feng`.
+fn add_sounds(syllables: &[&str], add: &mut impl FnMut(&[&str])) {
+    let initials: String = syllables.iter().filter_map(|syllable| syllable.chars().next()).collect();
+    add(&[&syllables.concat()]);
+    add(&[&initials]);
+    add(syllables);
+    // A surname has one character, or two.
+    for surname in 1..syllables.len().min(3) {
+        let (surname, given) = syllables.split_at(surname);
+        let (surname, given) = (surname.concat(), given.concat());
+        add(&[&surname, &given]);
+        add(&[&given, &surname]);
+    }
+}
+
+/// The words of a text as a query would have them.
+fn as_typed(text: &str) -> Vec<String> {
+    query_words(text).into_iter().map(|(_, word)| word).collect()
+}
+
+/// The parts of a folded name, each of runs of one script.
+fn parts(folded: &str) -> Vec<Range<usize>> {
+    let mut parts: Vec<(bool, Range<usize>)> = Vec::new();
+    for (bytes, run) in placed_runs(folded) {
+        let is_ideographs = matches!(run, Run::Ideographs(_));
+        match parts.last_mut() {
+            Some((of_last, part)) if *of_last == is_ideographs => part.end = bytes.end,
+            _ => parts.push((is_ideographs, bytes)),
+        }
+    }
+    parts.into_iter().map(|(_, part)| part).collect()
+}
+
+/// The words of each chain of words that are written together, with their places.
+fn chains(folded: &str) -> Vec<Vec<(Range<usize>, &str)>> {
+    let mut chains: Vec<Vec<(Range<usize>, &str)>> = Vec::new();
+    for (bytes, run) in placed_runs(folded) {
+        let Run::Word(word) = run else { continue };
+        let is_joined = |(last, _): &(Range<usize>, &str)| {
+            let mut between = folded[last.end..bytes.start].chars();
+            between.next().is_some_and(joins) && between.next().is_none()
+        };
+        match chains.last_mut() {
+            Some(chain) if chain.len() < JOINED_WORDS && chain.last().is_some_and(is_joined) => {
+                chain.push((bytes, word));
+            }
+            _ => chains.push(vec![(bytes, word)]),
+        }
+    }
+    chains
+}
+
+/// Whether words stand together that have nothing but this between them.
+fn joins(character: char) -> bool {
+    matches!(character, '\'' | '’' | 'ʼ' | '`' | '-' | '‐' | '–' | '.' | '_' | '·')
+}
+
+/// Words that are written together as one word, from each of them on.
+fn joined_words(folded: &str) -> Vec<Sound> {
+    let mut sounds = Vec::new();
+    for chain in chains(folded) {
+        for (first, (place, word)) in chain.iter().enumerate() {
+            let mut joined = (*word).to_owned();
+            for (last, word) in &chain[first + 1..] {
+                joined.push_str(word);
+                sounds.push(Sound { place: place.start..last.end, word: joined.clone() });
+            }
+        }
+    }
+    sounds
+}
+
+/// The words of a text, those that are written together as one.
+fn joined_together(text: &str) -> Vec<String> {
+    let join = |chain: Vec<(Range<usize>, &str)>| chain.into_iter().map(|(_, word)| word).collect();
+    chains(text).into_iter().map(join).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wholes_of(name: &str) -> Vec<String> {
+        typed(name, &Folded::new(name)).1
+    }
+
+    #[track_caller]
+    fn are_whole(name: &str, expected: &[&str]) {
+        let wholes = wholes_of(name);
+        for whole in expected {
+            assert!(wholes.iter().any(|known| known == whole), "{name} as {whole:?}: {wholes:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_typed_in_many_ways() {
+        are_whole("张伟", &["张伟", "zhangwei", "zhang wei", "wei zhang", "zw"]);
+        are_whole(
+            "张三丰",
+            &[
+                "张三丰",
+                "zhangsanfeng",
+                "zhang sanfeng",
+                "sanfeng zhang",
+                "zhangsan feng",
+                "zhang san feng",
+                "zsf",
+            ],
+        );
+        are_whole("歐陽娜娜", &["欧阳娜娜", "ouyang nana", "nana ouyang"]);
+        are_whole("单雄信", &["shan xiongxin", "shanxiongxin"]);
+        are_whole("Chen Mei 陈梅", &["chen mei 陈梅", "chen mei", "陈梅", "chenmei"]);
+        are_whole("Jean-Luc Picard", &["jean luc picard", "jeanluc picard"]);
+        are_whole("Sinéad O’Brien", &["sinead o brien", "sinead obrien"]);
+        are_whole("阿不都·热合曼", &["阿不都热合曼"]);
+        assert_eq!(wholes_of("—"), [""; 0]);
+    }
+
+    #[test]
+    fn words_that_are_written_together_are_one_word_too() {
+        let joined =
+            |name: &str| -> Vec<String> { joined_words(name).into_iter().map(|sound| sound.word).collect() };
+        assert_eq!(joined("o'brien"), ["obrien"]);
+        assert_eq!(joined("a-b.c"), ["ab", "abc", "bc"]);
+        assert_eq!(joined("a - b, c@d"), [""; 0]);
+        assert_eq!(joined("a-b-c-d-e-f").len(), 7);
+    }
+
+    #[test]
+    fn ideographs_stand_together_however_they_are_cut() {
+        assert_eq!(whole(["张", "伟"].into_iter()).as_deref(), Some("张伟"));
+        assert_eq!(whole(["chen", "陈", "梅", "x"].into_iter()).as_deref(), Some("chen 陈梅 x"));
+        assert_eq!(whole(std::iter::empty()), None);
+        assert_eq!(whole(std::iter::repeat_n("long", 100)), None);
+    }
+}
