@@ -101,7 +101,8 @@ impl App {
         let store = store.keeping_free(data, config.store.reserve_bytes);
         let tokens = Tokens::load(&store, &keys, config.auth.token_seconds).await?;
 
-        let indexer = Indexer::start(store.clone(), data, &config.index, rebuild_index).await?;
+        let indexer =
+            Indexer::start(store.clone(), data, &config.index, &config.public_url(), rebuild_index).await?;
         let registry = Arc::new(Registry::new(
             store.clone(),
             indexer.served(),

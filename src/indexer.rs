@@ -24,10 +24,11 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::progress::Progress;
 
-use self::{engines::Engines, files::IndexFiles, follower::Follower, progress::Announcer};
+use self::{engines::Engines, files::IndexFiles, follower::Follower, progress::Announcer, reader::Rows};
 use crate::{
     config,
     error::{Error, Result},
+    platform::users,
     search::served::Served,
     store::Store,
 };
@@ -88,7 +89,8 @@ pub struct Indexer {
 
 impl Indexer {
     /// Opens the index in the data directory and starts following the store's change log; `rebuild` has the index be filled
-    /// anew. An index that cannot be opened now is tried again in the background.
+    /// anew. An index that cannot be opened now is tried again in the background. What documents show of this server lies
+    /// below `public_url`.
     ///
     /// # Errors
     /// The index belongs to another server, or its directory cannot be locked.
@@ -96,12 +98,17 @@ impl Indexer {
         store: Store,
         data: &Path,
         settings: &config::Index,
+        public_url: &str,
         rebuild: bool,
     ) -> Result<Self, trawl_index::Error> {
         let files = IndexFiles::lock(data, settings.writer_memory_bytes)?;
         let served = Arc::new(Served::default());
+        if let Err(error) = users::documents::follow_public_url(&store, public_url).await {
+            tracing::warn!(%error, "avatars keep their old address until the next start");
+        }
+        let rows = Rows { store, public_url: public_url.into() };
         let (mut follower, progress) =
-            follower(store, files, Arc::clone(&served), settings.batch_changes, rebuild);
+            follower(rows, files, Arc::clone(&served), settings.batch_changes, rebuild);
         let stop = follower.stop.clone();
         // What is usual is served from the first request on. What fails here is recovered from when it fails again.
         for _ in 0..2 {
@@ -140,7 +147,7 @@ impl Indexer {
 
 /// A follower that has not begun, and how far it is.
 fn follower(
-    store: Store,
+    rows: Rows,
     files: IndexFiles,
     served: Arc<Served>,
     batch_changes: u64,
@@ -149,7 +156,7 @@ fn follower(
     let (found, damages) = mpsc::channel(1);
     let (announcer, progress) = Announcer::new();
     let follower = Follower {
-        store,
+        rows,
         engines: Engines::new(files, served, found),
         announcer,
         stop: CancellationToken::new(),

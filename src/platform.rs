@@ -5,6 +5,7 @@
 
 pub mod blacklist;
 pub mod common;
+pub mod contact;
 pub mod contents;
 pub mod devices;
 pub mod organizations;

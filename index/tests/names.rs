@@ -49,7 +49,18 @@ fn found(index: &Index, keyword: &str) -> Vec<String> {
 
 #[test]
 fn names_are_found_by_pinyin_in_full_and_by_initials() {
-    let index = people(&["张三", "張三豐", "李四 Lisa", "单雄信", "重庆销售群", "吕布", "王乾", "黎明"]);
+    let index = people(&[
+        "张三",
+        "張三豐",
+        "李四 Lisa",
+        "单雄信",
+        "重庆销售群",
+        "吕布",
+        "王乾",
+        "黎明",
+        "John Smith",
+        "Sinéad O’Brien",
+    ]);
     for (keyword, expected) in [
         ("zhangsan", &["a", "b"][..]),
         ("zhang san", &["a", "b"]),
@@ -78,6 +89,9 @@ fn names_are_found_by_pinyin_in_full_and_by_initials() {
         ("sanzhang", &[]),
         ("hangsan", &[]),
         ("zhang -san", &[]),
+        ("johnsmith", &["i"]),
+        ("obrien", &["j"]),
+        ("sineadob", &["j"]),
     ] {
         assert_eq!(found(&index, keyword), expected, "{keyword}");
     }

@@ -12,7 +12,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use trawl_index::Document;
 
-use super::reader::Area;
+use super::reader::{Area, Rows};
 use crate::{error::Result, search::served::Filled, store::Store};
 
 /// Between two lines of the log that say how far it is.
@@ -69,9 +69,9 @@ impl Filling {
     }
 
     /// The next documents; `None` once all were read.
-    pub(super) async fn read_on(&mut self, store: &Store) -> Result<Option<Vec<Document>>> {
+    pub(super) async fn read_on(&mut self, rows: &Rows) -> Result<Option<Vec<Document>>> {
         while let Some(area) = self.areas.first() {
-            if let Some((documents, last)) = area.scan(store, self.sequence).await? {
+            if let Some((documents, last)) = area.scan(rows, self.sequence).await? {
                 self.sequence = last;
                 return Ok(Some(documents));
             }

@@ -11,7 +11,7 @@ use super::{
     engines::{Engines, Trouble},
     filling::Filling,
     progress::Announcer,
-    reader::{LogReader, Step},
+    reader::{LogReader, Rows, Step},
     verification::Damage,
 };
 use crate::{
@@ -49,7 +49,7 @@ const CUT_ENTRIES: u64 = 2_000;
 
 /// Keeps the index level with the store.
 pub(super) struct Follower {
-    pub(super) store: Store,
+    pub(super) rows: Rows,
     pub(super) engines: Engines,
     pub(super) announcer: Announcer,
     pub(super) stop: CancellationToken,
@@ -92,7 +92,7 @@ impl Follower {
         self.filling = None;
         let was_filling = self.engines.open().await?;
         self.rebuild |= was_filling;
-        let reader = self.store.reader();
+        let reader = self.rows.store.reader();
         let last = change_log::last_position(reader).await?;
         let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
         let Some(checkpoint) = self.engines.checkpoint() else {
@@ -109,7 +109,7 @@ impl Follower {
         if self.rebuild
             && checkpoint.complete
             && self.engines.has_room_beside()
-            && !self.store.has_room_for(self.engines.bytes())
+            && !self.rows.store.has_room_for(self.engines.bytes())
         {
             // Tried all the same, it would fill the disk and fail, again and again.
             tracing::error!(
@@ -117,7 +117,7 @@ impl Follower {
             );
             self.rebuild = false;
         }
-        let unusable = if checkpoint.store != self.store.id() {
+        let unusable = if checkpoint.store != self.rows.store.id() {
             Some("it is of another database")
         } else if checkpoint.position > last {
             Some("it is ahead of the database")
@@ -153,7 +153,7 @@ impl Follower {
             if note.is_some() { "filling it was interrupted" } else { "it is new" }.to_owned()
         });
         tracing::info!(reason, goes_on = note.is_some(), "filling the full-text index anew");
-        let filling = Filling::begin(&self.store, note).await?;
+        let filling = Filling::begin(&self.rows.store, note).await?;
         let filled = filling.filled.clone();
         let lack =
             if self.engines.is_beside() { Lack::Replacing(filled.clone()) } else { Lack::Filling(filled) };
@@ -167,8 +167,8 @@ impl Follower {
         self.prepare().await?;
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
         let reader = LogReader {
-            positions: self.store.positions(),
-            store: self.store.clone(),
+            positions: self.rows.store.positions(),
+            rows: self.rows.clone(),
             batch_changes: self.batch_changes,
             steps: sender,
         };
@@ -256,7 +256,7 @@ impl Follower {
     /// Takes the next portion of the rows in, and commits where that is due.
     pub(super) async fn fill_on(&mut self) -> Result<(), Trouble> {
         let Some(filling) = &mut self.filling else { return Ok(()) };
-        let portion = filling.read_on(&self.store).await?;
+        let portion = filling.read_on(&self.rows).await?;
         let is_through = portion.is_none();
         if let Some(documents) = portion {
             let count = documents.len();
@@ -288,7 +288,7 @@ impl Follower {
         self.engines.commit_filled(&checkpoint, None).await?;
         self.engines.take_place().await?;
         self.rebuild = false;
-        if *self.store.positions().borrow() > self.position {
+        if *self.rows.store.positions().borrow() > self.position {
             // What is left of the log was written a moment ago, or much is; the step that says so comes behind it.
             self.engines.tell(Some(&Lack::Behind));
             self.announcer.fail();
@@ -300,7 +300,7 @@ impl Follower {
     }
 
     fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
-        Checkpoint { store: self.store.id().to_owned(), position, complete }
+        Checkpoint { store: self.rows.store.id().to_owned(), position, complete }
     }
 
     fn check_damage(&mut self) -> Result<(), Trouble> {
@@ -351,7 +351,7 @@ impl Follower {
             return;
         }
         self.cut_up_to = position;
-        self.cut = Some(AbortOnDropHandle::new(tokio::spawn(cut_log(self.store.clone(), position))));
+        self.cut = Some(AbortOnDropHandle::new(tokio::spawn(cut_log(self.rows.store.clone(), position))));
     }
 }
 

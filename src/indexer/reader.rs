@@ -1,6 +1,9 @@
 //! Reads what changed: the change log, and the present state of every item that it names.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    sync::Arc,
+};
 
 use futures::StreamExt;
 use tokio::sync::{mpsc, watch};
@@ -8,7 +11,7 @@ use trawl_index::{Change, Document, Scope};
 
 use crate::{
     error::{Error, Result},
-    platform::{contents, tasks},
+    platform::{contents, organizations, tasks, users},
     store::{
         Store,
         change_log::{self, Entry},
@@ -31,9 +34,17 @@ pub(super) enum Step {
     CaughtUp,
 }
 
+/// What documents are made of.
+#[derive(Clone)]
+pub(super) struct Rows {
+    pub(super) store: Store,
+    /// What the addresses of avatars begin with.
+    pub(super) public_url: Arc<str>,
+}
+
 /// Follows the change log.
 pub(super) struct LogReader {
-    pub(super) store: Store,
+    pub(super) rows: Rows,
     pub(super) positions: watch::Receiver<i64>,
     /// Entries that are read together at the most, unless one request wrote more.
     pub(super) batch_changes: u64,
@@ -55,9 +66,9 @@ impl LogReader {
                 continue;
             };
             // The next pieces are read while the ones before them are indexed.
-            let store = self.store.clone();
+            let rows = self.rows.clone();
             let mut changes = futures::stream::iter(pieces(entries))
-                .map(move |piece| tokio::spawn(piece.read(store.clone())))
+                .map(move |piece| tokio::spawn(piece.read(rows.clone())))
                 .buffered(2);
             while let Some(changes) = changes.next().await {
                 if self.steps.send(Step::Apply(changes.map_err(Error::internal)??)).await.is_err() {
@@ -75,7 +86,7 @@ impl LogReader {
     async fn next_batch(&self, position: i64) -> Result<Vec<Entry>> {
         let mut limit = self.batch_changes;
         loop {
-            let mut entries = change_log::entries_after(self.store.reader(), position, limit).await?;
+            let mut entries = change_log::entries_after(self.rows.store.reader(), position, limit).await?;
             if let Some(end) = entries.iter().rposition(|entry| entry.is_last) {
                 entries.truncate(end + 1);
                 return Ok(entries);
@@ -108,38 +119,41 @@ fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
 /// The areas of the platform whose rows are searched.
 #[derive(Clone, Copy)]
 pub(super) enum Area {
+    Departments,
+    People,
     Contents,
     Tasks,
 }
 
 impl Area {
     /// Every area.
-    pub(super) const ALL: [Self; 2] = [Self::Contents, Self::Tasks];
+    pub(super) const ALL: [Self; 4] = [Self::Departments, Self::People, Self::Contents, Self::Tasks];
 
     /// The area that a built-in module's items belong to.
     fn of(module: &str) -> Self {
         match module {
+            organizations::documents::DEPARTMENT => Self::Departments,
+            users::documents::PEOPLE => Self::People,
             tasks::documents::TODO => Self::Tasks,
             _ => Self::Contents,
         }
     }
 
-    async fn find(
-        self,
-        store: &Store,
-        tenant_id: i64,
-        module: &str,
-        ids: &[String],
-    ) -> Result<Vec<Document>> {
+    async fn find(self, rows: &Rows, tenant_id: i64, module: &str, ids: &[String]) -> Result<Vec<Document>> {
+        let (reader, public_url) = (rows.store.reader(), &rows.public_url);
         match self {
-            Self::Contents => contents::documents::find(store.reader(), tenant_id, module, ids).await,
-            Self::Tasks => tasks::documents::find(store.reader(), tenant_id, ids).await,
+            Self::Departments => organizations::documents::find(reader, tenant_id, ids).await,
+            Self::People => users::documents::find(reader, public_url, tenant_id, ids).await,
+            Self::Contents => contents::documents::find(reader, tenant_id, module, ids).await,
+            Self::Tasks => tasks::documents::find(reader, tenant_id, ids).await,
         }
     }
 
     /// Its name, for the note of how far a filling is.
     pub(super) fn name(self) -> &'static str {
         match self {
+            Self::Departments => "departments",
+            Self::People => "people",
             Self::Contents => "contents",
             Self::Tasks => "tasks",
         }
@@ -148,6 +162,8 @@ impl Area {
     /// How many documents a scan from the beginning gives.
     pub(super) async fn count(self, store: &Store) -> Result<u64> {
         let count = match self {
+            Self::Departments => organizations::documents::count(store.reader()).await?,
+            Self::People => users::documents::count(store.reader()).await?,
             Self::Contents => contents::documents::count(store.reader()).await?,
             Self::Tasks => tasks::documents::count(store.reader()).await?,
         };
@@ -155,10 +171,13 @@ impl Area {
     }
 
     /// The next documents after a row's number, and the last one's number.
-    pub(super) async fn scan(self, store: &Store, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
+    pub(super) async fn scan(self, rows: &Rows, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
+        let (reader, public_url) = (rows.store.reader(), &rows.public_url);
         match self {
-            Self::Contents => contents::documents::scan(store.reader(), sequence, SCAN_ROWS).await,
-            Self::Tasks => tasks::documents::scan(store.reader(), sequence, SCAN_ROWS).await,
+            Self::Departments => organizations::documents::scan(reader, sequence, SCAN_ROWS).await,
+            Self::People => users::documents::scan(reader, public_url, sequence, SCAN_ROWS).await,
+            Self::Contents => contents::documents::scan(reader, sequence, SCAN_ROWS).await,
+            Self::Tasks => tasks::documents::scan(reader, sequence, SCAN_ROWS).await,
         }
     }
 }
@@ -172,11 +191,11 @@ struct Piece {
 
 impl Piece {
     /// Brings the index to their present state: puts what is there and removes what is not.
-    async fn read(self, store: Store) -> Result<Vec<Change>> {
+    async fn read(self, rows: Rows) -> Result<Vec<Change>> {
         if self.module == change_log::WHOLE_TENANT {
             return Ok(vec![Change::RemoveTenant { tenant: self.tenant_id }]);
         }
-        let documents = Area::of(&self.module).find(&store, self.tenant_id, &self.module, &self.ids).await?;
+        let documents = Area::of(&self.module).find(&rows, self.tenant_id, &self.module, &self.ids).await?;
         let scope = Scope::new(self.tenant_id, self.module);
         let found: HashSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();
         let gone = self.ids.iter().filter(|id| !found.contains(id.as_str()));

@@ -18,6 +18,7 @@ use crate::{
 };
 
 const SETTINGS: config::Index = config::Index { writer_memory_bytes: 32 << 20, batch_changes: 100 };
+const ADDRESS: &str = "https://trawl.example";
 /// More than one portion of a filling.
 const ITEMS: usize = 2_500;
 
@@ -86,7 +87,7 @@ fn found(served: &Served, tenant: i64) -> (u64, Option<String>) {
 
 /// An indexer that has come level with the store.
 async fn level(store: &Store, directory: &Path) -> Indexer {
-    let indexer = Indexer::start(store.clone(), directory, &SETTINGS, false).await.unwrap();
+    let indexer = Indexer::start(store.clone(), directory, &SETTINGS, ADDRESS, false).await.unwrap();
     settle(store, &indexer).await;
     indexer
 }
@@ -102,7 +103,8 @@ async fn settle(store: &Store, indexer: &Indexer) {
 fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<Served>) {
     let files = IndexFiles::lock(directory, SETTINGS.writer_memory_bytes).unwrap();
     let served = Arc::new(Served::default());
-    (follower(store.clone(), files, Arc::clone(&served), 100, rebuild).0, served)
+    let rows = Rows { store: store.clone(), public_url: ADDRESS.into() };
+    (follower(rows, files, Arc::clone(&served), 100, rebuild).0, served)
 }
 
 async fn filled(items: usize) -> (TempDir, Store, i64) {
@@ -235,7 +237,7 @@ async fn an_index_that_does_not_fit_the_database_is_filled_anew() {
     assert_eq!(tenant, other_tenant);
     fs::remove_dir_all(&index).unwrap();
     fs::rename(other_directory.path().join("index"), &index).unwrap();
-    let indexer = Indexer::start(store.clone(), directory.path(), &SETTINGS, false).await.unwrap();
+    let indexer = Indexer::start(store.clone(), directory.path(), &SETTINGS, ADDRESS, false).await.unwrap();
     let (total, lacking) = found(&indexer.served(), tenant);
     assert!(total == 0 || lacking.is_none() && total == 20, "{total} {lacking:?}");
     settle(&store, &indexer).await;

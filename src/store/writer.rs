@@ -300,7 +300,9 @@ async fn run_in_savepoint(group: &DatabaseTransaction, job: Job) -> Result<(Repl
         if !jobs.is_empty() {
             reply = Box::new(move |committed| {
                 if committed.is_ok() {
-                    jobs.into_iter().for_each(|job| job());
+                    for job in jobs {
+                        job();
+                    }
                 }
                 reply(committed);
             });

@@ -24,6 +24,8 @@ mod crash;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod departments;
+#[cfg(test)]
 mod devices;
 #[cfg(test)]
 mod disk_full;
@@ -68,6 +70,8 @@ mod paging;
 #[cfg(test)]
 mod paging_property;
 #[cfg(test)]
+mod people;
+#[cfg(test)]
 mod positions;
 #[cfg(test)]
 mod real_texts;
@@ -97,6 +101,8 @@ mod traces;
 mod users;
 #[cfg(test)]
 mod util;
+#[cfg(test)]
+mod visibility;
 #[cfg(test)]
 mod work_status;
 #[cfg(test)]

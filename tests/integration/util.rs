@@ -5,6 +5,7 @@ pub(crate) mod app;
 pub(crate) mod caller;
 pub(crate) mod clock;
 pub(crate) mod collector;
+pub(crate) mod directory;
 pub(crate) mod external;
 pub(crate) mod items;
 pub(crate) mod lists;

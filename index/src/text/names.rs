@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::segmentation::is_ideograph;
 use super::{Folded, Readings, Run, Sound, placed_runs, query_words, stem};
 
-/// Words of a name that are joined where they are written together (`Jean-Luc`, `O'Brien`, `mei.chen`).
+/// Words of a name that are typed as one (`Jean-Luc`, `O'Brien`, `mei.chen`, `Zhang Wei`).
 const JOINED_WORDS: usize = 4;
 /// The longest whole name that is told from others, in bytes.
 const WHOLE_BYTES: usize = 128;
@@ -13,7 +13,7 @@ const WHOLE_BYTES: usize = 128;
 const MOST_WAYS: usize = 8;
 
 /// The ways to type the stretches of a name that are not words of it as it is written: of ideographs their pinyin, of words that
-/// are written together the one word. In the order of where they begin; of these the shorter stretches first.
+/// stand together the one word. In the order of where they begin; of these the shorter stretches first.
 pub(crate) fn sounds(name: &str, folded: &Folded) -> Vec<Sound> {
     all_sounds(folded, &Readings::of(name, folded))
 }
@@ -68,8 +68,10 @@ fn wholes(folded: &str, readings: &Readings) -> Vec<String> {
                 add_sounds(syllables, &mut add);
             }
         } else {
-            let joined = joined_together(written);
-            add(&joined.iter().map(String::as_str).collect::<Vec<_>>());
+            for joined_by in [Between::Sign, Between::SignOrSpace] {
+                let joined = joined_together(written, joined_by);
+                add(&joined.iter().map(String::as_str).collect::<Vec<_>>());
+            }
         }
     }
     wholes.sort_unstable();
@@ -110,15 +112,33 @@ fn parts(folded: &str) -> Vec<Range<usize>> {
     parts.into_iter().map(|(_, part)| part).collect()
 }
 
-/// The words of each chain of words that are written together, with their places.
-fn chains(folded: &str) -> Vec<Vec<(Range<usize>, &str)>> {
+/// What stands between words that are typed as one.
+#[derive(Clone, Copy)]
+enum Between {
+    /// They are written together (`O'Brien`).
+    Sign,
+    /// The same, or a space (`Zhang Wei`).
+    SignOrSpace,
+}
+
+impl Between {
+    fn joins(self, between: &str) -> bool {
+        let mut characters = between.chars();
+        let is_sign = |sign| matches!(sign, '\'' | '’' | 'ʼ' | '`' | '-' | '‐' | '–' | '.' | '_' | '·');
+        match (characters.next(), characters.next()) {
+            (Some(' '), None) => matches!(self, Self::SignOrSpace),
+            (Some(sign), None) => is_sign(sign),
+            _ => false,
+        }
+    }
+}
+
+/// The words of a folded text with their places, in chains of such that are typed as one.
+fn chains(folded: &str, joined_by: Between) -> Vec<Vec<(Range<usize>, &str)>> {
     let mut chains: Vec<Vec<(Range<usize>, &str)>> = Vec::new();
     for (bytes, run) in placed_runs(folded) {
         let Run::Word(word) = run else { continue };
-        let is_joined = |(last, _): &(Range<usize>, &str)| {
-            let mut between = folded[last.end..bytes.start].chars();
-            between.next().is_some_and(joins) && between.next().is_none()
-        };
+        let is_joined = |(last, _): &(Range<usize>, &str)| joined_by.joins(&folded[last.end..bytes.start]);
         match chains.last_mut() {
             Some(chain) if chain.len() < JOINED_WORDS && chain.last().is_some_and(is_joined) => {
                 chain.push((bytes, word));
@@ -129,15 +149,10 @@ fn chains(folded: &str) -> Vec<Vec<(Range<usize>, &str)>> {
     chains
 }
 
-/// Whether words stand together that have nothing but this between them.
-fn joins(character: char) -> bool {
-    matches!(character, '\'' | '’' | 'ʼ' | '`' | '-' | '‐' | '–' | '.' | '_' | '·')
-}
-
-/// Words that are written together as one word, from each of them on.
+/// Words that are typed as one word, from each of them on.
 fn joined_words(folded: &str) -> Vec<Sound> {
     let mut sounds = Vec::new();
-    for chain in chains(folded) {
+    for chain in chains(folded, Between::SignOrSpace) {
         for (first, (place, word)) in chain.iter().enumerate() {
             let mut joined = (*word).to_owned();
             for (last, word) in &chain[first + 1..] {
@@ -149,10 +164,10 @@ fn joined_words(folded: &str) -> Vec<Sound> {
     sounds
 }
 
-/// The words of a text, those that are written together as one.
-fn joined_together(text: &str) -> Vec<String> {
+/// The words of a text, those that are typed as one joined.
+fn joined_together(text: &str, joined_by: Between) -> Vec<String> {
     let join = |chain: Vec<(Range<usize>, &str)>| chain.into_iter().map(|(_, word)| word).collect();
-    chains(text).into_iter().map(join).collect()
+    chains(text, joined_by).into_iter().map(join).collect()
 }
 
 #[cfg(test)]
@@ -190,18 +205,19 @@ mod tests {
         are_whole("单雄信", &["shan xiongxin", "shanxiongxin"]);
         are_whole("Chen Mei 陈梅", &["chen mei 陈梅", "chen mei", "陈梅", "chenmei"]);
         are_whole("Jean-Luc Picard", &["jean luc picard", "jeanluc picard"]);
-        are_whole("Sinéad O’Brien", &["sinead o brien", "sinead obrien"]);
+        are_whole("Sinéad O’Brien", &["sinead o brien", "sinead obrien", "sineadobrien"]);
         are_whole("阿不都·热合曼", &["阿不都热合曼"]);
         assert_eq!(wholes_of("—"), [""; 0]);
     }
 
     #[test]
-    fn words_that_are_written_together_are_one_word_too() {
+    fn words_that_stand_together_are_one_word_too() {
         let joined =
             |name: &str| -> Vec<String> { joined_words(name).into_iter().map(|sound| sound.word).collect() };
         assert_eq!(joined("o'brien"), ["obrien"]);
         assert_eq!(joined("a-b.c"), ["ab", "abc", "bc"]);
-        assert_eq!(joined("a - b, c@d"), [""; 0]);
+        assert_eq!(joined("Zhang wei"), ["Zhangwei"]);
+        assert_eq!(joined("a - b, c@d  e"), [""; 0]);
         assert_eq!(joined("a-b-c-d-e-f").len(), 7);
     }
 

@@ -1,4 +1,112 @@
-//! Departments as documents of the full-text index.
+//! Departments as documents of the full-text index: what of one is shown, and what it is found by (decisions 4.5).
+//!
+//! The path of a department is always that of the names above it as they are now. One that is given (`fullPathName`) is not
+//! shown: it goes on naming those above that were renamed, hidden or deleted since.
+
+mod rows;
+
+use std::collections::HashMap;
+
+use sea_orm::ConnectionTrait;
+use trawl_connectors::ContentItem;
+use trawl_index::{Audience, Document, Scope};
+
+use self::rows::{Above, Row};
+pub use self::rows::{count, record_below, shown_names};
+use crate::{
+    error::{Error, Result},
+    platform::contact::{joined, number_words},
+};
 
 /// The module that departments are found in.
 pub const DEPARTMENT: &str = "department";
+
+/// Levels of a path at the most, whatever the rows say.
+const MOST_LEVELS: usize = 64;
+
+/// The documents of the tenant's departments with these ids, as far as they may be found.
+pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+    into_documents(reader, rows::find(reader, tenant_id, ids).await?).await
+}
+
+/// The documents of up to `limit` departments after `sequence`, and the last one's number.
+pub async fn scan<C: ConnectionTrait>(
+    reader: &C,
+    sequence: i64,
+    limit: u64,
+) -> Result<Option<(Vec<Document>, i64)>> {
+    let rows = rows::scan(reader, sequence, limit).await?;
+    let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
+    Ok(Some((into_documents(reader, rows).await?, last)))
+}
+
+async fn into_documents<C: ConnectionTrait>(reader: &C, mut rows: Vec<Row>) -> Result<Vec<Document>> {
+    rows.retain(|row| !row.is_hidden && !row.is_deleted);
+    // Those of one tenant are read together with what is above them.
+    rows.sort_by_key(|row| row.tenant_id);
+    let mut documents = Vec::with_capacity(rows.len());
+    for of_tenant in rows.chunk_by(|left, right| left.tenant_id == right.tenant_id) {
+        let [first, ..] = of_tenant else { continue };
+        let parents: Vec<&str> = of_tenant.iter().filter_map(|row| row.parent_id.as_deref()).collect();
+        let above = rows::above(reader, first.tenant_id, &parents).await?;
+        for row in of_tenant {
+            documents.push(document(row, &above)?);
+        }
+    }
+    Ok(documents)
+}
+
+/// The names from the top down to the department; nothing where none is above it. Those that are hidden are left out; what is
+/// above one that is deleted is not above the department any more, as it is for what its people see.
+fn path(row: &Row, above: &HashMap<String, Above>) -> String {
+    let mut names = vec![row.name.as_str()];
+    let mut next = row.parent_id.as_ref();
+    for _ in 1..MOST_LEVELS {
+        let Some(parent) = next.and_then(|id| above.get(id)) else { break };
+        if !parent.is_hidden {
+            names.push(&parent.name);
+        }
+        next = parent.parent_id.as_ref();
+    }
+    names.reverse();
+    if names.len() > 1 { names.join(" / ") } else { String::new() }
+}
+
+fn document(row: &Row, above: &HashMap<String, Above>) -> Result<Document> {
+    let details = row.details();
+    let sub_title = path(row, above);
+    let contact = |detail: &'_ Option<String>| detail.clone().filter(|_| row.secret_level == 0);
+    let (telephone, email) = (contact(&details.telephone), contact(&details.email));
+    let brief = joined([details.description.as_deref(), telephone.as_deref(), email.as_deref()]);
+    let mut other_names: Vec<String> = [details.org_num, details.full_name].into_iter().flatten().collect();
+    other_names.retain(|name| *name != row.name);
+    other_names.extend(telephone.as_deref().map(number_words).unwrap_or_default());
+    let item = ContentItem {
+        id: row.org_id.clone(),
+        title: row.name.clone(),
+        sub_title: Some(sub_title.clone()).filter(|text| !text.is_empty()),
+        brief: Some(brief.clone()).filter(|text| !text.is_empty()),
+        image: None,
+        author: None,
+        display_time: row.created_at,
+        action: None,
+        attach_info: None,
+        attach_description: None,
+    };
+    Ok(Document {
+        scope: Scope::new(row.tenant_id, DEPARTMENT),
+        id: row.org_id.clone(),
+        display_time: row.created_at,
+        item: serde_json::to_string(&item).map_err(Error::internal)?,
+        title: item.title,
+        title_is_name: true,
+        other_names,
+        sub_title,
+        brief,
+        author: String::new(),
+        audience: Audience::Tenant,
+    })
+}
+
+#[cfg(test)]
+mod tests;

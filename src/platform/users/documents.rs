@@ -1,4 +1,210 @@
-//! People as documents of the full-text index.
+//! People as documents of the full-text index: what of a person is shown, and what he is found by (decisions 4.5).
+//!
+//! Somebody who is hidden or deleted is no document. What his `secretLevel` keeps to himself is in none, so that no query, total
+//! or correction can tell of it.
+
+mod rows;
+
+use std::collections::HashMap;
+
+use sea_orm::ConnectionTrait;
+use trawl_connectors::ContentItem;
+use trawl_index::{Audience, Document, Scope};
+
+use self::rows::{Details, Row};
+pub use self::rows::{count, follow_public_url};
+use crate::{
+    error::{Error, Result},
+    platform::{
+        contact::{joined, number_words, tells},
+        organizations,
+    },
+};
 
 /// The module that people are found in.
 pub const PEOPLE: &str = "people";
+
+/// The documents of the tenant's people with these ids, as far as they may be found. Avatars of our own lie below `public_url`.
+pub async fn find<C: ConnectionTrait>(
+    reader: &C,
+    public_url: &str,
+    tenant_id: i64,
+    ids: &[String],
+) -> Result<Vec<Document>> {
+    into_documents(reader, public_url, rows::find(reader, tenant_id, ids).await?).await
+}
+
+/// The documents of up to `limit` people after `sequence`, and the last one's number.
+pub async fn scan<C: ConnectionTrait>(
+    reader: &C,
+    public_url: &str,
+    sequence: i64,
+    limit: u64,
+) -> Result<Option<(Vec<Document>, i64)>> {
+    let rows = rows::scan(reader, sequence, limit).await?;
+    let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
+    Ok(Some((into_documents(reader, public_url, rows).await?, last)))
+}
+
+async fn into_documents<C: ConnectionTrait>(
+    reader: &C,
+    public_url: &str,
+    mut rows: Vec<Row>,
+) -> Result<Vec<Document>> {
+    rows.retain(|row| !row.is_hidden && !row.is_deleted);
+    // Those of one tenant are read together with the names of their departments.
+    rows.sort_by_key(|row| row.tenant_id);
+    let mut documents = Vec::with_capacity(rows.len());
+    for of_tenant in rows.chunk_by(|left, right| left.tenant_id == right.tenant_id) {
+        let [first, ..] = of_tenant else { continue };
+        let departments: Vec<Vec<String>> = of_tenant.iter().map(Row::departments).collect();
+        let mut ids: Vec<&str> = departments.iter().flatten().map(String::as_str).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let names = organizations::documents::shown_names(reader, first.tenant_id, &ids).await?;
+        for (row, departments) in of_tenant.iter().zip(&departments) {
+            documents.push(document(row, departments, &names, public_url)?);
+        }
+    }
+    Ok(documents)
+}
+
+fn document(
+    row: &Row,
+    departments: &[String],
+    names: &HashMap<String, String>,
+    public_url: &str,
+) -> Result<Document> {
+    let details = row.details();
+    let departments = departments.iter().map(|id| names.get(id).map(String::as_str));
+    let sub_title = joined(std::iter::once(details.post_description.as_deref()).chain(departments));
+    let brief = if row.is_public() {
+        joined([row.mobile.as_deref(), details.telephone.as_deref(), details.email.as_deref()])
+    } else {
+        String::new()
+    };
+    let picture = row.picture.as_deref().filter(|picture| !picture.is_empty());
+    let item = ContentItem {
+        id: row.user_id.clone(),
+        title: row.name.clone(),
+        sub_title: Some(sub_title.clone()).filter(|text| !text.is_empty()),
+        brief: Some(brief.clone()).filter(|text| !text.is_empty()),
+        image: picture.map(|picture| absolute(picture, public_url)),
+        author: None,
+        display_time: row.created_at,
+        action: None,
+        attach_info: None,
+        attach_description: None,
+    };
+    Ok(Document {
+        scope: Scope::new(row.tenant_id, PEOPLE),
+        id: row.user_id.clone(),
+        display_time: row.created_at,
+        item: serde_json::to_string(&item).map_err(Error::internal)?,
+        title: item.title,
+        title_is_name: true,
+        other_names: other_names(row, &details),
+        sub_title,
+        brief,
+        author: String::new(),
+        audience: Audience::Tenant,
+    })
+}
+
+/// What somebody is found by and what is not shown: his other names, and his numbers as people know them.
+fn other_names(row: &Row, details: &Details) -> Vec<String> {
+    let names = [Some(&row.login_id), details.user_num.as_ref(), details.full_name.as_ref()];
+    let mut names: Vec<String> =
+        names.into_iter().flatten().filter(|name| **name != row.name).cloned().collect();
+    let numbers = [row.mobile.as_deref(), details.telephone.as_deref()];
+    if row.is_public() {
+        names.extend(numbers.into_iter().flatten().flat_map(number_words));
+    } else {
+        // His login may be his number, or his address.
+        let others = [details.home_telephone.as_deref(), details.email.as_deref()];
+        let kept: Vec<&str> = numbers.into_iter().chain(others).flatten().collect();
+        names.retain(|name| !kept.iter().any(|detail| tells(name, detail)));
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+/// The address of an avatar: as it was given, or of one that is kept here.
+fn absolute(picture: &str, public_url: &str) -> String {
+    if picture.starts_with('/') { format!("{public_url}{picture}") } else { picture.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(secret_level: i64) -> Row {
+        Row {
+            sequence: 1,
+            tenant_id: 7,
+            user_id: "u1".to_owned(),
+            login_id: "mei.chen".to_owned(),
+            name: "陈梅".to_owned(),
+            mobile: Some("13812345678".to_owned()),
+            org_id: Some("d1".to_owned()),
+            deputy_org_ids: r#"["d2","d1","gone"]"#.to_owned(),
+            secret_level,
+            is_hidden: false,
+            is_deleted: false,
+            details: r#"{"userNum":"00417","fullName":"Chen Mei","email":"mei@acme.example","telephone":"8012",
+                "homeTelephone":"5550142","address":"1 Secret Lane","birthday":"1990-01-02","postDescription":"经理"}"#
+                .to_owned(),
+            picture: Some("/storage/pictures/x".to_owned()),
+            created_at: 5,
+        }
+    }
+
+    fn made(row: &Row) -> (Document, ContentItem) {
+        let names = [("d1", "财务部"), ("d2", "Audit")].map(|(id, name)| (id.to_owned(), name.to_owned()));
+        let document = document(row, &row.departments(), &names.into(), "https://trawl.example").unwrap();
+        let item = serde_json::from_str(&document.item).unwrap();
+        (document, item)
+    }
+
+    #[test]
+    fn a_person_shows_position_departments_and_contact_details() {
+        let (document, item) = made(&row(0));
+        assert_eq!((item.id.as_str(), item.title.as_str(), item.display_time), ("u1", "陈梅", 5));
+        assert_eq!(item.sub_title.as_deref(), Some("经理 · 财务部 · Audit"));
+        assert_eq!(item.brief.as_deref(), Some("13812345678 · 8012 · mei@acme.example"));
+        assert_eq!(item.image.as_deref(), Some("https://trawl.example/storage/pictures/x"));
+        assert_eq!((item.author, item.action, item.attach_info), (None, None, None));
+        assert!(document.title_is_name && document.audience == Audience::Tenant);
+        assert_eq!(document.other_names, ["00417", "5678", "Chen Mei", "mei.chen"]);
+        for private in ["Secret Lane", "1990", "5550142"] {
+            assert!(!format!("{document:?}").contains(private), "{private}");
+        }
+    }
+
+    #[test]
+    fn whoever_keeps_his_details_to_himself_is_not_found_by_them() {
+        for secret_level in [1, 2, 3, -1] {
+            let (document, item) = made(&row(secret_level));
+            assert_eq!(item.brief, None);
+            assert_eq!(document.other_names, ["00417", "Chen Mei", "mei.chen"]);
+            // A login, a number or a full name that is the number itself, or the address.
+            let mut telling = row(secret_level);
+            telling.login_id = "+86-13812345678".to_owned();
+            telling.details =
+                r#"{"userNum":"U5550142","fullName":"mei@acme.example","email":"Mei@Acme.example","homeTelephone":"5550142"}"#.to_owned();
+            let (document, _) = made(&telling);
+            assert_eq!(document.other_names, [""; 0]);
+            let shown = format!("{document:?}");
+            assert!(!shown.contains("5678") && !shown.contains("0142") && !shown.contains("acme"), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_there() {
+        let mut broken = row(0);
+        (broken.details, broken.deputy_org_ids) = ("[7]".to_owned(), "{}".to_owned());
+        let (_, item) = made(&broken);
+        assert_eq!((item.sub_title.as_deref(), item.brief.as_deref()), (Some("财务部"), Some("13812345678")));
+    }
+}

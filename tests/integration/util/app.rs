@@ -278,6 +278,14 @@ impl TestApp {
         tokio::time::timeout(PATIENCE, waiting).await.expect("the index did not follow").unwrap();
     }
 
+    /// Waits until the index is whole, and everything that was acknowledged is found.
+    pub(crate) async fn filled(&self) {
+        let mut progress = self.app.index_progress.clone();
+        let waiting = progress.wait_for(|progress| progress.caught_up && !progress.rebuilding);
+        tokio::time::timeout(PATIENCE, waiting).await.expect("the index was not filled").unwrap();
+        self.settled().await;
+    }
+
     /// Keeps items in a module, every one of which must be taken, and waits until they are found.
     pub(crate) async fn keep(&self, caller: &Caller, module: &str, items: &[Value]) {
         for batch in items.chunks(1_000) {

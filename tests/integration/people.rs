@@ -1,0 +1,407 @@
+//! The module people: what people are found by, what of them is shown, and that nobody tells of those who are hidden
+//! (decisions 4.2, 4.5, 9.6).
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::{Caller, send},
+    items::{department, user},
+    paging::walk_by_cursor,
+};
+
+/// A person of this name.
+fn person(id: &str, name: &str, department: &str) -> Value {
+    let mut person = user(id, department);
+    person["name"] = name.into();
+    person
+}
+
+/// Synchronises, and waits until everybody is found.
+async fn sync(app: &TestApp, tenant: &Application, area: &str, rows: Value) {
+    app.sync(&tenant.caller, area, &rows).await;
+    app.settled().await;
+}
+
+async fn search(caller: &Caller, keyword: &str, more: &[(&str, &str)]) -> Answer {
+    let mut parameters = vec![("moduleId", "people"), ("keyword", keyword), ("limit", "100")];
+    parameters.extend(more);
+    caller.search(&parameters).await.ok()
+}
+
+/// A tenant with Chen Mei in finance, who is public, and Omar in a hidden department.
+async fn acme(app: &TestApp) -> Application {
+    let acme = app.tenant("acme").await;
+    let mut hidden = department("d-quiet", "d-top");
+    hidden["isHidden"] = true.into();
+    let tree = json!([
+        {"orgId": "d-top", "name": "港风物流"},
+        {"orgId": "d-finance", "parentId": "d-top", "name": "Finance 财务部"},
+        hidden,
+    ]);
+    sync(app, &acme, "organizations", tree).await;
+    let people = json!([
+        {"userId": "u1", "loginId": "mei.chen", "name": "陈梅", "sex": 2, "mobile": "13812345678", "orgId": "d-finance"},
+        {"userId": "u2", "loginId": "omar", "name": "Omar O'Brien", "sex": 1, "orgId": "d-quiet"},
+    ]);
+    sync(app, &acme, "users", people).await;
+    let details = json!({
+        "userNum": "00417", "fullName": "Chen Mei Julia", "email": "mei@harbour.example", "telephone": "010-5550142",
+        "postDescription": "Accountant", "homeTelephone": "7778888", "address": "1 Quay Lane", "birthday": "1990-02-03",
+        "description": "carpe diem",
+    });
+    let columns = "details = ?, deputy_org_ids = ?, picture = '/storage/pictures/x'";
+    let values = vec![details.to_string().into(), r#"["d-quiet","d-top","gone"]"#.into()];
+    app.set_person(&acme, "u1", columns, values).await;
+    acme
+}
+
+#[tokio::test]
+async fn people_are_found_by_what_they_are_known_by() {
+    let app = TestApp::start().await;
+    let acme = acme(&app).await;
+    let omar = app.user(&acme, "omar").await;
+    for keyword in [
+        "陈梅",
+        "陈",
+        "梅",
+        "陳梅",
+        "chenmei",
+        "chen mei",
+        "mei chen",
+        "cm",
+        "chenm",
+        "Julia",
+        "mei.chen",
+        "00417",
+        "13812345678",
+        "1381234",
+        "138",
+        "5678",
+        "010-5550142",
+        "0105550142",
+        "mei@harbour.example",
+        "accountant",
+        "Accountants",
+        "财务部",
+        "finance",
+        "港风物流",
+        "陈梅 财务",
+        "chen finance accountant",
+        "\"陈梅\"",
+    ] {
+        for caller in [&acme.caller, &omar] {
+            assert_eq!(caller.find("people", keyword).await, ["u1"], "{keyword}");
+        }
+        let best = search(&acme.caller, keyword, &[("sort", "relevance")]).await;
+        assert_eq!((best.ids(), best.total()), (vec!["u1"], 1), "{keyword}");
+    }
+    for keyword in ["o'brien", "obrien", "OBRIEN", "omar", "o’brien omar"] {
+        assert_eq!(acme.caller.find("people", keyword).await, ["u2"], "{keyword}");
+    }
+    // What nobody is found by: what is private, and departments that nobody sees.
+    for keyword in ["7778888", "Quay", "1990", "carpe", "Department", "d-quiet", "caiwubu"] {
+        let answer = search(&acme.caller, keyword, &[]).await;
+        assert_eq!((answer.total(), answer.ids()), (0, vec![]), "{keyword}");
+    }
+    // Another tenant has its own people.
+    let other = app.tenant("other").await;
+    sync(&app, &other, "users", json!([person("u9", "陈梅", "")])).await;
+    assert_eq!(other.caller.find("people", "chenmei").await, ["u9"]);
+    assert_eq!(acme.caller.find("people", "chenmei").await, ["u1"]);
+}
+
+#[tokio::test]
+async fn an_item_shows_what_may_be_shown() {
+    let app = TestApp::start().await;
+    let acme = acme(&app).await;
+    let answer = search(&acme.caller, "chenmei", &[("highlight", "true")]).await;
+    let item = &answer.items()[0];
+    let public_url = app.app.config.public_url();
+    for (field, expected) in [
+        ("id", json!("u1")),
+        ("title", json!("陈梅")),
+        ("subTitle", json!("Accountant · Finance 财务部 · 港风物流")),
+        ("brief", json!("13812345678 · 010-5550142 · mei@harbour.example")),
+        ("image", json!(format!("{public_url}/storage/pictures/x"))),
+        (
+            "highlight",
+            json!({
+                "title": "<em>陈梅</em>", "subTitle": "Accountant · Finance 财务部 · 港风物流",
+                "brief": "13812345678 · 010-5550142 · mei@harbour.example",
+            }),
+        ),
+    ] {
+        assert_eq!(item[field], expected, "{field}");
+    }
+    for field in ["author", "action", "attachInfo", "attachDescription"] {
+        assert!(item[field].is_null(), "{field}");
+    }
+    for hidden in ["mei.chen", "00417", "Julia", "Quay", "7778888", "d-quiet"] {
+        assert!(!answer.text.contains(hidden), "{hidden}");
+    }
+    assert_eq!(search(&acme.caller, "omar", &[]).await.items()[0]["subTitle"], Value::Null);
+
+    // The rows give the same again, and avatars have the address that the server has now.
+    let before = search(&acme.caller, "chenmei", &[]).await.items().to_vec();
+    let mut app = app.restart_rebuilding().await;
+    app.filled().await;
+    let again = |app: &TestApp| app.caller(&acme.caller.token);
+    assert_eq!(search(&again(&app), "chenmei", &[]).await.items(), before);
+    app = app.restart_with(|config| config.public_url = Some("https://find.example/".parse().unwrap())).await;
+    app.settled().await;
+    let item = search(&again(&app), "chenmei", &[]).await.items()[0].clone();
+    assert_eq!(item["image"], "https://find.example/storage/pictures/x");
+}
+
+#[tokio::test]
+async fn a_name_is_marked_where_it_is_typed_by_its_sound_in_every_kind_of_answer() {
+    let app = TestApp::start().await;
+    let acme = acme(&app).await;
+    app.keep(&acme.caller, "article", &[json!({"id": "a", "title": "陈梅 cm", "displayTime": 1})]).await;
+    for (keyword, article) in
+        [("chenmei", None), ("cm", Some("陈梅 <em>cm</em>")), ("陈梅", Some("<em>陈梅</em> cm"))]
+    {
+        let one = search(&acme.caller, keyword, &[("highlight", "true")]).await;
+        assert_eq!(one.items()[0]["highlight"]["title"], "<em>陈梅</em>", "{keyword}");
+        let parameters = [("keyword", keyword), ("highlight", "true")];
+        let path = "/contents/search/all";
+        let all = send(acme.caller.request(Method::POST, path).query(&parameters)).await.ok();
+        let of = |code: &str| {
+            let entry = all.items().iter().find(|entry| entry["module"]["code"] == code).unwrap();
+            entry["data"][0]["highlight"]["title"].clone()
+        };
+        assert_eq!(of("people"), "<em>陈梅</em>", "{keyword}");
+        assert_eq!(of("article"), json!(article), "{keyword}: the title of an article is no name");
+        let events =
+            acme.caller.request(Method::POST, path).query(&parameters).header("accept", "text/event-stream");
+        let stream = events.send().await.unwrap().text().await.unwrap();
+        let of_people = stream.lines().find(|line| line.contains(r#""code":"people""#)).unwrap();
+        assert!(of_people.contains("<em>陈梅</em>"), "{keyword}: {of_people}");
+    }
+}
+
+#[tokio::test]
+async fn the_one_whose_name_was_typed_comes_first_by_relevance() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    sync(&app, &acme, "organizations", json!([{"orgId": "d", "name": "张伟工作室 Zhang Wei Studio"}])).await;
+    let names = [
+        "张伟明",
+        "大张伟",
+        "张伟",
+        "章玮",
+        "Zhang Wei Ling",
+        "Zhang Wei",
+        "Jean-Luc Picard Sr",
+        "Jean-Luc Picard",
+        "單雄信",
+        "单雄",
+        "曾国藩",
+        "仇英",
+    ];
+    let mut people: Vec<Value> =
+        names.iter().enumerate().map(|(number, name)| person(&format!("u{number:02}"), name, "d")).collect();
+    // He who is written alike and has no department is not better for it.
+    people[0]["orgId"] = "".into();
+    sync(&app, &acme, "users", Value::from(people)).await;
+    for (keyword, best) in [
+        ("张伟", &["u02"][..]),
+        ("張偉", &["u02"]),
+        ("zhangwei", &["u02", "u03", "u05"]),
+        ("zhang wei", &["u02", "u03", "u05"]),
+        ("zw", &["u02", "u03"]),
+        ("Zhang Wei Ling", &["u04"]),
+        ("zhangweiming", &["u00"]),
+        ("jean-luc picard", &["u07"]),
+        ("jeanluc picard", &["u07"]),
+        ("shan xiong", &["u09"]),
+        ("danxiongxin", &["u08"]),
+        ("zengguofan", &["u10"]),
+        ("qiuying", &["u11"]),
+        ("qy", &["u11"]),
+    ] {
+        let answer = search(&acme.caller, keyword, &[("sort", "relevance")]).await;
+        let mut first: Vec<&str> = answer.ids().into_iter().take(best.len()).collect();
+        first.sort_unstable();
+        assert_eq!(first, best, "{keyword}: {:?}", answer.ids());
+    }
+    // By time all of them are there, whatever they are called for.
+    for keyword in ["伟", "张"] {
+        let found = acme.caller.find("people", keyword).await;
+        assert!(
+            ["u00", "u01", "u02"].iter().all(|id| found.iter().any(|found| found == id)),
+            "{keyword}: {found:?}"
+        );
+    }
+}
+
+/// Whatever may tell of someone: items, totals, corrections, the author, pages of all modules.
+async fn finds_nobody(caller: &Caller, keyword: &str) {
+    for more in
+        [&[("sort", "time")][..], &[("sort", "relevance")], &[("highlight", "true")], &[("paging", "cursor")]]
+    {
+        let answer = search(caller, keyword, more).await;
+        assert_eq!((answer.total(), answer.ids()), (0, vec![]), "{keyword} {more:?}");
+        assert_eq!(answer.body.get("corrected"), None, "{keyword} {more:?}");
+        assert_eq!(answer.cursor(), None, "{keyword} {more:?}");
+    }
+    let all = caller.post("/contents/search/all", &json!({"keyword": keyword})).await.ok();
+    for entry in all.items() {
+        assert_eq!((&entry["total"], entry.get("corrected")), (&json!(0), None), "{keyword}: {entry}");
+    }
+    for author in ["zhaoliying", "赵丽颖", "quiet.one"] {
+        let by = search(caller, "chen", &[("author", author)]).await;
+        assert_eq!((by.total(), by.body.get("corrected")), (0, None), "{author}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_tells_of_those_who_are_hidden_deleted_or_of_another_tenant() {
+    let app = TestApp::start().await;
+    let (acme, other) = (acme(&app).await, app.tenant("other").await);
+    let quiet = json!({
+        "userId": "quiet", "loginId": "quiet.one", "name": "赵丽颖", "sex": 2, "mobile": "15900001111", "orgId": "d-finance",
+    });
+    let keywords = [
+        "赵丽颖",
+        "趙麗穎",
+        "zhaoliying",
+        "zhao li ying",
+        "zly",
+        "zhaoli",
+        "颖",
+        "丽颖",
+        "quiet.one",
+        "quietone",
+        "15900001111",
+        "1590",
+        "1111",
+        // One edit away from what would be found.
+        "zhaoliyinh",
+        "zhaolixying",
+        "quiett",
+        "赵丽影",
+        "15900001112",
+        "author:zhaoliying",
+        "-chen zhaoliying",
+        "\"li ying\"",
+    ];
+    let mut of_other = quiet.clone();
+    of_other["orgId"] = Value::Null;
+    sync(&app, &other, "users", json!([of_other])).await;
+    let omar = app.user(&acme, "omar").await;
+    for keyword in keywords {
+        finds_nobody(&omar, keyword).await;
+    }
+    for (shown, changed) in [
+        (json!({"isHidden": false}), json!({"isHidden": true})),
+        (json!({"isHidden": false, "isDeleted": false}), json!({"isDeleted": true})),
+    ] {
+        let with = |fields: &Value| {
+            let mut row = quiet.clone();
+            row.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+            json!([row])
+        };
+        sync(&app, &acme, "users", with(&shown)).await;
+        let there = search(&omar, "zhaoliying", &[]).await;
+        assert_eq!((there.ids(), there.total()), (vec!["quiet"], 1));
+        assert_eq!(search(&omar, "zhaoliyinh", &[]).await.body["corrected"], "zhaoliying");
+        // Gone with the next commit, and from what is remembered of searches before it.
+        sync(&app, &acme, "users", with(&changed)).await;
+        for keyword in keywords {
+            finds_nobody(&omar, keyword).await;
+        }
+        assert_eq!(omar.find("people", "finance").await, ["u1"]);
+    }
+    let app = app.restart_rebuilding().await;
+    app.filled().await;
+    let omar = app.caller(&omar.token);
+    for keyword in keywords {
+        finds_nobody(&omar, keyword).await;
+    }
+    assert_eq!(omar.find("people", "chenmei").await, ["u1"]);
+}
+
+#[tokio::test]
+async fn whoever_is_disabled_is_still_found() {
+    let app = TestApp::start().await;
+    let acme = acme(&app).await;
+    sync(&app, &acme, "users", json!([{"userId": "u1", "status": 0}])).await;
+    assert_eq!(acme.caller.find("people", "chenmei").await, ["u1"]);
+}
+
+#[tokio::test]
+async fn confidential_details_find_nobody() {
+    let app = TestApp::start().await;
+    let acme = acme(&app).await;
+    for secret_level in [1_i64, 2] {
+        // Her login is her number, as where there is none of its own; her user number is another of them.
+        let details = json!({
+            "userNum": "5550142", "fullName": "reach7@harbour.example", "email": "Reach7@Harbour.example",
+            "telephone": "010-5550142", "homeTelephone": "7778888", "postDescription": "Accountant",
+        });
+        let columns = "secret_level = ?, login_id = '13812345678', details = ?";
+        app.set_person(&acme, "u1", columns, vec![secret_level.into(), details.to_string().into()]).await;
+        for keyword in [
+            "13812345678",
+            "1381",
+            "5678",
+            "010-5550142",
+            "5550142",
+            "0142",
+            "reach7@harbour.example",
+            "harbour",
+            "7778888",
+            "13812345679",
+            "harbuor",
+        ] {
+            finds_nobody(&acme.caller, keyword).await;
+        }
+        let answer = search(&acme.caller, "chenmei", &[("highlight", "true")]).await;
+        assert_eq!(answer.ids(), ["u1"]);
+        assert!(answer.items()[0]["brief"].is_null(), "{}", answer.text);
+        for detail in ["5678", "0142", "harbour", "7778888"] {
+            assert!(!answer.items()[0].to_string().contains(detail), "{detail}: {}", answer.text);
+        }
+    }
+    app.set_person(&acme, "u1", "secret_level = 0", vec![]).await;
+    assert_eq!(acme.caller.find("people", "13812345678").await, ["u1"]);
+}
+
+#[tokio::test]
+async fn names_of_departments_follow_them() {
+    let app = TestApp::start().await;
+    let acme = acme(&app).await;
+    // What changes with a department is made anew together with its people.
+    let change = async |row: Value| {
+        sync(&app, &acme, "organizations", json!([row])).await;
+        app.set_person(&acme, "u1", "name = name", vec![]).await;
+    };
+    change(json!({"orgId": "d-finance", "name": "Treasury"})).await;
+    assert_eq!(acme.caller.find("people", "treasury").await, ["u1"]);
+    assert_eq!(acme.caller.find("people", "财务部").await, [""; 0]);
+    for gone in ["isHidden", "isDeleted"] {
+        change(json!({"orgId": "d-finance", gone: true})).await;
+        assert_eq!(acme.caller.find("people", "treasury").await, [""; 0]);
+        let item = search(&acme.caller, "chenmei", &[]).await.items()[0].clone();
+        assert_eq!(item["subTitle"], "Accountant · 港风物流");
+        change(json!({"orgId": "d-finance", gone: false})).await;
+        assert_eq!(acme.caller.find("people", "treasury").await, ["u1"]);
+    }
+}
+
+#[tokio::test]
+async fn everybody_is_met_once_page_by_page() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let people: Vec<Value> =
+        (0..2_500).map(|number| person(&format!("u{number:04}"), &format!("张伟{number}"), "")).collect();
+    sync(&app, &acme, "users", Value::from(people)).await;
+    let query = [("moduleId", "people"), ("keyword", "zhangwei")];
+    let walk = walk_by_cursor(&acme.caller, &query, 300).await;
+    walk.met((0..2_500).map(|number| format!("u{number:04}")));
+    assert_eq!(search(&acme.caller, "zhangwei1", &[("sort", "relevance")]).await.total(), 1_111 + 1_389);
+}
