@@ -26,8 +26,9 @@ use crate::{
 fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(docs::Description::openapi())
         .routes(routes!(oauth::issue_token))
-        .routes(routes!(users::routes::sync_users))
-        .routes(routes!(organizations::routes::sync_organizations))
+        .routes(routes!(users::routes::sync_users, users::routes::list_users))
+        .routes(routes!(organizations::routes::sync_organizations, organizations::routes::list_organizations))
+        .routes(routes!(users::routes::show_picture))
         .routes(routes!(blacklist::routes::list_blacklist))
         .routes(routes!(blacklist::routes::add_to_blacklist))
         .routes(routes!(blacklist::routes::remove_from_blacklist))

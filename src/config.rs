@@ -187,6 +187,8 @@ pub struct Limits {
     pub body_bytes: usize,
     /// Bytes of a directory synchronisation's body.
     pub sync_body_bytes: usize,
+    /// Bytes of an avatar, inflated.
+    pub picture_bytes: usize,
     /// Characters of a search keyword.
     pub keyword_chars: usize,
     /// Writing calls of one application in a minute.
@@ -228,6 +230,7 @@ impl Default for Config {
                 sync_items: 10_000,
                 body_bytes: 8 << 20,
                 sync_body_bytes: 64 << 20,
+                picture_bytes: 1 << 20,
                 keyword_chars: 256,
                 writes_per_minute: 60_000,
                 held_body_bytes: 256 << 20,
@@ -302,11 +305,6 @@ impl Config {
         }
     }
 
-    /// An address that people can follow: what begins with a slash is on this server.
-    pub fn address_of(&self, address: &str) -> String {
-        if address.starts_with('/') { format!("{}{address}", self.public_url()) } else { address.to_owned() }
-    }
-
     /// A search's deadline when the caller names none.
     pub fn search_timeout(&self) -> Duration {
         Duration::from_millis(self.search.timeout_ms)
@@ -325,6 +323,7 @@ impl Config {
             ("limits.sync_items", self.limits.sync_items as u64),
             ("limits.body_bytes", self.limits.body_bytes as u64),
             ("limits.sync_body_bytes", self.limits.sync_body_bytes as u64),
+            ("limits.picture_bytes", self.limits.picture_bytes as u64),
             ("limits.keyword_chars", self.limits.keyword_chars as u64),
             ("limits.writes_per_minute", u64::from(self.limits.writes_per_minute)),
             ("limits.body_timeout_ms", self.limits.body_timeout_ms),

@@ -91,7 +91,10 @@ const fn syncs(method: &'static str, path: &'static str) -> Rule {
 pub const TABLE: &[Rule] = &[
     anyone("POST", "/oauth2/token"),
     syncs("PUT", "/v1/users/sync"),
+    reads("GET", "/v1/users/sync", Identity::Application, Scope::DirectoryRead),
     syncs("PUT", "/v1/organizations/sync"),
+    reads("GET", "/v1/organizations/sync", Identity::Application, Scope::DirectoryRead),
+    anyone("GET", "/storage/pictures/{id}"),
     reads("GET", "/v1/users/blacklists", Identity::User, Scope::DirectoryRead),
     writes("POST", "/v1/users/blacklist", Identity::User, Scope::DirectoryWrite),
     writes("POST", "/v1/users/blacklist/remove", Identity::User, Scope::DirectoryWrite),

@@ -96,6 +96,11 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParameters<T> {
     }
 }
 
+/// 503: there is no room for more of a body.
+pub fn no_room() -> Error {
+    Error::unavailable("the bodies of other requests take all the room; try again shortly", FULL_FOR)
+}
+
 /// Whether the request has a body.
 pub fn has_body(request: &Request) -> bool {
     request.extensions().get::<BodyRule>().is_some()
@@ -159,8 +164,7 @@ async fn read_chunks(
             return Err(Error::too_large(format!("body: must be at most {limit} bytes")));
         }
         if held.take(chunk.len()).is_err() {
-            let full = "the bodies of other requests take all the room; try again shortly";
-            return Err(Error::unavailable(full, FULL_FOR));
+            return Err(no_room());
         }
         body.extend_from_slice(&chunk);
     }

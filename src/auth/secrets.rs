@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use argon2::{Argon2, PasswordHasher, PasswordVerifier};
 use aws_lc_rs::rand;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use futures::{StreamExt, TryStreamExt};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Semaphore;
 
@@ -31,6 +32,7 @@ pub fn hash(secret: &SecretString) -> Result<String> {
 /// Checks secrets against their hashes, a bounded number at once: each check takes 19 MiB and some 12 ms of a core.
 #[derive(Clone, Debug)]
 pub struct SecretChecker {
+    at_once: usize,
     running: Arc<Semaphore>,
     admitted: Arc<Semaphore>,
     /// Checked against when the application is not known, so that the time taken does not tell.
@@ -42,10 +44,29 @@ impl SecretChecker {
     pub fn new(at_once: usize) -> Result<Self> {
         let decoy = hash(&generate()?)?;
         Ok(Self {
+            at_once,
             running: Arc::new(Semaphore::new(at_once)),
             admitted: Arc::new(Semaphore::new(at_once.saturating_mul(1 + WAITING_FOR_EACH))),
             decoy: decoy.into(),
         })
+    }
+
+    /// For each secret a hash of it: the one beside it where that was made of the same secret, else a new one. It takes its turn
+    /// among the checks, so that they need not wait for all of it.
+    pub async fn hash_all(&self, secrets: Vec<(SecretString, Option<String>)>) -> Result<Vec<String>> {
+        let hashed = secrets.into_iter().map(|(secret, known)| async move {
+            let _running = self.running.acquire().await.map_err(Error::internal)?;
+            tokio::task::spawn_blocking(move || {
+                let bytes = secret.expose_secret().as_bytes();
+                match known.filter(|known| Argon2::default().verify_password(bytes, known.as_str()).is_ok()) {
+                    Some(known) => Ok(known),
+                    None => hash(&secret),
+                }
+            })
+            .await
+            .map_err(Error::internal)?
+        });
+        futures::stream::iter(hashed).buffered(self.at_once).try_collect().await
     }
 
     /// Whether `secret` is the one that `hash` was made of; `None` takes as long and is false.

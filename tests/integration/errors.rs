@@ -111,7 +111,7 @@ async fn unknown_paths_and_methods_are_404_and_405_with_allow() {
         (Method::PUT, "/contents/search", vec!["GET", "POST"]),
         (Method::GET, "/modules", vec!["POST"]),
         (Method::GET, "/oauth2/token", vec!["POST"]),
-        (Method::POST, "/v1/users/sync", vec!["PUT"]),
+        (Method::POST, "/v1/users/sync", vec!["GET", "PUT"]),
         (Method::GET, "/v1/contents/article", vec!["PUT"]),
         (Method::GET, "/api/todo/create", vec!["POST"]),
         (Method::PATCH, "/healthz", vec!["GET"]),

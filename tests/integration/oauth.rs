@@ -159,9 +159,10 @@ async fn who_may_not_sign_in_gets_no_token_and_loses_his() {
         caller.post_empty("/modules").await.fails(401, "no longer");
         refused(&app.exchange(&acme, LOGIN_ID, login).await, 400, "invalid_request", "subject_token");
     }
-    // He is enabled again, and so is his token.
+    // He is enabled again; his token of before is not.
     app.sync(&acme.caller, "users", &json!([{"userId": "omar", "status": 1}])).await;
-    omar.post_empty("/modules").await.ok();
+    omar.post_empty("/modules").await.fails(401, "revoked");
+    app.user(&acme, "omar").await.post_empty("/modules").await.ok();
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use crate::{
     app::App,
     auth::caller::Caller,
     error::{Error, Result},
-    platform::common::check_id,
+    platform::{common::check_id, users::picture::public_address},
 };
 
 /// Who is meant.
@@ -112,8 +112,9 @@ pub async fn list_blacklist(
     let owner = owner(&caller)?;
     let (mut entries, total) =
         repo::list(app.store.reader(), &owner, part.limit, part.offset.unwrap_or_default()).await?;
+    let public_url = app.config.public_url();
     for entry in &mut entries {
-        entry.picture = entry.picture.take().map(|picture| app.config.address_of(&picture));
+        entry.picture = entry.picture.take().map(|picture| public_address(&public_url, &picture));
     }
     Ok(Envelope { total: Some(total), ..Envelope::list(entries) })
 }

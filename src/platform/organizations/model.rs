@@ -1,40 +1,24 @@
-//! What a synchronised department must be.
+//! What a synchronised department must be: the rules of the write form, judged on the resulting row.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use serde::Deserialize;
+use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use super::repo;
+pub use super::fields::OrganizationDetails;
+use super::{
+    fields::OrganizationWrite,
+    repo,
+    tree::{Place, Tree},
+};
 use crate::{
-    error::Result,
-    platform::common::{check_id, written_text},
+    error,
+    platform::common::{Json, written_text},
     store::Transaction,
 };
 
-/// A department as `PUT /v1/organizations/sync` takes it, core fields. A field that is absent or null means no
-/// change, an empty string means set to null.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct OrganizationWrite {
-    /// Department id on the synchronising party's side.
-    pub org_id: String,
-    /// Parent department id on the synchronising party's side; one that exists or comes earlier in the call.
-    pub parent_id: Option<String>,
-    /// Platform-internal department id, a UUID; a random one when a new department has none.
-    pub platform_org_id: Option<String>,
-    /// Department name; required for a new department.
-    pub name: Option<String>,
-    /// 1 enabled, 0 disabled; default 1.
-    pub status: Option<i64>,
-    /// Hidden; default false.
-    pub is_hidden: Option<bool>,
-    /// Deleted; default false.
-    pub is_deleted: Option<bool>,
-}
-
 /// A department as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq, sea_orm::FromQueryResult)]
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct Organization {
     /// Department id on the synchronising party's side.
     pub org_id: String,
@@ -44,85 +28,167 @@ pub struct Organization {
     pub parent_id: Option<String>,
     /// Department name.
     pub name: String,
+    /// Sort order.
+    pub order_no: i64,
+    /// 1 chat allowed, 0 not allowed.
+    pub enable_chat: i64,
+    /// Privacy level.
+    pub secret_level: i64,
+    /// Whether a user's do-not-disturb setting has no effect on department messages.
+    pub is_force_receive: bool,
     /// 1 enabled, 0 disabled.
     pub status: i64,
     /// Hidden.
     pub is_hidden: bool,
-    /// Deleted.
+    /// Deleted. What lies below it and its people stay as they are: HR systems delete in any order.
     pub is_deleted: bool,
+    /// What no rule asks for.
+    pub details: Json<OrganizationDetails>,
 }
 
 impl OrganizationWrite {
-    /// The row that this change leaves, given the tenant's departments as they stand.
+    /// The row that this change leaves, given the row as it is and the tenant's tree.
     ///
     /// # Errors
     /// A message that names the field.
-    pub fn apply(&self, known: &HashMap<String, Organization>) -> Result<Organization, String> {
-        check_id(&self.org_id).map_err(|reason| reason.replacen("id:", "orgId:", 1))?;
-        let before = known.get(&self.org_id);
-        let text = |field: &Option<String>, of: fn(&Organization) -> Option<&String>| {
-            written_text(field.as_ref(), before.and_then(of))
-        };
-        let name = text(&self.name, |organization| Some(&organization.name)).ok_or("name: is required")?;
-        let status = self.status.or(before.map(|organization| organization.status)).unwrap_or(1);
-        if !(0..=1).contains(&status) {
-            return Err(format!("status: must be 1 (enabled) or 0 (disabled), not {status}"));
-        }
-        let platform_org_id = text(&self.platform_org_id, |organization| Some(&organization.platform_org_id))
+    pub(super) fn apply(&self, known: Option<&Organization>, tree: &Tree) -> Result<Organization, String> {
+        let name =
+            written_text(self.name.as_ref(), known.map(|known| &known.name)).ok_or("name: is required")?;
+        let platform_org_id = self
+            .platform_org_id
+            .clone()
+            .filter(|id| !id.is_empty())
+            .or_else(|| known.map(|known| known.platform_org_id.clone()))
             .unwrap_or_else(|| Uuid::new_v4().to_string());
-        if Uuid::parse_str(&platform_org_id).is_err() {
-            return Err("platformOrgId: must be a UUID".to_owned());
+        if tree.by_platform_id(&platform_org_id).is_some_and(|owner| *owner != self.org_id) {
+            return Err(format!("platformOrgId: {platform_org_id:?} is another department's already"));
         }
-        let parent_id = text(&self.parent_id, |organization| organization.parent_id.as_ref());
+        let parent_id = self.parent(known, tree)?;
         // What lies below a department that was deleted can still be changed, and be removed.
-        let moves = before.is_none_or(|before| before.parent_id != parent_id);
+        let moves = known.is_none_or(|known| known.parent_id != parent_id);
         if let Some(parent_id) = parent_id.as_deref().filter(|_| moves) {
-            check_parent(&self.org_id, parent_id, known)?;
+            tree.check_parent(&self.org_id, parent_id)?;
         }
         Ok(Organization {
             org_id: self.org_id.clone(),
             platform_org_id,
             parent_id,
             name,
-            status,
-            is_hidden: self.is_hidden.or(before.map(|organization| organization.is_hidden)).unwrap_or(false),
+            order_no: self.order_no.over_default(known.map(|known| &known.order_no), 0),
+            enable_chat: self.enable_chat.over_default(known.map(|known| &known.enable_chat), 1),
+            secret_level: self.secret_level.over_default(known.map(|known| &known.secret_level), 0),
+            is_force_receive: self
+                .is_force_receive
+                .or(&self.force_receive)
+                .over_default(known.map(|known| &known.is_force_receive), false),
+            status: self.status.over_default(known.map(|known| &known.status), 1),
+            is_hidden: self
+                .is_hidden
+                .or(&self.hidden)
+                .over_default(known.map(|known| &known.is_hidden), false),
             is_deleted: self
                 .is_deleted
-                .or(before.map(|organization| organization.is_deleted))
-                .unwrap_or(false),
+                .or(&self.deleted)
+                .over_default(known.map(|known| &known.is_deleted), false),
+            details: self.details(known),
+        })
+    }
+
+    /// The parent that it leaves: by the id of the synchronising side, or where that is absent, by the platform's.
+    fn parent(&self, known: Option<&Organization>, tree: &Tree) -> Result<Option<String>, String> {
+        let named = match (&self.parent_id, self.platform_parent_id.as_deref()) {
+            (None, Some(platform_id)) if !platform_id.is_empty() => {
+                let missing = || format!("platformParentId: there is no department {platform_id:?}");
+                Some(tree.by_platform_id(platform_id).ok_or_else(missing)?.clone())
+            }
+            (None, Some(_)) => Some(String::new()),
+            (parent_id, _) => parent_id.clone(),
+        };
+        Ok(written_text(named.as_ref(), known.and_then(|known| known.parent_id.as_ref())))
+    }
+
+    fn details(&self, known: Option<&Organization>) -> Json<OrganizationDetails> {
+        let text = |field: &Option<String>, of: fn(&OrganizationDetails) -> &Option<String>| {
+            written_text(field.as_ref(), known.and_then(|known| of(&known.details).as_ref()))
+        };
+        Json(OrganizationDetails {
+            org_num: text(&self.org_num, |details| &details.org_num),
+            full_name: text(&self.full_name, |details| &details.full_name),
+            full_path_name: text(&self.full_path_name, |details| &details.full_path_name),
+            description: text(&self.description, |details| &details.description),
+            telephone: text(&self.telephone, |details| &details.telephone),
+            email: text(&self.email, |details| &details.email),
+            principal: text(&self.principal, |details| &details.principal),
+            level: self.level.over(known.and_then(|known| known.details.level.as_ref())),
+            source: text(&self.source, |details| &details.source),
         })
     }
 }
 
-/// Levels of departments, from the root down. Every search of a person carries the departments above him.
-const MOST_LEVELS: usize = 64;
+impl Organization {
+    /// Its place in the tree.
+    pub(super) fn place(&self) -> Place {
+        Place {
+            org_id: self.org_id.clone(),
+            parent_id: self.parent_id.clone(),
+            platform_org_id: self.platform_org_id.clone(),
+            is_deleted: self.is_deleted,
+        }
+    }
 
-/// A parent must be there, and must not lie below the department itself or too deep.
-fn check_parent(org_id: &str, parent_id: &str, known: &HashMap<String, Organization>) -> Result<(), String> {
-    if parent_id == org_id {
-        return Err("parentId: a department cannot be its own parent".to_owned());
+    /// Whether what is shown of it with its people is another than before.
+    pub(super) fn shows_otherwise(&self, before: &Self) -> bool {
+        (&self.name, self.is_hidden, self.is_deleted) != (&before.name, before.is_hidden, before.is_deleted)
     }
-    let missing =
-        || format!("parentId: there is no department {parent_id:?}; a parent comes before its children");
-    let mut above = known.get(parent_id).filter(|parent| !parent.is_deleted).ok_or_else(missing)?;
-    let mut seen = HashSet::new();
-    while let Some(next) = above.parent_id.as_deref().filter(|next| seen.insert((*next).to_owned())) {
-        if next == org_id {
-            return Err(format!("parentId: {parent_id:?} lies below this department"));
-        }
-        let Some(organization) = known.get(next) else { break };
-        above = organization;
-        if seen.len() + 2 > MOST_LEVELS {
-            return Err(format!("parentId: departments may be at most {MOST_LEVELS} levels deep"));
+
+    /// What was done to it, for the audit; `before` is what it was.
+    pub(super) fn deed(&self, before: Option<&Self>) -> &'static str {
+        match before {
+            None => "create",
+            Some(before) if self.is_deleted && !before.is_deleted => "delete",
+            Some(before) if self.status < before.status => "disable",
+            Some(before) if self.status > before.status => "enable",
+            Some(_) => "change",
         }
     }
-    Ok(())
+
+    /// The names of the fields in which it differs.
+    pub(super) fn changed_fields(&self, before: &Self) -> Vec<&'static str> {
+        let (ours, theirs) = (&self.details, &before.details);
+        [
+            ("parentId", self.parent_id != before.parent_id),
+            ("platformOrgId", self.platform_org_id != before.platform_org_id),
+            ("name", self.name != before.name),
+            ("orderNo", self.order_no != before.order_no),
+            ("enableChat", self.enable_chat != before.enable_chat),
+            ("secretLevel", self.secret_level != before.secret_level),
+            ("isForceReceive", self.is_force_receive != before.is_force_receive),
+            ("status", self.status != before.status),
+            ("isHidden", self.is_hidden != before.is_hidden),
+            ("isDeleted", self.is_deleted != before.is_deleted),
+            ("orgNum", ours.org_num != theirs.org_num),
+            ("fullName", ours.full_name != theirs.full_name),
+            ("fullPathName", ours.full_path_name != theirs.full_path_name),
+            ("description", ours.description != theirs.description),
+            ("telephone", ours.telephone != theirs.telephone),
+            ("email", ours.email != theirs.email),
+            ("principal", ours.principal != theirs.principal),
+            ("level", ours.level != theirs.level),
+            ("source", ours.source != theirs.source),
+        ]
+        .into_iter()
+        .filter_map(|(name, differs)| differs.then_some(name))
+        .collect()
+    }
 }
 
-/// The ids of the tenant's departments that are not deleted.
-pub async fn ids(transaction: &Transaction, tenant_id: i64) -> Result<HashSet<String>> {
-    let known = repo::load(transaction, tenant_id).await?;
-    Ok(known.into_values().filter(|known| !known.is_deleted).map(|known| known.org_id).collect())
+/// Those of these departments that are there and not deleted.
+pub async fn existing(
+    transaction: &Transaction,
+    tenant_id: i64,
+    org_ids: &[impl AsRef<str>],
+) -> error::Result<HashSet<String>> {
+    repo::existing(transaction, tenant_id, org_ids).await
 }
 
 #[cfg(test)]
@@ -139,41 +205,33 @@ mod tests {
     }
 
     #[test]
-    fn parents_come_first_and_make_no_cycle() {
-        let mut known = HashMap::new();
-        assert!(write("b", "a").apply(&known).unwrap_err().starts_with("parentId:"));
-        for (org_id, parent_id) in [("a", ""), ("b", "a"), ("c", "b")] {
-            let organization = write(org_id, parent_id).apply(&known).unwrap();
-            known.insert(org_id.to_owned(), organization);
-        }
-        assert!(write("a", "a").apply(&known).unwrap_err().contains("own parent"));
-        assert!(write("a", "c").apply(&known).unwrap_err().contains("lies below"));
-        assert_eq!(write("c", "").apply(&known).unwrap().parent_id, None);
+    fn a_parent_may_be_named_by_either_id_and_parent_id_wins() {
+        let mut tree = Tree::default();
+        let platform_id = Uuid::new_v4().to_string();
+        let top = OrganizationWrite { platform_org_id: Some(platform_id.clone()), ..write("top", "") };
+        tree.put(top.apply(None, &tree).unwrap().place());
+        tree.put(write("other", "").apply(None, &tree).unwrap().place());
+
+        let by = |parent_id: Option<&str>, platform_id: &str| {
+            let change = OrganizationWrite {
+                parent_id: parent_id.map(str::to_owned),
+                platform_parent_id: Some(platform_id.to_owned()),
+                ..write("child", "")
+            };
+            change.apply(None, &tree).map(|child| child.parent_id)
+        };
+        assert_eq!(by(None, &platform_id), Ok(Some("top".to_owned())));
+        assert_eq!(by(Some("other"), &platform_id), Ok(Some("other".to_owned())));
+        assert_eq!(by(Some(""), &platform_id), Ok(None));
+        assert_eq!(by(None, ""), Ok(None));
+        assert!(by(None, &Uuid::new_v4().to_string()).unwrap_err().starts_with("platformParentId:"));
     }
 
     #[test]
-    fn a_platform_id_is_a_uuid() {
-        let change = OrganizationWrite { platform_org_id: Some("x".to_owned()), ..write("a", "") };
-        assert!(change.apply(&HashMap::new()).unwrap_err().starts_with("platformOrgId:"));
-    }
-
-    #[test]
-    fn departments_are_at_most_64_levels_deep() {
-        let mut known = HashMap::new();
-        let mut deepest = 0;
-        for level in 1..200 {
-            let parent = if level == 1 { String::new() } else { (level - 1).to_string() };
-            match write(&level.to_string(), &parent).apply(&known) {
-                Ok(organization) => {
-                    known.insert(level.to_string(), organization);
-                    deepest = level;
-                }
-                Err(reason) => {
-                    assert!(reason.contains("64 levels"), "{reason}");
-                    break;
-                }
-            }
-        }
-        assert_eq!(deepest, 64);
+    fn a_new_department_has_the_documented_defaults() {
+        let made = write("a", "").apply(None, &Tree::default()).unwrap();
+        assert_eq!((made.order_no, made.enable_chat, made.secret_level, made.status), (0, 1, 0, 1));
+        assert!(!made.is_force_receive && !made.is_hidden && !made.is_deleted);
+        assert!(Uuid::parse_str(&made.platform_org_id).is_ok());
     }
 }

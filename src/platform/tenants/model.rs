@@ -70,6 +70,13 @@ pub async fn give_change_times(transaction: &Transaction, tenant_id: i64, rows: 
     Ok(last - rows + 1)
 }
 
+/// The suffix of the accounts of the tenant's people, where it has one (decisions 9.8).
+pub async fn login_suffix<C: ConnectionTrait>(connection: &C, tenant_id: i64) -> Result<Option<String>> {
+    let statement = sql("SELECT login_suffix FROM tenants WHERE id = ?", [tenant_id.into()]);
+    let row = connection.query_one_raw(statement).await?;
+    Ok(row.map(|row| row.try_get("", "login_suffix")).transpose()?.flatten())
+}
+
 /// The tenant with this code; a new one starts with the built-in modules (decisions 4.2).
 async fn find_or_create(transaction: &Transaction, code: &str) -> Result<(Tenant, bool)> {
     if let Some(tenant) = tenants::find_by_code(&**transaction, code).await? {

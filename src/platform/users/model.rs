@@ -1,46 +1,36 @@
 //! What a synchronised user must be: the rules of the write form, judged on the resulting row.
 
-use serde::Deserialize;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use sea_orm::FromQueryResult;
 use uuid::Uuid;
 
-use crate::platform::common::{check_id, written_text};
-
-/// A user as `PUT /v1/users/sync` takes it, core fields. A field that is absent or null means no change, an empty
-/// string means set to null.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct UserWrite {
-    /// User id on the synchronising party's side.
-    pub user_id: String,
-    /// User id inside the platform; a random UUID when a new user has none.
-    pub platform_user_id: Option<String>,
-    /// Login account; `mobile` stands in where there is none.
-    pub login_id: Option<String>,
-    /// Name; required for a new user.
-    pub name: Option<String>,
-    /// 1 male, 2 female; required for a new user.
-    pub sex: Option<i64>,
-    /// Mobile number.
-    pub mobile: Option<String>,
-    /// Main department id on the synchronising party's side; one that exists.
-    pub org_id: Option<String>,
-    /// 1 enabled, 0 disabled; default 1.
-    pub status: Option<i64>,
-    /// Hidden; default false.
-    pub is_hidden: Option<bool>,
-    /// Deleted; default false.
-    pub is_deleted: Option<bool>,
-}
+pub use super::{fields::UserDetails, password::PasswordHash, picture::public_address};
+use super::{
+    fields::{MOST_DEPUTY_DEPARTMENTS, NAME, UserWrite},
+    picture::Picture,
+    repo,
+};
+use crate::{
+    error,
+    platform::common::{Json, Written, written_text},
+    store::Transaction,
+};
 
 /// A user as he is kept.
-#[derive(Clone, Debug, PartialEq, Eq, sea_orm::FromQueryResult)]
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
 pub struct User {
     /// User id on the synchronising party's side.
     pub user_id: String,
     /// User id inside the platform.
     pub platform_user_id: String,
-    /// Login account.
+    /// Login account, with the enterprise's suffix; the mobile number where it is not his own.
     pub login_id: String,
+    /// Whether the login was given as one: else the mobile number stands in, and the login follows it.
+    pub has_own_login: bool,
     /// Name.
     pub name: String,
     /// 1 male, 2 female.
@@ -49,105 +39,223 @@ pub struct User {
     pub mobile: Option<String>,
     /// Main department id on the synchronising party's side.
     pub org_id: Option<String>,
+    /// Further departments, each once.
+    pub deputy_org_ids: Json<Vec<String>>,
+    /// User type.
+    #[sea_orm(alias = "type")]
+    pub kind: i64,
+    /// Sort order.
+    pub order_no: i64,
+    /// 0 fully public, 1 visible to friends (treated as 2), 2 confidential.
+    pub secret_level: i64,
     /// 1 enabled, 0 disabled.
     pub status: i64,
     /// Hidden.
     pub is_hidden: bool,
     /// Deleted.
     pub is_deleted: bool,
+    /// What no rule asks for.
+    pub details: Json<UserDetails>,
+    /// The hash of his password's canonical form.
+    pub password_hash: Option<PasswordHash>,
+    /// The avatar: an address, or where one is kept here, the path of it ([`public_address`]).
+    pub picture: Option<String>,
+    /// Tokens that were issued in an earlier epoch are worthless.
+    pub epoch: i64,
 }
 
-impl UserWrite {
-    /// The row that this change leaves.
+/// A change of a user, ready for the transaction: what takes long is done.
+#[derive(Clone, Debug, Default)]
+pub struct UserChange {
+    /// What was sent; it was checked.
+    pub form: UserWrite,
+    /// The password's hash: the one that is kept, where that was made of the same password.
+    pub password_hash: Written<PasswordHash>,
+    /// The avatar, where the change says anything of it.
+    pub picture: Option<Picture>,
+}
+
+/// A login as people use it: with the enterprise's suffix, unless it ends with that already.
+pub fn with_suffix(login: &str, suffix: Option<&str>) -> String {
+    match suffix.map(|suffix| suffix.trim_start_matches('@')).filter(|suffix| !suffix.is_empty()) {
+        Some(suffix)
+            if !login.strip_suffix(suffix).is_some_and(|rest| rest.len() > 1 && rest.ends_with('@')) =>
+        {
+            format!("{login}@{suffix}")
+        }
+        _ => login.to_owned(),
+    }
+}
+
+impl UserChange {
+    /// The row that this change leaves in a tenant of this account suffix; `picture` is what it says of the avatar.
     ///
     /// # Errors
     /// A message that names the field.
-    pub fn apply(&self, known: Option<&User>) -> Result<User, String> {
-        check_id(&self.user_id).map_err(|reason| reason.replacen("id:", "userId:", 1))?;
-        let text = |field: &Option<String>, of: fn(&User) -> Option<&String>| {
-            written_text(field.as_ref(), known.and_then(of))
-        };
-        let mobile = text(&self.mobile, |user| user.mobile.as_ref());
-        // A login that is the mobile number follows it: the number stands in where there is no login.
-        let own_login = |user: &User| user.mobile.as_ref() != Some(&user.login_id);
-        let known_login = known.filter(|user| own_login(user)).map(|user| &user.login_id);
-        let login_id = written_text(self.login_id.as_ref(), known_login)
-            .or_else(|| mobile.clone())
-            .ok_or("loginId: either loginId or mobile must be there")?;
-        let sex = self.sex.or(known.map(|user| user.sex)).ok_or("sex: is required for a new user, 1 or 2")?;
-        let status = self.status.or(known.map(|user| user.status)).unwrap_or(1);
-        if !(1..=2).contains(&sex) {
-            return Err(format!("sex: must be 1 (male) or 2 (female), not {sex}"));
-        }
-        if !(0..=1).contains(&status) {
-            return Err(format!("status: must be 1 (enabled) or 0 (disabled), not {status}"));
-        }
-        let name = text(&self.name, |user| Some(&user.name)).ok_or("name: is required")?;
-        for (field, value) in [("loginId", &login_id), ("name", &name)] {
-            if value.len() > 256 || value.chars().any(char::is_control) {
-                return Err(format!(
-                    "{field}: must be at most 256 bytes of UTF-8 without control characters"
-                ));
-            }
-        }
-        Ok(User {
-            user_id: self.user_id.clone(),
-            platform_user_id: text(&self.platform_user_id, |user| Some(&user.platform_user_id))
+    pub fn apply(
+        &self,
+        known: Option<&User>,
+        suffix: Option<&str>,
+        picture: &Written<String>,
+    ) -> Result<User, String> {
+        let form = &self.form;
+        let mobile = written_text(form.mobile.as_ref(), known.and_then(|user| user.mobile.as_ref()));
+        let given = form.login_id.as_ref().map(|login| match login.as_str() {
+            "" => String::new(),
+            login => with_suffix(login, suffix),
+        });
+        let known_login = known.filter(|user| user.has_own_login).map(|user| &user.login_id);
+        let own_login = written_text(given.as_ref(), known_login);
+        let has_own_login = own_login.is_some();
+        let login_id =
+            own_login.or_else(|| mobile.clone()).ok_or("loginId: either loginId or mobile must be there")?;
+        NAME.check("loginId", &login_id)?;
+        let name =
+            written_text(form.name.as_ref(), known.map(|user| &user.name)).ok_or("name: is required")?;
+        let sex = form.sex.over(known.map(|user| &user.sex)).ok_or("sex: is required, 1 or 2")?;
+        let is_deleted =
+            form.is_deleted.or(&form.deleted).over_default(known.map(|user| &user.is_deleted), false);
+        let mut user = User {
+            user_id: form.user_id.clone(),
+            platform_user_id: form
+                .platform_user_id
+                .clone()
+                .filter(|id| !id.is_empty())
+                .or_else(|| known.map(|user| user.platform_user_id.clone()))
                 .unwrap_or_else(|| Uuid::new_v4().to_string()),
             login_id,
+            has_own_login,
             name,
             sex,
             mobile,
-            org_id: text(&self.org_id, |user| user.org_id.as_ref()),
-            status,
-            is_hidden: self.is_hidden.or(known.map(|user| user.is_hidden)).unwrap_or(false),
-            is_deleted: self.is_deleted.or(known.map(|user| user.is_deleted)).unwrap_or(false),
+            org_id: written_text(form.org_id.as_ref(), known.and_then(|user| user.org_id.as_ref())),
+            deputy_org_ids: self.deputy_departments(known)?,
+            kind: form.kind.over_default(known.map(|user| &user.kind), 1),
+            order_no: form.order_no.over_default(known.map(|user| &user.order_no), 0),
+            secret_level: form.secret_level.over_default(known.map(|user| &user.secret_level), 0),
+            status: form.status.over_default(known.map(|user| &user.status), 1),
+            is_hidden: form.is_hidden.or(&form.hidden).over_default(known.map(|user| &user.is_hidden), false),
+            is_deleted,
+            details: self.details(known),
+            password_hash: self.password_hash.over(known.and_then(|user| user.password_hash.as_ref())),
+            picture: picture.over(known.and_then(|user| user.picture.as_ref())).filter(|_| !is_deleted),
+            epoch: known.map_or(0, |user| user.epoch),
+        };
+        user.epoch += i64::from(known.is_some_and(|known| user.ends_tokens_of(known)));
+        Ok(user)
+    }
+
+    /// The further departments that it names.
+    pub fn deputy_org_ids(&self) -> &[String] {
+        match &self.form.deputy_org_ids {
+            Written::Set(ids) => ids,
+            Written::Keep | Written::Clear => &[],
+        }
+    }
+
+    fn deputy_departments(&self, known: Option<&User>) -> Result<Json<Vec<String>>, String> {
+        let mut ids =
+            self.form.deputy_org_ids.over_default(known.map(|user| &user.deputy_org_ids.0), Vec::new());
+        let mut seen = HashSet::new();
+        ids.retain(|id| seen.insert(id.clone()));
+        if ids.len() > MOST_DEPUTY_DEPARTMENTS {
+            return Err(format!(
+                "deputyOrgIds: must be at most {MOST_DEPUTY_DEPARTMENTS}, not {}",
+                ids.len()
+            ));
+        }
+        Ok(Json(ids))
+    }
+
+    fn details(&self, known: Option<&User>) -> Json<UserDetails> {
+        let form = &self.form;
+        let text = |field: &Option<String>, of: fn(&UserDetails) -> &Option<String>| {
+            written_text(field.as_ref(), known.and_then(|user| of(&user.details).as_ref()))
+        };
+        Json(UserDetails {
+            user_num: text(&form.user_num, |details| &details.user_num),
+            full_name: text(&form.full_name, |details| &details.full_name),
+            email: text(&form.email, |details| &details.email),
+            telephone: text(&form.telephone, |details| &details.telephone),
+            home_telephone: text(&form.home_telephone, |details| &details.home_telephone),
+            address: text(&form.address, |details| &details.address),
+            birthday: text(&form.birthday, |details| &details.birthday),
+            description: text(&form.description, |details| &details.description),
+            post_description: text(&form.post_description, |details| &details.post_description),
+            extend_fields: text(&form.extend_fields, |details| &details.extend_fields),
         })
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl User {
+    /// Whether he becomes someone whose tokens of before are to be worthless: his password is another one, or he was deleted
+    /// or disabled.
+    fn ends_tokens_of(&self, before: &Self) -> bool {
+        self.password_hash != before.password_hash
+            || (self.is_deleted && !before.is_deleted)
+            || (self.status == 0 && before.status != 0)
+    }
 
-    fn new_user() -> UserWrite {
-        UserWrite {
-            user_id: "u1".to_owned(),
-            login_id: Some("mei".to_owned()),
-            name: Some("Mei".to_owned()),
-            sex: Some(2),
-            ..UserWrite::default()
+    /// Whether he gives up something that is unique in the tenant, which another one may take.
+    pub(super) fn leaves_something_unique(&self, before: &Self) -> bool {
+        self.login_id != before.login_id
+            || self.platform_user_id != before.platform_user_id
+            || self.is_deleted != before.is_deleted
+    }
+
+    /// What was done to him, for the audit; `before` is what he was.
+    pub fn deed(&self, before: Option<&Self>) -> &'static str {
+        match before {
+            None => "create",
+            Some(before) if self.is_deleted && !before.is_deleted => "delete",
+            Some(before) if self.status < before.status => "disable",
+            Some(before) if self.status > before.status => "enable",
+            Some(_) => "change",
         }
     }
 
-    #[test]
-    fn a_new_user_needs_name_sex_and_a_login() {
-        assert!(new_user().apply(None).is_ok());
-        assert!(UserWrite { name: None, ..new_user() }.apply(None).unwrap_err().starts_with("name:"));
-        assert!(UserWrite { sex: None, ..new_user() }.apply(None).unwrap_err().starts_with("sex:"));
-        assert!(UserWrite { login_id: None, ..new_user() }.apply(None).unwrap_err().starts_with("loginId:"));
-        let by_mobile = UserWrite { login_id: None, mobile: Some("139".to_owned()), ..new_user() };
-        assert_eq!(by_mobile.apply(None).unwrap().login_id, "139");
+    /// The names of the fields in which he differs.
+    pub fn changed_fields(&self, before: &Self) -> Vec<&'static str> {
+        let (ours, theirs) = (&self.details, &before.details);
+        [
+            ("platformUserId", self.platform_user_id != before.platform_user_id),
+            ("loginId", self.login_id != before.login_id || self.has_own_login != before.has_own_login),
+            ("name", self.name != before.name),
+            ("sex", self.sex != before.sex),
+            ("mobile", self.mobile != before.mobile),
+            ("orgId", self.org_id != before.org_id),
+            ("deputyOrgIds", self.deputy_org_ids != before.deputy_org_ids),
+            ("type", self.kind != before.kind),
+            ("orderNo", self.order_no != before.order_no),
+            ("secretLevel", self.secret_level != before.secret_level),
+            ("status", self.status != before.status),
+            ("isHidden", self.is_hidden != before.is_hidden),
+            ("isDeleted", self.is_deleted != before.is_deleted),
+            ("password", self.password_hash != before.password_hash),
+            ("picture", self.picture != before.picture),
+            ("userNum", ours.user_num != theirs.user_num),
+            ("fullName", ours.full_name != theirs.full_name),
+            ("email", ours.email != theirs.email),
+            ("telephone", ours.telephone != theirs.telephone),
+            ("homeTelephone", ours.home_telephone != theirs.home_telephone),
+            ("address", ours.address != theirs.address),
+            ("birthday", ours.birthday != theirs.birthday),
+            ("description", ours.description != theirs.description),
+            ("postDescription", ours.post_description != theirs.post_description),
+            ("extendFields", ours.extend_fields != theirs.extend_fields),
+        ]
+        .into_iter()
+        .filter_map(|(name, differs)| differs.then_some(name))
+        .collect()
     }
+}
 
-    #[test]
-    fn absent_keeps_and_empty_clears() {
-        let with_department = UserWrite { org_id: Some("d1".to_owned()), ..new_user() };
-        let known = with_department.apply(None).unwrap();
-        let nothing = UserWrite { user_id: "u1".to_owned(), ..UserWrite::default() };
-        assert_eq!(nothing.apply(Some(&known)).unwrap(), known);
-        let cleared = UserWrite { org_id: Some(String::new()), ..nothing.clone() };
-        assert_eq!(cleared.apply(Some(&known)).unwrap().org_id, None);
-        let nameless = UserWrite { name: Some(String::new()), ..nothing };
-        assert!(nameless.apply(Some(&known)).unwrap_err().starts_with("name:"));
-    }
-
-    #[test]
-    fn a_login_that_is_the_mobile_number_follows_it() {
-        let known =
-            UserWrite { login_id: None, mobile: Some("139".to_owned()), ..new_user() }.apply(None).unwrap();
-        let moved =
-            UserWrite { user_id: "u1".to_owned(), mobile: Some("138".to_owned()), ..UserWrite::default() };
-        assert_eq!(moved.apply(Some(&known)).unwrap().login_id, "138");
-    }
+/// Has everyone who is in one of these departments, by main or further department, indexed anew: a person's document shows
+/// where he is.
+pub async fn index_members(
+    transaction: &Transaction,
+    tenant_id: i64,
+    org_ids: &[String],
+) -> error::Result<()> {
+    repo::index_members(transaction, tenant_id, org_ids).await
 }

@@ -1,179 +1,301 @@
-//! Rows of users.
+//! Rows of users as a synchronisation changes them.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use sea_orm::{ConnectionTrait, Value};
 
 use super::{
     documents,
-    model::{User, UserWrite},
+    model::{PasswordHash, User, UserChange, with_suffix},
+    people::People,
 };
 use crate::{
+    audit::{self, Actor, Deed},
+    auth::tenants::Tenant,
     error::Result,
     platform::{common::SyncFailure, organizations, tasks, tenants},
     store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, placeholders, sql},
 };
 
-/// Applies the changes in their order, each on its own: one that fails leaves the others alone.
+/// The columns of [`User`].
+pub(super) const COLUMNS: [&str; 19] = [
+    "user_id",
+    "platform_user_id",
+    "login_id",
+    "has_own_login",
+    "name",
+    "sex",
+    "mobile",
+    "org_id",
+    "deputy_org_ids",
+    "type",
+    "order_no",
+    "secret_level",
+    "status",
+    "is_hidden",
+    "is_deleted",
+    "details",
+    "password_hash",
+    "picture",
+    "epoch",
+];
+
+/// Applies the changes in their order, each on its own: one that fails leaves the others alone. A row that is what it was is not
+/// written. Answers the failures, and whether anything changed.
 pub(super) async fn synchronise(
     transaction: &Transaction,
-    tenant_id: i64,
-    changes: &[UserWrite],
-) -> Result<Vec<SyncFailure>> {
-    let departments = organizations::model::ids(transaction, tenant_id).await?;
-    let mut people = People::load(transaction, tenant_id, changes).await?;
+    actor: &Actor,
+    tenant: &Tenant,
+    public_url: &str,
+    changes: Vec<UserChange>,
+) -> Result<(Vec<SyncFailure>, bool)> {
+    let suffix = tenants::model::login_suffix(&**transaction, tenant.id).await?;
+    let mut people = People::new(suffix, public_url);
+    load(&mut people, transaction, tenant.id, &changes).await?;
+    let departments = departments_of(transaction, tenant.id, &changes).await?;
     let mut failures = Vec::new();
     for change in changes {
-        let known = people.by_id.get(&change.user_id);
-        let known_department = known.and_then(|known| known.org_id.clone());
-        let outcome = change.apply(known).and_then(|user| {
-            // Who stayed in a department that was deleted can still be changed, and be removed.
-            let joins = user.org_id != known_department;
-            match &user.org_id {
-                Some(org_id) if joins && !departments.contains(org_id) => {
-                    Err(format!("orgId: there is no department {org_id:?}"))
-                }
-                _ => people.put(user),
-            }
-        });
-        if let Err(message) = outcome {
-            failures.push(SyncFailure { id: change.user_id.clone(), message });
+        let id = change.form.user_id.clone();
+        if let Err(message) = people.apply(change, &departments) {
+            failures.push(SyncFailure { id, message });
         }
     }
-    people.store(transaction, tenant_id).await?;
-    Ok(failures)
+    let is_changed = store(&people, transaction, actor, tenant).await?;
+    Ok((failures, is_changed))
 }
 
-/// The rows that a synchronisation may touch or collide with, as they stand after the changes so far.
-struct People {
-    by_id: HashMap<String, User>,
-    id_by_login: HashMap<String, String>,
-    id_by_platform_id: HashMap<String, String>,
-    changed: Vec<String>,
+/// The departments that the changes name, as far as they are there.
+async fn departments_of(
+    transaction: &Transaction,
+    tenant_id: i64,
+    changes: &[UserChange],
+) -> Result<HashSet<String>> {
+    let named: HashSet<&String> =
+        changes.iter().flat_map(|change| change.form.org_id.iter().chain(change.deputy_org_ids())).collect();
+    let named: Vec<&String> = named.into_iter().collect();
+    organizations::model::existing(transaction, tenant_id, &named).await
 }
 
-impl People {
-    async fn load(transaction: &Transaction, tenant_id: i64, changes: &[UserWrite]) -> Result<Self> {
-        let mut people = Self {
-            by_id: HashMap::new(),
-            id_by_login: HashMap::new(),
-            id_by_platform_id: HashMap::new(),
-            changed: Vec::new(),
-        };
-        let ids: Vec<&str> = changes.iter().map(|change| change.user_id.as_str()).collect();
-        people.read(transaction, tenant_id, "user_id", &ids).await?;
-        let platform_ids: Vec<&str> =
-            changes.iter().filter_map(|change| change.platform_user_id.as_deref()).collect();
-        people.read(transaction, tenant_id, "platform_user_id", &platform_ids).await?;
-        // Someone who comes back, or falls back on his number, takes a login that his change does not name.
-        let known = changes.iter().filter_map(|change| people.by_id.get(&change.user_id));
-        let kept = known.flat_map(|user| [Some(&user.login_id), user.mobile.as_ref()]);
-        let given = changes.iter().flat_map(|change| [change.login_id.as_ref(), change.mobile.as_ref()]);
-        let logins: Vec<String> = kept.chain(given).flatten().cloned().collect();
-        people.read(transaction, tenant_id, "is_deleted = 0 AND login_id", &logins).await?;
-        Ok(people)
+/// Takes in the rows that the changes may touch or collide with.
+async fn load(
+    people: &mut People,
+    transaction: &Transaction,
+    tenant_id: i64,
+    changes: &[UserChange],
+) -> Result<()> {
+    let ids: Vec<&str> = changes.iter().map(|change| change.form.user_id.as_str()).collect();
+    read(people, transaction, tenant_id, "user_id", &ids).await?;
+    let platform_ids: Vec<&str> =
+        changes.iter().filter_map(|change| change.form.platform_user_id.as_deref()).collect();
+    read(people, transaction, tenant_id, "platform_user_id", &platform_ids).await?;
+    // Someone who comes back, or falls back on his number, takes a login that his change does not name.
+    let kept: Vec<String> = changes
+        .iter()
+        .filter_map(|change| people.get(&change.form.user_id))
+        .flat_map(|user| [Some(&user.login_id), user.mobile.as_ref()])
+        .flatten()
+        .cloned()
+        .collect();
+    let mobiles = changes.iter().filter_map(|change| change.form.mobile.clone());
+    let logins = changes.iter().filter_map(|change| change.form.login_id.as_deref());
+    let logins: Vec<String> =
+        logins.map(|login| with_suffix(login, people.suffix())).chain(kept).chain(mobiles).collect();
+    read(people, transaction, tenant_id, "is_deleted = 0 AND login_id", &logins).await?;
+
+    let with_pictures: Vec<&str> = changes
+        .iter()
+        .filter(|change| change.picture.is_some())
+        .map(|change| change.form.user_id.as_str())
+        .collect();
+    let text = "SELECT user_id, digest FROM pictures WHERE tenant_id = ? AND user_id";
+    for (user_id, digest) in find_pairs(transaction, text, tenant_id, &with_pictures).await? {
+        people.remember_digest(user_id, digest);
     }
+    Ok(())
+}
 
-    /// Takes in the rows that hold one of `values` in the column that `condition` ends with.
-    async fn read(
-        &mut self,
-        transaction: &Transaction,
-        tenant_id: i64,
-        condition: &str,
-        values: &[impl AsRef<str>],
-    ) -> Result<()> {
+async fn find_pairs(
+    transaction: &Transaction,
+    text: &str,
+    tenant_id: i64,
+    ids: &[&str],
+) -> Result<Vec<(String, Vec<u8>)>> {
+    #[derive(sea_orm::FromQueryResult)]
+    struct Row {
+        user_id: String,
+        digest: Vec<u8>,
+    }
+    let rows: Vec<Row> = find_in(&**transaction, text, &[tenant_id.into()], ids).await?;
+    Ok(rows.into_iter().map(|row| (row.user_id, row.digest)).collect())
+}
+
+/// Takes in the rows that hold one of `values` in the column that `condition` ends with.
+async fn read(
+    people: &mut People,
+    transaction: &Transaction,
+    tenant_id: i64,
+    condition: &str,
+    values: &[impl AsRef<str>],
+) -> Result<()> {
+    let text = format!("SELECT {} FROM users WHERE tenant_id = ? AND {condition}", COLUMNS.join(", "));
+    for user in find_in::<User, _>(&**transaction, &text, &[tenant_id.into()], values).await? {
+        people.remember(user);
+    }
+    Ok(())
+}
+
+/// Writes the rows that are not what they were, each with a time of change of its own, in the order of the call.
+async fn store(people: &People, transaction: &Transaction, actor: &Actor, tenant: &Tenant) -> Result<bool> {
+    let changed = people.changed();
+    if changed.is_empty() {
+        return Ok(false);
+    }
+    let tenant_id = tenant.id;
+    // What is unique may move from one row to another within the call, so every row lets go of its own first.
+    let leaving: Vec<&str> = changed
+        .iter()
+        .filter(|(user, before)| before.is_some_and(|before| user.leaves_something_unique(before)))
+        .map(|(user, _)| user.user_id.as_str())
+        .collect();
+    for chunk in leaving.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
-            "SELECT user_id, platform_user_id, login_id, name, sex, mobile, org_id, status, is_hidden, \
-             is_deleted FROM users WHERE tenant_id = ? AND {condition}"
+            "UPDATE users SET login_id = char(0) || user_id, platform_user_id = char(0) || user_id \
+             WHERE tenant_id = ? AND user_id IN ({})",
+            placeholders(chunk.len())
         );
-        for user in find_in(&**transaction, &text, &[tenant_id.into()], values).await? {
-            self.remember(user);
-        }
-        Ok(())
+        let values = std::iter::once(Value::from(tenant_id)).chain(chunk.iter().map(|id| (*id).into()));
+        transaction.execute_raw(sql(text, values)).await?;
     }
+    let first = tenants::model::give_change_times(transaction, tenant_id, changed.len()).await?;
+    let mut times = first..;
+    for chunk in changed.chunks(ROWS_PER_STATEMENT) {
+        put(transaction, tenant_id, chunk, &mut times).await?;
+    }
+    store_pictures(people, transaction, tenant_id, &changed).await?;
+    for (user, _) in &changed {
+        transaction.record_change(tenant_id, documents::PEOPLE, &user.user_id);
+    }
+    let deeds = changed.iter().map(|(user, before)| deed(user, *before)).collect();
+    audit::record(transaction, actor, tenant, deeds).await?;
+    let logins: Vec<String> =
+        changed.iter().filter(|(user, _)| !user.is_deleted).map(|(user, _)| user.login_id.clone()).collect();
+    tasks::model::claim(transaction, tenant_id, &logins).await?;
+    Ok(true)
+}
 
-    fn remember(&mut self, user: User) {
-        if !user.is_deleted {
-            self.id_by_login.insert(user.login_id.clone(), user.user_id.clone());
-        }
-        self.id_by_platform_id.insert(user.platform_user_id.clone(), user.user_id.clone());
-        self.by_id.insert(user.user_id.clone(), user);
+fn deed(user: &User, before: Option<&User>) -> Deed {
+    let deed = Deed::new(user.deed(before), "user", user.user_id.as_str());
+    match before {
+        Some(before) => deed.with("fields", user.changed_fields(before)),
+        None => deed,
     }
+}
 
-    /// Takes a changed row in, unless its login or platform id is another one's.
-    fn put(&mut self, user: User) -> Result<(), String> {
-        let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
-        if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
-            return Err(format!("loginId: {:?} is another user's already", user.login_id));
-        }
-        if others(self.id_by_platform_id.get(&user.platform_user_id)) {
-            return Err(format!("platformUserId: {:?} is another user's already", user.platform_user_id));
-        }
-        if let Some(before) = self.by_id.get(&user.user_id) {
-            self.id_by_platform_id.remove(&before.platform_user_id);
-            if !before.is_deleted {
-                self.id_by_login.remove(&before.login_id);
-            }
-        }
-        self.changed.push(user.user_id.clone());
-        self.remember(user);
-        Ok(())
+async fn put(
+    transaction: &Transaction,
+    tenant_id: i64,
+    rows: &[(&User, Option<&User>)],
+    times: &mut impl Iterator<Item = i64>,
+) -> Result<()> {
+    let created_at = now_millis();
+    let updates: Vec<String> =
+        COLUMNS[1..].iter().map(|column| format!("{column} = excluded.{column}")).collect();
+    let row = format!("({})", placeholders(COLUMNS.len() + 3));
+    let text = format!(
+        "INSERT INTO users ({}, tenant_id, created_at, updated_at) VALUES {} ON CONFLICT (tenant_id, user_id) \
+         DO UPDATE SET {}, updated_at = excluded.updated_at",
+        COLUMNS.join(", "),
+        vec![row; rows.len()].join(", "),
+        updates.join(", ")
+    );
+    let mut values = Vec::with_capacity(rows.len() * (COLUMNS.len() + 3));
+    for (user, _) in rows {
+        values.extend([
+            Value::from(user.user_id.as_str()),
+            user.platform_user_id.as_str().into(),
+            user.login_id.as_str().into(),
+            user.has_own_login.into(),
+            user.name.as_str().into(),
+            user.sex.into(),
+            user.mobile.as_deref().into(),
+            user.org_id.as_deref().into(),
+            user.deputy_org_ids.to_text()?.into(),
+            user.kind.into(),
+            user.order_no.into(),
+            user.secret_level.into(),
+            user.status.into(),
+            user.is_hidden.into(),
+            user.is_deleted.into(),
+            user.details.to_text()?.into(),
+            user.password_hash.as_ref().map(PasswordHash::as_str).into(),
+            user.picture.as_deref().into(),
+            user.epoch.into(),
+            tenant_id.into(),
+            created_at.into(),
+            times.next().into(),
+        ]);
     }
+    transaction.execute_raw(sql(text, values)).await?;
+    Ok(())
+}
 
-    async fn store(self, transaction: &Transaction, tenant_id: i64) -> Result<()> {
-        let mut ids = self.changed;
-        ids.sort_unstable();
-        ids.dedup();
-        let rows: Vec<&User> = ids.iter().filter_map(|id| self.by_id.get(id)).collect();
-        // A login or platform id may move from one row to another within the call, so every row lets go of its own first.
-        for chunk in rows.chunks(ROWS_PER_STATEMENT) {
-            let text = format!(
-                "UPDATE users SET login_id = char(0) || user_id, platform_user_id = char(0) || user_id \
-                 WHERE tenant_id = ? AND user_id IN ({})",
-                placeholders(chunk.len())
-            );
-            let values = std::iter::once(Value::from(tenant_id))
-                .chain(chunk.iter().map(|user| user.user_id.as_str().into()));
-            transaction.execute_raw(sql(text, values)).await?;
-        }
-        let (created_at, first) =
-            (now_millis(), tenants::model::give_change_times(transaction, tenant_id, rows.len()).await?);
-        let mut times = first..;
-        for chunk in rows.chunks(ROWS_PER_STATEMENT) {
-            let row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-            let text = format!(
-                "INSERT INTO users (tenant_id, user_id, platform_user_id, login_id, name, sex, mobile, org_id, \
-                 status, is_hidden, is_deleted, created_at, updated_at) VALUES {} ON CONFLICT (tenant_id, user_id) DO UPDATE SET \
-                 platform_user_id = excluded.platform_user_id, login_id = excluded.login_id, name = excluded.name, \
-                 sex = excluded.sex, mobile = excluded.mobile, org_id = excluded.org_id, \
-                 status = excluded.status, is_hidden = excluded.is_hidden, is_deleted = excluded.is_deleted, \
-                 updated_at = excluded.updated_at",
-                vec![row; chunk.len()].join(", ")
-            );
-            let values = chunk.iter().flat_map(|user| {
-                [
-                    Value::from(tenant_id),
-                    user.user_id.as_str().into(),
-                    user.platform_user_id.as_str().into(),
-                    user.login_id.as_str().into(),
-                    user.name.as_str().into(),
-                    user.sex.into(),
-                    user.mobile.as_deref().into(),
-                    user.org_id.as_deref().into(),
-                    user.status.into(),
-                    user.is_hidden.into(),
-                    user.is_deleted.into(),
-                    created_at.into(),
-                    times.next().into(),
-                ]
-            });
-            transaction.execute_raw(sql(text, values)).await?;
-        }
-        for user in &rows {
-            transaction.record_change(tenant_id, documents::PEOPLE, &user.user_id);
-        }
-        let logins: Vec<String> =
-            rows.iter().filter(|user| !user.is_deleted).map(|user| user.login_id.clone()).collect();
-        tasks::model::claim(transaction, tenant_id, &logins).await
+/// Removes the pictures that nobody has any more, and keeps the new ones.
+async fn store_pictures(
+    people: &People,
+    transaction: &Transaction,
+    tenant_id: i64,
+    changed: &[(&User, Option<&User>)],
+) -> Result<()> {
+    let replaced: Vec<&str> = changed
+        .iter()
+        .filter(|(user, before)| before.is_some_and(|before| before.picture != user.picture))
+        .map(|(user, _)| user.user_id.as_str())
+        .collect();
+    for chunk in replaced.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "DELETE FROM pictures WHERE tenant_id = ? AND user_id IN ({})",
+            placeholders(chunk.len())
+        );
+        let values = std::iter::once(Value::from(tenant_id)).chain(chunk.iter().map(|id| (*id).into()));
+        transaction.execute_raw(sql(text, values)).await?;
     }
+    for (user, _) in changed {
+        let Some(picture) = people.upload_of(user) else { continue };
+        let statement = sql(
+            "INSERT INTO pictures (id, tenant_id, user_id, content_type, digest, content) VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                picture.id.as_str().into(),
+                tenant_id.into(),
+                user.user_id.as_str().into(),
+                picture.content_type.into(),
+                picture.digest.clone().into(),
+                picture.content.clone().into(),
+            ],
+        );
+        transaction.execute_raw(statement).await?;
+    }
+    Ok(())
+}
+
+/// Has the people of these departments indexed anew.
+pub(super) async fn index_members(
+    transaction: &Transaction,
+    tenant_id: i64,
+    org_ids: &[String],
+) -> Result<()> {
+    for chunk in org_ids.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "WITH departments (org_id) AS (VALUES {}) \
+             SELECT user_id FROM users WHERE tenant_id = ? AND org_id IN (SELECT org_id FROM departments) \
+             UNION SELECT user_id FROM users, json_each(deputy_org_ids) WHERE tenant_id = ? AND deputy_org_ids <> '[]' \
+             AND value IN (SELECT org_id FROM departments)",
+            vec!["(?)"; chunk.len()].join(", ")
+        );
+        let values =
+            chunk.iter().map(|id| Value::from(id.as_str())).chain([tenant_id.into(), tenant_id.into()]);
+        for row in transaction.query_all_raw(sql(text, values)).await? {
+            transaction.record_change(tenant_id, documents::PEOPLE, &row.try_get::<String>("", "user_id")?);
+        }
+    }
+    Ok(())
 }

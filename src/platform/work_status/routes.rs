@@ -14,7 +14,7 @@ use crate::{
     api::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         extract::{Identified, JsonBody, PathParameter, QueryParameters},
-        sync::read_rows,
+        sync::{Rows, read_rows},
     },
     app::App,
     auth::caller::Caller,
@@ -66,9 +66,10 @@ pub async fn update_work_statuses(
     Identified(caller): Identified,
     JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<WorkStatusOutcome>> {
-    let (read, mut failures) = read_rows::<WorkStatus>(&rows, "userId", app.config.limits.batch_items)?;
-    let mut changes = Vec::with_capacity(read.len());
-    for change in read {
+    let Rows { rows, mut failures } =
+        read_rows::<WorkStatus>(rows, "userId", app.config.limits.batch_items).await?;
+    let mut changes = Vec::with_capacity(rows.len());
+    for change in rows {
         let id = change.user_id.clone();
         match change.checked() {
             Ok(change) => changes.push(change),

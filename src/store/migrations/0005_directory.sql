@@ -76,6 +76,8 @@ CREATE TABLE users_with_all_fields (
     user_id          TEXT    NOT NULL,
     platform_user_id TEXT    NOT NULL,
     login_id         TEXT    NOT NULL,
+    -- Whether the login was given as one; else the mobile number stands in, and the login follows it.
+    has_own_login    INTEGER NOT NULL DEFAULT 1,
     name             TEXT    NOT NULL,
     sex              INTEGER NOT NULL,
     mobile           TEXT,
@@ -104,10 +106,10 @@ CREATE TABLE users_with_all_fields (
     UNIQUE (tenant_id, updated_at)
 );
 
-INSERT INTO users_with_all_fields (tenant_id, user_id, platform_user_id, login_id, name, sex, mobile, org_id, status,
-        is_hidden, is_deleted, created_at, updated_at)
-    SELECT users.tenant_id, user_id, platform_user_id, login_id, users.name, sex, mobile, org_id, status, is_hidden,
-        is_deleted, tenants.created_at,
+INSERT INTO users_with_all_fields (tenant_id, user_id, platform_user_id, login_id, has_own_login, name, sex, mobile,
+        org_id, status, is_hidden, is_deleted, created_at, updated_at)
+    SELECT users.tenant_id, user_id, platform_user_id, login_id, login_id IS NOT mobile, users.name, sex, mobile,
+        org_id, status, is_hidden, is_deleted, tenants.created_at,
         tenants.created_at + ROW_NUMBER() OVER (PARTITION BY users.tenant_id ORDER BY user_id)
     FROM users JOIN tenants ON tenants.id = users.tenant_id;
 
@@ -115,6 +117,7 @@ DROP TABLE users;
 ALTER TABLE users_with_all_fields RENAME TO users;
 -- Someone who was deleted frees his login.
 CREATE UNIQUE INDEX users_by_login ON users (tenant_id, login_id) WHERE is_deleted = 0;
+CREATE INDEX users_by_type ON users (tenant_id, type, updated_at);
 CREATE INDEX users_by_department ON users (tenant_id, org_id);
 CREATE INDEX users_with_deputy_departments ON users (tenant_id) WHERE deputy_org_ids <> '[]';
 
@@ -132,6 +135,8 @@ CREATE TABLE pictures (
     tenant_id    INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     user_id      TEXT    NOT NULL,
     content_type TEXT    NOT NULL,
+    -- The SHA-256 of the content, to tell whether it is sent once more.
+    digest       BLOB    NOT NULL,
     content      BLOB    NOT NULL,
     UNIQUE (tenant_id, user_id)
 );

@@ -1,0 +1,171 @@
+//! The tree of a tenant's departments: what may lie below what.
+
+use std::collections::{HashMap, HashSet};
+
+use sea_orm::FromQueryResult;
+
+/// Levels of departments, from the root down. Every search of a person carries the departments above him.
+const MOST_LEVELS: usize = 64;
+
+/// A department's place in the tree.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub(super) struct Place {
+    pub(super) org_id: String,
+    pub(super) parent_id: Option<String>,
+    pub(super) platform_org_id: String,
+    pub(super) is_deleted: bool,
+}
+
+/// The places of all departments of a tenant, deleted ones included.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    places: HashMap<String, Place>,
+    children: HashMap<String, HashSet<String>>,
+    id_by_platform_id: HashMap<String, String>,
+}
+
+impl Tree {
+    /// Puts a department where it is now.
+    pub(super) fn put(&mut self, place: Place) {
+        if let Some(before) = self.places.remove(&place.org_id) {
+            self.id_by_platform_id.remove(&before.platform_org_id);
+            if let Some(siblings) = before.parent_id.and_then(|parent_id| self.children.get_mut(&parent_id)) {
+                siblings.remove(&place.org_id);
+            }
+        }
+        if let Some(parent_id) = &place.parent_id {
+            self.children.entry(parent_id.clone()).or_default().insert(place.org_id.clone());
+        }
+        self.id_by_platform_id.insert(place.platform_org_id.clone(), place.org_id.clone());
+        self.places.insert(place.org_id.clone(), place);
+    }
+
+    /// The department with this id inside the platform.
+    pub(super) fn by_platform_id(&self, platform_org_id: &str) -> Option<&String> {
+        self.id_by_platform_id.get(platform_org_id)
+    }
+
+    /// How many departments are above this one.
+    pub(super) fn depth(&self, org_id: &str) -> usize {
+        self.above(org_id).count()
+    }
+
+    /// The departments above this one, from the nearest on; a cycle, if one ever got in, is walked once.
+    fn above(&self, org_id: &str) -> impl Iterator<Item = &str> {
+        let mut seen = HashSet::new();
+        let parent = |org_id: &str| self.places.get(org_id)?.parent_id.as_deref();
+        std::iter::successors(parent(org_id), move |above| parent(above))
+            .take_while(move |above| seen.insert(*above))
+    }
+
+    /// How many levels this department and those below it take; counted up to one more than there may be.
+    fn levels_below(&self, org_id: &str) -> usize {
+        let mut level: Vec<&str> = vec![org_id];
+        let mut levels = 0;
+        while !level.is_empty() && levels <= MOST_LEVELS {
+            levels += 1;
+            level = level
+                .iter()
+                .filter_map(|org_id| self.children.get(*org_id))
+                .flatten()
+                .map(String::as_str)
+                .collect();
+        }
+        levels
+    }
+
+    /// A parent must be there, must not lie below the department itself, and must not be too deep for what the department
+    /// brings along.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub(super) fn check_parent(&self, org_id: &str, parent_id: &str) -> Result<(), String> {
+        if parent_id == org_id {
+            return Err("parentId: a department cannot be its own parent".to_owned());
+        }
+        if self.places.get(parent_id).is_none_or(|parent| parent.is_deleted) {
+            return Err(format!(
+                "parentId: there is no department {parent_id:?}; a parent comes before its children"
+            ));
+        }
+        if self.above(parent_id).any(|above| above == org_id) {
+            return Err(format!("parentId: {parent_id:?} lies below this department"));
+        }
+        if self.depth(parent_id) + 1 + self.levels_below(org_id) > MOST_LEVELS {
+            return Err(format!("parentId: departments may be at most {MOST_LEVELS} levels deep"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn place(org_id: &str, parent_id: Option<&str>) -> Place {
+        Place {
+            org_id: org_id.to_owned(),
+            parent_id: parent_id.map(str::to_owned),
+            platform_org_id: format!("p-{org_id}"),
+            is_deleted: false,
+        }
+    }
+
+    /// Departments `prefix1 …`, each below the one before.
+    fn chain(tree: &mut Tree, prefix: &str, count: usize) {
+        for level in 1..=count {
+            let parent = (level > 1).then(|| format!("{prefix}{}", level - 1));
+            tree.put(place(&format!("{prefix}{level}"), parent.as_deref()));
+        }
+    }
+
+    #[test]
+    fn a_subtree_counts_with_what_is_below_it() {
+        let mut tree = Tree::default();
+        chain(&mut tree, "a", 40);
+        chain(&mut tree, "b", 24);
+        assert_eq!(tree.check_parent("b1", "a40"), Ok(()));
+        assert!(tree.check_parent("b1", "b24").unwrap_err().contains("lies below"));
+        chain(&mut tree, "b", 25);
+        assert!(tree.check_parent("b1", "a40").unwrap_err().contains("64 levels"));
+        assert_eq!(tree.check_parent("b1", "a39"), Ok(()));
+        assert_eq!(tree.check_parent("new", "a40"), Ok(()));
+    }
+
+    #[test]
+    fn a_parent_is_there_and_is_another_one() {
+        let mut tree = Tree::default();
+        assert!(tree.check_parent("b", "a").unwrap_err().contains("no department"));
+        tree.put(place("a", None));
+        assert_eq!(tree.check_parent("b", "a"), Ok(()));
+        assert!(tree.check_parent("a", "a").unwrap_err().contains("own parent"));
+        tree.put(Place { is_deleted: true, ..place("a", None) });
+        assert!(tree.check_parent("b", "a").unwrap_err().contains("no department"));
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(64))]
+
+        /// Whatever moves where: there is never a cycle, and never a level too many.
+        #[test]
+        fn moves_that_are_allowed_leave_a_tree(moves in proptest::collection::vec((0..90_u8, 0..90_u8), 0..600)) {
+            let mut tree = Tree::default();
+            for (child, parent) in moves {
+                let (child, parent) = (child.to_string(), parent.to_string());
+                if tree.check_parent(&child, &parent).is_ok() {
+                    tree.put(place(&child, Some(&parent)));
+                } else if !tree.places.contains_key(&child) {
+                    tree.put(place(&child, None));
+                }
+            }
+            for org_id in tree.places.keys() {
+                let above: Vec<&str> = tree.above(org_id).collect();
+                prop_assert!(above.len() < MOST_LEVELS);
+                prop_assert!(!above.contains(&org_id.as_str()));
+                prop_assert!(above.last().is_none_or(|root| tree.places[*root].parent_id.is_none()));
+            }
+        }
+    }
+}

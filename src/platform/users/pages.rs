@@ -1,0 +1,129 @@
+//! Users as they are read: pages of what changed, and pictures.
+
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
+
+use super::{
+    fields::UserRead,
+    model::{User, public_address},
+    repo::COLUMNS,
+};
+use crate::{platform::common::ChangesAfter, store::sql};
+
+/// A user, and what stands beside him.
+#[derive(Debug, FromQueryResult)]
+struct Row {
+    #[sea_orm(nested)]
+    user: User,
+    platform_org_id: Option<String>,
+    work_status: Option<String>,
+    updated_at: i64,
+}
+
+/// The tenant's users that changed after the cursor, oldest first, deleted ones included (decisions 9.6); of one type where that
+/// is given. It reads as many entries of one index as it answers rows.
+pub(super) async fn changed_users<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    changes: ChangesAfter,
+    kind: Option<i64>,
+    public_url: &str,
+) -> Result<Vec<UserRead>, DbErr> {
+    let mut values = vec![tenant_id.into(), changes.cursor.into()];
+    values.extend(kind.map(Into::into));
+    values.push(changes.limit.into());
+    let rows = Row::find_by_statement(sql(page_query(kind.is_some()), values)).all(reader).await?;
+    Ok(rows.into_iter().map(|row| row.into_read(public_url)).collect())
+}
+
+fn page_query(of_a_kind: bool) -> String {
+    // A page needs no hash, so none leaves the database.
+    let columns = COLUMNS.map(|column| match column {
+        "password_hash" => "NULL AS password_hash".to_owned(),
+        column => format!("users.{column}"),
+    });
+    format!(
+        "SELECT {}, users.work_status, users.updated_at, organizations.platform_org_id FROM users \
+         LEFT JOIN organizations ON organizations.tenant_id = users.tenant_id AND organizations.org_id = users.org_id \
+         WHERE users.tenant_id = ? AND users.updated_at > ?{} ORDER BY users.updated_at LIMIT ?",
+        columns.join(", "),
+        if of_a_kind { " AND users.type = ?" } else { "" }
+    )
+}
+
+/// What a picture that is kept here is, and its bytes; none of a tenant that is frozen or gone.
+pub(super) async fn find_picture<C: ConnectionTrait>(
+    reader: &C,
+    id: &str,
+) -> Result<Option<(String, Vec<u8>)>, DbErr> {
+    let statement = sql(
+        "SELECT content_type, content FROM pictures JOIN tenants ON tenants.id = pictures.tenant_id \
+         WHERE pictures.id = ? AND tenants.removed_at IS NULL AND tenants.is_frozen = 0",
+        [id.into()],
+    );
+    let Some(row) = reader.query_one_raw(statement).await? else { return Ok(None) };
+    Ok(Some((row.try_get("", "content_type")?, row.try_get("", "content")?)))
+}
+
+impl Row {
+    fn into_read(self, public_url: &str) -> UserRead {
+        let Self { user, platform_org_id, work_status, updated_at } = self;
+        let details = user.details.0;
+        UserRead {
+            user_id: user.user_id,
+            platform_user_id: user.platform_user_id,
+            user_num: details.user_num,
+            login_id: user.login_id,
+            name: user.name,
+            full_name: details.full_name,
+            sex: user.sex,
+            mobile: user.mobile,
+            email: details.email,
+            telephone: details.telephone,
+            home_telephone: details.home_telephone,
+            address: details.address,
+            birthday: details.birthday,
+            description: details.description,
+            post_description: details.post_description,
+            picture: user.picture.map(|picture| public_address(public_url, &picture)),
+            kind: user.kind,
+            org_id: user.org_id,
+            platform_org_id,
+            deputy_org_ids: user.deputy_org_ids.0,
+            password: (),
+            order_no: user.order_no,
+            secret_level: user.secret_level,
+            status: user.status,
+            work_status,
+            is_hidden: user.is_hidden,
+            is_deleted: user.is_deleted,
+            hidden: user.is_hidden,
+            deleted: user.is_deleted,
+            extend_fields: details.extend_fields,
+            last_updated_date: updated_at.to_string(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::store::{Store, sql};
+    use sea_orm::ConnectionTrait;
+
+    /// A page costs what it answers, however many people there are: an index gives the rows, in order.
+    #[tokio::test]
+    async fn a_page_is_a_range_of_an_index() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path(), 1).await.unwrap();
+        for (of_a_kind, index) in
+            [(false, "tenant_id=? AND updated_at>?"), (true, "tenant_id=? AND type=? AND updated_at>?")]
+        {
+            let text = format!("EXPLAIN QUERY PLAN {}", super::page_query(of_a_kind));
+            let values = vec![1.into(); if of_a_kind { 4 } else { 3 }];
+            let rows = store.reader().query_all_raw(sql(text, values)).await.unwrap();
+            let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+            let plan = plan.join("; ");
+            assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{plan}");
+        }
+        store.close().await.unwrap();
+    }
+}

@@ -1,0 +1,111 @@
+//! Passwords as the directory receives them: a digest, of which an Argon2id hash is kept (decisions 3.7).
+
+use std::fmt;
+
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    prelude::BASE64_STANDARD,
+};
+use sea_orm::{ColIdx, QueryResult, TryGetError, TryGetable};
+use secrecy::{ExposeSecret, SecretString};
+
+/// Bytes of an MD5 digest.
+const DIGEST_BYTES: usize = 16;
+
+/// Base64 with or without padding at its end.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The one form of a password that is hashed and checked: base64 of the 16 bytes of its MD5 digest. Taken are that form and
+/// base64 of the digest's 32 hexadecimal digits.
+///
+/// # Errors
+/// A message that names the field and repeats nothing of what was sent.
+pub fn canonical(sent: &SecretString) -> Result<SecretString, String> {
+    let decoded = LENIENT.decode(sent.expose_secret()).ok();
+    let digest =
+        decoded.and_then(|bytes| if bytes.len() == DIGEST_BYTES { Some(bytes) } else { from_hex(&bytes) });
+    digest.map(|digest| SecretString::from(BASE64_STANDARD.encode(digest))).ok_or_else(|| {
+        "password: must be the base64 of an MD5 digest, of its 16 bytes or of its 32 hexadecimal digits"
+            .to_owned()
+    })
+}
+
+/// The bytes that 32 hexadecimal digits stand for.
+fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
+    if digits.len() != 2 * DIGEST_BYTES || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+/// The Argon2id hash of a password, in PHC form; its debug output does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PasswordHash(String);
+
+impl PasswordHash {
+    /// A hash in PHC form.
+    pub fn new(phc: String) -> Self {
+        Self(phc)
+    }
+
+    /// The PHC form.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for PasswordHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("PasswordHash(..)")
+    }
+}
+
+impl TryGetable for PasswordHash {
+    fn try_get_by<I: ColIdx>(row: &QueryResult, index: I) -> Result<Self, TryGetError> {
+        String::try_get_by(row, index).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The MD5 digest of "password".
+    const DIGEST: &str = "5f4dcc3b5aa765d61d8327deb882cf99";
+    const CANONICAL: &str = "X03MO1qnZdYdgyfeuILPmQ==";
+
+    fn read(text: &str) -> Result<String, String> {
+        canonical(&SecretString::from(text)).map(|password| password.expose_secret().to_owned())
+    }
+
+    #[test]
+    fn every_accepted_form_has_one_canonical_form() {
+        for sent in [
+            CANONICAL.to_owned(),
+            CANONICAL.trim_end_matches('=').to_owned(),
+            BASE64_STANDARD.encode(DIGEST),
+            BASE64_STANDARD.encode(DIGEST.to_uppercase()),
+        ] {
+            assert_eq!(read(&sent).as_deref(), Ok(CANONICAL), "{sent}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_and_not_repeated() {
+        for sent in
+            ["secret", DIGEST, "X03MO1qnZdYdgyfeuILP", "????", &BASE64_STANDARD.encode("z".repeat(32))]
+        {
+            let reason = read(sent).unwrap_err();
+            assert!(reason.starts_with("password:") && !reason.contains(sent), "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_hash_is_not_shown() {
+        assert_eq!(format!("{:?}", PasswordHash::new("$argon2id$x".to_owned())), "PasswordHash(..)");
+    }
+}

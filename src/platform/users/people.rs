@@ -1,0 +1,160 @@
+//! The people of one synchronisation: the rows that it may touch or collide with, as they stand after the changes so far.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    model::{User, UserChange, public_address},
+    picture::{self, Picture, PictureContent},
+};
+use crate::platform::common::Written;
+
+/// Rows by what is unique in their tenant, and what they were before.
+#[derive(Debug)]
+pub(super) struct People {
+    suffix: Option<String>,
+    public_url: String,
+    by_id: HashMap<String, User>,
+    id_by_login: HashMap<String, String>,
+    id_by_platform_id: HashMap<String, String>,
+    /// The digests of the pictures that are kept, by their people.
+    digests: HashMap<String, Vec<u8>>,
+    /// New pictures, by their path.
+    uploads: HashMap<String, PictureContent>,
+    /// The rows that were written, in the order of the call, each as it was before.
+    touched: Vec<(String, Option<User>)>,
+    seen: HashSet<String>,
+}
+
+impl People {
+    pub(super) fn new(suffix: Option<String>, public_url: &str) -> Self {
+        Self {
+            suffix,
+            public_url: public_url.to_owned(),
+            by_id: HashMap::new(),
+            id_by_login: HashMap::new(),
+            id_by_platform_id: HashMap::new(),
+            digests: HashMap::new(),
+            uploads: HashMap::new(),
+            touched: Vec::new(),
+            seen: HashSet::new(),
+        }
+    }
+
+    pub(super) fn suffix(&self) -> Option<&str> {
+        self.suffix.as_deref()
+    }
+
+    pub(super) fn get(&self, user_id: &str) -> Option<&User> {
+        self.by_id.get(user_id)
+    }
+
+    /// Takes in a row.
+    pub(super) fn remember(&mut self, user: User) {
+        if !user.is_deleted {
+            self.id_by_login.insert(user.login_id.clone(), user.user_id.clone());
+        }
+        self.id_by_platform_id.insert(user.platform_user_id.clone(), user.user_id.clone());
+        self.by_id.insert(user.user_id.clone(), user);
+    }
+
+    /// Takes in the digest of the picture that is kept of someone.
+    pub(super) fn remember_digest(&mut self, user_id: String, digest: Vec<u8>) {
+        self.digests.insert(user_id, digest);
+    }
+
+    /// Applies a change.
+    ///
+    /// # Errors
+    /// A message that names the field; nothing is changed then.
+    pub(super) fn apply(
+        &mut self,
+        mut change: UserChange,
+        departments: &HashSet<String>,
+    ) -> Result<(), String> {
+        let picture = change.picture.take();
+        let known = self.by_id.get(&change.form.user_id);
+        let written = self.written_picture(known, picture.as_ref());
+        let user = change.apply(known, self.suffix(), &written)?;
+        check_departments(&user, known, departments)?;
+        self.put(user)?;
+        if let (Some(Picture::Content(content)), Written::Set(path)) = (picture, written) {
+            self.digests.insert(change.form.user_id, content.digest.clone());
+            self.uploads.insert(path, content);
+        }
+        Ok(())
+    }
+
+    /// What a change makes of the avatar. The same once more, as content or by the address that was answered, is no change.
+    fn written_picture(&self, known: Option<&User>, picture: Option<&Picture>) -> Written<String> {
+        let kept = known.and_then(|known| known.picture.as_deref().map(|picture| (known, picture)));
+        match picture {
+            None => Written::Keep,
+            Some(Picture::None) => Written::Clear,
+            Some(Picture::Address(address)) => match kept {
+                Some((_, kept)) if public_address(&self.public_url, kept) == *address => Written::Keep,
+                _ => Written::Set(address.clone()),
+            },
+            Some(Picture::Content(content)) => match kept {
+                Some((known, kept))
+                    if kept.starts_with(picture::PATH)
+                        && self.digests.get(&known.user_id) == Some(&content.digest) =>
+                {
+                    Written::Keep
+                }
+                _ => Written::Set(content.path()),
+            },
+        }
+    }
+
+    /// Takes a changed row in, unless its login or platform id is another one's.
+    fn put(&mut self, user: User) -> Result<(), String> {
+        let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
+        if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
+            return Err(format!("loginId: {:?} is another user's already", user.login_id));
+        }
+        if others(self.id_by_platform_id.get(&user.platform_user_id)) {
+            return Err(format!("platformUserId: {:?} is another user's already", user.platform_user_id));
+        }
+        let before = self.by_id.remove(&user.user_id);
+        if let Some(before) = &before {
+            self.id_by_platform_id.remove(&before.platform_user_id);
+            if !before.is_deleted {
+                self.id_by_login.remove(&before.login_id);
+            }
+        }
+        if self.seen.insert(user.user_id.clone()) {
+            self.touched.push((user.user_id.clone(), before));
+        }
+        self.remember(user);
+        Ok(())
+    }
+
+    /// The rows that are not what they were, in the order of the call, each with what it was.
+    pub(super) fn changed(&self) -> Vec<(&User, Option<&User>)> {
+        self.touched
+            .iter()
+            .filter_map(|(id, before)| Some((self.by_id.get(id)?, before.as_ref())))
+            .filter(|(user, before)| Some(*user) != *before)
+            .collect()
+    }
+
+    /// The picture that is to be kept of someone from now on, if there is one.
+    pub(super) fn upload_of(&self, user: &User) -> Option<&PictureContent> {
+        self.uploads.get(user.picture.as_ref()?)
+    }
+}
+
+/// Departments that someone joins must be there. Who stayed in one that was deleted can still be changed, and be removed.
+fn check_departments(user: &User, known: Option<&User>, departments: &HashSet<String>) -> Result<(), String> {
+    let missing = |id: &&String| !departments.contains(*id);
+    let stays = known.is_some_and(|known| known.org_id == user.org_id);
+    if let Some(org_id) = user.org_id.as_ref().filter(|_| !stays).filter(missing) {
+        return Err(format!("orgId: there is no department {org_id:?}"));
+    }
+    let of_before = known.map(|known| known.deputy_org_ids.as_slice()).unwrap_or_default();
+    let mut joined = user.deputy_org_ids.iter().filter(|id| !of_before.contains(id));
+    match joined.find(missing) {
+        Some(org_id) => Err(format!("deputyOrgIds: there is no department {org_id:?}")),
+        None => Ok(()),
+    }
+}

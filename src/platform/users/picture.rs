@@ -1,0 +1,224 @@
+//! Avatars: the address of one, or its content, which must be a raster image by what it holds and not by its name.
+
+use std::io::Read;
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use flate2::read::MultiGzDecoder;
+use secrecy::ExposeSecret;
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use crate::{
+    auth::secrets,
+    platform::common::{FieldValue, TextRule},
+};
+
+/// Where pictures are read from, before their id.
+pub const PATH: &str = "/storage/pictures/";
+
+/// Bytes of an avatar's address.
+const ADDRESS_BYTES: usize = 2_048;
+/// Bytes of a file's name.
+const FILE_NAME_BYTES: usize = 255;
+
+/// An avatar as `PUT /v1/users/sync` takes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PictureParam {
+    /// Full file name with extension, at most 255 bytes. What the picture is, its content says.
+    pub file_name: Option<String>,
+    /// An image's http or https address, at most 2,048 bytes (`type` 1), or base64 of its gzip-compressed content (`type` 2):
+    /// PNG, JPEG, GIF or WebP of at most `limits.picture_bytes`. An empty text removes the avatar.
+    pub data: Option<String>,
+    /// 1: `data` is an address; 2: `data` is the content.
+    #[serde(rename = "type")]
+    pub kind: Option<i64>,
+}
+
+impl FieldValue for PictureParam {
+    const EXPECTED: &'static str = "an object {fileName, data, type}: two texts and an integer";
+
+    fn from_json(value: Value) -> Option<Self> {
+        if value.is_object() { serde_json::from_value(value).ok() } else { None }
+    }
+}
+
+/// What an avatar is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Picture {
+    /// None.
+    None,
+    /// That of this address.
+    Address(String),
+    /// This image.
+    Content(PictureContent),
+}
+
+/// An image that is kept here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PictureContent {
+    /// What its address holds; it cannot be guessed.
+    pub id: String,
+    /// What it is.
+    pub content_type: &'static str,
+    /// Its bytes.
+    pub content: Vec<u8>,
+    /// Their SHA-256.
+    pub digest: Vec<u8>,
+}
+
+impl PictureContent {
+    /// Where it is read from, without the server's address.
+    pub fn path(&self) -> String {
+        format!("{PATH}{}", self.id)
+    }
+}
+
+impl PictureParam {
+    /// What the avatar is to be; nothing where the parameter says nothing.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn read(&self, most_bytes: usize) -> Result<Option<Picture>, String> {
+        if let Some(name) = &self.file_name {
+            TextRule::Line(FILE_NAME_BYTES).check("pictureParam.fileName", name)?;
+        }
+        let Some(data) = &self.data else { return Ok(None) };
+        if data.is_empty() {
+            return Ok(Some(Picture::None));
+        }
+        match self.kind {
+            Some(1) => address(data).map(Picture::Address).map(Some),
+            Some(2) => content(data, most_bytes).map(Picture::Content).map(Some),
+            _ => Err("pictureParam.type: must be 1 (data is an address) or 2 (data is content)".to_owned()),
+        }
+    }
+}
+
+fn address(data: &str) -> Result<String, String> {
+    let wrong = || {
+        format!(
+            "pictureParam.data: must be an http or https address without credentials, at most {ADDRESS_BYTES} bytes"
+        )
+    };
+    if data.len() > ADDRESS_BYTES {
+        return Err(wrong());
+    }
+    let url = Url::parse(data).map_err(|_| wrong())?;
+    let is_fit = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.username().is_empty()
+        && url.password().is_none();
+    // As it is written anew: nothing that a page could take for something else than an address.
+    Some(String::from(url)).filter(|text| is_fit && text.len() <= ADDRESS_BYTES).ok_or_else(wrong)
+}
+
+fn content(data: &str, most_bytes: usize) -> Result<PictureContent, String> {
+    let wrong = || "pictureParam.data: must be base64 of gzip-compressed content".to_owned();
+    let packed = BASE64_STANDARD.decode(data).map_err(|_| wrong())?;
+    let mut content = Vec::new();
+    // One byte more than may be is enough to refuse it, however much it would inflate to.
+    let most = u64::try_from(most_bytes).unwrap_or(u64::MAX);
+    MultiGzDecoder::new(packed.as_slice())
+        .take(most.saturating_add(1))
+        .read_to_end(&mut content)
+        .map_err(|_| wrong())?;
+    if content.len() > most_bytes {
+        return Err(format!("pictureParam.data: the picture must be at most {most_bytes} bytes"));
+    }
+    let content_type = content_type(&content)
+        .ok_or("pictureParam.data: must be a PNG, JPEG, GIF or WebP picture, whatever its name")?;
+    let id = secrets::generate().map_err(|_| "pictureParam: could not be kept; try again")?;
+    let digest = digest(&SHA256, &content).as_ref().to_vec();
+    Ok(PictureContent { id: id.expose_secret().to_owned(), content_type, content, digest })
+}
+
+/// What an image is by its first bytes. Nothing that a browser would run is among it.
+fn content_type(content: &[u8]) -> Option<&'static str> {
+    match content {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+/// The address of an avatar for callers: one that is kept here begins with the server's own.
+pub fn public_address(public_url: &str, picture: &str) -> String {
+    if picture.starts_with(PATH) { format!("{public_url}{picture}") } else { picture.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::GzEncoder};
+
+    use super::*;
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\nthe rest";
+
+    fn packed(content: &[u8]) -> String {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(content).unwrap();
+        BASE64_STANDARD.encode(encoder.finish().unwrap())
+    }
+
+    fn read(data: &str, kind: i64) -> Result<Option<Picture>, String> {
+        let parameter = PictureParam { file_name: None, data: Some(data.to_owned()), kind: Some(kind) };
+        parameter.read(1_000)
+    }
+
+    #[test]
+    fn an_image_is_what_its_bytes_say() {
+        for (content, expected) in [
+            (PNG, "image/png"),
+            (b"\xff\xd8\xff\xe0 rest", "image/jpeg"),
+            (b"GIF89a rest", "image/gif"),
+            (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        ] {
+            let Ok(Some(Picture::Content(picture))) = read(&packed(content), 2) else {
+                panic!("{expected} was refused")
+            };
+            assert_eq!((picture.content_type, picture.content.as_slice()), (expected, content));
+            assert_eq!(picture.id.len(), 43);
+        }
+        for other in [&b"<svg xmlns='http://www.w3.org/2000/svg'/>"[..], b"<html>", b"", b"RIFF\0\0\0\0WAVE"]
+        {
+            assert!(read(&packed(other), 2).unwrap_err().contains("PNG"), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn content_is_bounded_before_it_is_inflated() {
+        let bomb = packed(&[PNG, &vec![0; 50 << 20]].concat());
+        assert!(read(&bomb, 2).unwrap_err().contains("at most 1000 bytes"));
+        assert!(read(&packed(&[PNG, &[0; 984]].concat()), 2).is_ok());
+        for broken in ["not base64!", &BASE64_STANDARD.encode(PNG), &packed(PNG)[..20]] {
+            assert!(read(broken, 2).unwrap_err().contains("gzip"), "{broken}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_one_of_the_web_and_holds_no_credentials() {
+        let address = read("https://img.example.org/a b.png", 1).unwrap();
+        assert_eq!(address, Some(Picture::Address("https://img.example.org/a%20b.png".to_owned())));
+        for wrong in
+            ["javascript:alert(1)", "data:image/png;base64,x", "ftp://x/y", "/a.png", "http://u:p@x/"]
+        {
+            assert!(read(wrong, 1).unwrap_err().starts_with("pictureParam.data:"), "{wrong}");
+        }
+        let long = format!("https://x/{}", "y".repeat(2_048));
+        assert!(read(&long, 1).is_err());
+        assert!(read("https://x/y", 3).unwrap_err().starts_with("pictureParam.type:"));
+    }
+
+    #[test]
+    fn only_what_is_kept_here_gets_the_server_s_address() {
+        assert_eq!(public_address("https://t", "/storage/pictures/a"), "https://t/storage/pictures/a");
+        assert_eq!(public_address("https://t", "https://x/y"), "https://x/y");
+    }
+}

@@ -1,0 +1,118 @@
+//! What of a synchronisation takes long is done before its transaction: reading rows, pictures, and hashing passwords.
+
+use std::collections::HashMap;
+
+use sea_orm::{ConnectionTrait, FromQueryResult};
+use secrecy::SecretString;
+use serde_json::value::RawValue;
+
+use super::{
+    fields::UserWrite,
+    model::UserChange,
+    password::{self, PasswordHash},
+    picture::Picture,
+};
+use crate::{
+    api::{
+        extract::no_room,
+        sync::{Rows, read_rows},
+    },
+    app::App,
+    bodies::Held,
+    error::{Error, Result},
+    platform::common::{SyncFailure, Written},
+    store::find_in,
+};
+
+/// Reads the rows; those that cannot be read or hold what cannot be are failures of their own.
+///
+/// # Errors
+/// 400 when there are more than `limits.sync_items`, 503 where there is no room for the pictures.
+pub(super) async fn prepare(app: &App, tenant_id: i64, rows: Vec<Box<RawValue>>) -> Result<Rows<UserChange>> {
+    let Rows { rows, mut failures } = read_rows(rows, "userId", app.config.limits.sync_items).await?;
+    let most_bytes = app.config.limits.picture_bytes;
+    // What pictures hold once they are inflated counts as what the body holds.
+    let held = Held::current();
+    let read = tokio::task::spawn_blocking(move || read_changes(rows, most_bytes, held.as_ref()));
+    let (mut changes, refused) = read.await.map_err(Error::internal)??;
+    failures.extend(refused);
+    hash_passwords(app, tenant_id, &mut changes).await?;
+    Ok(Rows { rows: changes.into_iter().map(|(change, _)| change).collect(), failures })
+}
+
+/// A change, and the password of it that is still to be hashed.
+type Unhashed = (UserChange, Option<SecretString>);
+
+type Read = (Vec<Unhashed>, Vec<SyncFailure>);
+
+fn read_changes(rows: Vec<UserWrite>, most_bytes: usize, held: Option<&Held>) -> Result<Read> {
+    let mut changes = Vec::with_capacity(rows.len());
+    let mut failures = Vec::new();
+    for row in rows {
+        let id = row.user_id.clone();
+        match read_change(row, most_bytes) {
+            Ok(change) => {
+                let content = match &change.0.picture {
+                    Some(Picture::Content(picture)) => picture.content.len(),
+                    _ => 0,
+                };
+                if held.is_some_and(|held| held.take(content).is_err()) {
+                    return Err(no_room());
+                }
+                changes.push(change);
+            }
+            Err(message) => failures.push(SyncFailure { id, message }),
+        }
+    }
+    Ok((changes, failures))
+}
+
+fn read_change(mut form: UserWrite, most_bytes: usize) -> Result<Unhashed, String> {
+    form.check()?;
+    let picture = match std::mem::take(&mut form.picture_param) {
+        Written::Keep => None,
+        Written::Clear => Some(Picture::None),
+        Written::Set(parameter) => parameter.read(most_bytes)?,
+    };
+    let (password_hash, password) = match std::mem::take(&mut form.password) {
+        Written::Keep => (Written::Keep, None),
+        Written::Clear => (Written::Clear, None),
+        Written::Set(sent) => (Written::Keep, Some(password::canonical(&sent)?)),
+    };
+    Ok((UserChange { form, password_hash, picture }, password))
+}
+
+/// Hashes the passwords, or finds them to be those that are kept: either takes a core some 12 ms.
+async fn hash_passwords(app: &App, tenant_id: i64, changes: &mut [Unhashed]) -> Result<()> {
+    let mut with_passwords: Vec<(&mut UserChange, SecretString)> =
+        changes.iter_mut().filter_map(|(change, password)| Some((change, password.take()?))).collect();
+    if with_passwords.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<String> = with_passwords.iter().map(|(change, _)| change.form.user_id.clone()).collect();
+    let kept = kept_hashes(app.store.reader(), tenant_id, &ids).await?;
+    let secrets = with_passwords
+        .iter()
+        .map(|(change, password)| (password.clone(), kept.get(&change.form.user_id).cloned()));
+    let hashes = app.secret_checker.hash_all(secrets.collect()).await?;
+    for ((change, _), hash) in with_passwords.iter_mut().zip(hashes) {
+        change.password_hash = Written::Set(PasswordHash::new(hash));
+    }
+    Ok(())
+}
+
+async fn kept_hashes<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    ids: &[String],
+) -> Result<HashMap<String, String>> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        user_id: String,
+        password_hash: String,
+    }
+    let text = "SELECT user_id, password_hash FROM users WHERE tenant_id = ? AND password_hash IS NOT NULL \
+                AND user_id";
+    let rows: Vec<Row> = find_in(reader, text, &[tenant_id.into()], ids).await?;
+    Ok(rows.into_iter().map(|row| (row.user_id, row.password_hash)).collect())
+}
