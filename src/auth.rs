@@ -5,6 +5,7 @@ pub mod caller;
 pub mod directory;
 pub mod grants;
 pub mod keys;
+pub mod revocations;
 pub mod scopes;
 pub mod secrets;
 pub mod tenants;
