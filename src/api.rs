@@ -1,6 +1,7 @@
 //! The HTTP interface: the route table, and what every route shares.
 
 pub mod access;
+mod address;
 pub mod admin;
 pub mod docs;
 pub mod envelope;
@@ -37,6 +38,9 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(devices::routes::list_devices))
         .routes(routes!(devices::routes::bind_device))
         .routes(routes!(devices::routes::unbind_devices))
+        .routes(routes!(oauth::authorize::show_login, oauth::authorize::log_in))
+        .routes(routes!(users::routes::sync_users))
+        .routes(routes!(organizations::routes::sync_organizations))
         .routes(routes!(tasks::routes::create_todo))
         .routes(routes!(tasks::routes::create_todos))
         .routes(routes!(contents::routes::put_contents))

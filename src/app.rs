@@ -8,7 +8,10 @@ use tokio::sync::watch;
 use trawl_connectors::{AddressRules, InvalidHost};
 
 use crate::{
-    auth::{caller::Authenticator, keys::Keys, secrets::SecretChecker, tokens::Tokens},
+    auth::{
+        attempts::Attempts, authorization::codes::Codes, caller::Authenticator, keys::Keys,
+        secrets::SecretChecker, tokens::Tokens,
+    },
     bodies::Bodies,
     config::{Config, Connectors},
     error::Error,
@@ -31,8 +34,12 @@ pub struct App {
     pub keys: Arc<Keys>,
     /// Turns tokens into callers.
     pub authenticator: Authenticator,
-    /// Checks client secrets.
+    /// Checks client secrets and passwords.
     pub secret_checker: SecretChecker,
+    /// The authorization codes of people who signed in lately.
+    pub codes: Codes,
+    /// How often who tried to prove who he is.
+    pub attempts: Attempts,
     /// The modules and sources of each tenant.
     pub registry: Arc<Registry>,
     /// Runs searches.
@@ -119,6 +126,8 @@ impl App {
         let app = Self {
             authenticator: Authenticator::new(store.clone(), tokens),
             secret_checker: SecretChecker::new(config.auth.secret_checks_at_once)?,
+            codes: Codes::default(),
+            attempts: Attempts::new(config.limits.logins_per_minute),
             registry,
             coordinator,
             index_progress: indexer.progress(),

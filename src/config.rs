@@ -2,6 +2,7 @@
 //!
 //! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY` environment variables, flags (decisions 1).
 
+mod issuers;
 mod suspension;
 mod telemetry;
 
@@ -16,11 +17,13 @@ use figment::{
     Figment,
     providers::{Env, Format, Serialized, Toml},
 };
+use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub use self::{
+    issuers::Issuer,
     suspension::{Suspension, SuspensionRule},
     telemetry::Telemetry,
 };
@@ -29,9 +32,10 @@ pub use self::{
 const DEFAULT_FILE: &str = "trawl.toml";
 
 /// What `TRAWL_…` variables may set, besides the master key.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 14] = [
     "listen",
     "public_url",
+    "trusted_proxies",
     "data",
     "log",
     "auth",
@@ -46,7 +50,7 @@ const SETTINGS: [&str; 13] = [
 ];
 
 /// Settings that are lists; `TRAWL_…` variables separate their elements by commas (decisions 1).
-const LISTS: [&str; 1] = ["connectors.allow_http_hosts"];
+const LISTS: [&str; 2] = ["connectors.allow_http_hosts", "trusted_proxies"];
 
 /// A secret among the settings of a section.
 const COLLECTOR_HEADERS: &str = "telemetry.headers";
@@ -60,6 +64,9 @@ pub struct Config {
     /// The address that clients know the server by, where a proxy stands before it; without it `http://` and `listen`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_url: Option<Url>,
+    /// Proxies whose `X-Forwarded-For` is believed: addresses (`10.0.0.7/32`) or networks.
+    #[serde(deserialize_with = "issuers::networks")]
+    pub trusted_proxies: Vec<IpNet>,
     /// The directory that holds the database, the index and the keys.
     pub data: PathBuf,
     /// The key that seals secrets at rest, base64 of 32 bytes; without it a file in `data` holds one.
@@ -115,6 +122,9 @@ pub struct Auth {
     pub token_seconds: u32,
     /// Checks of a client secret that run at once; each takes 19 MiB and some 12 ms of a core.
     pub secret_checks_at_once: usize,
+    /// `OpenID` Connect issuers whose tokens are user tokens.
+    #[serde(default)]
+    pub issuers: Vec<Issuer>,
 }
 
 /// The database.
@@ -193,6 +203,9 @@ pub struct Limits {
     pub keyword_chars: usize,
     /// Writing calls of one application in a minute.
     pub writes_per_minute: u32,
+    /// Logins of one address in a minute; also failed ones of one login account, and failed proofs of one application and
+    /// of one address at the token endpoint.
+    pub logins_per_minute: u32,
     /// Bytes of all request bodies that are held at once; one more is refused with 503.
     pub held_body_bytes: usize,
     /// The longest that a request body may take to arrive, in milliseconds.
@@ -211,10 +224,11 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
             public_url: None,
+            trusted_proxies: Vec::new(),
             data: PathBuf::from("./trawl-data"),
             master_key: None,
             log: Log { filter: "info,sea_orm_migration=warn".to_owned(), format: LogFormat::Text },
-            auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2 },
+            auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2, issuers: Vec::new() },
             store: Store { readers: 4, reserve_bytes: 256 << 20 },
             index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
             search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50 },
@@ -233,6 +247,7 @@ impl Default for Config {
                 picture_bytes: 1 << 20,
                 keyword_chars: 256,
                 writes_per_minute: 60_000,
+                logins_per_minute: 30,
                 held_body_bytes: 256 << 20,
                 body_timeout_ms: 60_000,
                 header_timeout_ms: 10_000,
@@ -326,6 +341,7 @@ impl Config {
             ("limits.picture_bytes", self.limits.picture_bytes as u64),
             ("limits.keyword_chars", self.limits.keyword_chars as u64),
             ("limits.writes_per_minute", u64::from(self.limits.writes_per_minute)),
+            ("limits.logins_per_minute", u64::from(self.limits.logins_per_minute)),
             ("limits.body_timeout_ms", self.limits.body_timeout_ms),
             ("limits.header_timeout_ms", self.limits.header_timeout_ms),
             ("limits.idle_timeout_ms", self.limits.idle_timeout_ms),
@@ -353,6 +369,7 @@ impl Config {
                 "limits.held_body_bytes must be at least {largest_body}, the size of the largest body"
             ));
         }
+        issuers::check(&self.auth.issuers, &self.connectors.allow_http_hosts, &self.public_url())?;
         self.suspension.check()?;
         self.telemetry.check()
     }

@@ -70,6 +70,8 @@ impl Demo {
                     .collect(),
             ),
             name: "demo".to_owned(),
+            redirect_uris: Vec::new(),
+            is_public: false,
         };
         let registered = register_application(&app.store, &app.keys, new).await?;
         let contracts = ContractSystem::start().await?;

@@ -10,9 +10,12 @@
 mod activity;
 mod watched;
 
-use std::{io, pin::pin, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use axum::{Router, extract::Request};
+use axum::{
+    Router,
+    extract::{ConnectInfo, Request},
+};
 use hyper::{body::Incoming, server::conn::http1::Builder, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
@@ -42,8 +45,9 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop:
     let router = router.with_state(());
     let places = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
     let connections = TaskTracker::new();
-    while let Some(Some((connection, place))) = stop.run_until_cancelled(take(&listener, &places)).await {
-        connections.spawn(carry(connection, router.clone(), patience, stop.clone(), place));
+    while let Some(Some((connection, peer, place))) = stop.run_until_cancelled(take(&listener, &places)).await
+    {
+        connections.spawn(carry(connection, peer, router.clone(), patience, stop.clone(), place));
     }
     // Those who wait to be taken learn at once that nobody will.
     drop(listener);
@@ -52,11 +56,14 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop:
 }
 
 /// The next connection, once there is a place for it.
-async fn take(listener: &TcpListener, places: &Arc<Semaphore>) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+async fn take(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let place = Arc::clone(places).acquire_owned().await.ok()?;
     loop {
         match listener.accept().await {
-            Ok((connection, _)) => return Some((connection, place)),
+            Ok((connection, peer)) => return Some((connection, peer, place)),
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "no connection could be taken");
@@ -75,6 +82,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 /// Carries one connection through to its end.
 async fn carry(
     connection: TcpStream,
+    peer: SocketAddr,
     router: Router,
     patience: Patience,
     stop: CancellationToken,
@@ -88,8 +96,10 @@ async fn carry(
     let io = TokioIo::new(WatchedStream::new(connection, Arc::clone(&activity)));
     let service = {
         let activity = Arc::clone(&activity);
-        service_fn(move |request: Request<Incoming>| {
+        service_fn(move |mut request: Request<Incoming>| {
             let asked = activity.ask();
+            // Whose it is where no proxy says so (`api/address`).
+            request.extensions_mut().insert(ConnectInfo(peer));
             let answer = router.clone().call(request);
             async move { answer.await.map(|answer| answer.map(|body| Answering::new(body, asked))) }
         })

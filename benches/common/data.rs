@@ -32,6 +32,8 @@ impl Prepared {
                 bound: Vec::new(),
                 scopes: None,
                 name: "bench".to_owned(),
+                redirect_uris: Vec::new(),
+                is_public: false,
             };
             let registered = register_application(&store, &keys, new).await.unwrap();
             store.close().await.unwrap();

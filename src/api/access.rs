@@ -90,6 +90,8 @@ const fn syncs(method: &'static str, path: &'static str) -> Rule {
 #[rustfmt::skip]
 pub const TABLE: &[Rule] = &[
     anyone("POST", "/oauth2/token"),
+    anyone("GET", "/oauth2/authorize"),
+    anyone("POST", "/oauth2/authorize"),
     syncs("PUT", "/v1/users/sync"),
     reads("GET", "/v1/users/sync", Identity::Application, Scope::DirectoryRead),
     syncs("PUT", "/v1/organizations/sync"),

@@ -146,6 +146,7 @@ async fn observe(request: Request, next: Next) -> Response {
 fn status_label(status: StatusCode) -> &'static str {
     match status.as_u16() {
         200 => "200",
+        303 => "303",
         307 => "307",
         400 => "400",
         401 => "401",

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
+    authorization::redirect,
     keys::Keys,
     scopes::{Scope, Scopes},
     secrets, tenants,
@@ -81,6 +82,14 @@ pub struct Application {
     pub scopes: Scopes,
     /// The tenant codes that a domain application may act on besides its own.
     pub bound: Vec<String>,
+    /// Its name for people.
+    pub name: String,
+    /// Where people may be sent back to after a login; without any, none of them signs in by it.
+    pub redirect_uris: Vec<String>,
+    /// Whether it can keep no secret, as a program on people's devices.
+    pub is_public: bool,
+    /// Whether it is out of use.
+    pub is_disabled: bool,
     /// The Argon2id hash of its secret.
     pub secret_hash: String,
     /// Tokens that were issued in an earlier epoch are worthless.
@@ -94,6 +103,10 @@ struct Row {
     kind: String,
     scopes: String,
     bound: String,
+    name: String,
+    redirect_uris: String,
+    is_public: bool,
+    is_disabled: bool,
     secret_hash: String,
     epoch: i64,
 }
@@ -106,6 +119,11 @@ impl TryFrom<Row> for Application {
             kind: row.kind.parse()?,
             scopes: serde_json::from_str(&row.scopes).map_err(|error| DbErr::Json(error.to_string()))?,
             bound: serde_json::from_str(&row.bound).map_err(|error| DbErr::Json(error.to_string()))?,
+            redirect_uris: serde_json::from_str(&row.redirect_uris)
+                .map_err(|error| DbErr::Json(error.to_string()))?,
+            name: row.name,
+            is_public: row.is_public,
+            is_disabled: row.is_disabled,
             client_id: row.client_id,
             tenant_id: row.tenant_id,
             secret_hash: row.secret_hash,
@@ -117,7 +135,8 @@ impl TryFrom<Row> for Application {
 /// The application with this client id.
 pub async fn find<C: ConnectionTrait>(connection: &C, client_id: &str) -> Result<Option<Application>, DbErr> {
     Row::find_by_statement(sql(
-        "SELECT client_id, tenant_id, kind, scopes, bound, secret_hash, epoch FROM applications WHERE client_id = ?",
+        "SELECT client_id, tenant_id, kind, scopes, bound, name, redirect_uris, is_public, is_disabled, secret_hash, epoch \
+         FROM applications WHERE client_id = ?",
         [client_id.into()],
     ))
     .one(connection)
@@ -139,6 +158,10 @@ pub struct NewApplication {
     pub scopes: Option<Scopes>,
     /// A name for people.
     pub name: String,
+    /// Where people may be sent back to after a login.
+    pub redirect_uris: Vec<String>,
+    /// Whether it can keep no secret; it can then do nothing but have people sign in.
+    pub is_public: bool,
 }
 
 /// A new application before it is stored: its secrets, which are shown once (decisions 1), and what is kept of them.
@@ -184,8 +207,8 @@ pub async fn insert(
 ) -> Result<()> {
     let statement = sql(
         "INSERT INTO applications \
-         (client_id, tenant_id, kind, name, secret_hash, callback_key_sealed, scopes, bound, created_at) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         (client_id, tenant_id, kind, name, secret_hash, callback_key_sealed, scopes, bound, redirect_uris, is_public, \
+          created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             credentials.client_id.as_str().into(),
             tenant_id.into(),
@@ -195,6 +218,8 @@ pub async fn insert(
             credentials.callback_key_sealed.clone().into(),
             serde_json::to_string(&credentials.scopes).map_err(Error::internal)?.into(),
             serde_json::to_string(&new.bound).map_err(Error::internal)?.into(),
+            serde_json::to_string(&new.redirect_uris).map_err(Error::internal)?.into(),
+            new.is_public.into(),
             now_millis().into(),
         ],
     );
@@ -205,6 +230,13 @@ pub async fn insert(
 fn check(new: &NewApplication) -> Result<Scopes> {
     for code in std::iter::once(&new.tenant).chain(&new.bound) {
         tenants::check_code(code).map_err(Error::bad_request)?;
+    }
+    for redirect_uri in &new.redirect_uris {
+        redirect::check(redirect_uri)
+            .map_err(|reason| Error::bad_request(format!("redirect-uri: {reason}")))?;
+    }
+    if new.is_public && new.redirect_uris.is_empty() {
+        return Err(Error::bad_request("public: such an application needs a redirect-uri"));
     }
     if !new.bound.is_empty() && new.kind != Kind::Domain {
         return Err(Error::bad_request(format!(

@@ -1,14 +1,20 @@
-//! The token endpoint's rules: client credentials (RFC 6749 §4.4) and token exchange for people (RFC 8693,
-//! decisions 3.4 a). Failures are those of RFC 6749 §5.2, not the service's envelope (decisions 2.1).
+//! The token endpoint's rules: client credentials (RFC 6749 §4.4), token exchange for people (RFC 8693, decisions 3.4 a) and
+//! the authorization codes of people who signed in themselves (RFC 6749 §4.1.3, decisions 3.4 b). Failures are those of
+//! RFC 6749 §5.2, not the service's envelope (decisions 2.1).
+
+mod code;
+mod exchange;
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use super::{
     applications::{self, Application},
+    authorization::codes::Codes,
     caller::Authenticator,
-    directory::{self, Person, SubjectKind},
-    scopes::{Scope, Scopes},
+    directory::{self, Person},
+    scopes::Scopes,
     secrets::SecretChecker,
     tokens::{Subject, UserClaims},
 };
@@ -17,8 +23,7 @@ use crate::{error::Error, store::Store};
 const CLIENT_CREDENTIALS: &str = "client_credentials";
 const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 const ACCESS_TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:access_token";
-const LOGIN_ID_TYPE: &str = "urn:trawl:params:oauth:token-type:login-id";
-const USER_ID_TYPE: &str = "urn:trawl:params:oauth:token-type:user-id";
+const AUTHORIZATION_CODE: &str = "authorization_code";
 
 /// The form of a token request, all grants together; a field that is sent twice is refused by its decoder.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -37,7 +42,13 @@ pub struct TokenRequest {
     pub subject_token_type: Option<String>,
     /// Token exchange: the wanted type; only access tokens are issued.
     pub requested_token_type: Option<String>,
-    /// The device that the person uses, which is bound to him: the token dies when it is unbound (decisions 9.7).
+    /// Authorization code: the code that the person came back with.
+    pub code: Option<SecretString>,
+    /// Authorization code: where he came back to.
+    pub redirect_uri: Option<String>,
+    /// Authorization code: what the challenge was made of (RFC 7636).
+    pub code_verifier: Option<SecretString>,
+    /// Token exchange: the device that the person uses, which is bound to him: the token dies when it is unbound (decisions 9.7).
     pub device_id: Option<String>,
 }
 
@@ -46,8 +57,8 @@ pub struct TokenRequest {
 pub struct ClientCredentials {
     /// The client id.
     pub client_id: String,
-    /// The secret it gave.
-    pub client_secret: SecretString,
+    /// The secret it gave; one that can keep none gives none (RFC 6749 §2.1).
+    pub client_secret: Option<SecretString>,
 }
 
 /// A successful answer (RFC 6749 §5.1, RFC 8693 §2.2.1).
@@ -77,6 +88,8 @@ pub enum GrantError {
     UnauthorizedClient(String),
     /// The grant type is another one.
     UnsupportedGrantType,
+    /// The authorization code is not good, or not good any more.
+    InvalidGrant(&'static str),
     /// The scope is unknown or not the client's.
     InvalidScope(String),
     /// Something else failed: the store, for instance.
@@ -89,77 +102,92 @@ impl<E: Into<Error>> From<E> for GrantError {
     }
 }
 
-/// Issues the token that the request asks for.
-pub async fn issue(
-    store: &Store,
-    authenticator: &Authenticator,
-    checker: &SecretChecker,
-    client: ClientCredentials,
-    request: &TokenRequest,
-) -> Result<TokenAnswer, GrantError> {
-    let application = applications::find(store.reader(), &client.client_id).await?;
-    let hash = application.as_ref().map(|application| application.secret_hash.clone());
-    let proved = checker.check(client.client_secret, hash).await?;
-    let application = application.filter(|_| proved).ok_or(GrantError::InvalidClient)?;
-
-    let (subject, issued_token_type) = match request.grant_type.as_deref() {
-        Some(CLIENT_CREDENTIALS) => (application_subject(application, request)?, None),
-        Some(TOKEN_EXCHANGE) => (user_subject(store, application, request).await?, Some(ACCESS_TOKEN_TYPE)),
-        Some(_) => return Err(GrantError::UnsupportedGrantType),
-        None => return Err(GrantError::InvalidRequest("grant_type is missing".to_owned())),
-    };
-    let tokens = authenticator.tokens();
-    let scope = subject.scopes.to_string();
-    Ok(TokenAnswer {
-        access_token: tokens.issue(subject)?,
-        issued_token_type,
-        token_type: "Bearer",
-        expires_in: tokens.lifetime_seconds(),
-        scope,
-    })
+/// What the token endpoint works with.
+#[derive(Clone, Copy)]
+pub struct Grants<'a> {
+    /// The database.
+    pub store: &'a Store,
+    /// Issues tokens, and forgets whose were taken back.
+    pub authenticator: &'a Authenticator,
+    /// Checks the secrets of clients.
+    pub checker: &'a SecretChecker,
+    /// The codes of people who signed in lately.
+    pub codes: &'a Codes,
 }
 
-fn application_subject(application: Application, request: &TokenRequest) -> Result<Subject, GrantError> {
+/// A token that is to be issued.
+struct Wanted {
+    subject: Subject,
+    issued_token_type: Option<&'static str>,
+    /// Its id.
+    jti: String,
+}
+
+impl Grants<'_> {
+    /// Issues the token that the request asks for.
+    pub async fn issue(
+        self,
+        client: ClientCredentials,
+        request: &TokenRequest,
+    ) -> Result<TokenAnswer, GrantError> {
+        let application = self.authenticate(client).await?;
+        let grant_type = request.grant_type.as_deref();
+        if application.is_public && grant_type.is_some_and(|grant_type| grant_type != AUTHORIZATION_CODE) {
+            let only = format!("a client without a secret may use {AUTHORIZATION_CODE} and nothing else");
+            return Err(GrantError::UnauthorizedClient(only));
+        }
+        let wanted = match grant_type {
+            Some(CLIENT_CREDENTIALS) => application_token(application, request)?,
+            Some(TOKEN_EXCHANGE) => exchange::user_token(self.store, application, request).await?,
+            Some(AUTHORIZATION_CODE) => code::user_token(self, application, request).await?,
+            Some(_) => return Err(GrantError::UnsupportedGrantType),
+            None => return Err(missing("grant_type")),
+        };
+        let tokens = self.authenticator.tokens();
+        let scope = wanted.subject.scopes.to_string();
+        Ok(TokenAnswer {
+            access_token: tokens.issue_as(wanted.subject, wanted.jti)?,
+            issued_token_type: wanted.issued_token_type,
+            token_type: "Bearer",
+            expires_in: tokens.lifetime_seconds(),
+            scope,
+        })
+    }
+
+    /// The application that the client is, once it has proved it. Whatever is wrong takes the same time.
+    async fn authenticate(self, client: ClientCredentials) -> Result<Application, GrantError> {
+        let application = applications::find(self.store.reader(), &client.client_id).await?;
+        let application = application.filter(|application| !application.is_disabled);
+        let is_proved = match client.client_secret {
+            Some(secret) => {
+                let confidential = application.as_ref().filter(|application| !application.is_public);
+                let hash = confidential.map(|application| application.secret_hash.clone());
+                self.checker.check(secret, hash).await?
+            }
+            None => application.as_ref().is_some_and(|application| application.is_public),
+        };
+        application.filter(|_| is_proved).ok_or(GrantError::InvalidClient)
+    }
+}
+
+fn new_jti() -> String {
+    Uuid::new_v4().to_string()
+}
+
+fn missing(field: &str) -> GrantError {
+    GrantError::InvalidRequest(format!("{field} is missing"))
+}
+
+fn application_token(application: Application, request: &TokenRequest) -> Result<Wanted, GrantError> {
     let scopes = granted_scopes(request, &application.scopes)?;
-    Ok(Subject {
+    let subject = Subject {
         client_id: application.client_id,
         epoch: application.epoch,
         tenant_id: application.tenant_id,
         user: None,
         scopes,
-    })
-}
-
-async fn user_subject(
-    store: &Store,
-    application: Application,
-    request: &TokenRequest,
-) -> Result<Subject, GrantError> {
-    if !application.scopes.allow(Scope::ActAsUser) {
-        let scope = Scope::ActAsUser;
-        return Err(GrantError::UnauthorizedClient(format!("token exchange needs the scope {scope}")));
-    }
-    let missing = |field: &str| GrantError::InvalidRequest(format!("{field} is missing"));
-    let kind = match request.subject_token_type.as_deref() {
-        Some(LOGIN_ID_TYPE) => SubjectKind::LoginId,
-        Some(USER_ID_TYPE) => SubjectKind::UserId,
-        Some(_) => {
-            let expected = format!("subject_token_type must be {LOGIN_ID_TYPE} or {USER_ID_TYPE}");
-            return Err(GrantError::InvalidRequest(expected));
-        }
-        None => return Err(missing("subject_token_type")),
     };
-    if request.requested_token_type.as_deref().is_some_and(|wanted| wanted != ACCESS_TOKEN_TYPE) {
-        return Err(GrantError::InvalidRequest(format!("requested_token_type must be {ACCESS_TOKEN_TYPE}")));
-    }
-    let subject = request.subject_token.as_deref().ok_or_else(|| missing("subject_token"))?;
-    let scopes = granted_scopes(request, &application.scopes.for_user())?;
-    // Only people of the application's own tenant (decisions 3.4 a).
-    let person =
-        directory::find_person(store.reader(), application.tenant_id, kind, subject).await?.ok_or_else(
-            || GrantError::InvalidRequest("subject_token names no user who may sign in".to_owned()),
-        )?;
-    subject_of(store, application, person, request.device_id.as_deref(), scopes).await
+    Ok(Wanted { subject, issued_token_type: None, jti: new_jti() })
 }
 
 /// Whom a user token is for, once it is known who he is.

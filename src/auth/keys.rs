@@ -53,6 +53,8 @@ pub struct Keys {
     pub secrets: SealingKey,
     /// Seals search cursors.
     pub cursors: SealingKey,
+    /// Seals what a login page is for.
+    pub logins: SealingKey,
 }
 
 impl Keys {
@@ -67,6 +69,7 @@ impl Keys {
         Ok(Self {
             secrets: SealingKey::derive(&root, b"secrets")?,
             cursors: SealingKey::derive(&root, b"cursors")?,
+            logins: SealingKey::derive(&root, b"logins")?,
         })
     }
 }

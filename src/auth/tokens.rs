@@ -110,6 +110,11 @@ impl Tokens {
 
     /// Issues a token.
     pub fn issue(&self, subject: Subject) -> Result<String> {
+        self.issue_as(subject, Uuid::new_v4().to_string())
+    }
+
+    /// Issues a token with this id (`jti`), which no other token has.
+    pub fn issue_as(&self, subject: Subject, jti: String) -> Result<String> {
         let issued = epoch_seconds();
         let (user_id, user) = subject.user.unzip();
         let claims = Claims {
@@ -121,7 +126,7 @@ impl Tokens {
             client_id: subject.client_id,
             exp: issued + u64::from(self.lifetime_seconds),
             iat: issued,
-            jti: Uuid::new_v4().to_string(),
+            jti,
             scope: subject.scopes.to_string(),
             tenant: subject.tenant_id,
         };

@@ -43,6 +43,12 @@ pub struct CreateOptions {
     /// A name for people
     #[arg(long, default_value = "")]
     name: String,
+    /// Where people may be sent back to after a login in the browser (repeatable)
+    #[arg(long, value_name = "URL")]
+    redirect_uri: Vec<String>,
+    /// It can keep no secret, as a program on people's devices: it has people sign in, and nothing else
+    #[arg(long)]
+    public: bool,
     /// Settings file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -59,7 +65,8 @@ pub struct CreateOptions {
 #[serde(rename_all = "camelCase")]
 struct Printed<'a> {
     client_id: &'a str,
-    client_secret: &'a str,
+    /// An application that can keep none has none.
+    client_secret: Option<&'a str>,
     callback_key: &'a str,
     tenant: &'a str,
     kind: Kind,
@@ -81,6 +88,8 @@ pub async fn create(options: CreateOptions) -> ExitCode {
         bound: options.bind,
         scopes: (!options.scope.is_empty()).then(|| options.scope.into_iter().collect()),
         name: options.name,
+        redirect_uris: options.redirect_uri,
+        is_public: options.public,
     };
     match register(&config, new.clone()).await {
         Ok(registered) => {
@@ -112,7 +121,7 @@ fn print(new: &NewApplication, registered: &Registered, json: bool) {
     }
     let printed = Printed {
         client_id: &credentials.client_id,
-        client_secret: credentials.client_secret.expose_secret(),
+        client_secret: (!new.is_public).then(|| credentials.client_secret.expose_secret()),
         callback_key: credentials.callback_key.expose_secret(),
         tenant: &tenant.code,
         kind: new.kind,
@@ -127,7 +136,7 @@ fn print(new: &NewApplication, registered: &Registered, json: bool) {
         return;
     }
     println!("clientId      {}", printed.client_id);
-    println!("clientSecret  {}", printed.client_secret);
+    println!("clientSecret  {}", printed.client_secret.unwrap_or("none: it can keep no secret"));
     println!("callbackKey   {}", printed.callback_key);
     println!("tenant        {}", printed.tenant);
     println!("kind          {}", printed.kind);

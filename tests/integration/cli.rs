@@ -66,6 +66,13 @@ async fn wrong_usage_is_exit_code_2() {
             vec!["app", "create", "--data", data, "--tenant", "a", "--kind", "application", "--bind", "b"],
             "bind",
         ),
+        (
+            "app create --tenant a --kind application --redirect-uri http://app.example/"
+                .split(' ')
+                .collect(),
+            "redirect-uri",
+        ),
+        ("app create --tenant a --kind application --public".split(' ').collect(), "redirect-uri"),
         (vec!["import", "--module", "article", "--client-id", "x", "missing.jsonl"], "missing.jsonl"),
         (vec!["import", "--module", "article", settings], "--client-id"),
     ] {

@@ -48,6 +48,10 @@ mod kill;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
+mod login;
+#[cfg(test)]
+mod login_limits;
+#[cfg(test)]
 mod matrix;
 #[cfg(test)]
 mod merge;

@@ -9,6 +9,7 @@ pub(crate) mod directory;
 pub(crate) mod external;
 pub(crate) mod items;
 pub(crate) mod lists;
+pub(crate) mod login;
 pub(crate) mod openid;
 pub(crate) mod paging;
 pub(crate) mod paths;

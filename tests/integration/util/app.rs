@@ -197,6 +197,8 @@ impl TestApp {
             bound: bound.iter().map(|code| (*code).to_owned()).collect(),
             scopes: Some(scopes.into_iter().collect()),
             name: "test".to_owned(),
+            redirect_uris: Vec::new(),
+            is_public: false,
         };
         let registered = register_application(&self.app.store, &self.app.keys, new).await.unwrap();
         let client_id = registered.credentials.client_id;

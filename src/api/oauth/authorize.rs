@@ -1,0 +1,281 @@
+//! `GET` and `POST /oauth2/authorize`: the login page, and the way back to the application with a code (RFC 6749 §4.1,
+//! RFC 7636, RFC 9207; decisions 3.4 b).
+//!
+//! The page holds what the application asked for, sealed for this server and for the browser that opened the page: its cookie
+//! is part of the seal. So nobody can have another's browser send a form that he prepared, and what was asked for cannot be
+//! changed on the way. Nobody stays signed in here: each login is for one application, once.
+
+use std::{
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use aws_lc_rs::rand;
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use cookie::{Cookie, SameSite};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    super::{
+        address::client_address,
+        extract::{check_content_type, read_body},
+    },
+    page::{Form, Language, Message, render},
+};
+use crate::{
+    app::App,
+    auth::{
+        attempts::{Account, TooMany},
+        authorization::{self, Asking, AuthorizationRequest, Refusal, codes::Granted},
+        login::{self, Login},
+        tokens::epoch_seconds,
+    },
+    error::{Error, Kind, Result},
+    json,
+};
+
+/// How long a form may be filled in.
+const FORM_LIFE: Duration = Duration::from_mins(15);
+
+/// The bytes of the cookie that tells browsers apart.
+const BROWSER_BYTES: usize = 16;
+
+/// What the form holds, sealed.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    request: AuthorizationRequest,
+    /// Epoch seconds.
+    expires_at: u64,
+}
+
+/// The form as it comes back.
+#[derive(Deserialize)]
+struct Filled {
+    form: String,
+    login: String,
+    password: SecretString,
+}
+
+/// Shows the login page to a person whom an application sends here.
+#[utoipa::path(
+    get, path = "/oauth2/authorize", tag = "identity", security(()),
+    params(
+        ("response_type" = String, Query, description = "`code`"),
+        ("client_id" = String, Query, description = "The application"),
+        ("redirect_uri" = String, Query, description =
+            "One that is registered for the application, letter for letter; of the loopback interface with any port"),
+        ("code_challenge" = String, Query, description = "RFC 7636"),
+        ("code_challenge_method" = String, Query, description = "`S256`"),
+        ("scope" = Option<String>, Query, description = "Without it, all that a user token of the application may carry"),
+        ("state" = Option<String>, Query, description = "Given back to the application"),
+        ("login_hint" = Option<String>, Query, description = "Whom the application takes the person for"),
+        ("device_id" = Option<String>, Query, description = "The person's device: the token dies when it is unbound"),
+    ),
+    responses(
+        (status = 200, description = "The login page", content_type = "text/html"),
+        (status = 303, description = "Back to the application with `error`, `state` and `iss`"),
+        (status = 400, description = "A page: the application or its redirect URI is not known", content_type = "text/html"),
+    )
+)]
+pub async fn show_login(State(app): State<Arc<App>>, request: Request) -> Response {
+    let language = Language::of(request.headers());
+    let query = request.uri().query().unwrap_or_default();
+    match authorization::read(&app.store, &app.config.public_url(), query).await {
+        Ok((request_read, asking)) => {
+            let browser = browser_of(&app, request.headers());
+            let opened = open_form(&app, language, None, browser, request_read, &asking);
+            opened.unwrap_or_else(|error| failed(language, &error))
+        }
+        Err(refusal) => refuse(language, refusal),
+    }
+}
+
+/// Checks login account and password, and sends the person back to the application with a code.
+#[utoipa::path(
+    post, path = "/oauth2/authorize", tag = "identity", security(()),
+    request_body(content_type = "application/x-www-form-urlencoded", content = String, description = "The login page's form"),
+    responses(
+        (status = 303, description = "Back to the application with `code`, or with `error`; with `state` and `iss`"),
+        (status = 400, description = "The login page: the form is too old, or of another browser", content_type = "text/html"),
+        (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),
+        (status = 429, description = "The login page: too many attempts; `Retry-After` says when to come back",
+            content_type = "text/html"),
+    )
+)]
+pub async fn log_in(State(app): State<Arc<App>>, request: Request) -> Response {
+    let language = Language::of(request.headers());
+    attempt(&app, language, request).await.unwrap_or_else(|error| failed(language, &error))
+}
+
+async fn attempt(app: &App, language: Language, request: Request) -> Result<Response> {
+    let address = client_address(&request, &app.config.trusted_proxies)?;
+    check_content_type(request.headers(), "application/x-www-form-urlencoded")?;
+    let browser = browser_of(app, request.headers());
+    let filled: Filled = json::read_form(&read_body(request).await?).map_err(Error::bad_request)?;
+    let opened = browser.as_deref().and_then(|browser| unseal(app, browser, &filled.form));
+    let (Some(sealed), Some(browser)) = (opened, browser) else {
+        return render(language, Some(Message::Foreign), None);
+    };
+    let asking = match authorization::confirm(&app.store, &app.config.public_url(), &sealed.request).await {
+        Ok(asking) => asking,
+        Err(refusal) => return Ok(refuse(language, refusal)),
+    };
+    if sealed.expires_at <= epoch_seconds() {
+        return open_form(app, language, Some(Message::Expired), Some(browser), sealed.request, &asking);
+    }
+    let shown = |message| {
+        let (request, login) = (&sealed.request, filled.login.as_str());
+        render(language, Some(message), Some(&Form { sealed: &filled.form, request, asking: &asking, login }))
+    };
+    let account = Account::login(asking.tenant.id, &filled.login);
+    let allowed = app.attempts.count_login(address).and_then(|()| app.attempts.check(address, account));
+    if let Err(TooMany(wait)) = allowed {
+        tracing::warn!(target: "trawl::audit", %address, tenant = asking.tenant.code, "too many logins");
+        return shown(Message::Wait(wait.as_secs() + 1));
+    }
+    let tenant_id = asking.tenant.id;
+    let login =
+        login::check(&app.store, &app.secret_checker, tenant_id, &filled.login, &filled.password).await?;
+    log(address, &asking, &login);
+    let Some(person) = login.person else {
+        app.attempts.failed(account);
+        return shown(Message::Wrong);
+    };
+    app.attempts.succeeded(address, account);
+    let request = &sealed.request;
+    let granted = Granted {
+        client_id: request.client_id.clone(),
+        redirect_uri: request.redirect_uri.clone(),
+        code_challenge: request.code_challenge.clone(),
+        tenant_id,
+        user_id: person.user_id,
+        user_epoch: person.epoch,
+        scopes: request.scopes.clone(),
+        device_id: request.device_id.clone(),
+    };
+    let code = app.codes.give(granted, Instant::now())?;
+    let back = authorization::answer(&app.config.public_url(), request, code.expose_secret());
+    let back = back.ok_or_else(|| Error::internal("a redirect URI that was good leads nowhere"))?;
+    Ok(send_to(back.as_str()))
+}
+
+/// What was typed as login account is not logged where it names nobody: it may be a password.
+fn log(address: IpAddr, asking: &Asking, login: &Login) {
+    let (client_id, tenant) = (asking.application.client_id.as_str(), asking.tenant.code.as_str());
+    let user_id = login.named.as_deref();
+    if login.person.is_some() {
+        tracing::info!(target: "trawl::audit", %address, client_id, tenant, user_id, "signed in");
+    } else {
+        tracing::warn!(target: "trawl::audit", %address, client_id, tenant, user_id, "a login failed");
+    }
+}
+
+/// The page with a new form, and the cookie that it is bound to.
+fn open_form(
+    app: &App,
+    language: Language,
+    message: Option<Message>,
+    browser: Option<String>,
+    request: AuthorizationRequest,
+    asking: &Asking,
+) -> Result<Response> {
+    let browser = match browser {
+        Some(browser) => browser,
+        None => new_browser()?,
+    };
+    let sealed = Sealed { request, expires_at: epoch_seconds() + FORM_LIFE.as_secs() };
+    let plain = postcard::to_allocvec(&sealed).map_err(Error::internal)?;
+    let bytes = app.keys.logins.seal(browser.as_bytes(), &plain).map_err(Error::internal)?;
+    let text = BASE64_URL_SAFE_NO_PAD.encode(bytes);
+    let login = sealed.request.login_hint.as_deref().unwrap_or_default();
+    let form = Form { sealed: &text, request: &sealed.request, asking, login };
+    let mut response = render(language, message, Some(&form))?;
+    let cookie = cookie(app, browser).to_string();
+    let cookie = HeaderValue::try_from(cookie).map_err(Error::internal)?;
+    response.headers_mut().insert(header::SET_COOKIE, cookie);
+    Ok(response)
+}
+
+fn unseal(app: &App, browser: &str, text: &str) -> Option<Sealed> {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
+    let plain = app.keys.logins.open(browser.as_bytes(), &bytes).ok()?;
+    postcard::from_bytes(&plain).ok()
+}
+
+fn new_browser() -> Result<String> {
+    let mut bytes = [0; BROWSER_BYTES];
+    rand::fill(&mut bytes).map_err(|_| Error::internal("no random bytes could be had"))?;
+    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+}
+
+/// By https its name makes browsers take it from this very host alone.
+fn cookie_name(app: &App) -> &'static str {
+    if app.config.public_url().starts_with("https:") { "__Host-trawl-login" } else { "trawl-login" }
+}
+
+fn cookie(app: &App, browser: String) -> Cookie<'static> {
+    let name = cookie_name(app);
+    // Not with what other sites have the browser send, except when they lead here.
+    Cookie::build((name, browser))
+        .path("/")
+        .http_only(true)
+        .same_site(SameSite::Lax)
+        .secure(name.starts_with("__Host-"))
+        .build()
+}
+
+/// What the browser's cookie holds, if it is one of ours.
+fn browser_of(app: &App, headers: &HeaderMap) -> Option<String> {
+    let name = cookie_name(app);
+    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let cookies = lines.flat_map(|line| Cookie::split_parse(line).filter_map(Result::ok));
+    let mut values = cookies.filter(|cookie| cookie.name() == name).map(|cookie| cookie.value().to_owned());
+    values.find(|value| BASE64_URL_SAFE_NO_PAD.decode(value).is_ok_and(|bytes| bytes.len() == BROWSER_BYTES))
+}
+
+fn refuse(language: Language, refusal: Refusal) -> Response {
+    match refusal {
+        Refusal::Told(url) => send_to(url.as_str()),
+        Refusal::Shown(shown) => page(language, Message::Refused(shown)),
+        Refusal::Failed(error) => failed(language, &error),
+    }
+}
+
+/// Another method than the form's: 303, so that a password is never sent on.
+fn send_to(url: &str) -> Response {
+    let Ok(location) = HeaderValue::try_from(url) else {
+        return Error::internal("a redirect URI cannot be sent in a header").into_response();
+    };
+    let headers = [
+        (header::LOCATION, location),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ];
+    (StatusCode::SEE_OTHER, headers).into_response()
+}
+
+fn page(language: Language, message: Message) -> Response {
+    render(language, Some(message), None).unwrap_or_else(IntoResponse::into_response)
+}
+
+/// A failure, as a page of its own status.
+fn failed(language: Language, error: &Error) -> Response {
+    error.log();
+    let message = match error.kind {
+        Kind::Unavailable => Message::Busy(error.retry_after.map_or(1, |wait| wait.as_secs().max(1))),
+        Kind::Internal => Message::Failed,
+        _ => Message::Foreign,
+    };
+    let mut response = page(language, message);
+    if let Ok(status) = StatusCode::from_u16(error.kind.status()) {
+        *response.status_mut() = status;
+    }
+    response
+}

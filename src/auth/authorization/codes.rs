@@ -1,0 +1,241 @@
+//! Authorization codes: good for one use within a minute, by the application that the person came from
+//! (RFC 6749 §4.1.2, §10.5; RFC 7636 §4.6). They live in memory, by their digest.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use moka::{policy::EvictionPolicy, sync::Cache};
+use oauth2::{PkceCodeChallenge, PkceCodeVerifier};
+use secrecy::{ExposeSecret, SecretString};
+use uuid::Uuid;
+
+use crate::{
+    auth::{scopes::Scopes, secrets, tokens::epoch_seconds},
+    error::Result,
+};
+
+/// How long a code may be used.
+const LIFE: Duration = Duration::from_mins(1);
+
+/// For so long a code that is used again takes its token back.
+const REMEMBERED_FOR: Duration = Duration::from_mins(10);
+
+/// Codes that are remembered; each took a password's check, so more never come about.
+const REMEMBERED: u64 = 100_000;
+
+/// The bytes that a code verifier may have (RFC 7636 §4.1).
+const VERIFIER_BYTES: std::ops::RangeInclusive<usize> = 43..=128;
+
+/// What a code stands for.
+#[derive(Clone, Debug)]
+pub struct Granted {
+    /// The application that the person came from.
+    pub client_id: String,
+    /// Where he was sent back to.
+    pub redirect_uri: String,
+    /// What the application has to prove (RFC 7636).
+    pub code_challenge: String,
+    /// The tenant's number.
+    pub tenant_id: i64,
+    /// Who he is: the id on the synchronising side.
+    pub user_id: String,
+    /// His epoch when he signed in.
+    pub user_epoch: i64,
+    /// What the token is to allow.
+    pub scopes: Scopes,
+    /// His device.
+    pub device_id: Option<String>,
+}
+
+/// What an application says of the code that it uses.
+#[derive(Clone, Copy, Debug)]
+pub struct Use<'a> {
+    /// The code.
+    pub code: &'a str,
+    /// The application.
+    pub client_id: &'a str,
+    /// Where the person was sent back to.
+    pub redirect_uri: &'a str,
+    /// What the challenge was made of.
+    pub code_verifier: &'a str,
+}
+
+/// What came of a use.
+#[derive(Debug)]
+pub enum Outcome {
+    /// A token may be issued, with this id.
+    Granted {
+        /// What the code stands for.
+        granted: Box<Granted>,
+        /// The token's id (`jti`): known beforehand, so that it can be taken back whenever the code is used again.
+        jti: String,
+    },
+    /// The code is not known, not this application's, spent or too old, or its proof is wrong.
+    Refused,
+    /// It was used before: the token of the first use is to be taken back.
+    UsedAgain {
+        /// The token's id.
+        jti: String,
+        /// When it expires at the latest, in epoch seconds.
+        expires_at: u64,
+        /// The tenant's number.
+        tenant_id: i64,
+    },
+}
+
+enum State {
+    Fresh { granted: Box<Granted>, until: Instant },
+    Used { jti: String, expires_at: u64, tenant_id: i64 },
+    Spent,
+}
+
+struct Code {
+    client_id: String,
+    state: Mutex<State>,
+}
+
+/// The codes that were given out lately.
+pub struct Codes(Cache<[u8; 32], Arc<Code>>);
+
+impl Default for Codes {
+    fn default() -> Self {
+        let policy = EvictionPolicy::lru();
+        let cache = Cache::builder().max_capacity(REMEMBERED).time_to_live(REMEMBERED_FOR);
+        Self(cache.eviction_policy(policy).build())
+    }
+}
+
+impl Codes {
+    /// A new code.
+    pub fn give(&self, granted: Granted, now: Instant) -> Result<SecretString> {
+        let code = secrets::generate()?;
+        let client_id = granted.client_id.clone();
+        let state = State::Fresh { granted: Box::new(granted), until: now + LIFE };
+        self.0.insert(hash(code.expose_secret()), Arc::new(Code { client_id, state: Mutex::new(state) }));
+        Ok(code)
+    }
+
+    /// Uses a code; a token of it lives so many seconds. Whatever is wrong with the use, the code is spent.
+    pub fn take(&self, code_use: Use<'_>, token_seconds: u32, now: Instant) -> Outcome {
+        let Some(code) = self.0.get(&hash(code_use.code)) else { return Outcome::Refused };
+        // Another application neither spends it nor learns of it.
+        if code.client_id != code_use.client_id {
+            return Outcome::Refused;
+        }
+        let mut state = code.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match std::mem::replace(&mut *state, State::Spent) {
+            State::Fresh { granted, until } if now < until && granted.is_proved_by(code_use) => {
+                let jti = Uuid::new_v4().to_string();
+                // It is issued a little later than now.
+                let expires_at = epoch_seconds() + u64::from(token_seconds) + LIFE.as_secs();
+                *state = State::Used { jti: jti.clone(), expires_at, tenant_id: granted.tenant_id };
+                Outcome::Granted { granted, jti }
+            }
+            State::Used { jti, expires_at, tenant_id } => {
+                *state = State::Used { jti: jti.clone(), expires_at, tenant_id };
+                Outcome::UsedAgain { jti, expires_at, tenant_id }
+            }
+            State::Fresh { .. } | State::Spent => Outcome::Refused,
+        }
+    }
+}
+
+impl Granted {
+    fn is_proved_by(&self, code_use: Use<'_>) -> bool {
+        // The crate ends the process over a verifier of another length.
+        self.redirect_uri == code_use.redirect_uri
+            && VERIFIER_BYTES.contains(&code_use.code_verifier.len())
+            && PkceCodeChallenge::from_code_verifier_sha256(&PkceCodeVerifier::new(
+                code_use.code_verifier.to_owned(),
+            ))
+            .as_str()
+                == self.code_challenge
+    }
+}
+
+fn hash(code: &str) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, code.as_bytes()).as_ref());
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // RFC 7636, appendix B.
+    const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+    const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+    fn granted() -> Granted {
+        Granted {
+            client_id: "app".to_owned(),
+            redirect_uri: "https://app.example/callback".to_owned(),
+            code_challenge: CHALLENGE.to_owned(),
+            tenant_id: 7,
+            user_id: "mei".to_owned(),
+            user_epoch: 0,
+            scopes: Scopes::default(),
+            device_id: None,
+        }
+    }
+
+    fn right(code: &SecretString) -> Use<'_> {
+        Use {
+            code: code.expose_secret(),
+            client_id: "app",
+            redirect_uri: "https://app.example/callback",
+            code_verifier: VERIFIER,
+        }
+    }
+
+    #[test]
+    fn a_code_is_good_for_one_use_and_a_second_one_names_its_token() {
+        let (codes, now) = (Codes::default(), Instant::now());
+        let code = codes.give(granted(), now).unwrap();
+        let Outcome::Granted { granted, jti: first } = codes.take(right(&code), 60, now) else {
+            panic!("the first use is refused");
+        };
+        assert_eq!(granted.user_id, "mei");
+        for _ in 0..2 {
+            let Outcome::UsedAgain { jti, expires_at, tenant_id } = codes.take(right(&code), 60, now) else {
+                panic!("another use is not noticed");
+            };
+            assert_eq!((jti, tenant_id), (first.clone(), 7));
+            assert!(expires_at >= epoch_seconds() + 60);
+        }
+    }
+
+    #[test]
+    fn a_code_is_good_for_a_minute() {
+        let (codes, now) = (Codes::default(), Instant::now());
+        let code = codes.give(granted(), now).unwrap();
+        assert!(matches!(codes.take(right(&code), 60, now + LIFE), Outcome::Refused));
+        assert!(matches!(codes.take(right(&code), 60, now), Outcome::Refused), "it was not spent");
+    }
+
+    #[test]
+    fn a_wrong_use_spends_the_code_and_another_application_does_not() {
+        let now = Instant::now();
+        let longest = "x".repeat(100_000);
+        for (wrong, is_spent) in [
+            (Use { code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl", ..right(&"".into()) }, true),
+            (Use { code_verifier: "", ..right(&"".into()) }, true),
+            (Use { code_verifier: CHALLENGE, ..right(&"".into()) }, true),
+            (Use { code_verifier: &longest, ..right(&"".into()) }, true),
+            (Use { redirect_uri: "https://app.example/callback/", ..right(&"".into()) }, true),
+            (Use { client_id: "other", ..right(&"".into()) }, false),
+        ] {
+            let codes = Codes::default();
+            let code = codes.give(granted(), now).unwrap();
+            let wrong = Use { code: code.expose_secret(), ..wrong };
+            assert!(matches!(codes.take(wrong, 60, now), Outcome::Refused), "{wrong:?}");
+            let afterwards = codes.take(right(&code), 60, now);
+            assert_eq!(matches!(afterwards, Outcome::Refused), is_spent, "{wrong:?}");
+        }
+        assert!(matches!(Codes::default().take(right(&"unknown".into()), 60, now), Outcome::Refused));
+    }
+}

@@ -1,0 +1,88 @@
+//! Authorization codes: the token of someone who signed in himself (RFC 6749 §4.1.3, RFC 7636 §4.5, decisions 3.4 b).
+
+use std::time::Instant;
+
+use secrecy::ExposeSecret;
+
+use super::{GrantError, Grants, TokenRequest, Wanted, missing, subject_of};
+use crate::auth::{
+    applications::Application,
+    authorization::codes::{Granted, Outcome, Use},
+    directory::{self, SubjectKind},
+    revocations, tenants,
+    tokens::Subject,
+};
+
+/// One text for whatever is wrong with a code: who tries one learns nothing of it.
+const REFUSED: &str =
+    "the code is not known, used already, too old, or not of this client, redirect_uri and code_verifier";
+
+pub(super) async fn user_token(
+    grants: Grants<'_>,
+    application: Application,
+    request: &TokenRequest,
+) -> Result<Wanted, GrantError> {
+    let code = request.code.as_ref().ok_or_else(|| missing("code"))?;
+    let code_use = Use {
+        code: code.expose_secret(),
+        client_id: &application.client_id,
+        redirect_uri: request.redirect_uri.as_deref().ok_or_else(|| missing("redirect_uri"))?,
+        code_verifier: request
+            .code_verifier
+            .as_ref()
+            .ok_or_else(|| missing("code_verifier"))?
+            .expose_secret(),
+    };
+    let token_seconds = grants.authenticator.tokens().lifetime_seconds();
+    let (granted, jti) = match grants.codes.take(code_use, token_seconds, Instant::now()) {
+        Outcome::Granted { granted, jti } => (granted, jti),
+        Outcome::Refused => return Err(GrantError::InvalidGrant(REFUSED)),
+        Outcome::UsedAgain { jti, expires_at, tenant_id } => {
+            take_back(grants, jti, expires_at, tenant_id).await?;
+            return Err(GrantError::InvalidGrant(REFUSED));
+        }
+    };
+    let subject = subject(grants, application, *granted).await?;
+    Ok(Wanted { subject, issued_token_type: None, jti })
+}
+
+/// What was true when he signed in has to be so still.
+async fn subject(
+    grants: Grants<'_>,
+    application: Application,
+    granted: Granted,
+) -> Result<Subject, GrantError> {
+    let reader = grants.store.reader();
+    if application.tenant_id != granted.tenant_id || !tenants::is_in_use(reader, granted.tenant_id).await? {
+        return Err(GrantError::InvalidGrant("tenant is frozen"));
+    }
+    let person =
+        directory::find_person(reader, granted.tenant_id, SubjectKind::UserId, &granted.user_id).await?;
+    let person = person
+        .filter(|person| person.epoch == granted.user_epoch)
+        .ok_or(GrantError::InvalidGrant("the user may not sign in any more, or has to do so again"))?;
+    let scopes = granted.scopes.intersection(&application.scopes.for_user());
+    subject_of(grants.store, application, person, granted.device_id.as_deref(), scopes).await
+}
+
+/// Whoever uses a code a second time has it from somewhere, so the token of the first use may be in wrong hands
+/// (RFC 6749 §4.1.2).
+async fn take_back(
+    grants: Grants<'_>,
+    jti: String,
+    expires_at: u64,
+    tenant_id: i64,
+) -> Result<(), GrantError> {
+    tracing::warn!(
+        target: "trawl::audit",
+        tenant_id, "an authorization code was used again; the token of its first use is taken back"
+    );
+    grants
+        .store
+        .write(move |transaction| {
+            Box::pin(async move { Ok(revocations::revoke(transaction, &jti, expires_at).await?) })
+        })
+        .await?;
+    grants.authenticator.forget_callers(tenant_id);
+    Ok(())
+}

@@ -1,0 +1,236 @@
+//! Someone who signs in: a browser without scripts, and what an application does for it.
+
+use reqwest::{RequestBuilder, header::ACCEPT_LANGUAGE, redirect};
+use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
+use trawl::{
+    auth::{
+        applications::{Kind, NewApplication},
+        login,
+        scopes::Scope,
+        secrets,
+    },
+    platform::tenants::model::register_application,
+    store::{Store, sql},
+};
+use url::Url;
+
+use super::{
+    PATIENCE,
+    answer::Answer,
+    app::{Application, TestApp},
+    items::user,
+};
+
+pub(crate) const CALLBACK: &str = "https://app.example/callback";
+
+/// RFC 7636, appendix B.
+pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+/// A server with one tenant, an application that has its people sign in, and one of them.
+pub(crate) struct Landscape {
+    pub(crate) app: TestApp,
+    /// Synchronises the directory.
+    pub(crate) acme: Application,
+    /// Has people sign in; it keeps a secret.
+    pub(crate) portal: Application,
+}
+
+impl Landscape {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(|_| {}).await
+    }
+
+    /// Mei has a password.
+    pub(crate) async fn start_with(change: impl FnOnce(&mut trawl::config::Config)) -> Self {
+        let app = TestApp::start_with(change).await;
+        let acme = app.tenant("acme").await;
+        let portal = app.portal(&[CALLBACK], false).await;
+        app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+        app.set_password("mei", "correct horse").await;
+        Self { app, acme, portal }
+    }
+
+    /// The parameters of a good request of the portal.
+    pub(crate) fn parameters(&self) -> Vec<(&str, &str)> {
+        vec![
+            ("response_type", "code"),
+            ("client_id", &self.portal.client_id),
+            ("redirect_uri", CALLBACK),
+            ("code_challenge", CHALLENGE),
+            ("code_challenge_method", "S256"),
+            ("state", "st&te ö"),
+        ]
+    }
+
+    /// What this server calls itself.
+    pub(crate) fn issuer(&self) -> String {
+        self.app.app.config.public_url()
+    }
+
+    /// Mei signs in; the code that the portal gets.
+    pub(crate) async fn sign_in(&self) -> String {
+        let mut browser = self.app.browser();
+        let page = browser.open(&self.parameters()).await;
+        let answer = browser.submit(&page, "mei", "correct horse").await;
+        parameter(&location(&answer), "code")
+    }
+
+    /// The portal uses a code.
+    pub(crate) async fn use_code(&self, code: &str) -> Answer {
+        self.app.grant(&self.portal, &code_form(code)).await
+    }
+}
+
+/// The form by which a code is used.
+pub(crate) fn code_form(code: &str) -> [(&str, &str); 4] {
+    [
+        ("grant_type", "authorization_code"),
+        ("code", code),
+        ("redirect_uri", CALLBACK),
+        ("code_verifier", VERIFIER),
+    ]
+}
+
+impl TestApp {
+    /// An application of the tenant `acme` that has people sign in, and may do nothing else but search.
+    pub(crate) async fn portal(&self, redirect_uris: &[&str], is_public: bool) -> Application {
+        let new = NewApplication {
+            tenant: "acme".to_owned(),
+            kind: Kind::Application,
+            bound: Vec::new(),
+            scopes: Some([Scope::ContentsRead, Scope::Tasks, Scope::ActAsUser].into_iter().collect()),
+            name: "The <Portal>".to_owned(),
+            redirect_uris: redirect_uris.iter().map(|uri| (*uri).to_owned()).collect(),
+            is_public,
+        };
+        let registered = register_application(&self.app.store, &self.app.keys, new).await.unwrap();
+        Application {
+            tenant: "acme".to_owned(),
+            tenant_id: registered.tenant.id,
+            client_id: registered.credentials.client_id,
+            client_secret: registered.credentials.client_secret,
+            caller: self.caller(""),
+        }
+    }
+
+    /// Gives someone a password as the directory does, by its digest.
+    pub(crate) async fn set_password(&self, user_id: &'static str, password: &str) {
+        set_password(&self.app.store, user_id, password).await;
+    }
+
+    pub(crate) fn browser(&self) -> Browser {
+        Browser::new(&self.base)
+    }
+}
+
+impl Browser {
+    /// One that nobody has used yet, for the server there.
+    pub(crate) fn new(base: &str) -> Self {
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE);
+        Self {
+            http: http.redirect(redirect::Policy::none()).build().unwrap(),
+            address: format!("{base}/oauth2/authorize"),
+            cookie: None,
+            language: "en",
+            forwarded_for: None,
+        }
+    }
+}
+
+/// A browser that follows no redirect, so that tests see where it would go.
+pub(crate) struct Browser {
+    http: reqwest::Client,
+    address: String,
+    pub(crate) cookie: Option<String>,
+    pub(crate) language: &'static str,
+    /// What a proxy says of where it is.
+    pub(crate) forwarded_for: Option<String>,
+}
+
+impl Browser {
+    /// Opens the login page.
+    pub(crate) async fn open(&mut self, parameters: &[(&str, &str)]) -> Answer {
+        let request = self.http.get(&self.address).query(parameters);
+        self.send(request).await
+    }
+
+    /// The same by an address that an application made.
+    pub(crate) async fn follow(&mut self, url: &str) -> Answer {
+        let request = self.http.get(url);
+        self.send(request).await
+    }
+
+    /// Fills the page's form in and sends it.
+    pub(crate) async fn submit(&mut self, page: &Answer, login: &str, password: &str) -> Answer {
+        let form = sealed_form(page);
+        self.submit_form(&form, login, password).await
+    }
+
+    pub(crate) async fn submit_form(&mut self, form: &str, login: &str, password: &str) -> Answer {
+        let fields = [("form", form), ("login", login), ("password", password)];
+        let request = self.http.post(&self.address).form(&fields);
+        self.send(request).await
+    }
+
+    async fn send(&mut self, request: RequestBuilder) -> Answer {
+        let request = request.header(ACCEPT_LANGUAGE, self.language);
+        let request = match &self.cookie {
+            Some(cookie) => request.header("cookie", cookie),
+            None => request,
+        };
+        let request = match &self.forwarded_for {
+            Some(address) => request.header("x-forwarded-for", address),
+            None => request,
+        };
+        let answer = Answer::read(request.send().await.unwrap()).await;
+        if let Some((cookie, _)) = answer.header("set-cookie").split_once(';') {
+            self.cookie = Some(cookie.to_owned());
+        }
+        answer
+    }
+}
+
+/// What the page's form holds.
+#[track_caller]
+pub(crate) fn sealed_form(page: &Answer) -> String {
+    let field = r#"name="form" value=""#;
+    let (_, rest) = page.text.split_once(field).unwrap_or_else(|| panic!("no form: {}", page.text));
+    rest.split('"').next().unwrap().to_owned()
+}
+
+/// Where an answer sends the browser.
+#[track_caller]
+pub(crate) fn location(answer: &Answer) -> Url {
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    answer.header("location").parse().unwrap()
+}
+
+/// A parameter that must be there once.
+#[track_caller]
+pub(crate) fn parameter(url: &Url, name: &str) -> String {
+    let values: Vec<String> =
+        url.query_pairs().filter(|(key, _)| key == name).map(|(_, value)| value.into_owned()).collect();
+    assert_eq!(values.len(), 1, "{name} in {url}");
+    values.into_iter().next().unwrap()
+}
+
+/// What a token says, unverified.
+pub(crate) fn claims(token: &str) -> Value {
+    jsonwebtoken::dangerous::insecure_decode(token).unwrap().claims
+}
+
+/// The same in any database.
+pub(crate) async fn set_password(store: &Store, user_id: &'static str, password: &str) {
+    let hash = secrets::hash(&login::digest(&password.into())).unwrap();
+    let job = store.write(move |transaction| {
+        Box::pin(async move {
+            let text = "UPDATE users SET password_hash = ? WHERE user_id = ?";
+            transaction.execute_raw(sql(text, [hash.into(), user_id.into()])).await?;
+            Ok(())
+        })
+    });
+    job.await.unwrap();
+}
