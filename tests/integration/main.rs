@@ -28,6 +28,14 @@ mod departments;
 #[cfg(test)]
 mod devices;
 #[cfg(test)]
+mod directory_changes;
+#[cfg(test)]
+mod directory_fields;
+#[cfg(test)]
+mod directory_people;
+#[cfg(test)]
+mod directory_pictures;
+#[cfg(test)]
 mod disk_full;
 #[cfg(test)]
 mod edge;

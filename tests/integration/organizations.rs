@@ -85,3 +85,35 @@ async fn the_child_of_a_deleted_department_can_be_changed_and_deleted() {
     app.sync(&acme.caller, "organizations", &gone).await;
     only_failure(&sync(&acme.caller, json!([department("d", "a")])).await, "d", "parentId:");
 }
+
+/// A child whose parent failed fails with it, and so does what is below that.
+#[tokio::test]
+async fn what_lies_below_a_failed_department_fails_too() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let rows = json!([
+        {"orgId": "a", "name": "A", "status": 7}, department("b", "a"), department("c", "b"), department("d", ""),
+    ]);
+    let answer = sync(&acme.caller, rows).await;
+    assert_eq!(answer.ids(), ["a", "b", "c"], "{}", answer.text);
+    for failure in &answer.items()[1..] {
+        assert!(failure["message"].as_str().unwrap().starts_with("parentId:"), "{failure}");
+    }
+}
+
+/// Every search of a person carries the departments above him: there are at most 64, also where a whole branch moves.
+#[tokio::test]
+async fn a_branch_that_would_be_too_deep_stays_where_it_is() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let chain = |prefix: &str, count: usize| -> Vec<Value> {
+        let parent = |level: usize| if level == 1 { String::new() } else { format!("{prefix}{}", level - 1) };
+        (1..=count).map(|level| department(&format!("{prefix}{level}"), &parent(level))).collect()
+    };
+    app.sync(&acme.caller, "organizations", &[chain("a", 40), chain("b", 25)].concat().into()).await;
+    let below = |parent: &str| json!([{"orgId": "b1", "parentId": parent}]);
+    only_failure(&sync(&acme.caller, below("a40")).await, "b1", "parentId:");
+    app.sync(&acme.caller, "organizations", &below("a39")).await;
+    only_failure(&sync(&acme.caller, json!([department("new", "b25")])).await, "new", "parentId:");
+    only_failure(&sync(&acme.caller, json!([{"orgId": "a1", "parentId": "b25"}])).await, "a1", "parentId:");
+}

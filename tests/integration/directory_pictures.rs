@@ -1,0 +1,213 @@
+//! Avatars: taken in by `PUT /v1/users/sync`, given back by `GET /storage/pictures/{id}`.
+
+use std::io::Write;
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use flate2::{Compression, write::GzEncoder};
+use reqwest::Method;
+use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
+use trawl::store::sql;
+
+use crate::util::{
+    app::{Application, TestApp},
+    directory::read_one,
+    items::user,
+};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
+const GIF: &[u8] = b"GIF89a and so on";
+
+fn packed(content: &[u8]) -> String {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content).unwrap();
+    BASE64_STANDARD.encode(encoder.finish().unwrap())
+}
+
+fn content(content: &[u8]) -> Value {
+    json!({"fileName": "me.jpg", "data": packed(content), "type": 2})
+}
+
+struct Album {
+    app: TestApp,
+    acme: Application,
+}
+
+impl Album {
+    async fn start() -> Self {
+        let app = TestApp::start_with(|config| {
+            config.limits.picture_bytes = 4_096;
+            config.public_url = Some("https://trawl.example.org/".parse().unwrap());
+        })
+        .await;
+        let acme = app.tenant("acme").await;
+        app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+        Self { app, acme }
+    }
+
+    async fn set(&self, picture: Value) {
+        self.app.sync(&self.acme.caller, "users", &json!([{"userId": "mei", "pictureParam": picture}])).await;
+    }
+
+    /// Sets it, which must fail for this reason.
+    async fn refused(&self, picture: Value, named: &str) {
+        let rows = json!([{"userId": "mei", "pictureParam": picture}, {"userId": "mei", "name": "Mei"}]);
+        let answer = self.acme.caller.put("/v1/users/sync", &rows).await.ok();
+        assert_eq!(answer.ids(), ["mei"], "{}", answer.text);
+        let message = answer.items()[0]["message"].as_str().unwrap();
+        assert!(message.starts_with("pictureParam") && message.contains(named), "{message}");
+    }
+
+    async fn address(&self) -> Value {
+        read_one(&self.acme.caller, "users", "mei").await["picture"].clone()
+    }
+
+    /// Where the picture is on this server.
+    async fn path(&self) -> String {
+        let address = self.address().await;
+        let path = address.as_str().unwrap().strip_prefix("https://trawl.example.org/storage/pictures/");
+        format!("/storage/pictures/{}", path.unwrap_or_else(|| panic!("{address}")))
+    }
+
+    async fn load(&self, path: &str) -> reqwest::Response {
+        self.app.http.get(format!("{}{path}", self.app.base)).send().await.unwrap()
+    }
+
+    async fn kept(&self) -> i64 {
+        let row =
+            self.app.app.store.reader().query_one_raw(sql("SELECT COUNT(*) AS n FROM pictures", [])).await;
+        row.unwrap().unwrap().try_get("", "n").unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_picture_is_given_to_whoever_knows_its_address_and_runs_nothing() {
+    let album = Album::start().await;
+    assert_eq!(album.address().await, Value::Null);
+    album.set(content(PNG)).await;
+    let path = album.path().await;
+    assert!(path.len() > 40, "it could be guessed: {path}");
+    let answer = album.load(&path).await;
+    assert_eq!(answer.status(), 200);
+    for (name, value) in [
+        // By what it holds, and not by its name.
+        ("content-type", "image/png"),
+        ("x-content-type-options", "nosniff"),
+        ("content-security-policy", "sandbox; default-src 'none'"),
+        ("cache-control", "public, max-age=31536000, immutable"),
+    ] {
+        assert_eq!(answer.headers()[name], value);
+    }
+    let etag = answer.headers()["etag"].clone();
+    assert_eq!(answer.bytes().await.unwrap(), PNG);
+
+    let url = format!("{}{path}", album.app.base);
+    let again = album.app.http.get(&url).header("if-none-match", &etag).send().await.unwrap();
+    assert_eq!((again.status().as_u16(), again.bytes().await.unwrap().len()), (304, 0));
+    let head = album.app.http.request(Method::HEAD, &url).send().await.unwrap();
+    assert_eq!((head.status().as_u16(), head.bytes().await.unwrap().len()), (200, 0));
+    for missing in ["/storage/pictures/nothing", "/storage/pictures/%00", "/storage/pictures/..%2f"] {
+        assert_eq!(album.load(missing).await.status(), 404, "{missing}");
+    }
+}
+
+#[tokio::test]
+async fn a_new_picture_has_a_new_address_and_the_old_one_is_gone() {
+    let album = Album::start().await;
+    album.set(content(PNG)).await;
+    let first = album.path().await;
+    let before = read_one(&album.acme.caller, "users", "mei").await;
+    // The same once more is no change, as content and by the address that was read; neither is nothing.
+    let by_address = json!({"data": before["picture"], "type": 1});
+    for same in [content(PNG), by_address, Value::Null, json!({}), json!({"fileName": "other.png"})] {
+        album.set(same).await;
+        assert_eq!(read_one(&album.acme.caller, "users", "mei").await, before);
+    }
+    album.set(content(GIF)).await;
+    let second = album.path().await;
+    assert_ne!(first, second);
+    assert_eq!(album.load(&first).await.status(), 404);
+    assert_eq!(album.load(&second).await.headers()["content-type"], "image/gif");
+    assert_eq!(album.kept().await, 1);
+
+    let elsewhere = "https://img.example.org/mei.png";
+    album.set(json!({"fileName": "mei.png", "data": elsewhere, "type": 1})).await;
+    assert_eq!((album.address().await, album.kept().await), (json!(elsewhere), 0));
+    for cleared in [json!(""), json!({"data": ""})] {
+        album.set(content(PNG)).await;
+        album.set(cleared).await;
+        assert_eq!((album.address().await, album.kept().await), (Value::Null, 0));
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_picture_or_too_large_fails_its_row() {
+    let album = Album::start().await;
+    album.set(content(PNG)).await;
+    let before = album.address().await;
+    let bomb = [PNG, &vec![0; 100 << 20]].concat();
+    for (picture, named) in [
+        (content(&bomb), "at most 4096 bytes"),
+        (content(&[PNG, &[7; 4_096]].concat()), "at most 4096 bytes"),
+        (content(b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>"), "PNG"),
+        (content(b"<html><script>"), "PNG"),
+        (content(b""), "PNG"),
+        (json!({"data": BASE64_STANDARD.encode(PNG), "type": 2}), "gzip"),
+        (json!({"data": "not base64!", "type": 2}), "gzip"),
+        (json!({"data": packed(PNG)}), "type"),
+        (json!({"data": packed(PNG), "type": 3}), "type"),
+        (json!({"data": "javascript:alert(1)", "type": 1}), "http"),
+        (json!({"data": "https://user:secret@img.example.org/", "type": 1}), "credentials"),
+        (json!({"data": "x".repeat(3_000), "type": 1}), "2048"),
+        (json!({"data": packed(PNG), "type": 2, "fileName": "x".repeat(300)}), "fileName"),
+        (json!({"data": 5, "type": 2}), "must be an object"),
+        (json!("me.jpg"), "must be an object"),
+        (json!([1]), "must be an object"),
+    ] {
+        album.refused(picture, named).await;
+    }
+    assert_eq!(album.address().await, before);
+}
+
+#[tokio::test]
+async fn who_is_deleted_takes_his_picture_along() {
+    let album = Album::start().await;
+    album.set(content(PNG)).await;
+    let path = album.path().await;
+    album.app.sync(&album.acme.caller, "users", &json!([{"userId": "mei", "isDeleted": true}])).await;
+    assert_eq!((album.address().await, album.kept().await), (Value::Null, 0));
+    assert_eq!(album.load(&path).await.status(), 404);
+    // While he is deleted, none is kept of him.
+    album.set(content(PNG)).await;
+    assert_eq!((album.address().await, album.kept().await), (Value::Null, 0));
+    album
+        .app
+        .sync(
+            &album.acme.caller,
+            "users",
+            &json!([{"userId": "mei", "isDeleted": false, "pictureParam": content(PNG)}]),
+        )
+        .await;
+    assert_eq!(album.kept().await, 1);
+}
+
+/// What pictures hold once they are inflated has its room among the bodies.
+#[tokio::test]
+async fn pictures_that_inflate_beyond_all_room_are_refused_as_a_whole() {
+    let app = TestApp::start_with(|config| {
+        config.limits.body_bytes = 1 << 20;
+        config.limits.sync_body_bytes = 1 << 20;
+        config.limits.held_body_bytes = 1 << 20;
+    })
+    .await;
+    let acme = app.tenant("acme").await;
+    let image = [PNG, &vec![0; 600 << 10]].concat();
+    let person = |id: &str| {
+        let mut person = user(id, "");
+        person["pictureParam"] = content(&image);
+        person
+    };
+    app.sync(&acme.caller, "users", &json!([person("mei")])).await;
+    acme.caller.put("/v1/users/sync", &json!([person("lin"), person("omar")])).await.fails(503, "room");
+    app.sync(&acme.caller, "users", &json!([person("lin")])).await;
+}
