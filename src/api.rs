@@ -20,13 +20,14 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
-    platform::{blacklist, contents, devices, organizations, tasks, users, work_status},
+    platform::{blacklist, contents, devices, organizations, tasks, tenants, users, work_status},
 };
 
 /// The route table. Who may call what stands beside it, in [`access::TABLE`].
 fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(docs::Description::openapi())
         .routes(routes!(oauth::issue_token))
+        .routes(routes!(oauth::authorize::show_login, oauth::authorize::log_in))
         .routes(routes!(users::routes::sync_users, users::routes::list_users))
         .routes(routes!(organizations::routes::sync_organizations, organizations::routes::list_organizations))
         .routes(routes!(users::routes::show_picture))
@@ -38,9 +39,10 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(devices::routes::list_devices))
         .routes(routes!(devices::routes::bind_device))
         .routes(routes!(devices::routes::unbind_devices))
-        .routes(routes!(oauth::authorize::show_login, oauth::authorize::log_in))
-        .routes(routes!(users::routes::sync_users))
-        .routes(routes!(organizations::routes::sync_organizations))
+        .routes(routes!(tenants::routes::register_enterprise))
+        .routes(routes!(tenants::routes::delete_enterprise))
+        .routes(routes!(tenants::routes::freeze_enterprise))
+        .routes(routes!(tenants::routes::unfreeze_enterprise))
         .routes(routes!(tasks::routes::create_todo))
         .routes(routes!(tasks::routes::create_todos))
         .routes(routes!(contents::routes::put_contents))
@@ -62,6 +64,13 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         ))
         .routes(routes!(admin::sources::show_health))
         .routes(routes!(admin::sources::check_source))
+        .routes(routes!(admin::applications::list_applications, admin::applications::create_application))
+        .routes(routes!(
+            admin::applications::find_application,
+            admin::applications::change_application,
+            admin::applications::remove_application
+        ))
+        .routes(routes!(admin::applications::rotate_secret))
         .routes(routes!(health::healthz))
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))

@@ -5,6 +5,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use trawl_connectors::{AddressRules, InvalidHost};
 
 use crate::{
@@ -22,6 +23,7 @@ use crate::{
         registry::{Reach, Registry},
     },
     store::{OpenError, Store},
+    upkeep::{Rounds, Upkeep},
 };
 
 /// What every handler may use.
@@ -52,6 +54,8 @@ pub struct App {
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
     /// The room for request bodies.
     pub bodies: Bodies,
+    /// What is done in the background.
+    pub upkeep: Upkeep,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
 }
@@ -123,8 +127,14 @@ impl App {
         let coordinator =
             Coordinator::new(Arc::clone(&registry), Arc::clone(&keys), search.at_once, search.source_pages);
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
+        let authenticator = Authenticator::new(store.clone(), tokens);
+        let upkeep = Upkeep::start(Rounds {
+            store: store.clone(),
+            usage: Arc::clone(authenticator.usage()),
+            stop: CancellationToken::new(),
+        });
         let app = Self {
-            authenticator: Authenticator::new(store.clone(), tokens),
+            authenticator,
             secret_checker: SecretChecker::new(config.auth.secret_checks_at_once)?,
             codes: Codes::default(),
             attempts: Attempts::new(config.limits.logins_per_minute),
@@ -135,6 +145,7 @@ impl App {
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
             bodies: Bodies::new(config.limits.held_body_bytes),
             metrics,
+            upkeep,
             store,
             keys,
             config,

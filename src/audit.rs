@@ -31,6 +31,11 @@ impl Actor {
         }
     }
 
+    /// An application that has proved itself without a token.
+    pub fn application(client_id: &str) -> Self {
+        Self { client_id: Some(client_id.into()), user_id: None }
+    }
+
     /// Whoever may write to the data directory.
     pub fn command_line() -> Self {
         Self::default()

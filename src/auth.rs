@@ -13,3 +13,4 @@ pub mod scopes;
 pub mod secrets;
 pub mod tenants;
 pub mod tokens;
+pub mod usage;

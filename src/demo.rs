@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use self::contracts::ContractSystem;
 use crate::{
     app::App,
-    auth::applications::{Kind, NewApplication},
+    auth::applications::{Kind, LoginClient, NewApplication},
     auth::scopes::Scope,
     error::Error,
     indexer::Progress,
@@ -70,8 +70,7 @@ impl Demo {
                     .collect(),
             ),
             name: "demo".to_owned(),
-            redirect_uris: Vec::new(),
-            is_public: false,
+            login: LoginClient::default(),
         };
         let registered = register_application(&app.store, &app.keys, new).await?;
         let contracts = ContractSystem::start().await?;

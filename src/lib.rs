@@ -16,3 +16,4 @@ pub mod platform;
 pub mod search;
 pub mod store;
 pub mod telemetry;
+pub mod upkeep;

@@ -13,7 +13,7 @@ use governor::clock::{Clock, DefaultClock};
 
 use crate::{
     app::App,
-    auth::{caller::Caller, scopes::Scope},
+    auth::{applications::Kind, caller::Caller, scopes::Scope},
     bodies::Held,
     config::Limits,
     error::{Error, Result},
@@ -46,6 +46,15 @@ pub enum Body {
     Form,
 }
 
+/// What an operation answers while the caller's tenant, or the one that he acts on, is frozen (decisions 3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frozen {
+    /// 403.
+    Refused,
+    /// 403, but not to operators (applications of kind admin): whose own tenant is frozen could not unfreeze it otherwise.
+    Operated,
+}
+
 /// What one operation asks of its caller.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
@@ -61,29 +70,36 @@ pub struct Rule {
     pub writes: bool,
     /// How large its body may be.
     pub body: Body,
+    /// What it is while a tenant is frozen.
+    pub frozen: Frozen,
 }
 
 const fn anyone(method: &'static str, path: &'static str) -> Rule {
-    Rule { method, path, identity: Identity::Anyone, scope: None, writes: false, body: Body::Form }
-}
-
-const fn reads(method: &'static str, path: &'static str, identity: Identity, scope: Scope) -> Rule {
-    Rule { method, path, identity, scope: Some(scope), writes: false, body: Body::Ordinary }
-}
-
-const fn writes(method: &'static str, path: &'static str, identity: Identity, scope: Scope) -> Rule {
-    Rule { method, path, identity, scope: Some(scope), writes: true, body: Body::Ordinary }
-}
-
-const fn syncs(method: &'static str, path: &'static str) -> Rule {
     Rule {
         method,
         path,
-        identity: Identity::Application,
-        scope: Some(Scope::DirectoryWrite),
-        writes: true,
-        body: Body::Sync,
+        identity: Identity::Anyone,
+        scope: None,
+        writes: false,
+        body: Body::Form,
+        frozen: Frozen::Refused,
     }
+}
+
+const fn reads(method: &'static str, path: &'static str, identity: Identity, scope: Scope) -> Rule {
+    Rule { identity, scope: Some(scope), body: Body::Ordinary, ..anyone(method, path) }
+}
+
+const fn writes(method: &'static str, path: &'static str, identity: Identity, scope: Scope) -> Rule {
+    Rule { writes: true, ..reads(method, path, identity, scope) }
+}
+
+const fn syncs(method: &'static str, path: &'static str) -> Rule {
+    Rule { body: Body::Sync, ..writes(method, path, Identity::Application, Scope::DirectoryWrite) }
+}
+
+const fn operated(rule: Rule) -> Rule {
+    Rule { frozen: Frozen::Operated, ..rule }
 }
 
 /// Every operation of the route table. One that does not stand here is refused.
@@ -92,6 +108,10 @@ pub const TABLE: &[Rule] = &[
     anyone("POST", "/oauth2/token"),
     anyone("GET", "/oauth2/authorize"),
     anyone("POST", "/oauth2/authorize"),
+    operated(writes("POST", "/v1/enterprises/register", Identity::Application, Scope::Tenants)),
+    operated(writes("POST", "/v1/enterprises/delete", Identity::Application, Scope::Tenants)),
+    operated(writes("POST", "/v1/enterprises/freeze", Identity::Application, Scope::Tenants)),
+    operated(writes("POST", "/v1/enterprises/unfreeze", Identity::Application, Scope::Tenants)),
     syncs("PUT", "/v1/users/sync"),
     reads("GET", "/v1/users/sync", Identity::Application, Scope::DirectoryRead),
     syncs("PUT", "/v1/organizations/sync"),
@@ -127,6 +147,12 @@ pub const TABLE: &[Rule] = &[
     writes("DELETE", "/admin/v1/sources/{id}", Identity::Application, Scope::Admin),
     reads("GET", "/admin/v1/sources/{id}/health", Identity::Application, Scope::Admin),
     reads("POST", "/admin/v1/sources/{id}/check", Identity::Application, Scope::Admin),
+    operated(reads("GET", "/admin/v1/applications", Identity::Application, Scope::Admin)),
+    operated(writes("POST", "/admin/v1/applications", Identity::Application, Scope::Admin)),
+    operated(reads("GET", "/admin/v1/applications/{clientId}", Identity::Application, Scope::Admin)),
+    operated(writes("PUT", "/admin/v1/applications/{clientId}", Identity::Application, Scope::Admin)),
+    operated(writes("DELETE", "/admin/v1/applications/{clientId}", Identity::Application, Scope::Admin)),
+    operated(writes("POST", "/admin/v1/applications/{clientId}/secret", Identity::Application, Scope::Admin)),
     anyone("GET", "/healthz"),
     anyone("GET", "/readyz"),
     anyone("GET", "/metrics"),
@@ -197,6 +223,10 @@ pub fn rule_for(method: &Method, path: &str) -> Option<&'static Rule> {
 }
 
 fn check(rule: &Rule, caller: &Caller) -> Result<()> {
+    let is_operated = rule.frozen == Frozen::Operated && caller.kind == Kind::Admin;
+    if caller.is_frozen() && !is_operated {
+        return Err(Error::forbidden("tenant is frozen"));
+    }
     match rule.identity {
         Identity::Application if caller.user.is_some() => {
             return Err(Error::forbidden("this operation needs an application token"));

@@ -1,4 +1,6 @@
-//! What operators do: the modules of a tenant and the sources that they show (decisions 7.2).
+//! What operators do: tenants, applications and keys (decisions 3), the modules of a tenant and the sources that they show
+//! (decisions 7.2).
 
+pub mod applications;
 pub mod modules;
 pub mod sources;

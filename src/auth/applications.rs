@@ -11,15 +11,17 @@ use super::{
     authorization::redirect,
     keys::Keys,
     scopes::{Scope, Scopes},
-    secrets, tenants,
+    secrets::{self, SecretChecker},
+    tenants,
+    usage::Usage,
 };
 use crate::{
     error::{Error, Result},
-    store::{Transaction, now_millis, sql},
+    store::{Store, Transaction, now_millis, sql},
 };
 
 /// What an application is (decisions 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Belongs to one tenant.
@@ -43,7 +45,8 @@ impl Kind {
         }
     }
 
-    fn as_str(self) -> &'static str {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Application => "application",
             Self::Domain => "domain",
@@ -69,6 +72,35 @@ impl FromStr for Kind {
     }
 }
 
+/// Redirect URIs that one application may have.
+const MOST_REDIRECT_URIS: usize = 20;
+
+/// What an application says of logins in a browser.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoginClient {
+    /// Where people may be sent back to after a login; without any, none of them signs in by it.
+    pub redirect_uris: Vec<String>,
+    /// Whether it can keep no secret, and has none, as a program on people's devices: it has people sign in, and nothing else.
+    pub is_public: bool,
+}
+
+impl LoginClient {
+    /// # Errors
+    /// A message that names the field.
+    pub fn check(&self) -> Result<(), String> {
+        if self.redirect_uris.len() > MOST_REDIRECT_URIS {
+            return Err(format!("redirectUris: must be at most {MOST_REDIRECT_URIS} addresses"));
+        }
+        for (place, redirect_uri) in self.redirect_uris.iter().enumerate() {
+            redirect::check(redirect_uri).map_err(|reason| format!("redirectUris[{place}]: {reason}"))?;
+        }
+        if self.is_public && self.redirect_uris.is_empty() {
+            return Err("redirectUris: a public application needs one".to_owned());
+        }
+        Ok(())
+    }
+}
+
 /// A registered application.
 #[derive(Clone, Debug)]
 pub struct Application {
@@ -84,16 +116,26 @@ pub struct Application {
     pub bound: Vec<String>,
     /// Its name for people.
     pub name: String,
-    /// Where people may be sent back to after a login; without any, none of them signs in by it.
-    pub redirect_uris: Vec<String>,
-    /// Whether it can keep no secret, as a program on people's devices.
-    pub is_public: bool,
-    /// Whether it is out of use.
-    pub is_disabled: bool,
-    /// The Argon2id hash of its secret.
+    /// The Argon2id hash of its secret; empty where it has none.
     pub secret_hash: String,
+    /// The hash of the secret before the last rotation, and until when that is valid, epoch milliseconds.
+    pub previous_secret: Option<(String, i64)>,
     /// Tokens that were issued in an earlier epoch are worthless.
     pub epoch: i64,
+    /// Whether it gets no tokens, and those that it had are worthless.
+    pub is_disabled: bool,
+    /// Whether its tenant is frozen.
+    pub is_frozen: bool,
+    /// Where its users are sent back to, and whether it is public.
+    pub login: LoginClient,
+}
+
+impl Application {
+    /// Whether nothing is to be had for it while its tenant is frozen; operators are let in, who may be the only ones to
+    /// unfreeze it (decisions 3.6).
+    pub fn is_frozen_out(&self) -> bool {
+        self.is_frozen && self.kind != Kind::Admin
+    }
 }
 
 #[derive(FromQueryResult)]
@@ -104,26 +146,33 @@ struct Row {
     scopes: String,
     bound: String,
     name: String,
+    secret_hash: String,
+    previous_secret_hash: Option<String>,
+    previous_secret_until: Option<i64>,
+    epoch: i64,
+    is_disabled: bool,
+    is_frozen: bool,
     redirect_uris: String,
     is_public: bool,
-    is_disabled: bool,
-    secret_hash: String,
-    epoch: i64,
 }
 
 impl TryFrom<Row> for Application {
     type Error = DbErr;
 
     fn try_from(row: Row) -> Result<Self, DbErr> {
+        let json = |error: serde_json::Error| DbErr::Json(error.to_string());
         Ok(Self {
             kind: row.kind.parse()?,
-            scopes: serde_json::from_str(&row.scopes).map_err(|error| DbErr::Json(error.to_string()))?,
-            bound: serde_json::from_str(&row.bound).map_err(|error| DbErr::Json(error.to_string()))?,
-            redirect_uris: serde_json::from_str(&row.redirect_uris)
-                .map_err(|error| DbErr::Json(error.to_string()))?,
+            scopes: serde_json::from_str(&row.scopes).map_err(json)?,
+            bound: serde_json::from_str(&row.bound).map_err(json)?,
             name: row.name,
-            is_public: row.is_public,
+            previous_secret: row.previous_secret_hash.zip(row.previous_secret_until),
             is_disabled: row.is_disabled,
+            is_frozen: row.is_frozen,
+            login: LoginClient {
+                redirect_uris: serde_json::from_str(&row.redirect_uris).map_err(json)?,
+                is_public: row.is_public,
+            },
             client_id: row.client_id,
             tenant_id: row.tenant_id,
             secret_hash: row.secret_hash,
@@ -132,17 +181,70 @@ impl TryFrom<Row> for Application {
     }
 }
 
-/// The application with this client id.
+/// The application with this client id, disabled or not, unless its tenant is removed.
 pub async fn find<C: ConnectionTrait>(connection: &C, client_id: &str) -> Result<Option<Application>, DbErr> {
     Row::find_by_statement(sql(
-        "SELECT client_id, tenant_id, kind, scopes, bound, name, redirect_uris, is_public, is_disabled, secret_hash, epoch \
-         FROM applications WHERE client_id = ?",
+        "SELECT client_id, tenant_id, kind, scopes, bound, applications.name, secret_hash, previous_secret_hash, previous_secret_until, epoch, \
+           is_disabled, is_frozen, redirect_uris, is_public \
+         FROM applications JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ?",
         [client_id.into()],
     ))
     .one(connection)
     .await?
     .map(Application::try_from)
     .transpose()
+}
+
+/// Why an application is not let in.
+#[derive(Debug)]
+pub enum ClientError {
+    /// It is not known, its secret is wrong, or it is disabled: which, is not told.
+    Unknown,
+    /// Its tenant is frozen.
+    Frozen,
+    /// Something else failed: the store, for instance.
+    Failed(Error),
+}
+
+impl<E: Into<Error>> From<E> for ClientError {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// The application that proves itself by this secret, the one before the last rotation while that is valid; a public one has
+/// none and only says who it is. This counts as a use of it.
+pub async fn authenticate(
+    store: &Store,
+    usage: &Usage,
+    checker: &SecretChecker,
+    client_id: &str,
+    client_secret: Option<SecretString>,
+) -> Result<Application, ClientError> {
+    let application = find(store.reader(), client_id).await?;
+    let application = application.filter(|application| !application.is_disabled);
+    let is_public = |application: &Application| application.login.is_public;
+    let application = match client_secret {
+        None => application.filter(is_public),
+        Some(secret) => {
+            let application = application.filter(|application| !is_public(application));
+            let is_proved = checker.check_either(secret, hashes(application.as_ref())).await?;
+            application.filter(|_| is_proved)
+        }
+    };
+    let application = application.ok_or(ClientError::Unknown)?;
+    if application.is_frozen_out() {
+        return Err(ClientError::Frozen);
+    }
+    usage.of(client_id).note();
+    Ok(application)
+}
+
+/// The hashes of the secrets that are valid now.
+fn hashes(application: Option<&Application>) -> [Option<String>; 2] {
+    let current = application.map(|application| application.secret_hash.clone());
+    let previous = application.and_then(|application| application.previous_secret.clone());
+    [current, previous.filter(|(_, until)| *until > now_millis()).map(|(hash, _)| hash)]
 }
 
 /// What `trawl app create` asks for.
@@ -158,10 +260,8 @@ pub struct NewApplication {
     pub scopes: Option<Scopes>,
     /// A name for people.
     pub name: String,
-    /// Where people may be sent back to after a login.
-    pub redirect_uris: Vec<String>,
-    /// Whether it can keep no secret; it can then do nothing but have people sign in.
-    pub is_public: bool,
+    /// What it says of logins in a browser.
+    pub login: LoginClient,
 }
 
 /// A new application before it is stored: its secrets, which are shown once (decisions 1), and what is kept of them.
@@ -198,6 +298,13 @@ impl Credentials {
     }
 }
 
+/// A new secret and the hash that is kept of it. It takes some 12 ms of a core.
+pub fn new_secret() -> Result<(SecretString, String)> {
+    let secret = secrets::generate()?;
+    let hash = secrets::hash(&secret)?;
+    Ok((secret, hash))
+}
+
 /// Stores a new application of the tenant with this number.
 pub async fn insert(
     transaction: &Transaction,
@@ -205,21 +312,24 @@ pub async fn insert(
     new: &NewApplication,
     credentials: &Credentials,
 ) -> Result<()> {
+    // A public application cannot prove itself by a secret, so there is nothing to check one against.
+    let secret_hash = if new.login.is_public { "" } else { &credentials.secret_hash };
     let statement = sql(
         "INSERT INTO applications \
          (client_id, tenant_id, kind, name, secret_hash, callback_key_sealed, scopes, bound, redirect_uris, is_public, \
-          created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+          created_at) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             credentials.client_id.as_str().into(),
             tenant_id.into(),
             new.kind.as_str().into(),
             new.name.as_str().into(),
-            credentials.secret_hash.as_str().into(),
+            secret_hash.into(),
             credentials.callback_key_sealed.clone().into(),
             serde_json::to_string(&credentials.scopes).map_err(Error::internal)?.into(),
             serde_json::to_string(&new.bound).map_err(Error::internal)?.into(),
-            serde_json::to_string(&new.redirect_uris).map_err(Error::internal)?.into(),
-            new.is_public.into(),
+            serde_json::to_string(&new.login.redirect_uris).map_err(Error::internal)?.into(),
+            new.login.is_public.into(),
             now_millis().into(),
         ],
     );
@@ -231,28 +341,32 @@ fn check(new: &NewApplication) -> Result<Scopes> {
     for code in std::iter::once(&new.tenant).chain(&new.bound) {
         tenants::check_code(code).map_err(Error::bad_request)?;
     }
-    for redirect_uri in &new.redirect_uris {
-        redirect::check(redirect_uri)
-            .map_err(|reason| Error::bad_request(format!("redirect-uri: {reason}")))?;
+    new.login.check().map_err(Error::bad_request)?;
+    check_binding("bind", new.kind, &new.bound)?;
+    match &new.scopes {
+        None => Ok(new.kind.possible_scopes().without(Scope::ActAsUser)),
+        Some(scopes) => check_scopes("scope", new.kind, scopes).map(|()| scopes.clone()),
     }
-    if new.is_public && new.redirect_uris.is_empty() {
-        return Err(Error::bad_request("public: such an application needs a redirect-uri"));
+}
+
+/// # Errors
+/// 400 that names the field, where an application of this kind cannot be bound.
+pub fn check_binding(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
+    if bound.is_empty() || kind == Kind::Domain {
+        return Ok(());
     }
-    if !new.bound.is_empty() && new.kind != Kind::Domain {
-        return Err(Error::bad_request(format!(
-            "bind: only a domain application is bound to tenants, this one is of kind {}",
-            new.kind
-        )));
-    }
-    let possible = new.kind.possible_scopes();
-    let Some(scopes) = &new.scopes else {
-        return Ok(possible.without(Scope::ActAsUser));
-    };
-    match scopes.first_outside(&possible) {
-        Some(scope) => Err(Error::bad_request(format!(
-            "scope: an application of kind {} may not have {scope}",
-            new.kind
-        ))),
-        None => Ok(scopes.clone()),
+    Err(Error::bad_request(format!(
+        "{field}: only a domain application is bound to tenants, this one is of kind {kind}"
+    )))
+}
+
+/// # Errors
+/// 400 that names the field and the scope which an application of this kind may not have.
+pub fn check_scopes(field: &str, kind: Kind, scopes: &Scopes) -> Result<()> {
+    match scopes.first_outside(&kind.possible_scopes()) {
+        Some(scope) => {
+            Err(Error::bad_request(format!("{field}: an application of kind {kind} may not have {scope}")))
+        }
+        None => Ok(()),
     }
 }

@@ -170,7 +170,7 @@ async fn find_application(store: &Store, client_id: &str) -> Result<Application,
 
 fn check_redirect(application: &Application, redirect_uri: &str) -> Result<(), Refusal> {
     let is_its_own =
-        application.redirect_uris.iter().any(|registered| redirect::matches(registered, redirect_uri));
+        application.login.redirect_uris.iter().any(|registered| redirect::matches(registered, redirect_uri));
     if is_its_own { Ok(()) } else { Err(Refusal::Shown(Shown::UnknownRedirect)) }
 }
 

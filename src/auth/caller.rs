@@ -18,6 +18,7 @@ use super::{
     scopes::{Scope, Scopes},
     tenants::{self, Tenant},
     tokens::{self, Claims, Tokens},
+    usage::{LastUse, Usage},
 };
 use crate::{
     error::{Error, Result},
@@ -36,6 +37,8 @@ const REMEMBERED_FOR: Duration = Duration::from_secs(30);
 pub struct Caller {
     /// The tenant that the call acts on.
     pub tenant: Arc<Tenant>,
+    /// The tenant that the application belongs to.
+    pub home: Arc<Tenant>,
     /// The application's client id.
     pub client_id: Arc<str>,
     /// What the application is.
@@ -47,6 +50,7 @@ pub struct Caller {
     /// What the token allows.
     pub scopes: Scopes,
     expires_at: u64,
+    last_use: Arc<LastUse>,
 }
 
 /// The person behind a user token.
@@ -73,6 +77,28 @@ impl Caller {
         self.user.as_deref().ok_or_else(|| Error::forbidden("this operation needs a user token"))
     }
 
+    /// Whether it is frozen whose call this is or whom it acts on (decisions 3.6).
+    pub fn is_frozen(&self) -> bool {
+        self.home.is_frozen || self.tenant.is_frozen
+    }
+
+    /// Whether a tenant of this code is the application's to know of (decisions 3.2); it need not exist.
+    pub fn knows(&self, code: &str) -> bool {
+        let is_bound = || self.bound.iter().any(|bound| bound == code);
+        match self.kind {
+            Kind::Application => self.home.code == code,
+            Kind::Domain => self.home.code == code || is_bound(),
+            Kind::Admin => true,
+        }
+    }
+
+    /// Whether a tenant that the application knows lets it manage it (`isAllowManage`, decisions 3.6).
+    pub fn may_manage(&self, tenant: &Tenant) -> bool {
+        self.kind != Kind::Domain
+            || tenant.allow_manage
+            || tenant.registered_by.as_deref() == Some(&*self.client_id)
+    }
+
     /// # Errors
     /// 403 that says which scope is missing (decisions 3.3).
     pub fn require(&self, scope: Scope) -> Result<()> {
@@ -90,6 +116,7 @@ impl Caller {
 pub struct Authenticator {
     store: Store,
     tokens: Tokens,
+    usage: Arc<Usage>,
     /// By the token's hash.
     remembered: Cache<[u8; 32], Remembered>,
     /// How often the identities of each tenant have changed.
@@ -116,12 +143,17 @@ impl Authenticator {
     pub fn new(store: Store, tokens: Tokens) -> Self {
         let remembered =
             Cache::builder().max_capacity(REMEMBERED_TOKENS).time_to_live(REMEMBERED_FOR).build();
-        Self { store, tokens, remembered, generations: Mutex::default() }
+        Self { store, tokens, usage: Arc::default(), remembered, generations: Mutex::default() }
     }
 
     /// What signs and verifies tokens.
     pub fn tokens(&self) -> &Tokens {
         &self.tokens
+    }
+
+    /// When applications were last used.
+    pub fn usage(&self) -> &Arc<Usage> {
+        &self.usage
     }
 
     /// Forgets every remembered caller whose application is of this tenant, because its people, departments, applications or
@@ -153,12 +185,14 @@ impl Authenticator {
         let mut hash = [0; 32];
         hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
         if let Some(remembered) = self.remembered.get(&hash).filter(Remembered::holds) {
+            remembered.caller.last_use.note();
             return Ok(remembered.caller);
         }
         let claims = self.tokens.verify(token)?;
         let generations = self.generations(claims.tenant);
         let generation = generations.load(Ordering::Acquire);
         let caller = Arc::new(self.look_up(claims).await?);
+        caller.last_use.note();
         let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(hash, remembered);
         Ok(caller)
@@ -170,7 +204,7 @@ impl Authenticator {
         let reader = self.store.reader();
         let application = applications::find(reader, &claims.client_id).await?.ok_or_else(gone)?;
         let tenant = tenants::find_by_id(reader, claims.tenant).await?.ok_or_else(gone)?;
-        if application.epoch != claims.epoch {
+        if application.epoch != claims.epoch || application.is_disabled {
             return Err(revoked());
         }
         let user = if let Some(user) = claims.user {
@@ -191,8 +225,11 @@ impl Authenticator {
         };
         let granted =
             Scopes::parse(&claims.scope).map_err(|_| Error::unauthorized("the token is not valid"))?;
+        let home = Arc::new(tenant);
         Ok(Caller {
-            tenant: Arc::new(tenant),
+            tenant: Arc::clone(&home),
+            home,
+            last_use: self.usage.of(&application.client_id),
             client_id: application.client_id.into(),
             kind: application.kind,
             bound: application.bound.into(),
@@ -205,16 +242,11 @@ impl Authenticator {
 
     async fn act_on(&self, caller: &Caller, code: &str) -> Result<Arc<Caller>> {
         let not_his = || Error::forbidden("indicated-e-code: this application may not act on that tenant");
-        let allowed = caller.user.is_none()
-            && match caller.kind {
-                Kind::Application => false,
-                Kind::Domain => caller.bound.iter().any(|bound| bound == code),
-                Kind::Admin => true,
-            };
-        if !allowed {
+        if caller.user.is_some() || !caller.knows(code) {
             return Err(not_his());
         }
-        let tenant = tenants::find_by_code(self.store.reader(), code).await?.ok_or_else(not_his)?;
+        let tenant = tenants::find_by_code(self.store.reader(), code).await?;
+        let tenant = tenant.filter(|tenant| caller.may_manage(tenant)).ok_or_else(not_his)?;
         Ok(Arc::new(Caller { tenant: Arc::new(tenant), ..caller.clone() }))
     }
 }

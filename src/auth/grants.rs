@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    applications::{self, Application},
+    applications::{self, Application, ClientError},
     authorization::codes::Codes,
     caller::Authenticator,
     directory::{self, Person},
@@ -102,6 +102,17 @@ impl<E: Into<Error>> From<E> for GrantError {
     }
 }
 
+impl GrantError {
+    /// The failure of a client that was not let in.
+    pub fn of_client(error: ClientError) -> Self {
+        match error {
+            ClientError::Unknown => Self::InvalidClient,
+            ClientError::Frozen => Self::UnauthorizedClient("tenant is frozen".to_owned()),
+            ClientError::Failed(error) => Self::Failed(error),
+        }
+    }
+}
+
 /// What the token endpoint works with.
 #[derive(Clone, Copy)]
 pub struct Grants<'a> {
@@ -132,7 +143,9 @@ impl Grants<'_> {
     ) -> Result<TokenAnswer, GrantError> {
         let application = self.authenticate(client).await?;
         let grant_type = request.grant_type.as_deref();
-        if application.is_public && grant_type.is_some_and(|grant_type| grant_type != AUTHORIZATION_CODE) {
+        if application.login.is_public
+            && grant_type.is_some_and(|grant_type| grant_type != AUTHORIZATION_CODE)
+        {
             let only = format!("a client without a secret may use {AUTHORIZATION_CODE} and nothing else");
             return Err(GrantError::UnauthorizedClient(only));
         }
@@ -156,17 +169,11 @@ impl Grants<'_> {
 
     /// The application that the client is, once it has proved it. Whatever is wrong takes the same time.
     async fn authenticate(self, client: ClientCredentials) -> Result<Application, GrantError> {
-        let application = applications::find(self.store.reader(), &client.client_id).await?;
-        let application = application.filter(|application| !application.is_disabled);
-        let is_proved = match client.client_secret {
-            Some(secret) => {
-                let confidential = application.as_ref().filter(|application| !application.is_public);
-                let hash = confidential.map(|application| application.secret_hash.clone());
-                self.checker.check(secret, hash).await?
-            }
-            None => application.as_ref().is_some_and(|application| application.is_public),
-        };
-        application.filter(|_| is_proved).ok_or(GrantError::InvalidClient)
+        let ClientCredentials { client_id, client_secret } = client;
+        let usage = self.authenticator.usage();
+        let application =
+            applications::authenticate(self.store, usage, self.checker, &client_id, client_secret).await;
+        application.map_err(GrantError::of_client)
     }
 }
 

@@ -116,6 +116,11 @@ impl Scopes {
         self
     }
 
+    /// The scopes' names, in their order.
+    pub fn names(&self) -> Vec<String> {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+
     /// The first scope of this set that `others` does not hold.
     pub fn first_outside(&self, others: &Self) -> Option<Scope> {
         self.0.difference(&others.0).next().copied()

@@ -74,16 +74,26 @@ impl SecretChecker {
     /// # Errors
     /// 503 when too many checks wait already.
     pub async fn check(&self, secret: SecretString, hash: Option<String>) -> Result<bool> {
+        self.check_either(secret, [hash, None]).await
+    }
+
+    /// The same, for a secret that may be the one of either hash. One that is neither takes as long whichever of them is there.
+    ///
+    /// # Errors
+    /// As [`SecretChecker::check`].
+    pub async fn check_either(&self, secret: SecretString, hashes: [Option<String>; 2]) -> Result<bool> {
         let _admitted = self.admitted.try_acquire().map_err(|_| {
             Error::unavailable("too many token requests wait already", Duration::from_secs(1))
         })?;
         let _running = self.running.acquire().await.map_err(Error::internal)?;
         let decoy = Arc::clone(&self.decoy);
         tokio::task::spawn_blocking(move || {
-            let known = hash.is_some();
-            let hash = hash.as_deref().unwrap_or(&decoy);
-            let matches = Argon2::default().verify_password(secret.expose_secret().as_bytes(), hash).is_ok();
-            known && matches
+            hashes.into_iter().any(|hash| {
+                let checked = hash.as_deref().unwrap_or(&decoy);
+                let argon = Argon2::default();
+                let matches = argon.verify_password(secret.expose_secret().as_bytes(), checked).is_ok();
+                hash.is_some() && matches
+            })
         })
         .await
         .map_err(Error::internal)

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{WRONG_USAGE, fail};
 use crate::{
     auth::{
-        applications::{Kind, NewApplication},
+        applications::{Kind, LoginClient, NewApplication},
         keys::Keys,
         scopes::{Scope, Scopes},
     },
@@ -88,8 +88,7 @@ pub async fn create(options: CreateOptions) -> ExitCode {
         bound: options.bind,
         scopes: (!options.scope.is_empty()).then(|| options.scope.into_iter().collect()),
         name: options.name,
-        redirect_uris: options.redirect_uri,
-        is_public: options.public,
+        login: LoginClient { redirect_uris: options.redirect_uri, is_public: options.public },
     };
     match register(&config, new.clone()).await {
         Ok(registered) => {
@@ -121,7 +120,7 @@ fn print(new: &NewApplication, registered: &Registered, json: bool) {
     }
     let printed = Printed {
         client_id: &credentials.client_id,
-        client_secret: (!new.is_public).then(|| credentials.client_secret.expose_secret()),
+        client_secret: (!new.login.is_public).then(|| credentials.client_secret.expose_secret()),
         callback_key: credentials.callback_key.expose_secret(),
         tenant: &tenant.code,
         kind: new.kind,

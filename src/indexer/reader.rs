@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 use trawl_index::{Change, Document, Scope};
 
 use crate::{
+    auth::tenants,
     error::{Error, Result},
     platform::{contents, organizations, tasks, users},
     store::{
@@ -173,12 +174,17 @@ impl Area {
     /// The next documents after a row's number, and the last one's number.
     pub(super) async fn scan(self, rows: &Rows, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
         let (reader, public_url) = (rows.store.reader(), &rows.public_url);
-        match self {
-            Self::Departments => organizations::documents::scan(reader, sequence, SCAN_ROWS).await,
-            Self::People => users::documents::scan(reader, public_url, sequence, SCAN_ROWS).await,
-            Self::Contents => contents::documents::scan(reader, sequence, SCAN_ROWS).await,
-            Self::Tasks => tasks::documents::scan(reader, sequence, SCAN_ROWS).await,
-        }
+        let scanned = match self {
+            Self::Departments => organizations::documents::scan(reader, sequence, SCAN_ROWS).await?,
+            Self::People => users::documents::scan(reader, public_url, sequence, SCAN_ROWS).await?,
+            Self::Contents => contents::documents::scan(reader, sequence, SCAN_ROWS).await?,
+            Self::Tasks => tasks::documents::scan(reader, sequence, SCAN_ROWS).await?,
+        };
+        let Some((mut documents, last)) = scanned else { return Ok(None) };
+        // One that goes after this look has its end in the log, which is followed later.
+        let removed = tenants::removed(reader).await?;
+        documents.retain(|document| removed.binary_search(&document.scope.tenant).is_err());
+        Ok(Some((documents, last)))
     }
 }
 
@@ -195,7 +201,13 @@ impl Piece {
         if self.module == change_log::WHOLE_TENANT {
             return Ok(vec![Change::RemoveTenant { tenant: self.tenant_id }]);
         }
-        let documents = Area::of(&self.module).find(&rows, self.tenant_id, &self.module, &self.ids).await?;
+        // Rows of a tenant that is gone are there for a while (`platform/tenants/removal`).
+        let is_gone = tenants::find_by_id(rows.store.reader(), self.tenant_id).await?.is_none();
+        let documents = if is_gone {
+            Vec::new()
+        } else {
+            Area::of(&self.module).find(&rows, self.tenant_id, &self.module, &self.ids).await?
+        };
         let scope = Scope::new(self.tenant_id, self.module);
         let found: HashSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();
         let gone = self.ids.iter().filter(|id| !found.contains(id.as_str()));

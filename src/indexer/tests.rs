@@ -319,6 +319,8 @@ async fn a_tenant_that_is_gone_leaves_nothing_behind() {
     let removed =
         store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
     assert!(removed.await.unwrap());
+    // A call that had been let in before.
+    put(&store, acme, 35..40).await;
     put(&store, globex, 20..25).await;
     let again = tenant(&store, "acme").await;
     assert_ne!(again, acme);

@@ -1,3 +1,8 @@
 //! Tenants, and the applications registered with them.
 
+pub mod applications;
+pub mod enterprises;
+mod fields;
 pub mod model;
+pub mod removal;
+pub mod routes;

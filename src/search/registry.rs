@@ -164,6 +164,17 @@ impl Registry {
         self.tenants.invalidate_all();
     }
 
+    /// Lets go of everything that is remembered of a tenant that is gone.
+    pub fn forget_tenant(&self, tenant_id: i64) {
+        self.forget_modules();
+        for (key, _) in self.sources.iter().filter(|(key, _)| key.0 == tenant_id) {
+            self.sources.invalidate(&*key);
+        }
+        for (key, _) in self.states.iter().filter(|(key, _)| key.0 == tenant_id) {
+            self.states.invalidate(&*key);
+        }
+    }
+
     async fn load(&self, tenant_id: i64) -> Result<TenantModules> {
         let list = repo::modules::list(self.store.reader(), tenant_id).await?;
         let rows = repo::sources::list(self.store.reader(), tenant_id).await?;

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod answers_again;
 #[cfg(test)]
+mod applications;
+#[cfg(test)]
 mod attacks;
 #[cfg(test)]
 mod bench;
@@ -105,6 +107,8 @@ mod sources_check;
 mod sources_live;
 #[cfg(test)]
 mod suspension;
+#[cfg(test)]
+mod tenants;
 #[cfg(test)]
 mod todo;
 #[cfg(test)]

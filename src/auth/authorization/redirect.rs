@@ -10,11 +10,11 @@ const MOST_BYTES: usize = 2_048;
 /// # Errors
 /// What would be right, to follow the name of the field.
 pub fn check(text: &str) -> Result<(), String> {
-    let right = "must be an https address, an http one of 127.0.0.1 or [::1], or one of the application's own scheme \
+    let right = "must be an https address, an http one of 127.0.0.1, [::1] or localhost, or one of the application's own scheme \
                  with a dot in its name (com.example.app:/login), without fragment, user name and password";
     let is_right = read(text).is_some_and(|url| match url.scheme() {
         "https" => true,
-        "http" => is_loopback(&url),
+        "http" => is_loopback(&url) || url.host_str() == Some("localhost"),
         scheme => scheme.contains('.'),
     });
     if is_right { Ok(()) } else { Err(format!("{text:?} {right}")) }
@@ -95,13 +95,14 @@ mod tests {
             "http://127.0.0.1/callback",
             "http://127.0.0.1:8000/callback",
             "http://[::1]/callback",
+            "http://localhost:3000/callback",
             "com.example.app:/callback",
         ] {
             assert_eq!(check(good), Ok(()), "{good}");
         }
         for bad in [
             "http://app.example/callback",
-            "http://localhost/callback",
+            "http://localhost.example/callback",
             "https://app.example/callback#here",
             "https://mei:secret@app.example/",
             "javascript:alert(1)",

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use sea_orm::ConnectionTrait;
 
+pub use super::removal::remove;
 use crate::{
+    audit::{self, Actor, Deed},
     auth::{
         applications::{self, Credentials, NewApplication},
         keys::Keys,
-        tenants::{self, Tenant},
+        tenants::{self, NewTenant, Tenant},
     },
     error::{Error, Result},
     search::registry,
@@ -26,7 +28,7 @@ pub struct Registered {
     pub tenant_created: bool,
 }
 
-/// Registers an application. A tenant that does not exist yet is made; its name is the code (decisions 1).
+/// Registers an application for the command line. A tenant that does not exist yet is made; its name is the code (decisions 1).
 ///
 /// # Errors
 /// 400 for a tenant code, scope or binding that cannot be.
@@ -38,23 +40,18 @@ pub async fn register_application(store: &Store, keys: &Keys, new: NewApplicatio
             Box::pin(async move {
                 let (tenant, created) = find_or_create(transaction, &new.tenant).await?;
                 applications::insert(transaction, tenant.id, &new, &kept).await?;
+                let mut deeds = Vec::new();
+                if created {
+                    deeds.push(Deed::new("register", "tenant", tenant.code.as_str()));
+                }
+                let deed = Deed::new("create", "application", kept.client_id.as_str());
+                deeds.push(deed.with("kind", new.kind.to_string()).with("scopes", kept.scopes.to_string()));
+                audit::record(transaction, &Actor::command_line(), &tenant, deeds).await?;
                 Ok((tenant, created))
             })
         })
         .await?;
     Ok(Registered { credentials: Arc::unwrap_or_clone(credentials), tenant, tenant_created })
-}
-
-/// Removes everything that the database has of a tenant; the index follows, and its code is free (decisions 3.6). Answers
-/// whether there was one.
-///
-/// What the process remembers of it (callers, modules) is its caller's affair.
-pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
-    let is_removed = tenants::remove(transaction, tenant_id).await?;
-    if is_removed {
-        transaction.record_tenant_removal(tenant_id);
-    }
-    Ok(is_removed)
 }
 
 /// Gives so many rows of the tenant's directory their times of change: one each, strictly increasing over all of its changes,
@@ -82,7 +79,7 @@ async fn find_or_create(transaction: &Transaction, code: &str) -> Result<(Tenant
     if let Some(tenant) = tenants::find_by_code(&**transaction, code).await? {
         return Ok((tenant, false));
     }
-    let tenant = tenants::create(transaction, code).await?;
+    let tenant = tenants::insert(transaction, NewTenant::named_as_its_code(code)).await?;
     registry::create_default_modules(transaction, tenant.id).await?;
     Ok((tenant, true))
 }

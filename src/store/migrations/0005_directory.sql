@@ -11,6 +11,7 @@ ALTER TABLE tenants ADD COLUMN subject_quota_bytes INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE tenants ADD COLUMN label_limit         INTEGER NOT NULL DEFAULT 10;
 -- Since when it is gone; its rows are then removed in portions, and its code is free.
 ALTER TABLE tenants ADD COLUMN removed_at          INTEGER;
+CREATE INDEX removed_tenants ON tenants (removed_at) WHERE removed_at IS NOT NULL;
 -- The last time of change that a row of its directory was given (decisions 9.6).
 ALTER TABLE tenants ADD COLUMN last_change         INTEGER NOT NULL DEFAULT 0;
 
@@ -24,6 +25,7 @@ ALTER TABLE applications ADD COLUMN last_used_at          INTEGER;
 -- Where its users may be sent back to after a login, and whether it can keep no secret.
 ALTER TABLE applications ADD COLUMN redirect_uris         TEXT    NOT NULL DEFAULT '[]';
 ALTER TABLE applications ADD COLUMN is_public             INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX applications_by_tenant ON applications (tenant_id);
 
 -- Since when a key signs no more; it verifies until the last token that it signed has expired.
 ALTER TABLE signing_keys ADD COLUMN retired_at INTEGER;
@@ -178,3 +180,4 @@ CREATE TABLE audit (
 );
 
 CREATE INDEX audit_by_tenant ON audit (tenant_id, position);
+CREATE INDEX audit_by_time ON audit (at);

@@ -12,7 +12,7 @@ use trawl::{
     api,
     app::App,
     auth::{
-        applications::{Kind, NewApplication},
+        applications::{Kind, LoginClient, NewApplication},
         scopes::Scope,
         tokens::{Subject, Tokens},
     },
@@ -104,10 +104,11 @@ impl TestApp {
         rebuild_index: bool,
     ) -> Self {
         directory.path().clone_into(&mut config.data);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        config.listen = listener.local_addr().unwrap();
         let metrics = telemetry::collect_metrics().unwrap();
         let started = App::start_by(Arc::clone(&clock) as _, config, metrics, rebuild_index).await;
         let (app, indexer) = started.unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let server = tokio::spawn({
@@ -144,6 +145,7 @@ impl TestApp {
         if tokio::time::timeout(std::time::Duration::from_secs(1), server).await.is_err() {
             aborted.abort();
         }
+        app.upkeep.stop().await;
         app.store.clone().close().await.unwrap();
         let mut config = app.config.clone();
         change(&mut config);
@@ -197,8 +199,7 @@ impl TestApp {
             bound: bound.iter().map(|code| (*code).to_owned()).collect(),
             scopes: Some(scopes.into_iter().collect()),
             name: "test".to_owned(),
-            redirect_uris: Vec::new(),
-            is_public: false,
+            login: LoginClient::default(),
         };
         let registered = register_application(&self.app.store, &self.app.keys, new).await.unwrap();
         let client_id = registered.credentials.client_id;

@@ -5,7 +5,7 @@ use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use trawl::{
     auth::{
-        applications::{Kind, NewApplication},
+        applications::{Kind, LoginClient, NewApplication},
         login,
         scopes::Scope,
         secrets,
@@ -102,8 +102,10 @@ impl TestApp {
             bound: Vec::new(),
             scopes: Some([Scope::ContentsRead, Scope::Tasks, Scope::ActAsUser].into_iter().collect()),
             name: "The <Portal>".to_owned(),
-            redirect_uris: redirect_uris.iter().map(|uri| (*uri).to_owned()).collect(),
-            is_public,
+            login: LoginClient {
+                redirect_uris: redirect_uris.iter().map(|uri| (*uri).to_owned()).collect(),
+                is_public,
+            },
         };
         let registered = register_application(&self.app.store, &self.app.keys, new).await.unwrap();
         Application {

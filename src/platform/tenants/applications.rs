@@ -1,0 +1,301 @@
+//! Applications as operators register, change and remove them over HTTP (decisions 3.2, 3.3, 3.7).
+
+mod forms;
+mod repo;
+
+use std::sync::Arc;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+
+use self::{forms::Wanted, repo::Row};
+use crate::{
+    app::App,
+    audit::{self, Actor, Deed},
+    auth::{
+        applications::{self, Credentials, Kind, NewApplication},
+        caller::Caller,
+        scopes::Scope,
+        tenants,
+    },
+    error::{Error, Result},
+    store::{Transaction, now_millis},
+};
+
+pub use self::forms::{ApplicationForm, RotationForm};
+
+/// Applications that one tenant may have by this way.
+const MOST_APPLICATIONS: i64 = 1_000;
+
+/// An application as operators see it: without its secrets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegisteredApplication {
+    /// The client id.
+    pub client_id: String,
+    /// The code of the tenant that it belongs to.
+    pub tenant: String,
+    /// What it is.
+    pub kind: Kind,
+    /// A name for people.
+    pub name: String,
+    /// The tenants that a domain application may act on besides its own.
+    pub bound: Vec<String>,
+    /// What it may do.
+    pub scopes: Vec<String>,
+    /// Whether it gets no tokens, and its tokens are worthless.
+    pub disabled: bool,
+    /// Where its users may be sent back to after a login.
+    pub redirect_uris: Vec<String>,
+    /// Whether it has no secret.
+    pub public: bool,
+    /// Epoch milliseconds.
+    pub created_at: i64,
+    /// When it last called or asked for a token, epoch milliseconds; null before the first time.
+    pub last_used_at: Option<i64>,
+    /// Until when the secret before the last rotation is valid, epoch milliseconds; null where it is not.
+    pub previous_secret_until: Option<i64>,
+}
+
+/// A new application with its secrets, which are shown this once.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreatedApplication {
+    /// The application.
+    #[serde(flatten)]
+    pub application: RegisteredApplication,
+    /// The client secret; null for a public application.
+    pub client_secret: Option<String>,
+    /// The key that callbacks to it are signed with (decisions 8.3).
+    pub callback_key: String,
+}
+
+/// A new secret, shown this once.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RotatedSecret {
+    /// The client id.
+    pub client_id: String,
+    /// The new secret.
+    pub client_secret: String,
+    /// Until when the one before is valid, epoch milliseconds; null where it is not.
+    pub previous_secret_until: Option<i64>,
+}
+
+/// The applications of the tenant, the oldest first.
+pub async fn list(app: &App, caller: &Caller) -> Result<Vec<RegisteredApplication>> {
+    let rows = repo::list(app.store.reader(), caller.tenant.id).await?;
+    rows.into_iter().map(|row| shown(app, caller, row)).collect()
+}
+
+/// One application of the tenant.
+///
+/// # Errors
+/// 404.
+pub async fn find(app: &App, caller: &Caller, client_id: &str) -> Result<RegisteredApplication> {
+    let row = repo::find(app.store.reader(), caller.tenant.id, client_id).await?;
+    shown(app, caller, row.ok_or_else(unknown)?)
+}
+
+/// Registers an application with the tenant.
+///
+/// # Errors
+/// 400 that names the field; 409 where the tenant has as many as it may.
+pub async fn create(app: &App, caller: &Arc<Caller>, form: ApplicationForm) -> Result<CreatedApplication> {
+    let Wanted { kind, name, bound, scopes, login, is_disabled } = form.for_new()?;
+    let tenant = caller.tenant.code.clone();
+    let new = NewApplication { tenant, kind, bound, scopes: Some(scopes), name, login };
+    let (keys, described) = (Arc::clone(&app.keys), new.clone());
+    let credentials = off_the_runtime(move || Credentials::generate(&keys, &described)).await?;
+    let is_public = new.login.is_public;
+    let (calling, kept) = (Arc::clone(caller), credentials.clone());
+    let job = app.store.write(move |transaction| {
+        Box::pin(async move {
+            let tenant = &calling.tenant;
+            if repo::count(transaction, tenant.id).await? >= MOST_APPLICATIONS {
+                let full =
+                    format!("a tenant may have {MOST_APPLICATIONS} applications, and has them already");
+                return Err(Error::conflict(full));
+            }
+            check_tenants_exist(transaction, &new.bound, &[]).await?;
+            applications::insert(transaction, tenant.id, &new, &kept).await?;
+            let id = kept.client_id.as_str();
+            if is_disabled {
+                repo::disable(transaction, id).await?;
+            }
+            let deed = Deed::new("create", "application", id)
+                .with("kind", new.kind.as_str())
+                .with("scopes", kept.scopes.to_string());
+            audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
+            let row = repo::find(&**transaction, tenant.id, id).await?;
+            row.ok_or_else(|| Error::internal("an application that was just stored is not there"))
+        })
+    });
+    let row = job.await?;
+    Ok(CreatedApplication {
+        application: shown(app, caller, row)?,
+        client_secret: (!is_public).then(|| text(&credentials.client_secret)),
+        callback_key: text(&credentials.callback_key),
+    })
+}
+
+/// Changes an application of the tenant; what the form leaves out stays. It counts at once, for its tokens too.
+///
+/// # Errors
+/// 400 that names the field, 404; 409 for what would lock the calling application out.
+pub async fn change(
+    app: &Arc<App>,
+    caller: &Arc<Caller>,
+    client_id: String,
+    form: ApplicationForm,
+) -> Result<RegisteredApplication> {
+    let (remembering, calling) = (Arc::clone(app), Arc::clone(caller));
+    let job = app.store.write(move |transaction| {
+        Box::pin(async move {
+            let tenant = &calling.tenant;
+            let known = repo::find(&**transaction, tenant.id, &client_id).await?.ok_or_else(unknown)?;
+            let before = Wanted::try_from(&known)?;
+            let after = form.over(&before)?;
+            if *calling.client_id == *client_id && (after.is_disabled || !after.scopes.allow(Scope::Admin)) {
+                return Err(Error::conflict(
+                    "this is the application that calls: it cannot disable itself or give up the scope admin",
+                ));
+            }
+            check_tenants_exist(transaction, &after.bound, &before.bound).await?;
+            let deeds = deeds(&client_id, &before, &after);
+            if !deeds.is_empty() {
+                repo::update(transaction, &client_id, &after).await?;
+                if after.is_disabled && !before.is_disabled {
+                    repo::disable(transaction, &client_id).await?;
+                }
+                audit::record(transaction, &Actor::caller(&calling), tenant, deeds).await?;
+                let tenant_id = tenant.id;
+                transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
+            }
+            repo::find(&**transaction, tenant.id, &client_id).await?.ok_or_else(unknown)
+        })
+    });
+    let row = job.await?;
+    shown(app, caller, row)
+}
+
+/// Removes an application of the tenant; its tokens are worthless at once. What it wrote stays.
+///
+/// # Errors
+/// 404; 409 for the calling application.
+pub async fn remove(app: &Arc<App>, caller: &Arc<Caller>, client_id: String) -> Result<()> {
+    if *caller.client_id == *client_id {
+        return Err(Error::conflict("this is the application that calls: it cannot remove itself"));
+    }
+    let (remembering, calling) = (Arc::clone(app), Arc::clone(caller));
+    let job = app.store.write(move |transaction| {
+        Box::pin(async move {
+            let tenant = &calling.tenant;
+            if !repo::remove(transaction, tenant.id, &client_id).await? {
+                return Err(unknown());
+            }
+            let deed = Deed::new("delete", "application", client_id);
+            audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
+            let tenant_id = tenant.id;
+            transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
+            Ok(())
+        })
+    });
+    job.await
+}
+
+/// Gives an application of the tenant a new secret; the one before is valid for the overlap. Tokens stay what they are.
+///
+/// # Errors
+/// 400 that names the field, 404; 409 for a public application.
+pub async fn rotate(
+    app: &App,
+    caller: &Arc<Caller>,
+    client_id: String,
+    form: &RotationForm,
+) -> Result<RotatedSecret> {
+    let overlap_seconds = form.checked()?;
+    let (secret, hash) = off_the_runtime(applications::new_secret).await?;
+    let (calling, rotated) = (Arc::clone(caller), client_id.clone());
+    let job = app.store.write(move |transaction| {
+        Box::pin(async move {
+            let tenant = &calling.tenant;
+            let known = repo::find(&**transaction, tenant.id, &rotated).await?.ok_or_else(unknown)?;
+            if known.is_public {
+                return Err(Error::conflict("a public application has no secret"));
+            }
+            let until = (overlap_seconds > 0).then(|| now_millis() + overlap_seconds * 1_000);
+            repo::rotate(transaction, &rotated, &hash, until).await?;
+            let deed =
+                Deed::new("rotate", "secret", rotated.as_str()).with("overlapSeconds", overlap_seconds);
+            audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
+            Ok(until)
+        })
+    });
+    let previous_secret_until = job.await?;
+    Ok(RotatedSecret { client_id, client_secret: text(&secret), previous_secret_until })
+}
+
+fn shown(app: &App, caller: &Caller, row: Row) -> Result<RegisteredApplication> {
+    let Wanted { kind, name, bound, scopes, login, is_disabled } = Wanted::try_from(&row)?;
+    // What is noted in memory is newer than the row, where there is any.
+    let last_used_at = app.authenticator.usage().noted(&row.client_id).max(row.last_used_at);
+    Ok(RegisteredApplication {
+        client_id: row.client_id,
+        tenant: caller.tenant.code.clone(),
+        kind,
+        name,
+        bound,
+        scopes: scopes.names(),
+        disabled: is_disabled,
+        redirect_uris: login.redirect_uris,
+        public: login.is_public,
+        created_at: row.created_at,
+        last_used_at,
+        previous_secret_until: row.previous_secret_until.filter(|until| *until > now_millis()),
+    })
+}
+
+/// What a change is told as: being disabled and enabled by its name, everything else by the names of its fields.
+fn deeds(client_id: &str, before: &Wanted, after: &Wanted) -> Vec<Deed> {
+    let changes = [
+        ("name", before.name != after.name),
+        ("bound", before.bound != after.bound),
+        ("scopes", before.scopes != after.scopes),
+        ("redirectUris", before.login.redirect_uris != after.login.redirect_uris),
+    ];
+    let fields: Vec<&str> = changes.iter().filter(|(_, changed)| *changed).map(|(field, _)| *field).collect();
+    let mut deeds = Vec::new();
+    if !fields.is_empty() {
+        deeds.push(Deed::new("change", "application", client_id).with("fields", fields));
+    }
+    if before.is_disabled != after.is_disabled {
+        let action = if after.is_disabled { "disable" } else { "enable" };
+        deeds.push(Deed::new(action, "application", client_id));
+    }
+    deeds
+}
+
+/// # Errors
+/// 400 that names the place of a code which no tenant has; those that were there before are not asked for.
+async fn check_tenants_exist(transaction: &Transaction, bound: &[String], before: &[String]) -> Result<()> {
+    for (place, code) in bound.iter().enumerate().filter(|(_, code)| !before.contains(code)) {
+        if tenants::find_by_code(&**transaction, code).await?.is_none() {
+            return Err(Error::bad_request(format!("bound[{place}]: there is no tenant with this code")));
+        }
+    }
+    Ok(())
+}
+
+/// Hashing a secret would keep the runtime's thread from other requests.
+async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(Error::internal)?
+}
+
+fn text(secret: &SecretString) -> String {
+    secret.expose_secret().to_owned()
+}
+
+fn unknown() -> Error {
+    Error::not_found("there is no application with this clientId in the tenant")
+}

@@ -1,0 +1,181 @@
+//! What an operator may ask of an application, field by field (decisions 3.2, 3.3).
+
+use serde::Deserialize;
+
+use super::repo::Row;
+use crate::{
+    auth::{
+        applications::{Kind, LoginClient, check_binding, check_scopes},
+        scopes::{Scope, Scopes},
+        tenants,
+    },
+    error::{Error, Result},
+    platform::tenants::fields::{number, text},
+};
+
+/// Bytes of a name.
+const NAME_BYTES: usize = 256;
+/// Tenants that a domain application may be bound to by a form.
+const MOST_BOUND: usize = 10_000;
+/// How long the secret before a rotation stays valid where nothing is said: a day, in seconds.
+const OVERLAP_SECONDS: i64 = 86_400;
+/// The longest that it may: 30 days.
+const MOST_OVERLAP_SECONDS: i64 = 2_592_000;
+
+/// An application as an operator registers or changes it. Of a change, what is absent or null stays as it is.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApplicationForm {
+    /// `application`, `domain` or `admin`. Required of a new one; it does not change.
+    #[schema(value_type = Option<Kind>)]
+    pub kind: Option<String>,
+    /// A name for people.
+    pub name: Option<String>,
+    /// For a domain application: the tenants that it may act on besides its own.
+    pub bound: Option<Vec<String>>,
+    /// What it may do; of a new one all that its kind may, except `act-as-user`, where nothing is said.
+    pub scopes: Option<Vec<String>>,
+    /// Whether it gets no tokens, and those that it has are worthless.
+    pub disabled: Option<bool>,
+    /// Where its users may be sent back to after a login: https, http on a loopback address, or a private scheme with a dot.
+    pub redirect_uris: Option<Vec<String>>,
+    /// Whether it has no secret; only of kind application, and without `act-as-user`. It does not change.
+    pub public: Option<bool>,
+}
+
+/// How a secret is replaced.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RotationForm {
+    /// How long the secret before stays valid, in seconds: 0 to 2,592,000, a day where nothing is said.
+    pub overlap_seconds: Option<i64>,
+}
+
+impl RotationForm {
+    /// # Errors
+    /// 400 that names the field.
+    pub(super) fn checked(&self) -> Result<i64> {
+        let seconds = self.overlap_seconds.unwrap_or(OVERLAP_SECONDS);
+        number("overlapSeconds", seconds, &(0..=MOST_OVERLAP_SECONDS))
+    }
+}
+
+/// What an application is to be.
+#[derive(Clone, Debug)]
+pub(super) struct Wanted {
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) bound: Vec<String>,
+    pub(super) scopes: Scopes,
+    pub(super) login: LoginClient,
+    pub(super) is_disabled: bool,
+}
+
+impl TryFrom<&Row> for Wanted {
+    type Error = Error;
+
+    /// What an application is.
+    fn try_from(row: &Row) -> Result<Self> {
+        Ok(Self {
+            kind: row.kind.parse()?,
+            name: row.name.clone(),
+            bound: serde_json::from_str(&row.bound).map_err(Error::internal)?,
+            scopes: serde_json::from_str(&row.scopes).map_err(Error::internal)?,
+            login: LoginClient {
+                redirect_uris: serde_json::from_str(&row.redirect_uris).map_err(Error::internal)?,
+                is_public: row.is_public,
+            },
+            is_disabled: row.is_disabled,
+        })
+    }
+}
+
+impl ApplicationForm {
+    /// The new application that the form describes.
+    ///
+    /// # Errors
+    /// 400 that names the field.
+    pub(super) fn for_new(self) -> Result<Wanted> {
+        let kind = self.kind.as_deref().and_then(|kind| kind.parse().ok());
+        let kind: Kind = kind.ok_or_else(|| {
+            Error::bad_request("kind: is required and must be application, domain or admin")
+        })?;
+        let blank = Wanted {
+            kind,
+            name: String::new(),
+            bound: Vec::new(),
+            scopes: kind.possible_scopes().without(Scope::ActAsUser),
+            login: LoginClient { redirect_uris: Vec::new(), is_public: self.public == Some(true) },
+            is_disabled: false,
+        };
+        self.over(&blank)
+    }
+
+    /// What becomes of an application by this form.
+    ///
+    /// # Errors
+    /// 400 that names the field.
+    pub(super) fn over(self, known: &Wanted) -> Result<Wanted> {
+        if self.kind.is_some_and(|kind| kind != known.kind.as_str()) {
+            return Err(Error::bad_request(format!("kind: does not change, this one is {}", known.kind)));
+        }
+        if self.public.is_some_and(|public| public != known.login.is_public) {
+            return Err(Error::bad_request("public: does not change; register another application"));
+        }
+        let name = match self.name {
+            None => known.name.clone(),
+            name => text("name", name, NAME_BYTES, false)?.unwrap_or_default(),
+        };
+        let wanted = Wanted {
+            kind: known.kind,
+            name,
+            bound: self.bound.unwrap_or_else(|| known.bound.clone()),
+            scopes: self.scopes.map_or_else(|| Ok(known.scopes.clone()), |scopes| read_scopes(&scopes))?,
+            login: LoginClient {
+                redirect_uris: self.redirect_uris.unwrap_or_else(|| known.login.redirect_uris.clone()),
+                is_public: known.login.is_public,
+            },
+            is_disabled: self.disabled.unwrap_or(known.is_disabled),
+        };
+        wanted.check()?;
+        Ok(wanted)
+    }
+}
+
+impl Wanted {
+    fn check(&self) -> Result<()> {
+        check_bound(&self.bound)?;
+        check_binding("bound", self.kind, &self.bound)?;
+        check_scopes("scopes", self.kind, &self.scopes)?;
+        self.login.check().map_err(Error::bad_request)?;
+        if self.login.is_public && self.kind != Kind::Application {
+            return Err(Error::bad_request("public: only an application of kind application can be"));
+        }
+        if self.login.is_public && self.scopes.allow(Scope::ActAsUser) {
+            return Err(Error::bad_request("scopes: a public application may not have act-as-user"));
+        }
+        Ok(())
+    }
+}
+
+fn check_bound(bound: &[String]) -> Result<()> {
+    if bound.len() > MOST_BOUND {
+        return Err(Error::bad_request(format!("bound: must be at most {MOST_BOUND} tenant codes")));
+    }
+    let mut seen = std::collections::HashSet::new();
+    for (place, code) in bound.iter().enumerate() {
+        tenants::check_code(code)
+            .map_err(|reason| Error::bad_request(format!("bound[{place}]: {reason}")))?;
+        if !seen.insert(code) {
+            return Err(Error::bad_request(format!("bound[{place}]: is named twice")));
+        }
+    }
+    Ok(())
+}
+
+fn read_scopes(names: &[String]) -> Result<Scopes> {
+    let read = |(place, name): (usize, &String)| {
+        name.parse::<Scope>().map_err(|reason| Error::bad_request(format!("scopes[{place}]: {reason}")))
+    };
+    names.iter().enumerate().map(read).collect()
+}

@@ -1,0 +1,217 @@
+//! What `tenants` allows: registering, freezing and deleting enterprises (decisions 3.6).
+
+use std::sync::Arc;
+
+use sea_orm::ConnectionTrait;
+use serde::{Deserialize, Serialize};
+
+use super::{fields::text, removal};
+use crate::{
+    app::App,
+    audit::{self, Actor, Deed},
+    auth::{
+        applications::Kind,
+        caller::Caller,
+        tenants::{self, NewTenant, Tenant},
+    },
+    error::{Error, Result},
+    search::registry,
+    store::{Transaction, sql},
+};
+
+/// Bytes of a name, an edition, a telephone number, an address.
+const TEXT_BYTES: usize = 512;
+/// Bytes of an introduction.
+const INTRODUCTION_BYTES: usize = 16 << 10;
+
+/// Characters of an eCode that is given out: lower case, without those that look alike (0 and o, 1, i and l).
+const CODE_ALPHABET: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
+const CODE_LENGTH: usize = 8;
+
+/// The document's tenant registration request. Everything but `isAllowManage` is kept as it is and read back.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EnterpriseForm {
+    /// Enterprise name. Required.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enterprise_name: Option<String>,
+    /// Short name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub short_name: Option<String>,
+    /// Enterprise edition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enterprise_version: Option<String>,
+    /// Introduction, of several lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enterprise_introduction: Option<String>,
+    /// Address, of several lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enterprise_address: Option<String>,
+    /// E-mail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enterprise_mail: Option<String>,
+    /// Contact person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact_name: Option<String>,
+    /// Contact telephone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contact_phone: Option<String>,
+    /// Whether domain applications other than the one that registers it may manage the enterprise; default true.
+    #[serde(skip_serializing)]
+    pub is_allow_manage: Option<bool>,
+}
+
+impl EnterpriseForm {
+    /// The form with its texts checked.
+    ///
+    /// # Errors
+    /// 400 that names the field.
+    fn checked(self) -> Result<Self> {
+        let line = |field: &str, value| text(field, value, TEXT_BYTES, false);
+        Ok(Self {
+            enterprise_name: line("enterpriseName", self.enterprise_name)?,
+            short_name: line("shortName", self.short_name)?,
+            enterprise_version: line("enterpriseVersion", self.enterprise_version)?,
+            enterprise_introduction: text(
+                "enterpriseIntroduction",
+                self.enterprise_introduction,
+                INTRODUCTION_BYTES,
+                true,
+            )?,
+            enterprise_address: text("enterpriseAddress", self.enterprise_address, TEXT_BYTES, true)?,
+            enterprise_mail: line("enterpriseMail", self.enterprise_mail)?,
+            contact_name: line("contactName", self.contact_name)?,
+            contact_phone: line("contactPhone", self.contact_phone)?,
+            is_allow_manage: self.is_allow_manage,
+        })
+    }
+}
+
+/// Registers an enterprise; answers its eCode. A domain application may act on it from the answer on.
+///
+/// # Errors
+/// 400 that names the field.
+pub async fn register(app: &Arc<App>, caller: Arc<Caller>, form: EnterpriseForm) -> Result<String> {
+    let form = form.checked()?;
+    let name = form.enterprise_name.clone().ok_or_else(|| {
+        Error::bad_request(format!("enterpriseName: is required, at most {TEXT_BYTES} bytes of UTF-8"))
+    })?;
+    let profile = serde_json::to_string(&form).map_err(Error::internal)?;
+    let allow_manage = form.is_allow_manage.unwrap_or(true);
+    let remembering = Arc::clone(app);
+    let job = app.store.write(move |transaction| {
+        Box::pin(async move {
+            let code = free_code(transaction).await?;
+            let registered_by = Some(caller.client_id.to_string());
+            let new = NewTenant { code, name, profile, allow_manage, registered_by };
+            let tenant = tenants::insert(transaction, new).await?;
+            registry::create_default_modules(transaction, tenant.id).await?;
+            let actor = Actor::caller(&caller);
+            let deed = Deed::new("register", "tenant", tenant.code.as_str());
+            audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+            if caller.kind == Kind::Domain {
+                join(transaction, &actor, &caller, &tenant).await?;
+                let home = caller.home.id;
+                transaction.after_commit(move || remembering.authenticator.forget_callers(home));
+            }
+            Ok(tenant.code)
+        })
+    });
+    job.await
+}
+
+/// Adds a tenant to the set of the domain application that registered it (decisions 3.6).
+async fn join(transaction: &Transaction, actor: &Actor, caller: &Caller, tenant: &Tenant) -> Result<()> {
+    let statement = sql(
+        "UPDATE applications SET bound = json_insert(bound, '$[#]', ?) WHERE client_id = ?",
+        [tenant.code.as_str().into(), caller.client_id.as_ref().into()],
+    );
+    if transaction.execute_raw(statement).await?.rows_affected() == 0 {
+        return Err(Error::unauthorized("the application no longer exists"));
+    }
+    let deed =
+        Deed::new("bind", "application", caller.client_id.as_ref()).with("tenant", tenant.code.as_str());
+    audit::record(transaction, actor, &caller.home, vec![deed]).await?;
+    Ok(())
+}
+
+async fn free_code(transaction: &Transaction) -> Result<String> {
+    loop {
+        let code: String = std::iter::repeat_with(|| fastrand::choice(CODE_ALPHABET).map(|c| char::from(*c)))
+            .flatten()
+            .take(CODE_LENGTH)
+            .collect();
+        if tenants::find_by_code(&**transaction, &code).await?.is_none() {
+            return Ok(code);
+        }
+    }
+}
+
+/// What is to become of an enterprise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// Every call of it or on it is refused.
+    Freeze,
+    /// That ends.
+    Unfreeze,
+    /// It goes, with everything that it has.
+    Delete,
+}
+
+/// Freezes, unfreezes or deletes the enterprise with this code; answers the code. Doing to it what it is already changes
+/// nothing.
+///
+/// # Errors
+/// 403 for one that is not the caller's to manage, 404 where there is none that he may know of (decisions 3.6).
+pub async fn decide(app: &Arc<App>, caller: Arc<Caller>, code: String, fate: Fate) -> Result<String> {
+    let remembering = Arc::clone(app);
+    let job = app.store.write(move |transaction| {
+        Box::pin(async move {
+            let tenant = managed(transaction, &caller, &code).await?;
+            let actor = Actor::caller(&caller);
+            let tenant_id = tenant.id;
+            match fate {
+                Fate::Delete => {
+                    let deed = Deed::new("delete", "tenant", tenant.code.as_str());
+                    audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                    let mut changed = removal::unbind(transaction, &actor, &tenant).await?;
+                    changed.push(tenant_id);
+                    removal::remove(transaction, tenant_id).await?;
+                    transaction.after_commit(move || {
+                        for id in changed {
+                            remembering.authenticator.forget_callers(id);
+                        }
+                        remembering.registry.forget_tenant(tenant_id);
+                        remembering.upkeep.wake();
+                    });
+                }
+                Fate::Freeze | Fate::Unfreeze if tenant.is_frozen == (fate == Fate::Freeze) => {}
+                Fate::Freeze | Fate::Unfreeze => {
+                    let is_frozen = fate == Fate::Freeze;
+                    tenants::set_frozen(transaction, tenant_id, is_frozen).await?;
+                    let action = if is_frozen { "freeze" } else { "unfreeze" };
+                    let deed = Deed::new(action, "tenant", tenant.code.as_str());
+                    audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                    transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
+                }
+            }
+            Ok(tenant.code)
+        })
+    });
+    job.await
+}
+
+/// The tenant with this code, where the caller may manage it.
+async fn managed(transaction: &Transaction, caller: &Caller, code: &str) -> Result<Tenant> {
+    if !caller.knows(code) {
+        return Err(Error::forbidden("eCode: this application may not act on that tenant"));
+    }
+    let tenant = tenants::find_by_code(&**transaction, code).await?;
+    let tenant = tenant.ok_or_else(|| Error::not_found("eCode: there is no such tenant"))?;
+    if !caller.may_manage(&tenant) {
+        return Err(Error::forbidden(
+            "eCode: only the application that registered that tenant may manage it",
+        ));
+    }
+    Ok(tenant)
+}

@@ -1,0 +1,39 @@
+//! What the forms of tenants and applications share: texts and numbers within their bounds, each failure naming its field
+//! (decisions 2.3).
+
+use std::ops::RangeInclusive;
+
+use crate::error::{Error, Result};
+
+/// A text that may be absent; a blank one is. Only a text of several lines may hold line breaks.
+///
+/// # Errors
+/// 400 that names the field.
+pub(super) fn text(
+    field: &str,
+    text: Option<String>,
+    most_bytes: usize,
+    lines: bool,
+) -> Result<Option<String>> {
+    let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
+    if text.len() > most_bytes {
+        return Err(Error::bad_request(format!("{field}: must be at most {most_bytes} bytes of UTF-8")));
+    }
+    let is_allowed = |c: char| !c.is_control() || (lines && matches!(c, '\n' | '\r' | '\t'));
+    if !text.chars().all(is_allowed) {
+        return Err(Error::bad_request(format!("{field}: must hold no control characters")));
+    }
+    Ok(Some(text))
+}
+
+/// A number within its bounds.
+///
+/// # Errors
+/// 400 that names the field.
+pub(super) fn number(field: &str, number: i64, bounds: &RangeInclusive<i64>) -> Result<i64> {
+    if bounds.contains(&number) {
+        return Ok(number);
+    }
+    let (least, most) = (bounds.start(), bounds.end());
+    Err(Error::bad_request(format!("{field}: must be {least} to {most}, not {number}")))
+}

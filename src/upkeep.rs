@@ -1,0 +1,103 @@
+//! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants that
+//! are gone, when applications were last used, what has expired.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::Notify, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    auth::{tenants, usage::Usage},
+    error::Result,
+    platform::tenants::removal,
+    store::Store,
+};
+
+/// Between two rounds, unless one is asked for.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// The running upkeep.
+pub struct Upkeep {
+    rounds: Arc<Rounds>,
+    wake: Arc<Notify>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What a round needs.
+pub(crate) struct Rounds {
+    pub(crate) store: Store,
+    pub(crate) usage: Arc<Usage>,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Upkeep {
+    /// Starts it; what an earlier process left undone comes first.
+    pub(crate) fn start(rounds: Rounds) -> Self {
+        let (rounds, wake) = (Arc::new(rounds), Arc::new(Notify::new()));
+        let task = tokio::spawn(run(Arc::clone(&rounds), Arc::clone(&wake)));
+        Self { rounds, wake, task: Mutex::new(Some(task)) }
+    }
+
+    /// Has a round begin soon.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Makes a round now, and ends with it.
+    ///
+    /// # Errors
+    /// The first part of it that failed; the others are done all the same.
+    pub async fn make_round(&self) -> Result<()> {
+        self.rounds.make().await
+    }
+
+    /// Ends after what is in hand, and writes down what is only in memory. The rest is done after the next start.
+    pub async fn stop(&self) {
+        self.rounds.stop.cancel();
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "the upkeep did not end in order");
+        }
+        if let Err(error) = self.rounds.usage.write_down(&self.rounds.store).await {
+            tracing::warn!(%error, "when applications were last used could not be written down");
+        }
+    }
+}
+
+async fn run(rounds: Arc<Rounds>, wake: Arc<Notify>) {
+    while !rounds.stop.is_cancelled() {
+        if let Err(error) = rounds.make().await {
+            tracing::warn!(%error, "a round of the upkeep failed; it is tried again");
+        }
+        tokio::select! {
+            () = rounds.stop.cancelled() => {}
+            () = wake.notified() => {}
+            () = tokio::time::sleep(EVERY) => {}
+        }
+    }
+}
+
+impl Rounds {
+    async fn make(&self) -> Result<()> {
+        let removed = self.remove_tenants().await;
+        let written = self.usage.write_down(&self.store).await;
+        removed.and(written)
+    }
+
+    async fn remove_tenants(&self) -> Result<()> {
+        for tenant_id in tenants::removed(self.store.reader()).await? {
+            while !removal::remove_portion(&self.store, tenant_id).await? {
+                if self.stop.is_cancelled() {
+                    return Ok(());
+                }
+            }
+            tracing::info!(tenant_id, "the last rows of a deleted tenant are removed");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! `/v1/enterprises/…` (the specification's "Tenants", decisions 3.6).
+
+use std::collections::HashSet;
+
+use sea_orm::{DbErr, FromQueryResult};
+use serde_json::{Value, json};
+use trawl::{
+    auth::{applications::Kind, scopes::Scope},
+    store::sql,
+};
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::{Caller, send},
+    eventually,
+    items::{department, item, todo, user},
+};
+
+/// A domain application with these tenants.
+async fn domain(app: &TestApp, home: &str, bound: &[&str]) -> Application {
+    let scopes = vec![Scope::Tenants, Scope::ContentsRead, Scope::ContentsWrite];
+    app.register(home, Kind::Domain, bound, scopes).await
+}
+
+async fn register(caller: &Caller, body: Value) -> String {
+    let answer = caller.post("/v1/enterprises/register", &body).await.ok();
+    answer.body["data"].as_str().unwrap().to_owned()
+}
+
+async fn decide(caller: &Caller, fate: &str, code: &str) -> Answer {
+    caller.post_empty(&format!("/v1/enterprises/{fate}?eCode={code}")).await
+}
+
+/// The operator freezes, unfreezes or deletes.
+async fn decided(caller: &Caller, fate: &str, code: &str) {
+    assert_eq!(decide(caller, fate, code).await.ok().body["data"], code);
+}
+
+/// Rows of the database, counted.
+async fn count(app: &TestApp, text: &str) -> i64 {
+    #[derive(FromQueryResult)]
+    struct Count {
+        rows: i64,
+    }
+    let counted: Result<_, DbErr> = Count::find_by_statement(sql(text, [])).one(app.app.store.reader()).await;
+    counted.unwrap().unwrap().rows
+}
+
+#[tokio::test]
+async fn a_new_enterprise_starts_with_the_built_in_modules_and_a_code_of_its_own() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let mut codes = HashSet::new();
+    for _ in 0..20 {
+        let code = register(&operator, json!({"enterpriseName": "Acme"})).await;
+        assert_eq!(code.len(), 8, "{code}");
+        assert!(code.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{code}");
+        assert!(!code.contains(['0', 'o', '1', 'l', 'i']), "{code}");
+        assert!(codes.insert(code.clone()), "{code} was given twice");
+        let modules = operator.on(&code).post_empty("/modules").await.ok();
+        assert_eq!(modules.items().len(), 11);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_of_an_enterprise_is_refused_by_its_field() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let long = "x".repeat(513);
+    for (body, field) in [
+        (json!({}), "enterpriseName"),
+        (json!({"enterpriseName": " "}), "enterpriseName"),
+        (json!({"enterpriseName": null}), "enterpriseName"),
+        (json!({"enterpriseName": 5}), "enterpriseName"),
+        (json!({"enterpriseName": long}), "enterpriseName"),
+        (json!({"enterpriseName": "a\nb"}), "enterpriseName"),
+        (json!({"enterpriseName": "a", "contactPhone": long}), "contactPhone"),
+        (
+            json!({"enterpriseName": "a", "enterpriseIntroduction": "x".repeat(16_385)}),
+            "enterpriseIntroduction",
+        ),
+        (json!({"enterpriseName": "a", "isAllowManage": "yes"}), "isAllowManage"),
+        (json!([]), "object"),
+    ] {
+        operator.post("/v1/enterprises/register", &body).await.fails(400, field);
+    }
+    for fate in ["delete", "freeze", "unfreeze"] {
+        let path = format!("/v1/enterprises/{fate}");
+        operator.post_empty(&path).await.fails(400, "eCode");
+        operator.post_empty(&format!("{path}?eCode=")).await.fails(400, "eCode");
+        operator.post_empty(&format!("{path}?eCode=a&eCode=b")).await.fails(400, "eCode");
+        decide(&operator, fate, "nobody").await.fails(404, "eCode");
+    }
+}
+
+#[tokio::test]
+async fn only_application_tokens_with_the_scope_decide_on_tenants() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let mei = app.user(&acme, "mei").await;
+    for path in ["register", "delete?eCode=acme", "freeze?eCode=acme", "unfreeze?eCode=acme"] {
+        let path = format!("/v1/enterprises/{path}");
+        app.caller("nonsense").post_empty(&path).await.fails(401, "token");
+        acme.caller.post_empty(&path).await.fails(403, "tenants");
+        mei.post_empty(&path).await.fails(403, "application token");
+    }
+}
+
+/// Decisions 3.6: a domain application on its own set, which what it registers joins at once.
+#[tokio::test]
+async fn a_domain_application_decides_on_its_own_set() {
+    let app = TestApp::start().await;
+    app.tenant("bound").await;
+    app.tenant("stranger").await;
+    let domain = domain(&app, "home", &["bound"]).await.caller;
+    let code = register(&domain, json!({"enterpriseName": "Acme"})).await;
+    app.keep(&domain.on(&code), "article", &[item("1", "harbour", 1)]).await;
+    assert_eq!(domain.on(&code).find("article", "harbour").await, ["1"]);
+    for code in [code.as_str(), "bound"] {
+        for fate in ["freeze", "unfreeze", "delete"] {
+            decided(&domain, fate, code).await;
+        }
+    }
+    // Whether a tenant outside of the set exists is not told.
+    for fate in ["freeze", "unfreeze", "delete"] {
+        let (there, not_there) =
+            (decide(&domain, fate, "stranger").await, decide(&domain, fate, "nobody").await);
+        assert_eq!(there.clone().fails(403, "eCode").message(), not_there.fails(403, "eCode").message());
+    }
+    // What the header names has to be its own, and has no effect.
+    let path = "/v1/enterprises/register";
+    let body = json!({"enterpriseName": "Acme"});
+    domain.on("stranger").post(path, &body).await.fails(403, "indicated-e-code");
+    assert_ne!(register(&domain.on("home"), body).await, "home");
+}
+
+/// Decisions 3.6, `isAllowManage`.
+#[tokio::test]
+async fn a_tenant_may_be_managed_by_nobody_but_who_registered_it() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let owner = domain(&app, "home", &[]).await.caller;
+    let code = register(&owner, json!({"enterpriseName": "Acme", "isAllowManage": false})).await;
+    let other = domain(&app, "elsewhere", &[&code]).await.caller;
+    for fate in ["freeze", "unfreeze", "delete"] {
+        decide(&other, fate, &code).await.fails(403, "eCode");
+    }
+    other.on(&code).post_empty("/modules").await.fails(403, "indicated-e-code");
+    owner.on(&code).post_empty("/modules").await.ok();
+    decided(&owner, "freeze", &code).await;
+    decided(&operator, "unfreeze", &code).await;
+
+    let open = register(&owner, json!({"enterpriseName": "Open", "isAllowManage": true})).await;
+    let third = domain(&app, "elsewhere", &[&open]).await.caller;
+    third.on(&open).post_empty("/modules").await.ok();
+    decided(&third, "delete", &open).await;
+}
+
+const FROZEN: &str = "tenant is frozen";
+
+#[tokio::test]
+async fn nobody_calls_a_frozen_tenant_and_then_everything_is_as_before() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    app.keep(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
+    let mei = app.user(&acme, "mei").await;
+    let domain = domain(&app, "home", &["acme"]).await.caller;
+    let frozen_home = app.register("acme", Kind::Domain, &["home"], vec![Scope::ContentsRead]).await.caller;
+    let callers = [&acme.caller, &mei, &domain.on("acme"), &operator.on("acme"), &frozen_home.on("home")];
+    for caller in callers {
+        caller.post_empty("/modules").await.ok();
+    }
+
+    // Twice is once.
+    decided(&operator, "freeze", "acme").await;
+    decided(&operator, "freeze", "acme").await;
+    for caller in callers {
+        caller.post_empty("/modules").await.fails(403, FROZEN);
+        let write = caller.put("/v1/contents/article", &json!([])).await;
+        write.fails(403, FROZEN);
+    }
+    domain.post_empty("/modules").await.ok();
+    let refused = app.grant(&acme, &[("grant_type", "client_credentials")]).await;
+    assert_eq!((refused.status, refused.body["error"].as_str()), (400, Some("unauthorized_client")));
+    assert_eq!(refused.body["error_description"], FROZEN);
+    // Who does not prove himself is not told.
+    let request = app.http.post(format!("{}/oauth2/token", app.base));
+    let wrong = request.form(&[("grant_type", "client_credentials")]).basic_auth(&acme.client_id, Some("x"));
+    assert_eq!(send(wrong).await.status, 401);
+
+    decided(&operator, "unfreeze", "acme").await;
+    decided(&operator, "unfreeze", "acme").await;
+    for caller in callers {
+        caller.post_empty("/modules").await.ok();
+    }
+    assert_eq!(mei.find("article", "harbour").await, ["1"]);
+    assert_eq!(app.grant(&acme, &[("grant_type", "client_credentials")]).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_operator_whose_own_tenant_is_frozen_still_operates() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await;
+    let domain = domain(&app, "home", &[]).await.caller;
+    let caller = &operator.caller;
+    decided(caller, "freeze", "operations").await;
+    caller.post_empty("/modules").await.fails(403, FROZEN);
+    caller.get("/admin/v1/modules").await.fails(403, FROZEN);
+    caller.get("/admin/v1/applications").await.ok();
+    // A token is had as well.
+    let answer = app.grant(&operator, &[("grant_type", "client_credentials")]).await;
+    assert_eq!(answer.status, 200, "{}", answer.text);
+    decided(&app.caller(answer.body["access_token"].as_str().unwrap()), "unfreeze", "operations").await;
+    caller.post_empty("/modules").await.ok();
+
+    // That is for operators alone.
+    decided(caller, "freeze", "home").await;
+    decide(&domain, "unfreeze", "home").await.fails(403, FROZEN);
+    domain.post("/v1/enterprises/register", &json!({"enterpriseName": "x"})).await.fails(403, FROZEN);
+}
+
+#[tokio::test]
+async fn a_deleted_tenant_leaves_nothing_and_its_code_is_free() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "organizations", &json!([department("d1", "")])).await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "d1")])).await;
+    let many: Vec<Value> = (0..600).map(|number| item(&number.to_string(), "harbour", number)).collect();
+    app.keep(&acme.caller, "article", &many).await;
+    acme.caller.post("/api/todo/create", &todo("1", "Sign", "mei")).await.ok();
+    let mei = app.user(&acme, "mei").await;
+    mei.post_empty("/modules").await.ok();
+    let bound = domain(&app, "home", &["acme"]).await.caller;
+    bound.on("acme").post_empty("/modules").await.ok();
+
+    decided(&operator, "delete", "acme").await;
+    for caller in [&acme.caller, &mei] {
+        caller.post_empty("/modules").await.fails(401, "no longer exists");
+    }
+    assert_eq!(app.grant(&acme, &[("grant_type", "client_credentials")]).await.status, 401);
+    decide(&operator, "delete", "acme").await.fails(404, "eCode");
+    operator.on("acme").post_empty("/modules").await.fails(403, "indicated-e-code");
+
+    // Whoever gets the code next is nobody's but his own.
+    let again = app.tenant("acme").await;
+    assert_ne!(again.tenant_id, acme.tenant_id);
+    assert_eq!(again.caller.find("article", "harbour").await, [""; 0]);
+    bound.on("acme").post_empty("/modules").await.fails(403, "indicated-e-code");
+    decide(&bound, "freeze", "acme").await.fails(403, "eCode");
+
+    app.app.upkeep.make_round().await.unwrap();
+    app.settled().await;
+    for table in ["users", "organizations", "contents", "tasks", "applications", "search_modules"] {
+        let text = format!("SELECT COUNT(*) AS rows FROM {table} WHERE tenant_id = {}", acme.tenant_id);
+        assert_eq!(count(&app, &text).await, 0, "{table}");
+    }
+    let text = format!("SELECT COUNT(*) AS rows FROM tenants WHERE id = {}", acme.tenant_id);
+    assert_eq!(count(&app, &text).await, 0);
+    again.caller.post_empty("/modules").await.ok();
+}
+
+/// The rows of a tenant that is gone are in nobody's way and in no index, however long they are there.
+#[tokio::test]
+async fn what_is_not_removed_yet_is_not_found_and_goes_after_the_next_start() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let other = app.tenant("other").await;
+    app.keep(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
+    app.keep(&other.caller, "article", &[item("2", "harbour", 1)]).await;
+    // As a process leaves it that ended right after it had answered.
+    app.execute("UPDATE tenants SET removed_at = 1, code = code || '/' || id WHERE code = 'acme'").await;
+    let tokens = [acme.caller.token.clone(), other.caller.token.clone()];
+    let tenant_id = acme.tenant_id;
+    drop((acme, other));
+
+    let app = app.restart_rebuilding().await;
+    app.caller(&tokens[0]).post_empty("/modules").await.fails(401, "no longer exists");
+    let other = app.caller(&tokens[1]);
+    let found = eventually("the index is filled", async || {
+        let found = other.find("article", "harbour").await;
+        (!found.is_empty()).then_some(found)
+    });
+    assert_eq!(found.await, ["2"]);
+    let text = format!("SELECT COUNT(*) AS rows FROM contents WHERE tenant_id = {tenant_id}");
+    app.app.upkeep.make_round().await.unwrap();
+    assert_eq!(count(&app, &text).await, 0);
+    assert_eq!(count(&app, "SELECT COUNT(*) AS rows FROM tenants WHERE removed_at IS NOT NULL").await, 0);
+}
+
+#[tokio::test]
+async fn a_caller_may_delete_his_own_tenant() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let domain = domain(&app, "home", &[]).await.caller;
+    for (caller, code) in [(&domain, "home"), (&operator, "operations")] {
+        decided(caller, "delete", code).await;
+        caller.post_empty("/modules").await.fails(401, "no longer exists");
+    }
+}
