@@ -110,7 +110,7 @@ impl App {
         let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
         let store = Store::open(data, config.store.readers).await?;
         let store = store.keeping_free(data, config.store.reserve_bytes);
-        let tokens = Tokens::load(&store, &keys, config.auth.token_seconds).await?;
+        let tokens = Tokens::load(&store, &keys, config.public_url(), config.auth.token_seconds).await?;
 
         let indexer =
             Indexer::start(store.clone(), data, &config.index, &config.public_url(), rebuild_index).await?;
@@ -131,6 +131,8 @@ impl App {
         let upkeep = Upkeep::start(Rounds {
             store: store.clone(),
             usage: Arc::clone(authenticator.usage()),
+            tokens: Arc::clone(authenticator.tokens()),
+            keep_days: config.audit.keep_days,
             stop: CancellationToken::new(),
         });
         let app = Self {

@@ -3,6 +3,8 @@
 //!
 //! Neither ever holds a secret. Rows outlive what they tell of.
 
+pub mod kept;
+
 use std::sync::Arc;
 
 use sea_orm::{ConnectionTrait, DbErr, Value};

@@ -11,6 +11,7 @@ pub mod login;
 pub mod revocations;
 pub mod scopes;
 pub mod secrets;
+pub mod signing_keys;
 pub mod tenants;
 pub mod tokens;
 pub mod usage;

@@ -32,7 +32,7 @@ pub use self::{
 const DEFAULT_FILE: &str = "trawl.toml";
 
 /// What `TRAWL_…` variables may set, besides the master key.
-const SETTINGS: [&str; 14] = [
+const SETTINGS: [&str; 15] = [
     "listen",
     "public_url",
     "trusted_proxies",
@@ -46,6 +46,7 @@ const SETTINGS: [&str; 14] = [
     "cache",
     "suspension",
     "limits",
+    "audit",
     "telemetry",
 ];
 
@@ -90,6 +91,8 @@ pub struct Config {
     pub suspension: Suspension,
     /// Bounds on what a caller may send (decisions 9.9).
     pub limits: Limits,
+    /// What is kept of who did what.
+    pub audit: Audit,
     /// Where spans go.
     pub telemetry: Telemetry,
 }
@@ -219,6 +222,14 @@ pub struct Limits {
     pub connections: usize,
 }
 
+/// What is kept of who did what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Audit {
+    /// Days that deeds are kept; 0: for ever.
+    pub keep_days: u32,
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -254,6 +265,7 @@ impl Default for Config {
                 idle_timeout_ms: 75_000,
                 connections: 10_000,
             },
+            audit: Audit { keep_days: 365 },
             telemetry: Telemetry::default(),
         }
     }

@@ -10,7 +10,8 @@ use tokio::{sync::Notify, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    auth::{tenants, usage::Usage},
+    audit::kept,
+    auth::{revocations, tenants, tokens::Tokens, usage::Usage},
     error::Result,
     platform::tenants::removal,
     store::Store,
@@ -30,6 +31,8 @@ pub struct Upkeep {
 pub(crate) struct Rounds {
     pub(crate) store: Store,
     pub(crate) usage: Arc<Usage>,
+    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) keep_days: u32,
     pub(crate) stop: CancellationToken,
 }
 
@@ -86,7 +89,14 @@ impl Rounds {
     async fn make(&self) -> Result<()> {
         let removed = self.remove_tenants().await;
         let written = self.usage.write_down(&self.store).await;
-        removed.and(written)
+        let keys = self.tokens.remove_old_keys().await;
+        removed.and(written).and(keys).and(self.remove_expired().await)
+    }
+
+    async fn remove_expired(&self) -> Result<()> {
+        while !self.stop.is_cancelled() && !revocations::remove_expired(&self.store).await? {}
+        while !self.stop.is_cancelled() && !kept::remove_old(&self.store, self.keep_days).await? {}
+        Ok(())
     }
 
     async fn remove_tenants(&self) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use trawl::{
     auth::{
-        applications::{Kind, NewApplication},
+        applications::{Kind, LoginClient, NewApplication},
         keys::Keys,
     },
     platform::tenants::model::{Registered, register_application},
@@ -32,8 +32,7 @@ impl Prepared {
                 bound: Vec::new(),
                 scopes: None,
                 name: "bench".to_owned(),
-                redirect_uris: Vec::new(),
-                is_public: false,
+                login: LoginClient::default(),
             };
             let registered = register_application(&store, &keys, new).await.unwrap();
             store.close().await.unwrap();

@@ -2,5 +2,9 @@
 //! (decisions 7.2).
 
 pub mod applications;
+pub mod audit;
+pub mod keys;
 pub mod modules;
+mod paging;
 pub mod sources;
+pub mod tenants;

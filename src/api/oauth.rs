@@ -1,32 +1,26 @@
-//! `POST /oauth2/token`, and the login page. They follow RFC 6749 and not the envelope (decisions 2.1, 3.1).
+//! The endpoints of OAuth, which follow its RFCs and not the envelope (decisions 2.1, 3.1): here `POST /oauth2/token`.
 
 pub mod authorize;
+mod client;
+pub mod metadata;
 mod page;
+pub mod revocation;
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use base64::{Engine, prelude::BASE64_STANDARD};
-use secrecy::SecretString;
 use serde::Serialize;
 
-use super::{
-    address::client_address,
-    envelope::json,
-    extract::{check_content_type, read_body},
-};
+use self::client::Asking;
+use super::envelope::json;
 use crate::{
     app::App,
-    auth::{
-        attempts::{Account, TooMany},
-        grants::{ClientCredentials, GrantError, Grants, TokenAnswer, TokenRequest},
-    },
+    auth::grants::{GrantError, Grants, TokenAnswer, TokenRequest},
     error::{Error, Kind},
-    json,
 };
 
 /// A failure as RFC 6749 §5.2 has it.
@@ -65,84 +59,11 @@ pub async fn issue_token(State(app): State<Arc<App>>, request: Request) -> Respo
 }
 
 async fn answer(app: &App, request: Request) -> Result<TokenAnswer, GrantError> {
-    check_content_type(request.headers(), "application/x-www-form-urlencoded")
-        .map_err(|error| GrantError::InvalidRequest(error.message))?;
-    let address = client_address(&request, &app.config.trusted_proxies)?;
-    let headers = request.headers().clone();
-    let body = read_body(request).await?;
-    let mut form: TokenRequest = json::read_form(&body).map_err(GrantError::InvalidRequest)?;
-    let client = client_credentials(&headers, &mut form);
-    let account = client.as_ref().ok().map(|client| Account::client(&client.client_id));
-    app.attempts.check_client(address, account).map_err(|TooMany(wait)| {
-        GrantError::from(Error::too_many_requests(
-            "too many failed proofs of a client; try again later",
-            wait,
-        ))
-    })?;
-    let answer = match client {
-        Ok(client) => issue(app, address, client, &form).await,
-        Err(error) => Err(error),
-    };
-    if let Err(GrantError::InvalidClient) = answer {
-        app.attempts.client_failed(address, account);
-        tracing::warn!(target: "trawl::audit", %address, "a client did not prove who it is");
-    }
-    answer
-}
-
-async fn issue(
-    app: &App,
-    address: IpAddr,
-    client: ClientCredentials,
-    form: &TokenRequest,
-) -> Result<TokenAnswer, GrantError> {
-    let has_secret = client.client_secret.is_some();
-    let account = Account::client(&client.client_id);
-    let App { store, authenticator, secret_checker: checker, codes, .. } = app;
-    let answer = Grants { store, authenticator, checker, codes }.issue(client, form).await;
-    // Who has no secret has proved nothing.
-    if has_secret && !matches!(answer, Err(GrantError::InvalidClient | GrantError::Failed(_))) {
-        app.attempts.succeeded(address, account);
-    }
-    answer
-}
-
-/// `client_secret_basic` or `client_secret_post`, never both (RFC 6749 §2.3); or a client id alone.
-fn client_credentials(headers: &HeaderMap, form: &mut TokenRequest) -> Result<ClientCredentials, GrantError> {
+    let (asking, mut form) = Asking::read::<TokenRequest>(app, request).await?;
     let (client_id, client_secret) = (form.client_id.take(), form.client_secret.take());
-    let Some(value) = headers.get(header::AUTHORIZATION) else {
-        let client_id = client_id.ok_or(GrantError::InvalidClient)?;
-        return Ok(ClientCredentials { client_id, client_secret });
-    };
-    if client_secret.is_some() {
-        let twice = "the client authenticates in two ways at once";
-        return Err(GrantError::InvalidRequest(twice.to_owned()));
-    }
-    let client = basic_credentials(value).ok_or(GrantError::InvalidClient)?;
-    // Some clients say who they are in the form as well.
-    if client_id.is_some_and(|client_id| client_id != client.client_id) {
-        let other = "client_id is another one than the client authenticates as";
-        return Err(GrantError::InvalidRequest(other.to_owned()));
-    }
-    Ok(client)
-}
-
-fn basic_credentials(value: &HeaderValue) -> Option<ClientCredentials> {
-    let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("basic") {
-        return None;
-    }
-    let decoded = String::from_utf8(BASE64_STANDARD.decode(encoded.trim()).ok()?).ok()?;
-    let (client_id, client_secret) = decoded.split_once(':')?;
-    // Both are form-encoded before they are joined (RFC 6749 §2.3.1).
-    let form_decoded = |text: &str| {
-        let pair = format!("v={text}");
-        url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned())
-    };
-    Some(ClientCredentials {
-        client_id: form_decoded(client_id)?,
-        client_secret: Some(SecretString::from(form_decoded(client_secret)?)),
-    })
+    let App { store, authenticator, secret_checker: checker, codes, .. } = app;
+    let grants = Grants { store, authenticator, checker, codes };
+    asking.admit(app, client_id, client_secret, async |client| grants.issue(client, &form).await).await
 }
 
 fn into_response(error: GrantError) -> Response {

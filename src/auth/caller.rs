@@ -15,6 +15,7 @@ use moka::sync::Cache;
 use super::{
     applications::{self, Kind},
     directory::{self, Person, SubjectKind},
+    revocations,
     scopes::{Scope, Scopes},
     tenants::{self, Tenant},
     tokens::{self, Claims, Tokens},
@@ -114,13 +115,15 @@ impl Caller {
 
 /// Turns tokens into callers, and remembers them until they expire or anything about their tenant's identities changes.
 pub struct Authenticator {
-    store: Store,
-    tokens: Tokens,
+    pub(super) store: Store,
+    tokens: Arc<Tokens>,
     usage: Arc<Usage>,
     /// By the token's hash.
     remembered: Cache<[u8; 32], Remembered>,
     /// How often the identities of each tenant have changed.
     generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
+    /// How many tokens were revoked.
+    revocations: Arc<AtomicU64>,
 }
 
 /// A caller, as he was when the identities of his tenant had changed so often.
@@ -140,14 +143,21 @@ impl Remembered {
 
 impl Authenticator {
     /// An authenticator over this store.
-    pub fn new(store: Store, tokens: Tokens) -> Self {
+    pub fn new(store: Store, tokens: Arc<Tokens>) -> Self {
         let remembered =
             Cache::builder().max_capacity(REMEMBERED_TOKENS).time_to_live(REMEMBERED_FOR).build();
-        Self { store, tokens, usage: Arc::default(), remembered, generations: Mutex::default() }
+        Self {
+            store,
+            tokens,
+            usage: Arc::default(),
+            remembered,
+            generations: Mutex::default(),
+            revocations: Arc::default(),
+        }
     }
 
     /// What signs and verifies tokens.
-    pub fn tokens(&self) -> &Tokens {
+    pub fn tokens(&self) -> &Arc<Tokens> {
         &self.tokens
     }
 
@@ -161,6 +171,16 @@ impl Authenticator {
     pub fn forget_callers(&self, tenant_id: i64) {
         // A look-up that began before the change files its caller under the old generation, which no longer holds.
         self.generations(tenant_id).fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// What forgets the caller behind one token, once its revocation is durable.
+    pub(super) fn forgetting(&self, token: &str) -> impl FnOnce() + Send + 'static {
+        let (remembered, revocations) = (self.remembered.clone(), Arc::clone(&self.revocations));
+        let hash = hash(token);
+        move || {
+            revocations.fetch_add(1, Ordering::AcqRel);
+            remembered.invalidate(&hash);
+        }
     }
 
     fn generations(&self, tenant_id: i64) -> Arc<AtomicU64> {
@@ -182,8 +202,7 @@ impl Authenticator {
     }
 
     async fn identify(&self, token: &str) -> Result<Arc<Caller>> {
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+        let hash = hash(token);
         if let Some(remembered) = self.remembered.get(&hash).filter(Remembered::holds) {
             remembered.caller.last_use.note();
             return Ok(remembered.caller);
@@ -191,10 +210,15 @@ impl Authenticator {
         let claims = self.tokens.verify(token)?;
         let generations = self.generations(claims.tenant);
         let generation = generations.load(Ordering::Acquire);
+        let revocations = self.revocations.load(Ordering::Acquire);
         let caller = Arc::new(self.look_up(claims).await?);
         caller.last_use.note();
         let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(hash, remembered);
+        // One that was revoked meanwhile may have been looked up before, and is filed behind what forgets it.
+        if self.revocations.load(Ordering::Acquire) != revocations {
+            self.remembered.invalidate(&hash);
+        }
         Ok(caller)
     }
 
@@ -204,7 +228,8 @@ impl Authenticator {
         let reader = self.store.reader();
         let application = applications::find(reader, &claims.client_id).await?.ok_or_else(gone)?;
         let tenant = tenants::find_by_id(reader, claims.tenant).await?.ok_or_else(gone)?;
-        if application.epoch != claims.epoch || application.is_disabled {
+        let is_revoked = revocations::is_revoked(reader, &claims.jti).await?;
+        if is_revoked || application.epoch != claims.epoch || application.is_disabled {
             return Err(revoked());
         }
         let user = if let Some(user) = claims.user {
@@ -249,6 +274,13 @@ impl Authenticator {
         let tenant = tenant.filter(|tenant| caller.may_manage(tenant)).ok_or_else(not_his)?;
         Ok(Arc::new(Caller { tenant: Arc::new(tenant), ..caller.clone() }))
     }
+}
+
+/// What a token is remembered by.
+fn hash(token: &str) -> [u8; 32] {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
+    hash
 }
 
 /// 401: the token was taken back.

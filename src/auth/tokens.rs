@@ -1,15 +1,24 @@
 //! Access tokens: signed JWTs in the profile of RFC 9068 (decisions 3.1).
 
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
-use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode};
-use sea_orm::ConnectionTrait;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use jsonwebtoken::{
+    Algorithm, Header, Validation, decode, decode_header, encode, errors::ErrorKind, jwk::Jwk,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{keys::Keys, scopes::Scopes};
+use super::{
+    keys::Keys,
+    scopes::Scopes,
+    signing_keys::{self, SigningKeyInfo, SigningKeys},
+    tenants::Tenant,
+};
 use crate::{
+    audit::{self, Actor, Deed},
     error::{Error, Result},
-    store::{Store, now_millis, sql},
+    store::{Store, now_millis},
 };
 
 /// The token type of RFC 9068 §2.1.
@@ -18,9 +27,9 @@ const TOKEN_TYPE: &str = "at+jwt";
 /// What a token says (RFC 9068 §2.2, and whose it is).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// Who issued it: this database.
+    /// Who issued it: the address that clients know the server by.
     pub iss: String,
-    /// Whom it is for: the same.
+    /// Whom it is for: this database.
     pub aud: String,
     /// The application, or the person's id on the synchronising side.
     pub sub: String,
@@ -68,44 +77,110 @@ pub struct Subject {
     pub scopes: Scopes,
 }
 
-/// Signs tokens and verifies them, with a key that survives restarts.
+/// Signs tokens and verifies them, with keys that survive restarts.
 pub struct Tokens {
-    key_id: String,
-    signing: EncodingKey,
-    verifying: DecodingKey,
+    store: Store,
+    sealing: Arc<Keys>,
+    keys: ArcSwap<SigningKeys>,
     validation: Validation,
     issuer: String,
+    audience: String,
     lifetime_seconds: u32,
 }
 
 impl Tokens {
-    /// Takes the signing key from the store, making one at the first start.
-    pub async fn load(store: &Store, keys: &Keys, lifetime_seconds: u32) -> Result<Self> {
-        let (key_id, pkcs8) = match stored_key(store, keys).await? {
-            Some(key) => key,
-            None => make_key(store, keys).await?,
-        };
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8)
-            .map_err(|error| Error::internal(error.to_string()))?;
-        let issuer = format!("urn:trawl:{}", store.id());
+    /// Takes the signing keys from the store, making one at the first start. Tokens name `issuer` as who issued them.
+    pub async fn load(
+        store: &Store,
+        keys: &Arc<Keys>,
+        issuer: String,
+        lifetime_seconds: u32,
+    ) -> Result<Arc<Self>> {
+        let mut stored = signing_keys::read(store.reader(), keys).await?;
+        if stored.current().is_err() {
+            let sealing = Arc::clone(keys);
+            let job = store.write(move |transaction| {
+                Box::pin(async move { signing_keys::add(transaction, &sealing).await })
+            });
+            job.await?;
+            stored = signing_keys::read(store.reader(), keys).await?;
+        }
+        let audience = format!("urn:trawl:{}", store.id());
+        // Not by the issuer: the server's address changes, with its port, its proxy or its name, and tokens that are out are to
+        // stay good. Whose token it is, is said by the key, which nobody else has, and by the audience, which is the
+        // database's own.
         let mut validation = Validation::new(Algorithm::ES256);
-        validation.set_issuer(&[&issuer]);
-        validation.set_audience(&[&issuer]);
+        validation.set_audience(&[&audience]);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
         validation.leeway = 0;
-        Ok(Self {
-            key_id,
-            signing: EncodingKey::from_ec_der(&pkcs8),
-            verifying: DecodingKey::from_ec_der(pair.public_key().as_ref()),
+        Ok(Arc::new(Self {
+            store: store.clone(),
+            sealing: Arc::clone(keys),
+            keys: ArcSwap::from_pointee(stored),
             validation,
             issuer,
+            audience,
             lifetime_seconds,
-        })
+        }))
     }
 
     /// How long a token is valid, in seconds.
     pub fn lifetime_seconds(&self) -> u32 {
         self.lifetime_seconds
+    }
+
+    /// Who issues tokens: the address that clients know the server by.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// What verifies tokens, for others (RFC 7517).
+    pub fn public_keys(&self) -> Vec<Jwk> {
+        self.keys.load().public(self.lifetime_seconds)
+    }
+
+    /// The signing keys: the one that signs first, then the ones before it.
+    pub fn describe_keys(&self) -> Vec<SigningKeyInfo> {
+        self.keys.load().describe(self.lifetime_seconds)
+    }
+
+    /// Has a new key sign from now on; the one before verifies until its last token has expired. Answers the new one. It is a
+    /// deed on the whole server, kept with the tenant that is named.
+    ///
+    /// # Errors
+    /// 409 where it was asked for too often.
+    pub async fn rotate_key(self: &Arc<Self>, actor: Actor, tenant: Arc<Tenant>) -> Result<SigningKeyInfo> {
+        let tokens = Arc::clone(self);
+        let job = self.store.write(move |transaction| {
+            Box::pin(async move {
+                let id = signing_keys::add(transaction, &tokens.sealing).await?;
+                let deed = Deed::new("rotate", "signing-key", id);
+                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                let keys = signing_keys::read(&**transaction, &tokens.sealing).await?;
+                let described = keys.describe(tokens.lifetime_seconds);
+                // On the writer, and so in the order of rotations.
+                transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
+                described.into_iter().next().ok_or_else(|| Error::internal("the new key is not there"))
+            })
+        });
+        job.await
+    }
+
+    /// Removes the keys that have nothing to verify any more.
+    pub async fn remove_old_keys(self: &Arc<Self>) -> Result<()> {
+        if !self.keys.load().has_over(self.lifetime_seconds) {
+            return Ok(());
+        }
+        let tokens = Arc::clone(self);
+        let job = self.store.write(move |transaction| {
+            Box::pin(async move {
+                signing_keys::remove_over(transaction, tokens.lifetime_seconds).await?;
+                let keys = signing_keys::read(&**transaction, &tokens.sealing).await?;
+                transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
+                Ok(())
+            })
+        });
+        job.await
     }
 
     /// Issues a token.
@@ -119,7 +194,7 @@ impl Tokens {
         let (user_id, user) = subject.user.unzip();
         let claims = Claims {
             iss: self.issuer.clone(),
-            aud: self.issuer.clone(),
+            aud: self.audience.clone(),
             sub: user_id.unwrap_or_else(|| subject.client_id.clone()),
             epoch: subject.epoch,
             user,
@@ -130,24 +205,29 @@ impl Tokens {
             scope: subject.scopes.to_string(),
             tenant: subject.tenant_id,
         };
+        let keys = self.keys.load();
+        let key = keys.current()?;
         let mut header = Header::new(Algorithm::ES256);
         header.typ = Some(TOKEN_TYPE.to_owned());
-        header.kid = Some(self.key_id.clone());
-        encode(&header, &claims, &self.signing).map_err(Error::internal)
+        header.kid = Some(key.id.clone());
+        encode(&header, &claims, &key.signing).map_err(Error::internal)
     }
 
-    /// Verifies signature, type, issuer, audience and expiry. Whether its application, tenant and person still
+    /// Verifies signature, type, audience and expiry. Whether its application, tenant and person still
     /// exist is not asked here.
     ///
     /// # Errors
     /// 401; the message tells an expired token from a wrong one and nothing more.
     pub fn verify(&self, token: &str) -> Result<Claims> {
-        use jsonwebtoken::errors::ErrorKind;
-        let data = decode::<Claims>(token, &self.verifying, &self.validation).map_err(|error| {
-            Error::unauthorized(match error.kind() {
-                ErrorKind::ExpiredSignature => "the token has expired; ask for a new one",
-                _ => "the token is not valid",
-            })
+        let invalid = || Error::unauthorized("the token is not valid");
+        let key_id = decode_header(token).ok().and_then(|header| header.kid).ok_or_else(invalid)?;
+        let keys = self.keys.load();
+        let key = keys.find(&key_id, self.lifetime_seconds).ok_or_else(invalid)?;
+        let data = decode::<Claims>(token, &key.verifying, &self.validation).map_err(|error| match error
+            .kind()
+        {
+            ErrorKind::ExpiredSignature => Error::unauthorized("the token has expired; ask for a new one"),
+            _ => invalid(),
         })?;
         if data.header.typ.as_deref() != Some(TOKEN_TYPE) {
             return Err(Error::unauthorized("the token is not an access token"));
@@ -159,43 +239,4 @@ impl Tokens {
 /// The present time in epoch seconds.
 pub fn epoch_seconds() -> u64 {
     u64::try_from(now_millis() / 1_000).unwrap_or_default()
-}
-
-async fn stored_key(store: &Store, keys: &Keys) -> Result<Option<(String, Vec<u8>)>> {
-    let row = store
-        .reader()
-        .query_one_raw(sql("SELECT id, key_sealed FROM signing_keys ORDER BY created_at DESC LIMIT 1", []))
-        .await?;
-    let Some(row) = row else { return Ok(None) };
-    let id: String = row.try_get("", "id")?;
-    let sealed: Vec<u8> = row.try_get("", "key_sealed")?;
-    let key = keys.secrets.open(id.as_bytes(), &sealed).map_err(|_| {
-        Error::internal(
-            "the master key is not the one that this database was sealed with; put the right one back \
-             (TRAWL_MASTER_KEY, or master.key in the data directory)",
-        )
-    })?;
-    Ok(Some((id, key)))
-}
-
-async fn make_key(store: &Store, keys: &Keys) -> Result<(String, Vec<u8>)> {
-    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
-        .map_err(|_| Error::internal("no signing key could be made"))?;
-    let pkcs8 =
-        pair.to_pkcs8v1().map_err(|_| Error::internal("the signing key could not be written down"))?;
-    let id = Uuid::new_v4().to_string();
-    let sealed = keys.secrets.seal(id.as_bytes(), pkcs8.as_ref()).map_err(Error::internal)?;
-    let statement = sql(
-        "INSERT INTO signing_keys (id, key_sealed, created_at) VALUES (?, ?, ?)",
-        [id.as_str().into(), sealed.into(), now_millis().into()],
-    );
-    store
-        .write(move |transaction| {
-            Box::pin(async move {
-                transaction.execute_raw(statement).await?;
-                Ok(())
-            })
-        })
-        .await?;
-    Ok((id, pkcs8.as_ref().to_vec()))
 }

@@ -6,3 +6,4 @@ mod fields;
 pub mod model;
 pub mod removal;
 pub mod routes;
+pub mod settings;

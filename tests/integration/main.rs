@@ -8,6 +8,8 @@ mod applications;
 #[cfg(test)]
 mod attacks;
 #[cfg(test)]
+mod audit;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod blacklist;
@@ -54,6 +56,8 @@ mod highlight;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod keys;
+#[cfg(test)]
 mod kill;
 #[cfg(test)]
 mod limits;
@@ -92,6 +96,8 @@ mod real_texts;
 #[cfg(test)]
 mod relevance;
 #[cfg(test)]
+mod revocation;
+#[cfg(test)]
 mod schemathesis;
 #[cfg(test)]
 mod search;
@@ -109,6 +115,8 @@ mod sources_live;
 mod suspension;
 #[cfg(test)]
 mod tenants;
+#[cfg(test)]
+mod tenants_admin;
 #[cfg(test)]
 mod todo;
 #[cfg(test)]

@@ -169,7 +169,7 @@ async fn who_may_not_sign_in_gets_no_token_and_loses_his() {
 async fn an_expired_token_is_401_and_says_so() {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;
-    let tokens = Tokens::load(&app.app.store, &app.app.keys, 0).await.unwrap();
+    let tokens = Tokens::load(&app.app.store, &app.app.keys, app.base.clone(), 0).await.unwrap();
     let token = tokens.issue(subject(&acme)).unwrap();
     let caller = app.caller(&token);
     // It expires when the second that it was issued in is over.

@@ -251,7 +251,7 @@ impl TestApp {
 
     /// A caller whose token, which is the application's, has expired.
     pub(crate) async fn expired_caller(&self, application: &Application) -> Caller {
-        let tokens = Tokens::load(&self.app.store, &self.app.keys, 0).await.unwrap();
+        let tokens = Tokens::load(&self.app.store, &self.app.keys, self.base.clone(), 0).await.unwrap();
         let scopes = [Scope::ContentsRead].into_iter().collect();
         let token = tokens.issue(Subject {
             client_id: application.client_id.clone(),

@@ -1,0 +1,122 @@
+//! How a client says who it is at the endpoints of OAuth: `client_secret_basic`, `client_secret_post`, or by its id alone where it
+//! is public (RFC 6749 §2.3).
+
+use std::net::IpAddr;
+
+use axum::{
+    extract::Request,
+    http::{HeaderMap, HeaderValue, header},
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use secrecy::SecretString;
+use serde::de::DeserializeOwned;
+
+use crate::{
+    api::{
+        address::client_address,
+        extract::{check_content_type, read_body},
+    },
+    app::App,
+    auth::{
+        attempts::{Account, TooMany},
+        grants::{ClientCredentials, GrantError},
+    },
+    error::Error,
+    json,
+};
+
+/// Who asks an endpoint that clients authenticate at.
+pub(super) struct Asking {
+    address: IpAddr,
+    headers: HeaderMap,
+}
+
+impl Asking {
+    /// Reads a form, and who sent it.
+    pub(super) async fn read<T: DeserializeOwned>(
+        app: &App,
+        request: Request,
+    ) -> Result<(Self, T), GrantError> {
+        check_content_type(request.headers(), "application/x-www-form-urlencoded")
+            .map_err(|error| GrantError::InvalidRequest(error.message))?;
+        let address = client_address(&request, &app.config.trusted_proxies)?;
+        let headers = request.headers().clone();
+        let body = read_body(request).await?;
+        let form = json::read_form(&body).map_err(GrantError::InvalidRequest)?;
+        Ok((Self { address, headers }, form))
+    }
+
+    /// Goes on with what the client asks for, which has it prove who it is, unless too many from here or by its name have
+    /// failed to lately. `client_id` and `client_secret` are those of the form.
+    pub(super) async fn admit<T>(
+        &self,
+        app: &App,
+        client_id: Option<String>,
+        client_secret: Option<SecretString>,
+        go_on: impl AsyncFnOnce(ClientCredentials) -> Result<T, GrantError>,
+    ) -> Result<T, GrantError> {
+        let client = presented(&self.headers, client_id, client_secret);
+        let account = client.as_ref().ok().map(|client| Account::client(&client.client_id));
+        app.attempts.check_client(self.address, account).map_err(|TooMany(wait)| {
+            let refusal = "too many failed proofs of a client; try again later";
+            GrantError::from(Error::too_many_requests(refusal, wait))
+        })?;
+        let has_secret = client.as_ref().is_ok_and(|client| client.client_secret.is_some());
+        let answer = match client {
+            Ok(client) => go_on(client).await,
+            Err(error) => Err(error),
+        };
+        match (&answer, account) {
+            (Err(GrantError::InvalidClient), account) => {
+                app.attempts.client_failed(self.address, account);
+                tracing::warn!(target: "trawl::audit", address = %self.address, "a client did not prove who it is");
+            }
+            (Err(GrantError::Failed(_)), _) => {}
+            // Who has no secret has proved nothing.
+            (_, Some(account)) if has_secret => app.attempts.succeeded(self.address, account),
+            _ => {}
+        }
+        answer
+    }
+}
+
+/// The client of a request with these headers and these fields in its form, which never does it in both ways.
+fn presented(
+    headers: &HeaderMap,
+    client_id: Option<String>,
+    client_secret: Option<SecretString>,
+) -> Result<ClientCredentials, GrantError> {
+    let Some(value) = headers.get(header::AUTHORIZATION) else {
+        let client_id = client_id.ok_or(GrantError::InvalidClient)?;
+        return Ok(ClientCredentials { client_id, client_secret });
+    };
+    if client_secret.is_some() {
+        let twice = "the client authenticates in two ways at once";
+        return Err(GrantError::InvalidRequest(twice.to_owned()));
+    }
+    let client = basic(value).ok_or(GrantError::InvalidClient)?;
+    // Some clients say who they are in the form as well.
+    if client_id.is_some_and(|client_id| client_id != client.client_id) {
+        let other = "client_id is another one than the client authenticates as";
+        return Err(GrantError::InvalidRequest(other.to_owned()));
+    }
+    Ok(client)
+}
+
+fn basic(value: &HeaderValue) -> Option<ClientCredentials> {
+    let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = String::from_utf8(BASE64_STANDARD.decode(encoded.trim()).ok()?).ok()?;
+    let (client_id, client_secret) = decoded.split_once(':')?;
+    // Both are form-encoded before they are joined (RFC 6749 §2.3.1).
+    let form_decoded = |text: &str| {
+        let pair = format!("v={text}");
+        url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned())
+    };
+    Some(ClientCredentials {
+        client_id: form_decoded(client_id)?,
+        client_secret: Some(SecretString::from(form_decoded(client_secret)?)),
+    })
+}

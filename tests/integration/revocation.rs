@@ -1,0 +1,113 @@
+//! `POST /oauth2/revoke` (RFC 7009).
+
+use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
+use trawl::store::sql;
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::{Caller, send},
+    items::user,
+};
+
+async fn ask(app: &TestApp, basic: Option<(&str, &str)>, form: &[(&str, &str)]) -> Answer {
+    let request = app.http.post(format!("{}/oauth2/revoke", app.base)).form(form);
+    send(match basic {
+        Some((id, secret)) => request.basic_auth(id, Some(secret)),
+        None => request,
+    })
+    .await
+}
+
+async fn revoke(app: &TestApp, application: &Application, token: &str) -> Answer {
+    let form = [("token", token), ("token_type_hint", "access_token")];
+    ask(app, Some((&application.client_id, application.secret())), &form).await
+}
+
+#[track_caller]
+fn refused(answer: &Answer, status: u16, error: &str) {
+    assert_eq!((answer.status, &answer.body["error"]), (status, &Value::from(error)), "{}", answer.text);
+    assert_eq!(answer.header("cache-control"), "no-store");
+}
+
+async fn another_token(app: &TestApp, application: &Application) -> Caller {
+    let answer = app.grant(application, &[("grant_type", "client_credentials")]).await;
+    app.caller(answer.body["access_token"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn a_revoked_token_is_worthless_at_once_and_after_a_restart() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let (mei, other) = (app.user(&acme, "mei").await, another_token(&app, &acme).await);
+    for caller in [&acme.caller, &mei, &other] {
+        caller.post_empty("/modules").await.ok();
+    }
+    for caller in [&acme.caller, &mei] {
+        // Twice is once.
+        for _ in 0..2 {
+            let answer = revoke(&app, &acme, &caller.token).await;
+            assert_eq!((answer.status, answer.text.as_str()), (200, ""));
+        }
+        caller.post_empty("/modules").await.fails(401, "revoked");
+    }
+    other.post_empty("/modules").await.ok();
+    let tokens = [acme.caller.token.clone(), other.token.clone()];
+    drop((acme, mei, other));
+    let app = app.restart().await;
+    app.caller(&tokens[0]).post_empty("/modules").await.fails(401, "revoked");
+    app.caller(&tokens[1]).post_empty("/modules").await.ok();
+}
+
+#[tokio::test]
+async fn only_a_clients_own_tokens_and_only_by_itself() {
+    let app = TestApp::start().await;
+    let (acme, other) = (app.tenant("acme").await, app.tenant("other").await);
+    let token = acme.caller.token.as_str();
+    refused(&revoke(&app, &other, token).await, 400, "unauthorized_client");
+    refused(&ask(&app, None, &[("token", token)]).await, 401, "invalid_client");
+    refused(&ask(&app, Some((&acme.client_id, "wrong")), &[("token", token)]).await, 401, "invalid_client");
+    let nameless = [("token", token), ("client_id", acme.client_id.as_str())];
+    refused(&ask(&app, None, &nameless).await, 401, "invalid_client");
+    let both = [("token", token), ("client_id", &acme.client_id), ("client_secret", acme.secret())];
+    refused(&ask(&app, Some((&acme.client_id, acme.secret())), &both).await, 400, "invalid_request");
+    refused(&ask(&app, Some((&acme.client_id, acme.secret())), &[]).await, 400, "invalid_request");
+    let json = app.http.post(format!("{}/oauth2/revoke", app.base)).json(&json!({"token": token}));
+    refused(&send(json).await, 400, "invalid_request");
+    acme.caller.post_empty("/modules").await.ok();
+
+    // What is no token has nothing to lose; by post as well.
+    assert_eq!(revoke(&app, &acme, "nonsense").await.status, 200);
+    assert_eq!(ask(&app, None, &both).await.status, 200);
+    acme.caller.post_empty("/modules").await.fails(401, "revoked");
+}
+
+#[tokio::test]
+async fn a_public_client_revokes_by_its_id_alone() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let created =
+        operator.post("/admin/v1/applications", &json!({"kind": "application", "public": true})).await;
+    let id = created.ok().body["data"]["clientId"].as_str().unwrap().to_owned();
+    let form = [("token", "nonsense"), ("client_id", id.as_str())];
+    assert_eq!(ask(&app, None, &form).await.status, 200);
+    refused(&ask(&app, Some((&id, "x")), &[("token", "x")]).await, 401, "invalid_client");
+}
+
+#[tokio::test]
+async fn expired_rows_are_forgotten() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    revoke(&app, &acme, &acme.caller.token).await;
+    let rows = async || {
+        let statement = sql("SELECT 1 FROM revoked_tokens", []);
+        app.app.store.reader().query_all_raw(statement).await.unwrap().len()
+    };
+    app.app.upkeep.make_round().await.unwrap();
+    assert_eq!(rows().await, 1);
+    app.execute("UPDATE revoked_tokens SET expires_at = 1").await;
+    app.app.upkeep.make_round().await.unwrap();
+    assert_eq!(rows().await, 0);
+}
