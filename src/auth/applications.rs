@@ -341,7 +341,9 @@ fn check(new: &NewApplication) -> Result<Scopes> {
     for code in std::iter::once(&new.tenant).chain(&new.bound) {
         tenants::check_code(code).map_err(Error::bad_request)?;
     }
-    new.login.check().map_err(Error::bad_request)?;
+    // As the flag is called.
+    let named = |reason: String| Error::bad_request(reason.replacen("redirectUris", "redirect-uri", 1));
+    new.login.check().map_err(named)?;
     check_binding("bind", new.kind, &new.bound)?;
     match &new.scopes {
         None => Ok(new.kind.possible_scopes().without(Scope::ActAsUser)),

@@ -11,6 +11,7 @@ use crate::util::{
 };
 
 const PATH: &str = "/admin/v1/applications";
+const BACK: &str = "https://app.example/back";
 
 /// A token by the client credentials of this pair, if it is given one.
 async fn ask(app: &TestApp, client_id: &str, secret: &str) -> Answer {
@@ -92,8 +93,12 @@ async fn what_cannot_be_of_an_application_is_refused_by_its_field() {
         (json!({"kind": "domain", "bound": ["operations", "operations"]}), "bound[1]"),
         (json!({"kind": "application", "redirectUris": ["http://app.example/"]}), "redirectUris[0]"),
         (json!({"kind": "application", "redirectUris": vec!["https://a.example/"; 21]}), "redirectUris"),
-        (json!({"kind": "domain", "public": true}), "public"),
-        (json!({"kind": "application", "public": true, "scopes": ["act-as-user"]}), "act-as-user"),
+        (json!({"kind": "domain", "public": true, "redirectUris": [BACK]}), "public"),
+        (json!({"kind": "application", "public": true}), "redirectUris"),
+        (
+            json!({"kind": "application", "public": true, "redirectUris": [BACK], "scopes": ["act-as-user"]}),
+            "act-as-user",
+        ),
         (json!({"kind": "application", "disabled": 1}), "disabled"),
     ];
     for (form, field) in refused {
@@ -219,7 +224,8 @@ async fn a_secret_is_rotated_and_the_one_before_stays_for_a_while() {
 async fn a_public_application_has_no_secret_and_gets_no_token_of_its_own() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
-    let created = create(&operator, json!({"kind": "application", "public": true})).await;
+    let created =
+        create(&operator, json!({"kind": "application", "public": true, "redirectUris": [BACK]})).await;
     assert_eq!((&created["public"], &created["clientSecret"]), (&json!(true), &Value::Null));
     let id = text(&created, "clientId");
     for secret in ["", "x"] {

@@ -363,7 +363,7 @@ async fn what_is_out_of_use_signs_nobody_in() {
     app.execute("UPDATE tenants SET is_frozen = 1 WHERE code = 'acme'").await;
     told(&landscape, &app.browser().open(&landscape.parameters()).await, "access_denied", "frozen");
     told(&landscape, &browser.submit(&shown, "mei", "correct horse").await, "access_denied", "frozen");
-    refused(&landscape.use_code(&code).await, 400, "invalid_grant", "frozen");
+    refused(&landscape.use_code(&code).await, 400, "unauthorized_client", "frozen");
     app.execute("UPDATE tenants SET is_frozen = 0 WHERE code = 'acme'").await;
 
     let code = landscape.sign_in().await;
@@ -474,7 +474,9 @@ async fn logins_are_logged_without_what_was_typed() {
     page(&browser.submit(&shown, "hidden-2", "hidden-3").await, 403, "do not belong together");
     let code = parameter(&location(&browser.submit(&shown, "mei", "correct horse").await), "code");
     let log = server.log();
-    for (said, times) in [("a login failed", 2), ("signed in", 1), ("127.0.0.1", 3), ("mei", 2)] {
+    for (said, times) in
+        [("a login failed", 2), ("signed in", 1), ("address=127.0.0.1", 3), ("user_id=\"mei\"", 2)]
+    {
         let lines = log.lines().filter(|line| line.contains("trawl::audit") && line.contains(said));
         assert_eq!(lines.count(), times, "{said}: {log}");
     }

@@ -29,6 +29,14 @@ enum Who {
     User,
     /// Acting on any tenant.
     Admin,
+    /// An application of a tenant that is frozen.
+    FrozenApplication,
+    /// A person of that tenant.
+    FrozenUser,
+    /// A domain application of another tenant, acting on that one.
+    OnFrozen,
+    /// An operator whose own tenant it is.
+    FrozenAdmin,
     /// An application that has every scope that its kind may have but the one that is asked for.
     WithoutScope(Scope),
 }
@@ -41,6 +49,20 @@ enum Expected {
     Refused(u16, &'static str),
 }
 
+const FROZEN: &str = "tenant is frozen";
+
+/// What an operator does to tenants, applications and keys, rather than in a tenant.
+fn is_operation(rule: &Rule) -> bool {
+    let operations = [
+        "/v1/enterprises/",
+        "/admin/v1/applications",
+        "/admin/v1/tenants",
+        "/admin/v1/signing_keys",
+        "/admin/v1/audit",
+    ];
+    operations.iter().any(|operation| rule.path.starts_with(operation))
+}
+
 /// The rules of the decisions.
 fn expected(rule: &Rule, who: Who) -> Expected {
     use Expected::{LetIn, Refused};
@@ -48,6 +70,10 @@ fn expected(rule: &Rule, who: Who) -> Expected {
     let needs_application = Refused(403, "this operation needs an application token");
     let needs_user = Refused(403, "this operation needs a user token");
     match (who, rule.identity) {
+        (Who::FrozenApplication | Who::FrozenUser | Who::OnFrozen, _) => Refused(403, FROZEN),
+        // Or else nobody could unfreeze it.
+        (Who::FrozenAdmin, _) if !is_operation(rule) => Refused(403, FROZEN),
+        (Who::FrozenAdmin, _) => LetIn,
         (Who::NoToken, _) => Refused(401, "a token is needed"),
         (Who::Expired, _) => Refused(401, "expired"),
         (Who::WrongTenant, _) => Refused(403, "indicated-e-code"),
@@ -95,9 +121,13 @@ fn check(rule: &Rule, who: Who, answer: Answer, description: &Value) {
     }
 }
 
-fn all_but(scope: Scope, kind: Kind) -> Vec<Scope> {
+fn all_of(kind: Kind) -> Vec<Scope> {
     let possible = kind.possible_scopes();
-    Scope::ALL.into_iter().filter(|other| *other != scope && possible.allow(*other)).collect()
+    Scope::ALL.into_iter().filter(|scope| possible.allow(*scope)).collect()
+}
+
+fn all_but(scope: Scope, kind: Kind) -> Vec<Scope> {
+    all_of(kind).into_iter().filter(|other| *other != scope).collect()
 }
 
 #[tokio::test]
@@ -106,13 +136,17 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
     let description = app.caller("").get("/openapi.json").await.body;
     let acme = app.tenant("acme").await;
     app.tenant("other").await;
-    let domain = Kind::Domain.possible_scopes();
-    let domain = Scope::ALL.into_iter().filter(|scope| domain.allow(*scope)).collect();
-    let domain = app.register("elsewhere", Kind::Domain, &["acme"], domain).await;
+    let domain = app.register("elsewhere", Kind::Domain, &["acme"], all_of(Kind::Domain)).await;
     let admin = app.operator().await;
     app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
     let mei = app.user(&acme, "mei").await;
     let expired = app.expired_caller(&acme).await;
+    let frozen = app.tenant("frozen").await;
+    app.sync(&frozen.caller, "users", &json!([user("lin", "")])).await;
+    let lin = app.user(&frozen, "lin").await;
+    let frozen_admin = app.register("frozen", Kind::Admin, &[], Scope::ALL.to_vec()).await;
+    let of_many = app.register("elsewhere", Kind::Domain, &["frozen"], all_of(Kind::Domain)).await;
+    admin.caller.post_empty("/v1/enterprises/freeze?eCode=frozen").await.ok();
     let mut walked = 0;
     for rule in TABLE {
         let without_scope = match rule.scope {
@@ -131,11 +165,15 @@ async fn every_route_lets_in_whom_it_should_and_nobody_else() {
             (Who::Domain, domain.caller.on("acme")),
             (Who::User, mei.clone()),
             (Who::Admin, admin.caller.on("acme")),
+            (Who::FrozenApplication, frozen.caller.clone()),
+            (Who::FrozenUser, lin.clone()),
+            (Who::OnFrozen, of_many.caller.on("frozen")),
+            (Who::FrozenAdmin, frozen_admin.caller.clone()),
         ];
         for (who, caller) in callers.into_iter().chain(without_scope) {
             check(rule, who, call(rule, &caller).await, &description);
             walked += 1;
         }
     }
-    assert!(walked > 7 * 30, "{walked}");
+    assert!(walked > 11 * 50, "{walked}");
 }

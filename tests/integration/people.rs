@@ -115,7 +115,8 @@ async fn people_are_found_by_what_they_are_known_by() {
 
 #[tokio::test]
 async fn an_item_shows_what_may_be_shown() {
-    let app = TestApp::start().await;
+    let at = |address: &str| Some(address.parse().unwrap());
+    let app = TestApp::start_with(|config| config.public_url = at("https://search.example/")).await;
     let acme = acme(&app).await;
     let answer = search(&acme.caller, "chenmei", &[("highlight", "true")]).await;
     let item = &answer.items()[0];
@@ -150,7 +151,7 @@ async fn an_item_shows_what_may_be_shown() {
     app.filled().await;
     let again = |app: &TestApp| app.caller(&acme.caller.token);
     assert_eq!(search(&again(&app), "chenmei", &[]).await.items(), before);
-    app = app.restart_with(|config| config.public_url = Some("https://find.example/".parse().unwrap())).await;
+    app = app.restart_with(|config| config.public_url = at("https://find.example/")).await;
     app.settled().await;
     let item = search(&again(&app), "chenmei", &[]).await.items()[0].clone();
     assert_eq!(item["image"], "https://find.example/storage/pictures/x");

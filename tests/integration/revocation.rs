@@ -88,8 +88,8 @@ async fn only_a_clients_own_tokens_and_only_by_itself() {
 async fn a_public_client_revokes_by_its_id_alone() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
-    let created =
-        operator.post("/admin/v1/applications", &json!({"kind": "application", "public": true})).await;
+    let form = json!({"kind": "application", "public": true, "redirectUris": ["https://app.example/back"]});
+    let created = operator.post("/admin/v1/applications", &form).await;
     let id = created.ok().body["data"]["clientId"].as_str().unwrap().to_owned();
     let form = [("token", "nonsense"), ("client_id", id.as_str())];
     assert_eq!(ask(&app, None, &form).await.status, 200);

@@ -76,7 +76,7 @@ impl Landscape {
         assert_eq!((answer.total(), &answer.body["partial"]), (3, &json!(true)), "{}", answer.text);
         assert!(answer.cursor().is_some(), "what the system has could not be caught up with");
         let report = answer.source("x").clone();
-        assert_eq!((&report["status"], &report["tookMs"]), (&json!("unavailable"), &json!(0)), "{report}");
+        assert_eq!(report["status"], "unavailable", "{report}");
         let message = report["message"].as_str().unwrap();
         assert!(message.starts_with("not asked: suspended because"), "{message}");
         assert!(message.ends_with(&format!("suspensions in a row: {times}")), "{message}");

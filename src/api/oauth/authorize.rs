@@ -107,6 +107,11 @@ pub async fn show_login(State(app): State<Arc<App>>, request: Request) -> Respon
         (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),
         (status = 429, description = "The login page: too many attempts; `Retry-After` says when to come back",
             content_type = "text/html"),
+        (status = 408, description = "The login page: the form did not arrive in time", content_type = "text/html"),
+        (status = 413, description = "The login page: the form is larger than its limit", content_type = "text/html"),
+        (status = 415, description = "The login page: the body is no form", content_type = "text/html"),
+        (status = 503, description = "The login page: the server cannot take this now; `Retry-After` says when to come back",
+            content_type = "text/html"),
     )
 )]
 pub async fn log_in(State(app): State<Arc<App>>, request: Request) -> Response {
