@@ -18,7 +18,8 @@ const LISTENING: &str = "listening on http://";
 
 /// A running server; it ends with this value.
 pub(crate) struct Server {
-    process: Child,
+    /// Its process.
+    pub(crate) process: Child,
     /// Where it listens.
     pub(crate) address: SocketAddr,
 }

@@ -3,7 +3,7 @@
 //! Every section measures the `trawl` program and its peer at the same time, in short slices that take turns, so that
 //! what disturbs one disturbs the other. Servers and peers are processes of their own. README.md says how to read it.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|directory …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -12,6 +12,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod data;
+mod directory;
 mod pages;
 mod peers;
 mod texts;
@@ -36,6 +37,8 @@ pub(crate) struct Scale {
     pub(crate) freshness: Duration,
     /// Documents of the bulk import.
     pub(crate) import: usize,
+    /// Departments and users of the directory.
+    pub(crate) directory: [usize; 2],
 }
 
 const FULL: Scale = Scale {
@@ -43,6 +46,7 @@ const FULL: Scale = Scale {
     turns: Turns { slice: Duration::from_millis(250), slices: 8 },
     freshness: Duration::from_secs(15),
     import: 100_000,
+    directory: [5_000, 100_000],
 };
 
 const QUICK: Scale = Scale {
@@ -50,6 +54,7 @@ const QUICK: Scale = Scale {
     turns: Turns { slice: Duration::from_millis(100), slices: 5 },
     freshness: Duration::from_secs(4),
     import: 20_000,
+    directory: [1_000, 20_000],
 };
 
 /// The documents of the large index when it is asked for.
@@ -65,7 +70,7 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections = ["pages", "freshness", "merge", "import", "todos"];
+    let sections = ["pages", "freshness", "merge", "import", "todos", "directory"];
     let chosen = |name: &str| has(name) || !sections.iter().any(|section| has(section));
 
     let started = Instant::now();
@@ -84,6 +89,9 @@ fn main() {
     }
     if chosen("todos") {
         writes::todos(&scale);
+    }
+    if chosen("directory") {
+        directory::run(&scale);
     }
     println!("\nThe run took {:.0} s.", started.elapsed().as_secs_f64());
 }

@@ -55,6 +55,9 @@ pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
 
 /// Hands the rows to `apply` in one transaction, and answers every failure. `apply` gives its failures, and whether it changed
 /// anything.
+///
+/// # Errors
+/// 503 where the store or the index cannot take it now.
 pub async fn write<T, A>(
     app: &Arc<App>,
     caller: &Caller,
@@ -66,6 +69,10 @@ where
     A: for<'a> FnOnce(&'a Transaction, Vec<T>) -> WriteFuture<'a, (Vec<SyncFailure>, bool)> + Send + 'static,
 {
     let Rows { rows, mut failures } = rows;
+    if rows.is_empty() {
+        return Ok(Envelope::list(failures));
+    }
+    app.bulk.wait_for_room(rows.len()).await?;
     let tenant_id = caller.tenant.id;
     let remembering = Arc::clone(app);
     let refused = app.store.write(move |transaction| {

@@ -186,6 +186,25 @@ async fn a_login_of_one_s_own_does_not_follow_the_number() {
     app.sync(&acme.caller, "users", &json!([{"userId": "own", "mobile": ""}])).await;
 }
 
+/// Whoever falls back on a number that is another one's login fails alone, also where the call itself gave him the number.
+#[tokio::test]
+async fn a_number_that_is_another_one_s_login_fails_the_row_and_not_the_call() {
+    let (app, acme) = start().await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "other", "loginId": "139", "name": "O", "sex": 1}]))
+        .await;
+    let rows = json!([
+        {"userId": "mei", "loginId": "mei", "mobile": "139", "name": "M", "sex": 2},
+        {"userId": "mei", "loginId": ""},
+        user("good", ""),
+    ]);
+    only_failure(&sync(&acme.caller, rows).await, "mei", "loginId:");
+    assert_eq!(read_one(&acme.caller, "users", "mei").await["loginId"], "mei");
+    assert_eq!(read_one(&acme.caller, "users", "good").await["loginId"], "good");
+    // Someone who is deleted and comes back within the call is held to it too.
+    let back = json!([{"userId": "mei", "isDeleted": true}, {"userId": "x", "loginId": "mei", "name": "X", "sex": 1}, {"userId": "mei", "isDeleted": false}]);
+    only_failure(&sync(&acme.caller, back).await, "mei", "loginId:");
+}
+
 /// Decisions 9.6: deputy departments count for visibility, and must be there.
 #[tokio::test]
 async fn further_departments_count_for_what_one_sees() {

@@ -1,5 +1,7 @@
 //! The forms of a user: as he is sent, as his further fields are kept, and as he is read (specification, "User").
 
+use std::collections::HashSet;
+
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +9,7 @@ use super::picture::PictureParam;
 use crate::platform::common::{TextRule, WHOLE_NUMBERS, Written, check_id_of};
 
 /// Further departments of a user.
-pub const MOST_DEPUTY_DEPARTMENTS: usize = 100;
+const MOST_DEPUTY_DEPARTMENTS: usize = 100;
 
 /// What a name or a login may be.
 pub const NAME: TextRule = TextRule::Line(256);
@@ -119,9 +121,11 @@ impl UserWrite {
             rule.check(field, text.as_deref().unwrap_or_default())?;
         }
         if let Written::Set(ids) = &self.deputy_org_ids {
-            for id in ids {
-                check_id_of("deputyOrgIds", id)?;
+            let distinct: HashSet<&String> = ids.iter().collect();
+            if distinct.len() > MOST_DEPUTY_DEPARTMENTS {
+                return Err(format!("deputyOrgIds: must be at most {MOST_DEPUTY_DEPARTMENTS}"));
             }
+            distinct.into_iter().try_for_each(|id| check_id_of("deputyOrgIds", id))?;
         }
         self.sex.check("sex", &(1..=2), "1 (male) or 2 (female)")?;
         self.kind.check("type", &(i64::from(i32::MIN)..=i64::from(i32::MAX)), "an integer of 32 bits")?;

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 pub use super::{fields::UserDetails, password::PasswordHash, picture::public_address};
 use super::{
-    fields::{MOST_DEPUTY_DEPARTMENTS, NAME, UserWrite},
+    fields::{NAME, UserWrite},
     picture::Picture,
     repo,
 };
@@ -129,7 +129,7 @@ impl UserChange {
             sex,
             mobile,
             org_id: written_text(form.org_id.as_ref(), known.and_then(|user| user.org_id.as_ref())),
-            deputy_org_ids: self.deputy_departments(known)?,
+            deputy_org_ids: self.deputy_departments(known),
             kind: form.kind.over_default(known.map(|user| &user.kind), 1),
             order_no: form.order_no.over_default(known.map(|user| &user.order_no), 0),
             secret_level: form.secret_level.over_default(known.map(|user| &user.secret_level), 0),
@@ -153,18 +153,12 @@ impl UserChange {
         }
     }
 
-    fn deputy_departments(&self, known: Option<&User>) -> Result<Json<Vec<String>>, String> {
+    fn deputy_departments(&self, known: Option<&User>) -> Json<Vec<String>> {
         let mut ids =
             self.form.deputy_org_ids.over_default(known.map(|user| &user.deputy_org_ids.0), Vec::new());
         let mut seen = HashSet::new();
         ids.retain(|id| seen.insert(id.clone()));
-        if ids.len() > MOST_DEPUTY_DEPARTMENTS {
-            return Err(format!(
-                "deputyOrgIds: must be at most {MOST_DEPUTY_DEPARTMENTS}, not {}",
-                ids.len()
-            ));
-        }
-        Ok(Json(ids))
+        Json(ids)
     }
 
     fn details(&self, known: Option<&User>) -> Json<UserDetails> {

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    model::{User, UserChange, public_address},
+    fields::UserWrite,
+    model::{User, UserChange, public_address, with_suffix},
     picture::{self, Picture, PictureContent},
 };
 use crate::platform::common::Written;
@@ -44,8 +45,23 @@ impl People {
         self.suffix.as_deref()
     }
 
-    pub(super) fn get(&self, user_id: &str) -> Option<&User> {
-        self.by_id.get(user_id)
+    /// The logins that a change may take, of those whose rows are known so far: someone who comes back, or falls back on his
+    /// number, takes one that his change does not name.
+    pub(super) fn logins_of(&self, form: &UserWrite) -> Vec<String> {
+        match form.login_id.as_deref() {
+            Some(login) if !login.is_empty() => vec![with_suffix(login, self.suffix())],
+            _ => {
+                let known = self.by_id.get(&form.user_id);
+                let login = known.map(|user| &user.login_id);
+                let number = known.and_then(|user| user.mobile.as_ref());
+                [login, number, form.mobile.as_ref()].into_iter().flatten().cloned().collect()
+            }
+        }
+    }
+
+    /// Whether the row of whoever has this login is known.
+    pub(super) fn has_login(&self, login: &str) -> bool {
+        self.id_by_login.contains_key(login)
     }
 
     /// Takes in a row.

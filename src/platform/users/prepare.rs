@@ -52,12 +52,8 @@ fn read_changes(rows: Vec<UserWrite>, most_bytes: usize, held: Option<&Held>) ->
         let id = row.user_id.clone();
         match read_change(row, most_bytes) {
             Ok(change) => {
-                let content = match &change.0.picture {
-                    Some(Picture::Content(picture)) => picture.content.len(),
-                    _ => 0,
-                };
-                if held.is_some_and(|held| held.take(content).is_err()) {
-                    return Err(no_room());
+                if let (Some(held), Some(Picture::Content(picture))) = (held, &change.0.picture) {
+                    held.take(picture.content.len()).map_err(|_| no_room())?;
                 }
                 changes.push(change);
             }

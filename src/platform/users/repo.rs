@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, Value};
 
 use super::{
     documents,
-    model::{PasswordHash, User, UserChange, with_suffix},
+    model::{PasswordHash, User, UserChange},
     people::People,
 };
 use crate::{
@@ -88,18 +88,13 @@ async fn load(
     let platform_ids: Vec<&str> =
         changes.iter().filter_map(|change| change.form.platform_user_id.as_deref()).collect();
     read(people, transaction, tenant_id, "platform_user_id", &platform_ids).await?;
-    // Someone who comes back, or falls back on his number, takes a login that his change does not name.
-    let kept: Vec<String> = changes
-        .iter()
-        .filter_map(|change| people.get(&change.form.user_id))
-        .flat_map(|user| [Some(&user.login_id), user.mobile.as_ref()])
-        .flatten()
-        .cloned()
-        .collect();
-    let mobiles = changes.iter().filter_map(|change| change.form.mobile.clone());
-    let logins = changes.iter().filter_map(|change| change.form.login_id.as_deref());
-    let logins: Vec<String> =
-        logins.map(|login| with_suffix(login, people.suffix())).chain(kept).chain(mobiles).collect();
+    let mut logins: HashSet<String> =
+        changes.iter().flat_map(|change| people.logins_of(&change.form)).collect();
+    if changes.iter().any(|change| change.form.login_id.as_deref() == Some("")) {
+        // He may fall back on a number that an earlier row of the call gave him.
+        logins.extend(changes.iter().filter_map(|change| change.form.mobile.clone()));
+    }
+    let logins: Vec<String> = logins.into_iter().filter(|login| !people.has_login(login)).collect();
     read(people, transaction, tenant_id, "is_deleted = 0 AND login_id", &logins).await?;
 
     let with_pictures: Vec<&str> = changes
