@@ -10,7 +10,7 @@ use trawl_connectors::{AddressRules, InvalidHost};
 
 use crate::{
     auth::{
-        attempts::Attempts, authorization::codes::Codes, caller::Authenticator, keys::Keys,
+        attempts::Attempts, authorization::codes::Codes, caller::Authenticator, issuers::Issuers, keys::Keys,
         secrets::SecretChecker, tokens::Tokens,
     },
     bodies::Bodies,
@@ -114,11 +114,13 @@ impl App {
 
         let indexer =
             Indexer::start(store.clone(), data, &config.index, &config.public_url(), rebuild_index).await?;
+        let reach = reach(&config.connectors)?;
+        let issuers = Issuers::new(&config.auth.issuers, &reach.addresses);
         let registry = Arc::new(Registry::new(
             store.clone(),
             indexer.served(),
             Arc::clone(&keys),
-            reach(&config.connectors)?,
+            reach.clone(),
             config.cache,
             config.suspension,
             clock,
@@ -127,7 +129,7 @@ impl App {
         let coordinator =
             Coordinator::new(Arc::clone(&registry), Arc::clone(&keys), search.at_once, search.source_pages);
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
-        let authenticator = Authenticator::new(store.clone(), tokens);
+        let authenticator = Authenticator::new(store.clone(), tokens).trusting(issuers);
         let upkeep = Upkeep::start(Rounds {
             store: store.clone(),
             usage: Arc::clone(authenticator.usage()),

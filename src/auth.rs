@@ -6,6 +6,7 @@ pub mod authorization;
 pub mod caller;
 pub mod directory;
 pub mod grants;
+pub mod issuers;
 pub mod keys;
 pub mod login;
 pub mod revocations;

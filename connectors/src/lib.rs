@@ -17,6 +17,7 @@
 //! | `trace` | [`TraceContext`]: the trace that a call belongs to |
 //! | `content_type` | `Content-Type` taken apart |
 //! | `loose`, `text`, `blot` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts; secrets blotted out of them |
+//! | `document` | [`fetch_document`]: small documents of systems that are no sources, over the same transport |
 //! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
 
 mod action;
@@ -26,6 +27,7 @@ mod blot;
 pub mod check;
 mod client;
 mod content_type;
+mod document;
 mod error;
 mod item;
 mod loose;
@@ -41,6 +43,7 @@ pub const CONTRACT: &str = include_str!("../contract.openapi.json");
 pub use addresses::{AddressRefusal, AddressRules, InvalidHost};
 pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};
 pub use client::{Question, SourceClient};
+pub use document::fetch_document;
 pub use error::SourceError;
 pub use item::{ContentItem, bounds};
 pub use settings::{

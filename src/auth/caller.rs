@@ -15,6 +15,7 @@ use moka::sync::Cache;
 use super::{
     applications::{self, Kind},
     directory::{self, Person, SubjectKind},
+    issuers::{Identity, Issuers},
     revocations,
     scopes::{Scope, Scopes},
     tenants::{self, Tenant},
@@ -118,6 +119,7 @@ pub struct Authenticator {
     pub(super) store: Store,
     tokens: Arc<Tokens>,
     usage: Arc<Usage>,
+    issuers: Issuers,
     /// By the token's hash.
     remembered: Cache<[u8; 32], Remembered>,
     /// How often the identities of each tenant have changed.
@@ -150,10 +152,17 @@ impl Authenticator {
             store,
             tokens,
             usage: Arc::default(),
+            issuers: Issuers::default(),
             remembered,
             generations: Mutex::default(),
             revocations: Arc::default(),
         }
+    }
+
+    /// The same, which takes the tokens of these issuers for user tokens besides its own (decisions 3.4 c).
+    #[must_use]
+    pub fn trusting(self, issuers: Issuers) -> Self {
+        Self { issuers, ..self }
     }
 
     /// What signs and verifies tokens.
@@ -183,6 +192,11 @@ impl Authenticator {
         }
     }
 
+    fn generation(&self, tenant_id: i64) -> (u64, Arc<AtomicU64>) {
+        let generations = self.generations(tenant_id);
+        (generations.load(Ordering::Acquire), generations)
+    }
+
     fn generations(&self, tenant_id: i64) -> Arc<AtomicU64> {
         let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(generations.entry(tenant_id).or_default())
@@ -207,11 +221,20 @@ impl Authenticator {
             remembered.caller.last_use.note();
             return Ok(remembered.caller);
         }
-        let claims = self.tokens.verify(token)?;
-        let generations = self.generations(claims.tenant);
-        let generation = generations.load(Ordering::Acquire);
         let revocations = self.revocations.load(Ordering::Acquire);
-        let caller = Arc::new(self.look_up(claims).await?);
+        let (caller, generation, generations) = if let Some(issuer) = self.issuers.of(token) {
+            let identity = issuer.verify(token).await?;
+            let reader = self.store.reader();
+            let tenant = tenants::find_by_code(reader, &identity.trust.tenant).await?;
+            let tenant_id = tenant.ok_or_else(nobody)?.id;
+            let (generation, generations) = self.generation(tenant_id);
+            (self.look_up_person(tenant_id, &identity).await?, generation, generations)
+        } else {
+            let claims = self.tokens.verify(token)?;
+            let (generation, generations) = self.generation(claims.tenant);
+            (self.look_up(claims).await?, generation, generations)
+        };
+        let caller = Arc::new(caller);
         caller.last_use.note();
         let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(hash, remembered);
@@ -265,6 +288,29 @@ impl Authenticator {
         })
     }
 
+    /// Whom an issuer's token names in the directory.
+    async fn look_up_person(&self, tenant_id: i64, identity: &Identity<'_>) -> Result<Caller> {
+        let reader = self.store.reader();
+        // Read after the generation, as everything that is remembered under it.
+        let tenant = tenants::find_by_id(reader, tenant_id).await?.ok_or_else(nobody)?;
+        let login_id = &identity.login_id;
+        let person = directory::find_person(reader, tenant_id, SubjectKind::LoginId, login_id).await?;
+        let person = person.ok_or_else(nobody)?;
+        let principals = directory::principals(reader, tenant_id, &person).await?.into();
+        let (home, client_id) = (Arc::new(tenant), format!("issuer:{}", identity.trust.issuer));
+        Ok(Caller {
+            tenant: Arc::clone(&home),
+            home,
+            last_use: self.usage.of(&client_id),
+            client_id: client_id.into(),
+            kind: Kind::Application,
+            bound: Arc::default(),
+            user: Some(Arc::new(User { person, principals })),
+            scopes: identity.trust.scopes.clone(),
+            expires_at: identity.expires_at,
+        })
+    }
+
     async fn act_on(&self, caller: &Caller, code: &str) -> Result<Arc<Caller>> {
         let not_his = || Error::forbidden("indicated-e-code: this application may not act on that tenant");
         if caller.user.is_some() || !caller.knows(code) {
@@ -281,6 +327,11 @@ fn hash(token: &str) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
     hash
+}
+
+/// 401: an issuer's token is good, and says nothing to us.
+fn nobody() -> Error {
+    Error::unauthorized("the token names nobody of the directory who may sign in")
 }
 
 /// 401: the token was taken back.

@@ -56,6 +56,8 @@ mod highlight;
 #[cfg(test)]
 mod isolation;
 #[cfg(test)]
+mod issuer;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod kill;

@@ -1,5 +1,5 @@
 // The OpenID provider that the tests obtain tokens from: the npm package `oidc-provider` with client credentials,
-// introspection and revocation switched on.
+// introspection and revocation switched on; where it is told to, people sign in at it too.
 //
 // Its settings are the first line of its standard input, as JSON:
 //   port         where to listen on 127.0.0.1; 0 for any free port
@@ -8,6 +8,9 @@
 //   scopes       every scope that the provider knows
 //   resources    audience -> {scope, accessTokenFormat}: what tokens are given out for
 //   lives        the seconds that the first, the second, … token lives; the last figure holds from there on
+//   people       whether anyone signs in by the package's own pages, under the name that he types; his tokens say it in
+//                `preferred_username`
+//   algorithm    what its tokens are signed by: ES256, or RS256
 //
 // When it is ready it prints one line of JSON, {"issuer": …}. It ends when its standard input does, so that nothing is
 // left of a test that was killed.
@@ -37,7 +40,7 @@ async function start(settings) {
   console.log(JSON.stringify({ issuer }));
 }
 
-function configure({ clients, authMethods, scopes, resources, lives }) {
+function configure({ clients, authMethods, scopes, resources, lives, people = false, algorithm = 'ES256' }) {
   return {
     clients: clients.map((client) => ({
       grant_types: ['client_credentials'],
@@ -46,12 +49,18 @@ function configure({ clients, authMethods, scopes, resources, lives }) {
       ...client,
     })),
     clientAuthMethods: authMethods,
-    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    clientDefaults: { id_token_signed_response_alg: algorithm },
     scopes,
-    responseTypes: [],
-    jwks: { keys: [makeKey()] },
+    responseTypes: people ? ['code'] : [],
+    claims: { openid: ['sub', 'preferred_username'] },
+    // The name stands in the ID token itself, as many providers have it.
+    conformIdTokenClaims: false,
+    findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id, preferred_username: id }) }),
+    extraTokenClaims: (ctx, token) => (token.accountId ? { preferred_username: token.accountId } : undefined),
+    cookies: { keys: [randomUUID()] },
+    jwks: { keys: [makeKey(algorithm)] },
     features: {
-      devInteractions: { enabled: false },
+      devInteractions: { enabled: people },
       clientCredentials: { enabled: true },
       introspection: { enabled: true },
       revocation: { enabled: true },
@@ -59,10 +68,12 @@ function configure({ clients, authMethods, scopes, resources, lives }) {
         enabled: true,
         // The package reads `resource` (RFC 8707); here the same is said by `audience`, as many providers want it.
         defaultResource: (ctx) => ctx.oidc.body?.audience,
+        // Who signed in gets the token for what he signed in to.
+        useGrantedResource: () => true,
         getResourceServerInfo: (ctx, audience) => {
           if (!Object.hasOwn(resources, audience)) throw new errors.InvalidTarget();
           const accessTokenTTL = lives.length > 1 ? lives.shift() : lives[0];
-          return { ...resources[audience], accessTokenTTL, jwt: { sign: { alg: 'ES256' } } };
+          return { ...resources[audience], accessTokenTTL, jwt: { sign: { alg: algorithm } } };
         },
       },
     },
@@ -70,9 +81,10 @@ function configure({ clients, authMethods, scopes, resources, lives }) {
 }
 
 // Each start has a key of its own, so that a provider that comes back has changed its keys.
-function makeKey() {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'ES256' };
+function makeKey(alg) {
+  const { privateKey } =
+    alg === 'ES256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 });
+  return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg };
 }
 
 // Keeps account of the token requests, and shows it at GET /test/token-requests: [{method, status}].

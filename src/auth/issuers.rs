@@ -1,0 +1,172 @@
+//! External `OpenID` Connect issuers, whose tokens are user tokens (decisions 3.4 c).
+//!
+//! A token names its issuer, which says by whose keys it is to be judged and nothing more: nothing of it is believed until its
+//! signature is verified with a key of that issuer, by an algorithm that the settings allow.
+
+mod keyring;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashMap, sync::Arc};
+
+use jsonwebtoken::{
+    Algorithm, Header, Validation, dangerous::insecure_decode_claims, decode, decode_header,
+    errors::ErrorKind,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use trawl_connectors::AddressRules;
+
+use self::keyring::{Documents, Key, Keyring, over_guarded_connections};
+use crate::{
+    config,
+    error::{Error, Result},
+};
+
+/// How far an issuer's clock may be from ours, in seconds.
+const LEEWAY_SECONDS: u64 = 30;
+
+/// The longest id of a key that is looked for, in bytes.
+const KEY_ID_BYTES: usize = 256;
+
+/// Types of tokens that say who someone is to whom: access tokens (RFC 9068) and ID tokens. Others that an issuer signs with the
+/// same keys, such as logout tokens, name a type of their own.
+const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
+
+/// The issuers that are trusted, by what they call themselves.
+#[derive(Default)]
+pub struct Issuers(HashMap<String, Arc<Issuer>>);
+
+/// One issuer.
+pub struct Issuer {
+    /// What its tokens are trusted for, by audience.
+    trusts: Vec<config::Issuer>,
+    keyring: Keyring,
+}
+
+/// Whom a verified token names.
+#[derive(Debug)]
+pub struct Identity<'a> {
+    /// What the issuer is trusted for.
+    pub trust: &'a config::Issuer,
+    /// The person's login account.
+    pub login_id: String,
+    /// When the token expires, in epoch seconds.
+    pub expires_at: u64,
+}
+
+/// What of a token is asked before it is verified.
+#[derive(Deserialize)]
+struct Unverified {
+    iss: String,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    aud: Audience,
+    exp: u64,
+    #[serde(flatten)]
+    others: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audience {
+    One(String),
+    Several(Vec<String>),
+}
+
+impl Audience {
+    fn names(&self, audience: &str) -> bool {
+        match self {
+            Self::One(one) => one == audience,
+            Self::Several(several) => several.iter().any(|one| one == audience),
+        }
+    }
+}
+
+impl Issuers {
+    /// These issuers, whose keys are fetched from where `rules` allow, once a token needs one.
+    pub fn new(settings: &[config::Issuer], rules: &AddressRules) -> Self {
+        Self::with_documents(settings, || over_guarded_connections(rules.clone()))
+    }
+
+    fn with_documents(settings: &[config::Issuer], documents: impl Fn() -> Documents) -> Self {
+        let mut trusts: HashMap<String, Vec<config::Issuer>> = HashMap::new();
+        for trust in settings {
+            trusts.entry(trust.issuer.clone()).or_default().push(trust.clone());
+        }
+        let issuer = |(name, trusts): (String, Vec<config::Issuer>)| {
+            let keyring = Keyring::new(name.clone(), documents());
+            (name, Arc::new(Issuer { trusts, keyring }))
+        };
+        Self(trusts.into_iter().map(issuer).collect())
+    }
+
+    /// The trusted issuer that the token says it is of.
+    pub fn of(&self, token: &str) -> Option<Arc<Issuer>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let Unverified { iss } = insecure_decode_claims(token).ok()?;
+        self.0.get(&iss).cloned()
+    }
+}
+
+impl Issuer {
+    /// Verifies the token: type, algorithm, key, signature, issuer, audience and times.
+    ///
+    /// # Errors
+    /// 401; the message tells an expired token from a wrong one and nothing more. 503 where the issuer's keys cannot be had.
+    pub async fn verify(&self, token: &str) -> Result<Identity<'_>> {
+        let header = decode_header(token).map_err(|_| invalid())?;
+        let key_id = self.check_header(&header)?;
+        let key = self.keyring.find(key_id).await?.ok_or_else(invalid)?;
+        self.verify_with(&key, header.alg, token)
+    }
+
+    /// The id of the key that the token says it is signed with. Keys and addresses that it brings along are not looked at.
+    fn check_header<'h>(&self, header: &'h Header) -> Result<&'h str> {
+        let is_typed =
+            header.typ.as_ref().is_none_or(|kind| TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind)));
+        // Nothing that is critical is understood (RFC 7515 §4.1.11).
+        let is_plain = header.crit.is_none();
+        let is_allowed = self.trusts.iter().any(|trust| trust.algorithms.contains(&header.alg));
+        let key_id = header.kid.as_deref().filter(|key_id| key_id.len() <= KEY_ID_BYTES);
+        key_id.filter(|_| is_typed && is_plain && is_allowed).ok_or_else(invalid)
+    }
+
+    fn verify_with(&self, key: &Key, algorithm: Algorithm, token: &str) -> Result<Identity<'_>> {
+        if !key.is_for(algorithm) {
+            return Err(invalid());
+        }
+        let mut validation = Validation::new(algorithm);
+        validation.set_issuer(&[&self.trusts[0].issuer]);
+        let audiences: Vec<&str> = self.trusts.iter().map(|trust| trust.audience.as_str()).collect();
+        validation.set_audience(&audiences);
+        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
+        validation.validate_nbf = true;
+        validation.leeway = LEEWAY_SECONDS;
+        let claims = decode::<Claims>(token, &key.verifying, &validation).map_err(|error| {
+            Error::unauthorized(match error.kind() {
+                ErrorKind::ExpiredSignature => "the token has expired; ask for a new one",
+                _ => "the token is not valid",
+            })
+        })?;
+        let Claims { aud, exp, others } = claims.claims;
+        let mut trusts = self.trusts.iter();
+        let trust = trusts.find(|trust| aud.names(&trust.audience)).ok_or_else(invalid)?;
+        // Each audience has algorithms of its own.
+        if !trust.algorithms.contains(&algorithm) {
+            return Err(invalid());
+        }
+        match others.get(&trust.claim).and_then(Value::as_str).filter(|login_id| !login_id.is_empty()) {
+            Some(login_id) => Ok(Identity { trust, login_id: login_id.to_owned(), expires_at: exp }),
+            None => Err(Error::unauthorized(format!("the token has no claim {}", trust.claim))),
+        }
+    }
+}
+
+fn invalid() -> Error {
+    Error::unauthorized("the token is not valid")
+}

@@ -1,0 +1,222 @@
+//! The keys of one issuer: fetched when a token needs one that is not there, one fetch however many wait, and no more often
+//! than a budget allows, whatever tokens name. What is there stays while the issuer is away.
+
+use std::{
+    collections::HashMap,
+    num::NonZeroU32,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use arc_swap::ArcSwapOption;
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use jsonwebtoken::{
+    Algorithm, AlgorithmFamily, DecodingKey,
+    jwk::{Jwk, PublicKeyUse},
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use trawl_connectors::{AddressRules, fetch_document};
+use url::Url;
+
+use crate::error::{Error, Result};
+
+/// How long keys are used without asking whether there are others.
+const FRESH_FOR: Duration = Duration::from_hours(1);
+
+/// How long one fetch may take, both documents together.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Fetches that may follow at once; then one in [`FETCH_EVERY`].
+const FETCHES_AT_ONCE: NonZeroU32 = NonZeroU32::new(5).unwrap();
+const FETCH_EVERY: Duration = Duration::from_secs(10);
+
+/// The largest document.
+const MOST_BYTES: usize = 256 << 10;
+
+/// Keys that are taken from one issuer.
+const MOST_KEYS: usize = 100;
+
+/// A key that verifies signatures.
+pub(super) struct Key {
+    pub(super) verifying: DecodingKey,
+    /// The one algorithm that it is for, where the issuer says so.
+    algorithm: Option<Algorithm>,
+}
+
+impl Key {
+    /// Whether a signature by this algorithm may be judged with it.
+    pub(super) fn is_for(&self, algorithm: Algorithm) -> bool {
+        self.verifying.family() == algorithm.family() && self.algorithm.is_none_or(|own| own == algorithm)
+    }
+}
+
+/// Fetches the document at an address, or says why it cannot be had.
+pub(super) type Documents = Box<dyn Fn(Url) -> Document + Send + Sync>;
+pub(super) type Document = BoxFuture<'static, std::result::Result<Vec<u8>, String>>;
+
+/// Over connections that lead where these rules allow.
+pub(super) fn over_guarded_connections(rules: AddressRules) -> Documents {
+    Box::new(move |url| {
+        let rules = rules.clone();
+        let fetched = async move { fetch_document("the issuer", &url, &rules, MOST_BYTES).await };
+        fetched.map(|document| document.map_err(|error| error.to_string())).boxed()
+    })
+}
+
+/// What a fetch got, or why it got nothing.
+type Fetched = std::result::Result<Arc<Keys>, Arc<str>>;
+type Fetch = Shared<BoxFuture<'static, Fetched>>;
+
+struct Keys {
+    by_id: HashMap<String, Arc<Key>>,
+    fetched_at: Instant,
+}
+
+struct Inner {
+    issuer: String,
+    documents: Documents,
+    current: ArcSwapOption<Keys>,
+}
+
+/// The keys of one issuer.
+pub(super) struct Keyring {
+    inner: Arc<Inner>,
+    latest: Mutex<Option<Fetch>>,
+    budget: DefaultDirectRateLimiter,
+}
+
+impl Keyring {
+    pub(super) fn new(issuer: String, documents: Documents) -> Self {
+        let quota = Quota::with_period(FETCH_EVERY).unwrap_or(Quota::per_minute(FETCHES_AT_ONCE));
+        Self {
+            inner: Arc::new(Inner { issuer, documents, current: ArcSwapOption::empty() }),
+            latest: Mutex::new(None),
+            budget: RateLimiter::direct(quota.allow_burst(FETCHES_AT_ONCE)),
+        }
+    }
+
+    /// The key with this id. Keys that have grown old are used once more, and asked for meanwhile.
+    ///
+    /// # Errors
+    /// 503 where no keys are there and none can be had.
+    pub(super) async fn find(&self, key_id: &str) -> Result<Option<Arc<Key>>> {
+        let current = self.inner.current.load_full();
+        if let Some(current) = &current
+            && let Some(key) = current.by_id.get(key_id)
+        {
+            if current.fetched_at.elapsed() >= FRESH_FOR {
+                drop(self.fetch());
+            }
+            return Ok(Some(Arc::clone(key)));
+        }
+        match self.fetch() {
+            Some(fetch) => match fetch.await {
+                Ok(keys) => Ok(keys.by_id.get(key_id).cloned()),
+                Err(reason) if current.is_none() => Err(unavailable().caused_by(reason.to_string())),
+                Err(_) => Ok(None),
+            },
+            None if current.is_none() => Err(unavailable()),
+            None => Ok(None),
+        }
+    }
+
+    /// The fetch that is under way, or a new one where the budget allows it. A task of its own drives it, so no request that
+    /// is given up takes it away from the others.
+    fn fetch(&self) -> Option<Fetch> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(fetch) = latest.as_ref().filter(|fetch| fetch.peek().is_none()) {
+            return Some(fetch.clone());
+        }
+        self.budget.check().ok()?;
+        let inner = Arc::clone(&self.inner);
+        let bounded = async move {
+            let late = Err("the issuer did not answer in time".into());
+            let fetched = tokio::time::timeout(FETCH_TIMEOUT, inner.fetch()).await.unwrap_or(late);
+            match &fetched {
+                Ok(keys) => inner.current.store(Some(Arc::clone(keys))),
+                Err(reason) => {
+                    tracing::warn!(issuer = inner.issuer, %reason, "the keys of an issuer could not be had");
+                }
+            }
+            fetched
+        };
+        let fetch = AssertUnwindSafe(bounded)
+            .catch_unwind()
+            .map(|outcome| outcome.unwrap_or_else(|_| Err("fetching its keys broke off".into())))
+            .boxed()
+            .shared();
+        tokio::spawn(fetch.clone());
+        *latest = Some(fetch.clone());
+        Some(fetch)
+    }
+}
+
+fn unavailable() -> Error {
+    Error::unavailable("the keys of the token's issuer cannot be had at the moment", FETCH_EVERY)
+}
+
+/// What of an issuer's description is looked at (`OpenID` Connect Discovery §3).
+#[derive(Deserialize)]
+struct Description {
+    issuer: String,
+    jwks_uri: String,
+}
+
+#[derive(Deserialize)]
+struct KeySet {
+    keys: Vec<Box<RawValue>>,
+}
+
+impl Inner {
+    async fn fetch(&self) -> Fetched {
+        let place = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
+        let description: Description = read(&self.document(&place).await?, "description")?;
+        if description.issuer != self.issuer {
+            return Err(format!("its description is of the issuer {:?}", shorten(&description.issuer)).into());
+        }
+        let set: KeySet = read(&self.document(&description.jwks_uri).await?, "key set")?;
+        // One key that is of no use does not take the others away.
+        let by_id: HashMap<String, Arc<Key>> =
+            set.keys.iter().filter_map(|key| read_key(key)).take(MOST_KEYS).collect();
+        if by_id.is_empty() {
+            return Err("its key set holds no key with an id that verifies signatures".into());
+        }
+        Ok(Arc::new(Keys { by_id, fetched_at: Instant::now() }))
+    }
+
+    async fn document(&self, place: &str) -> std::result::Result<Vec<u8>, Arc<str>> {
+        let url = Url::parse(place).map_err(|_| "its jwks_uri is not an address")?;
+        (self.documents)(url).await.map_err(Into::into)
+    }
+}
+
+fn read<'d, T: Deserialize<'d>>(document: &'d [u8], name: &str) -> std::result::Result<T, Arc<str>> {
+    serde_json::from_slice(document).map_err(|_| format!("its {name} is not what it should be").into())
+}
+
+/// A public key for signatures that has an id. Keys that are shared secrets never verify what others sign.
+fn read_key(text: &RawValue) -> Option<(String, Arc<Key>)> {
+    let jwk: Jwk = serde_json::from_str(text.get()).ok()?;
+    let common = &jwk.common;
+    if common.public_key_use.as_ref().is_some_and(|key_use| *key_use != PublicKeyUse::Signature) {
+        return None;
+    }
+    let algorithm = match common.key_algorithm {
+        Some(algorithm) => Some(Algorithm::try_from(algorithm).ok()?),
+        None => None,
+    };
+    let verifying = DecodingKey::from_jwk(&jwk).ok()?;
+    let is_public = verifying.family() != AlgorithmFamily::Hmac;
+    let key_id = common.key_id.clone().filter(|_| is_public)?;
+    Some((key_id, Arc::new(Key { verifying, algorithm })))
+}
+
+fn shorten(text: &str) -> String {
+    text.chars().take(200).collect()
+}

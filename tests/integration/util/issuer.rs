@@ -1,0 +1,98 @@
+//! People who sign in at a real `OpenID` provider, by its own pages (`tests/oidc-provider/server.mjs`, `people`).
+
+use reqwest::{Client, Response, header::LOCATION, redirect};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use trawl::{auth::scopes::Scope, config::Issuer};
+use url::Url;
+
+use super::{
+    PATIENCE,
+    login::{CHALLENGE, VERIFIER, parameter},
+    openid::{Provider, usual_settings},
+};
+
+/// Whom tokens of the provider are for: trawl itself, and another system.
+pub(crate) const TRAWL: &str = "https://trawl.example/";
+pub(crate) const ELSEWHERE: &str = "https://elsewhere.example/";
+
+/// The application that people sign in to.
+const PORTAL: (&str, &str) = ("portal", "secret-of-the-portal");
+const CALLBACK: &str = "https://portal.example/callback";
+
+/// What someone who signed in got.
+#[derive(Deserialize)]
+pub(crate) struct Tokens {
+    pub(crate) access_token: String,
+    pub(crate) id_token: String,
+}
+
+/// A provider where anyone signs in under the name that he types.
+pub(crate) fn people(algorithm: &str) -> Value {
+    let mut settings = usual_settings();
+    let (id, secret) = PORTAL;
+    settings["clients"].as_array_mut().unwrap().push(json!({
+        "client_id": id, "client_secret": secret, "token_endpoint_auth_method": "client_secret_basic",
+        "grant_types": ["authorization_code"], "response_types": ["code"], "redirect_uris": [CALLBACK],
+        "scope": "openid search",
+    }));
+    for audience in [TRAWL, ELSEWHERE] {
+        settings["resources"][audience] = json!({"scope": "search", "accessTokenFormat": "jwt"});
+    }
+    settings["people"] = json!(true);
+    settings["algorithm"] = json!(algorithm);
+    settings
+}
+
+/// The provider as the settings name it: of access tokens for trawl, and of ID tokens for the portal.
+pub(crate) fn trusted(provider: &Provider, tenant: &str) -> Vec<Issuer> {
+    let trust = |audience: &str| {
+        let scopes = [Scope::ContentsRead].map(Scope::as_str);
+        serde_json::from_value(json!({
+            "issuer": provider.issuer, "audience": audience, "tenant": tenant, "scopes": scopes,
+        }))
+        .unwrap()
+    };
+    vec![trust(TRAWL), trust(PORTAL.0)]
+}
+
+impl Provider {
+    /// Someone signs in at the portal; what it gets for him.
+    pub(crate) async fn sign_in(&self, name: &str, audience: &str) -> Tokens {
+        let browser = Client::builder().no_proxy().timeout(PATIENCE).cookie_store(true);
+        let browser = browser.redirect(redirect::Policy::none()).build().unwrap();
+        let parameters = [
+            ("client_id", PORTAL.0),
+            ("response_type", "code"),
+            ("redirect_uri", CALLBACK),
+            ("scope", "openid search"),
+            ("resource", audience),
+            ("code_challenge", CHALLENGE),
+            ("code_challenge_method", "S256"),
+        ];
+        let start = browser.get(format!("{}/auth", self.issuer)).query(&parameters);
+        let page = target(&start.send().await.unwrap());
+        let login = [("prompt", "login"), ("login", name), ("password", "any")];
+        let back = target(&browser.post(page).form(&login).send().await.unwrap());
+        let page = target(&browser.get(back).send().await.unwrap());
+        let back = target(&browser.post(page).form(&[("prompt", "consent")]).send().await.unwrap());
+        let callback = target(&browser.get(back).send().await.unwrap());
+        let code = parameter(&callback, "code");
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", &code),
+            ("redirect_uri", CALLBACK),
+            ("code_verifier", VERIFIER),
+        ];
+        let request = browser.post(self.endpoints.token.clone()).form(&form);
+        let answer = request.basic_auth(PORTAL.0, Some(PORTAL.1)).send().await.unwrap();
+        answer.error_for_status().unwrap().json().await.unwrap()
+    }
+}
+
+#[track_caller]
+fn target(response: &Response) -> Url {
+    let location = response.headers().get(LOCATION);
+    let location = location.unwrap_or_else(|| panic!("no redirect but {}", response.status()));
+    response.url().join(location.to_str().unwrap()).unwrap()
+}
