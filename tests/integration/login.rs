@@ -1,10 +1,6 @@
 //! `GET` and `POST /oauth2/authorize`, and the codes that come of them (RFC 6749 §4.1, RFC 7636, RFC 8252, RFC 9207;
 //! decisions 3.4 b).
 
-use oauth2::{
-    AuthType, AuthUrl, AuthorizationCode, ClientId, ClientSecret, CsrfToken, HttpRequest, HttpResponse,
-    PkceCodeChallenge, RedirectUrl, Scope, TokenResponse, TokenUrl, basic::BasicClient,
-};
 use serde_json::{Value, json};
 use trawl::store::Store;
 
@@ -12,7 +8,7 @@ use crate::util::{
     answer::Answer,
     app::TestApp,
     caller::send,
-    items::{item, user},
+    items::user,
     login::{
         Browser, CALLBACK, CHALLENGE, Landscape, claims, code_form, location, parameter, sealed_form,
         set_password,
@@ -55,57 +51,6 @@ fn refused(answer: &Answer, status: u16, error: &str, described: &str) {
     let description = answer.body["error_description"].as_str().unwrap();
     assert!(description.contains(described), "{}", answer.text);
     assert_eq!(answer.header("cache-control"), "no-store");
-}
-
-/// The `oauth2` crate drives the flow, as an application that keeps a secret and as one that cannot.
-#[tokio::test]
-async fn an_application_that_others_wrote_has_someone_sign_in() {
-    let landscape = Landscape::start().await;
-    let app = &landscape.app;
-    let loopback = app.portal(&["http://127.0.0.1/callback"], true).await;
-    app.keep(&landscape.acme.caller, "article", &[item("1", "harbour", 1)]).await;
-    let confidential = (&landscape.portal, CALLBACK, Some(landscape.portal.secret()));
-    let public = (&loopback, "http://127.0.0.1:51004/callback", None);
-    for (application, redirect_uri, secret) in [confidential, public] {
-        let client = BasicClient::new(ClientId::new(application.client_id.clone()))
-            .set_auth_uri(AuthUrl::new(format!("{}/oauth2/authorize", app.base)).unwrap())
-            .set_token_uri(TokenUrl::new(format!("{}/oauth2/token", app.base)).unwrap())
-            .set_redirect_uri(RedirectUrl::new(redirect_uri.to_owned()).unwrap());
-        let client = match secret {
-            Some(secret) => client.set_client_secret(ClientSecret::new(secret.to_owned())),
-            None => client.set_auth_type(AuthType::RequestBody),
-        };
-        let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
-        let (url, state) = client
-            .authorize_url(CsrfToken::new_random)
-            .add_scope(Scope::new("contents:read".to_owned()))
-            .set_pkce_challenge(challenge)
-            .url();
-
-        let mut browser = app.browser();
-        let shown = browser.follow(url.as_str()).await;
-        let back = location(&browser.submit(&shown, "mei", "correct horse").await);
-        assert!(back.as_str().starts_with(&format!("{redirect_uri}?")), "{back}");
-        assert_eq!(&parameter(&back, "state"), state.secret());
-        assert_eq!(parameter(&back, "iss"), landscape.issuer());
-
-        let code = AuthorizationCode::new(parameter(&back, "code"));
-        let exchange = async |request: HttpRequest| {
-            let request = reqwest::Request::try_from(request).unwrap();
-            let response = app.http.execute(request).await?;
-            let mut answer = HttpResponse::new(Vec::new());
-            (*answer.status_mut(), *answer.headers_mut()) = (response.status(), response.headers().clone());
-            *answer.body_mut() = response.bytes().await?.to_vec();
-            Ok::<_, reqwest::Error>(answer)
-        };
-        let request = client.exchange_code(code).set_pkce_verifier(verifier);
-        let token = request.request_async(&|request| Box::pin(exchange(request))).await.unwrap();
-        let scopes: Vec<&str> = token.scopes().unwrap().iter().map(|scope| scope.as_str()).collect();
-        assert_eq!(scopes, ["contents:read"]);
-        let mei = app.caller(token.access_token().secret());
-        assert_eq!(mei.find("article", "harbour").await, ["1"]);
-        mei.post("/api/todo/batch_create", &json!([])).await.fails(403, "application token");
-    }
 }
 
 #[tokio::test]

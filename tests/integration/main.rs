@@ -66,6 +66,8 @@ mod limits;
 #[cfg(test)]
 mod login;
 #[cfg(test)]
+mod login_clients;
+#[cfg(test)]
 mod login_limits;
 #[cfg(test)]
 mod matrix;
