@@ -80,15 +80,33 @@ pub struct Asking {
     pub tenant: Tenant,
 }
 
-/// The parameters of a request, by name; of one that was given twice nothing is known but that.
-struct Parameters(HashMap<String, Option<String>>);
+/// What is looked at of a request; everything else is ignored (RFC 6749 §3.1).
+const NAMES: [&str; 13] = [
+    "client_id",
+    "code_challenge",
+    "code_challenge_method",
+    "device_id",
+    "login_hint",
+    "prompt",
+    "redirect_uri",
+    "request",
+    "request_uri",
+    "response_mode",
+    "response_type",
+    "scope",
+    "state",
+];
+
+/// These parameters of a request; of one that was given twice nothing is known but that.
+struct Parameters(HashMap<&'static str, Option<String>>);
 
 impl Parameters {
     fn read(query: &str) -> Self {
         let mut parameters = HashMap::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            let Some(name) = NAMES.into_iter().find(|known| *known == name) else { continue };
             parameters
-                .entry(name.into_owned())
+                .entry(name)
                 .and_modify(|value| *value = None)
                 .or_insert_with(|| Some(value.into_owned()));
         }
@@ -100,8 +118,8 @@ impl Parameters {
         self.0.get(name)?.as_deref().filter(|value| !value.is_empty())
     }
 
-    fn first_given_twice(&self) -> Option<&str> {
-        self.0.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name.as_str()).min()
+    fn first_given_twice(&self) -> Option<&'static str> {
+        self.0.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).min()
     }
 }
 
@@ -187,7 +205,6 @@ async fn find_tenant(store: &Store, application: Application) -> Result<Result<A
 fn check(parameters: &Parameters, application: &Application) -> Result<AuthorizationRequest, Failure> {
     let invalid = |description: &str| ("invalid_request", description.to_owned());
     if let Some(name) = parameters.first_given_twice() {
-        let name: String = name.chars().filter(char::is_ascii_graphic).take(40).collect();
         return Err(("invalid_request", format!("{name}: must be given only once")));
     }
     let too_long = |name, most| parameters.get(name).is_some_and(|value: &str| value.len() > most);

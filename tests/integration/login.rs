@@ -59,6 +59,8 @@ async fn the_page_speaks_two_languages_and_shows_what_it_was_given_as_text() {
     let mut browser = landscape.app.browser();
     let mut parameters = landscape.parameters();
     parameters.push(("login_hint", "\"><b>mei"));
+    // What is not looked at may be given as often as anyone likes.
+    parameters.extend([("resource", "a"), ("resource", "b")]);
     let english = browser.open(&parameters).await;
     page(&english, 200, "Sign in");
     assert!(english.text.contains("<html lang=\"en\">"));

@@ -7,6 +7,8 @@ mod answer;
 #[cfg(test)]
 mod compression;
 #[cfg(test)]
+mod document;
+#[cfg(test)]
 mod failure;
 #[cfg(test)]
 mod fuzz;

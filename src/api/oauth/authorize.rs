@@ -142,7 +142,8 @@ async fn attempt(app: &App, language: Language, request: Request) -> Result<Resp
     let account = Account::login(asking.tenant.id, &filled.login);
     let allowed = app.attempts.count_login(address).and_then(|()| app.attempts.check(address, account));
     if let Err(TooMany(wait)) = allowed {
-        tracing::warn!(target: "trawl::audit", %address, tenant = asking.tenant.code, "too many logins");
+        // What comes without bounds is not logged without bounds: the failures before it are.
+        tracing::debug!(target: "trawl::audit", %address, tenant = asking.tenant.code, "too many logins");
         return shown(Message::Wait(wait.as_secs() + 1));
     }
     let tenant_id = asking.tenant.id;

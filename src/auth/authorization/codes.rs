@@ -23,8 +23,8 @@ const LIFE: Duration = Duration::from_mins(1);
 /// For so long a code that is used again takes its token back.
 const REMEMBERED_FOR: Duration = Duration::from_mins(10);
 
-/// Codes that are remembered; each took a password's check, so more never come about.
-const REMEMBERED: u64 = 100_000;
+/// Codes that are remembered; each took a login that succeeded.
+const REMEMBERED: u64 = 20_000;
 
 /// The bytes that a code verifier may have (RFC 7636 §4.1).
 const VERIFIER_BYTES: std::ops::RangeInclusive<usize> = 43..=128;

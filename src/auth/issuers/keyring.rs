@@ -118,7 +118,8 @@ impl Keyring {
         match self.fetch() {
             Some(fetch) => match fetch.await {
                 Ok(keys) => Ok(keys.by_id.get(key_id).cloned()),
-                Err(reason) if current.is_none() => Err(unavailable().caused_by(reason.to_string())),
+                // The log has the reason, once for each fetch.
+                Err(_) if current.is_none() => Err(unavailable()),
                 Err(_) => Ok(None),
             },
             None if current.is_none() => Err(unavailable()),
