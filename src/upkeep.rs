@@ -100,13 +100,20 @@ impl Rounds {
     }
 
     async fn remove_tenants(&self) -> Result<()> {
+        let mut outcome = Ok(());
         for tenant_id in tenants::removed(self.store.reader()).await? {
-            while !removal::remove_portion(&self.store, tenant_id).await? {
-                if self.stop.is_cancelled() {
-                    return Ok(());
-                }
+            // What fails with one is no reason to leave the others' rows.
+            outcome = outcome.and(self.remove_tenant(tenant_id).await);
+        }
+        outcome
+    }
+
+    async fn remove_tenant(&self, tenant_id: i64) -> Result<()> {
+        while !self.stop.is_cancelled() {
+            if removal::remove_portion(&self.store, tenant_id).await? {
+                tracing::info!(tenant_id, "the last rows of a deleted tenant are removed");
+                break;
             }
-            tracing::info!(tenant_id, "the last rows of a deleted tenant are removed");
         }
         Ok(())
     }

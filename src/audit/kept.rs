@@ -1,6 +1,6 @@
 //! The deeds that are kept: read page by page, the newest first, and removed when they are old.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
+use sea_orm::{ConnectionTrait, FromQueryResult, Value};
 use serde::Serialize;
 
 use crate::{
@@ -120,18 +120,17 @@ pub async fn remove_old(store: &Store, keep_days: u32) -> Result<bool> {
         return Ok(true);
     }
     let last = now_millis() - i64::from(keep_days) * DAY;
-    // By time, as the clock may have been set back, and positions do not know of it.
-    let old = "SELECT position FROM audit WHERE at < ? ORDER BY at LIMIT ?";
-    let found = store.reader().query_one_raw(sql(old, [last.into(), PORTION.into()])).await?;
-    if found.is_none() {
+    // The oldest are looked at, so that no index by time has to be kept. Where the clock was set back, a deed goes with those
+    // before it.
+    let old = "SELECT position FROM (SELECT position, at FROM audit ORDER BY position LIMIT ?) WHERE at < ?";
+    let values = [PORTION.into(), last.into()];
+    if store.reader().query_one_raw(sql(old, values.clone())).await?.is_none() {
         return Ok(true);
     }
     let job = store.write(move |transaction| {
         Box::pin(async move {
             let text = format!("DELETE FROM audit WHERE position IN ({old})");
-            let removed: Result<_, DbErr> =
-                transaction.execute_raw(sql(text, [last.into(), PORTION.into()])).await;
-            Ok(removed?.rows_affected())
+            Ok(transaction.execute_raw(sql(text, values)).await?.rows_affected())
         })
     });
     Ok(job.await? < PORTION)

@@ -249,7 +249,9 @@ impl Authenticator {
     async fn look_up(&self, claims: Claims) -> Result<Caller> {
         let gone = || Error::unauthorized("the token's application, tenant or user no longer exists");
         let reader = self.store.reader();
-        let application = applications::find(reader, &claims.client_id).await?.ok_or_else(gone)?;
+        let application = applications::find(reader, &claims.client_id).await?;
+        let application =
+            application.filter(|application| application.tenant_id == claims.tenant).ok_or_else(gone)?;
         let tenant = tenants::find_by_id(reader, claims.tenant).await?.ok_or_else(gone)?;
         let is_revoked = revocations::is_revoked(reader, &claims.jti).await?;
         if is_revoked || application.epoch != claims.epoch || application.is_disabled {

@@ -1,7 +1,11 @@
 //! `/admin/v1/applications` (decisions 3.2, 3.3, 3.7).
 
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
-use trawl::auth::{applications::Kind, scopes::Scope};
+use trawl::{
+    auth::{applications::Kind, scopes::Scope},
+    store::sql,
+};
 
 use crate::util::{
     answer::Answer,
@@ -274,6 +278,18 @@ async fn the_last_use_survives_a_restart() {
     let path = format!("{PATH}/{}", acme.client_id);
     let shown = operator.caller.on("acme").get(&path).await.ok().body["data"]["lastUsedAt"].clone();
     assert!(shown.is_i64());
+    let written = async || {
+        let statement = sql(
+            "SELECT last_used_at FROM applications WHERE client_id = ?",
+            [acme.client_id.as_str().into()],
+        );
+        let row = app.app.store.reader().query_one_raw(statement).await.unwrap().unwrap();
+        row.try_get::<Option<i64>>("", "last_used_at").unwrap()
+    };
+    app.app.upkeep.make_round().await.unwrap();
+    assert_eq!(written().await, shown.as_i64());
+    acme.caller.post_empty("/modules").await.ok();
+    let shown = operator.caller.on("acme").get(&path).await.ok().body["data"]["lastUsedAt"].clone();
     let token = operator.caller.token.clone();
     drop((acme, operator));
     let app = app.restart().await;

@@ -5,8 +5,12 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use jsonwebtoken::{
     Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode, jwk::JwkSet,
 };
+use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
-use trawl::auth::{applications::Kind, tokens::Claims};
+use trawl::{
+    auth::{applications::Kind, tokens::Claims},
+    store::sql,
+};
 
 use crate::util::app::TestApp;
 
@@ -159,6 +163,81 @@ async fn keys_are_the_operators_and_not_without_end() {
     assert_eq!(published(&app).await.keys.len(), 20);
     // The first of them still is a key of ours.
     acme.caller.post_empty("/modules").await.ok();
+}
+
+/// Signs what the server's own key of this id would sign.
+async fn signed(app: &TestApp, key: &str, header: &Header, claims: &Value) -> String {
+    let statement = sql("SELECT key_sealed FROM signing_keys WHERE id = ?", [key.into()]);
+    let row = app.app.store.reader().query_one_raw(statement).await.unwrap().unwrap();
+    let sealed: Vec<u8> = row.try_get("", "key_sealed").unwrap();
+    let key = app.app.keys.secrets.open(key.as_bytes(), &sealed).unwrap();
+    encode(header, claims, &EncodingKey::from_ec_der(&key)).unwrap()
+}
+
+/// What the server itself never signs.
+#[tokio::test]
+async fn a_good_signature_is_not_enough() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let operator = app.operator().await.caller;
+    let first = kid(&acme.caller.token);
+    let claims = serde_json::to_value(read(&acme.caller.token, &published(&app).await)).unwrap();
+    let second = operator.post_empty(PATH).await.ok().body["data"]["kid"].as_str().unwrap().to_owned();
+    let header = |typ: &str, kid: &str| {
+        let mut header = Header::new(Algorithm::ES256);
+        (header.typ, header.kid) = (Some(typ.to_owned()), Some(kid.to_owned()));
+        header
+    };
+    let with = |field: &str, value: Value| {
+        let mut claims = claims.clone();
+        claims[field] = value;
+        claims
+    };
+    let of_another_issuer = with("iss", json!("https://was.example"));
+    let good = signed(&app, &first, &header("at+jwt", &first), &of_another_issuer).await;
+    app.caller(&good).post_empty("/modules").await.ok();
+
+    let wrong = [
+        (header("JWT", &first), claims.clone()),
+        (header("at+jwt", &second), claims.clone()),
+        (header("at+jwt", &first), with("aud", json!("urn:trawl:another"))),
+        (header("at+jwt", &first), with("aud", Value::Null)),
+        (header("at+jwt", &first), with("exp", json!(1))),
+        (header("at+jwt", &first), with("client_id", json!("nobody"))),
+        (header("at+jwt", &first), with("tenant", json!(999))),
+        (header("at+jwt", &first), with("epoch", json!(5))),
+    ];
+    for (header, claims) in wrong {
+        let token = signed(&app, &first, &header, &claims).await;
+        let answer = app.caller(&token).post_empty("/modules").await;
+        assert_eq!(answer.status, 401, "{header:?} {claims}: {}", answer.text);
+    }
+    // Its tenant is the application's own.
+    let other = app.tenant("other").await;
+    let stolen = with("tenant", json!(other.tenant_id));
+    let token = signed(&app, &first, &header("at+jwt", &first), &stolen).await;
+    assert_eq!(app.caller(&token).post_empty("/modules").await.status, 401);
+}
+
+/// No token is refused while keys are replaced.
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_replaced_under_load() {
+    let app = TestApp::start_with(|config| config.auth.secret_checks_at_once = 4).await;
+    let acme = app.tenant("acme").await;
+    let operator = app.operator().await.caller;
+    let calling = async {
+        for _ in 0..10 {
+            let answer = app.grant(&acme, &[("grant_type", "client_credentials")]).await;
+            let token = answer.body["access_token"].as_str().unwrap();
+            app.caller(token).post_empty("/modules").await.ok();
+        }
+    };
+    let rotating = async {
+        for _ in 0..10 {
+            operator.post_empty(PATH).await.ok();
+        }
+    };
+    tokio::join!(calling, rotating);
 }
 
 /// Puts another text in the place of one of the three parts of a token.

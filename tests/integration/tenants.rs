@@ -253,6 +253,8 @@ async fn a_deleted_tenant_leaves_nothing_and_its_code_is_free() {
     bound.on("acme").post_empty("/modules").await.fails(403, "indicated-e-code");
     decide(&bound, "freeze", "acme").await.fails(403, "eCode");
 
+    let contents = format!("SELECT COUNT(*) AS rows FROM contents WHERE tenant_id = {}", acme.tenant_id);
+    eventually("the rows go by themselves", async || (count(&app, &contents).await == 0).then_some(())).await;
     app.app.upkeep.make_round().await.unwrap();
     app.settled().await;
     for table in ["users", "organizations", "contents", "tasks", "applications", "search_modules"] {

@@ -110,3 +110,39 @@ async fn tables(store: &Store) -> Result<Vec<Table>, DbErr> {
         .map(|row| Ok(Table { name: row.try_get("", "name")?, key: row.try_get("", "key")? }))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// A table whose rows are to outlive their tenant is named here; every other one has to refer to `tenants`.
+    const KEPT: [&str; 2] = ["audit", "change_log"];
+
+    #[tokio::test]
+    async fn no_table_with_rows_of_a_tenant_is_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path(), 1).await.unwrap();
+        let removed = tables(&store).await.unwrap();
+        for Table { name, key } in &removed {
+            let text = format!("EXPLAIN QUERY PLAN SELECT {key} FROM {name} WHERE tenant_id = 1");
+            let plan = store.reader().query_one_raw(sql(text, [])).await.unwrap().unwrap();
+            let plan: String = plan.try_get("", "detail").unwrap();
+            assert!(plan.starts_with("SEARCH"), "{name} needs an index that begins with tenant_id: {plan}");
+        }
+        let removed: BTreeSet<String> = removed.into_iter().map(|table| table.name).collect();
+        let statement = sql(
+            "SELECT tables.name AS name FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns \
+             WHERE tables.type = 'table' AND columns.name = 'tenant_id'",
+            [],
+        );
+        let rows = store.reader().query_all_raw(statement).await.unwrap();
+        let of_tenants: BTreeSet<String> =
+            rows.iter().map(|row| row.try_get::<String>("", "name").unwrap()).collect();
+        let kept: Vec<&String> = of_tenants.difference(&removed).collect();
+        assert_eq!(kept, KEPT);
+        assert!(removed.contains("pictures") && removed.contains("contents"));
+        store.close().await.unwrap();
+    }
+}

@@ -180,4 +180,3 @@ CREATE TABLE audit (
 );
 
 CREATE INDEX audit_by_tenant ON audit (tenant_id, position);
-CREATE INDEX audit_by_time ON audit (at);
