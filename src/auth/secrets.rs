@@ -29,7 +29,8 @@ pub fn hash(secret: &SecretString) -> Result<String> {
     Ok(hash.to_string())
 }
 
-/// Checks secrets against their hashes, a bounded number at once: each check takes 19 MiB and some 12 ms of a core.
+/// Checks secrets against their hashes, a bounded number at once: each check takes 19 MiB and some 12 ms of a core, and
+/// that of a wrong secret twice the time.
 #[derive(Clone, Debug)]
 pub struct SecretChecker {
     at_once: usize,
