@@ -204,7 +204,8 @@ fn invitation(server: &Server, token: &str) -> String {
         "\nNorthwind Harbour's to-dos, feeds and articles are loaded, and its contract system is connected.\n\
          Search all of it as {LOGIN}, who sees her own to-dos and what she may see of the rest:\n\n\
          curl -sS -X POST '{base}/contents/search?moduleId={MODULE}&keyword=warehouse' -H 'Authorization: Bearer {token}'\n\n\
-         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too. The interface, to read and to try: {base}/docs\n\
+         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; zhl finds her too).\n\
+         The interface, to read and to try: {base}/docs\n\
          The application that the token was asked for with: {client_id} {secret}\n\
          Stop with Ctrl-C; everything is thrown away then."
     )

@@ -79,6 +79,22 @@ async fn the_printed_curl_answers_with_built_in_and_external_items_in_one_list()
     let his = search(&budget, granted["access_token"].as_str().unwrap()).await;
     assert!(his["total"].as_u64() < hers["total"].as_u64(), "{} and {}", his["total"], hers["total"]);
 
+    // Its people and departments are found as they are typed.
+    let base_of = |module: &str, keyword: &str| {
+        format!("{base}/contents/search?moduleId={module}&sort=relevance&keyword={keyword}")
+    };
+    for (module, keyword, id) in [
+        ("people", "zhouhailan", "u-hailan-zhou"),
+        ("people", "zhl", "u-hailan-zhou"),
+        ("people", "wang.fang", "u-wang-fang"),
+        ("people", "novak", "u-tomas-novak"),
+        ("department", "caiwubu", "d-finance"),
+        ("department", "rotterdam", "d-rotterdam"),
+    ] {
+        let found = search(&base_of(module, keyword), token).await;
+        assert_eq!(found["data"][0]["id"], id, "{keyword}: {found}");
+    }
+
     // All of it: the promised 300 items over to-dos, feeds and articles at least.
     let metrics = http.get(format!("{base}/readyz")).send().await.unwrap().json::<Value>().await.unwrap();
     assert!(metrics["indexPosition"].as_u64().unwrap() >= 300, "{metrics}");
