@@ -117,13 +117,14 @@ fn other_names(row: &Row, details: &Details) -> Vec<String> {
     let mut names: Vec<String> =
         names.into_iter().flatten().filter(|name| **name != row.name).cloned().collect();
     let numbers = [row.mobile.as_deref(), details.telephone.as_deref()];
+    // His login may be his number, or his address.
+    let mut kept: Vec<&str> = details.home_telephone.as_deref().into_iter().collect();
+    if !row.is_public() {
+        kept.extend(numbers.into_iter().chain([details.email.as_deref()]).flatten());
+    }
+    names.retain(|name| !kept.iter().any(|detail| tells(name, detail)));
     if row.is_public() {
         names.extend(numbers.into_iter().flatten().flat_map(number_words));
-    } else {
-        // His login may be his number, or his address.
-        let others = [details.home_telephone.as_deref(), details.email.as_deref()];
-        let kept: Vec<&str> = numbers.into_iter().chain(others).flatten().collect();
-        names.retain(|name| !kept.iter().any(|detail| tells(name, detail)));
     }
     names.sort_unstable();
     names.dedup();
@@ -198,6 +199,12 @@ mod tests {
             let shown = format!("{document:?}");
             assert!(!shown.contains("5678") && !shown.contains("0142") && !shown.contains("acme"), "{shown}");
         }
+    }
+
+    #[test]
+    fn nobody_is_found_by_his_number_at_home() {
+        let at_home = Row { login_id: "5550142".to_owned(), ..row(0) };
+        assert_eq!(made(&at_home).0.other_names, ["00417", "5678", "Chen Mei"]);
     }
 
     #[test]
