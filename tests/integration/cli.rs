@@ -181,6 +181,13 @@ async fn a_list_in_the_environment_wins_over_the_file() {
         let printed: toml::Table = text(&output.stdout).parse().unwrap();
         assert_eq!(printed["connectors"]["allow_http_hosts"], toml::Value::from(hosts));
     }
+    let mut command = trawl(&["serve", "--print-config"]);
+    command.current_dir(directory.path()).env("TRAWL_TRUSTED_PROXIES", "10.0.0.7, fd00::/8");
+    let printed: toml::Table = text(&run(command).await.stdout).parse().unwrap();
+    assert_eq!(printed["trusted_proxies"], toml::Value::from(vec!["10.0.0.7/32", "fd00::/8"]));
+    let mut wrong = trawl(&["serve"]);
+    wrong.current_dir(directory.path()).env("TRAWL_TRUSTED_PROXIES", "proxy.example");
+    ended_with(&run(wrong).await, 2, "trusted_proxies");
     let mut wrong = trawl(&["serve"]);
     wrong.current_dir(directory.path()).env("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "a,http://b");
     ended_with(&run(wrong).await, 1, "connectors.allow_http_hosts");

@@ -34,6 +34,7 @@ use crate::{
     auth::{
         attempts::{Account, TooMany},
         authorization::{self, Asking, AuthorizationRequest, Refusal, codes::Granted},
+        directory::Person,
         login::{self, Login},
         tokens::epoch_seconds,
     },
@@ -155,7 +156,11 @@ async fn attempt(app: &App, language: Language, request: Request) -> Result<Resp
         return shown(Message::Wrong);
     };
     app.attempts.succeeded(address, account);
-    let request = &sealed.request;
+    send_back(app, &sealed.request, tenant_id, person)
+}
+
+/// Back to the application, with a code for what it asked for.
+fn send_back(app: &App, request: &AuthorizationRequest, tenant_id: i64, person: Person) -> Result<Response> {
     let granted = Granted {
         client_id: request.client_id.clone(),
         redirect_uri: request.redirect_uri.clone(),
