@@ -73,12 +73,11 @@ fn expected(rule: &Rule, who: Who) -> Expected {
         (Who::FrozenApplication | Who::FrozenUser | Who::OnFrozen, _) => Refused(403, FROZEN),
         // Or else nobody could unfreeze it.
         (Who::FrozenAdmin, _) if !is_operation(rule) => Refused(403, FROZEN),
-        (Who::FrozenAdmin, _) => LetIn,
         (Who::NoToken, _) => Refused(401, "a token is needed"),
         (Who::Expired, _) => Refused(401, "expired"),
         (Who::WrongTenant, _) => Refused(403, "indicated-e-code"),
         (Who::User, Identity::Application) => needs_application,
-        (Who::User, _) => LetIn,
+        (Who::FrozenAdmin | Who::User, _) => LetIn,
         (_, Identity::User) => needs_user,
         (Who::WithoutScope(_), _) => Refused(403, scope.as_str()),
         (Who::Application, _) if matches!(scope, Scope::Admin | Scope::Tenants) => {
