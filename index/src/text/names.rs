@@ -51,6 +51,9 @@ pub(crate) fn whole<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> 
 ///
 /// What is typed in one of these ways has no word that the name is not found by.
 fn wholes(folded: &str, readings: &Readings) -> Vec<String> {
+    if is_number(folded) {
+        return Vec::new();
+    }
     let mut wholes: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| {
         let stems: Vec<_> = words.iter().map(|word| stem(word)).collect();
@@ -79,6 +82,11 @@ fn wholes(folded: &str, readings: &Readings) -> Vec<String> {
     wholes
 }
 
+/// Whether it is a number, which is looked for as it is and is the whole of nobody's name. There are many of them.
+fn is_number(folded: &str) -> bool {
+    folded.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// 张三丰 as `zhangsanfeng`, `zsf`, `zhang san feng`, `zhang sanfeng`, `sanfeng zhang`, `zhangsan feng`.
 fn add_sounds(syllables: &[&str], add: &mut impl FnMut(&[&str])) {
     let initials: String = syllables.iter().filter_map(|syllable| syllable.chars().next()).collect();
@@ -86,11 +94,14 @@ fn add_sounds(syllables: &[&str], add: &mut impl FnMut(&[&str])) {
     add(&[&initials]);
     add(syllables);
     // A surname has one character, or two.
-    for surname in 1..syllables.len().min(3) {
-        let (surname, given) = syllables.split_at(surname);
+    for length in 1..syllables.len().min(3) {
+        let (surname, given) = syllables.split_at(length);
         let (surname, given) = (surname.concat(), given.concat());
         add(&[&surname, &given]);
-        add(&[&given, &surname]);
+        // Few surnames have two, so of a name of three this order is worth no term.
+        if length == 1 || syllables.len() > 3 {
+            add(&[&given, &surname]);
+        }
     }
 }
 
@@ -208,6 +219,7 @@ mod tests {
         are_whole("Sinéad O’Brien", &["sinead o brien", "sinead obrien", "sineadobrien"]);
         are_whole("阿不都·热合曼", &["阿不都热合曼"]);
         assert_eq!(wholes_of("—"), [""; 0]);
+        assert_eq!(wholes_of("13812345678"), [""; 0]);
     }
 
     #[test]

@@ -126,6 +126,12 @@ fn readings(character: char) -> Vec<String> {
     let mut readings = Vec::new();
     let sounds = character.to_pinyin_multi().into_iter().flatten();
     for reading in sounds.map(pinyin::Pinyin::plain) {
+        if reading.is_ascii() {
+            if !readings.iter().any(|known| known == reading) {
+                readings.push(reading.to_owned());
+            }
+            continue;
+        }
         let reading = reading.replace('ê', "e");
         for typed in [reading.replace('ü', "v"), reading.replace('ü', "u")] {
             if !readings.contains(&typed) {
