@@ -19,13 +19,12 @@ async fn acme(app: &TestApp) -> Application {
         {"orgId": "top", "name": "港风物流"},
         {"orgId": "secret", "parentId": "top", "name": "Aurora 收购队", "isHidden": true},
         {"orgId": "finance", "parentId": "top", "name": "财务部"},
-        {"orgId": "payroll", "parentId": "finance", "name": "薪酬组 Payroll"},
+        {"orgId": "payroll", "parentId": "finance", "name": "薪酬组 Payroll", "description": "Pays everybody",
+         "telephone": "010-5550199", "email": "pay@acme.example", "orgNum": "D-42",
+         "fullPathName": "港风物流/Aurora 收购队/薪酬组"},
         {"orgId": "team", "parentId": "secret", "name": "Research"},
     ]);
     sync(app, &acme, tree).await;
-    let details = json!({"description": "Pays everybody", "telephone": "010-5550199", "email": "pay@acme.example", "orgNum": "D-42",
-        "fullPathName": "港风物流/Aurora 收购队/薪酬组"});
-    app.set_department(&acme, "payroll", "details = ?", vec![details.to_string().into()]).await;
     acme
 }
 
@@ -74,7 +73,7 @@ async fn departments_are_found_by_name_sound_path_and_what_they_say() {
     let best = search(&acme, "财务部", &[("sort", "relevance")]).await;
     assert_eq!(best.ids()[0], "finance", "the one of this name comes before those below it");
 
-    app.set_department(&acme, "payroll", "secret_level = 2", vec![]).await;
+    sync(&app, &acme, json!([{"orgId": "payroll", "secretLevel": 2}])).await;
     for keyword in ["0105550199", "0199", "5550199", "pay@acme.example"] {
         assert_eq!(found(&acme, keyword).await, [""; 0], "{keyword}");
     }
@@ -98,7 +97,7 @@ async fn nothing_tells_of_a_hidden_department_nor_of_another_tenants() {
     let item = search(&acme, "research", &[]).await.items()[0].clone();
     assert_eq!(item["subTitle"], "港风物流 / Research", "the hidden one above it is left out");
 
-    // What comes to light, and goes again. What is below it is made anew with it.
+    // What comes to light, and goes again.
     for (change, total, path) in [
         (json!({"isHidden": false}), 2, "港风物流 / Aurora 收购队 / Research"),
         (json!({"name": "Borealis"}), 0, "港风物流 / Borealis / Research"),
@@ -108,8 +107,7 @@ async fn nothing_tells_of_a_hidden_department_nor_of_another_tenants() {
     ] {
         let mut row = change;
         row["orgId"] = "secret".into();
-        app.sync(&acme.caller, "organizations", &json!([row])).await;
-        app.set_department(&acme, "team", "name = name", vec![]).await;
+        sync(&app, &acme, json!([row])).await;
         assert_eq!(search(&acme, "aurora", &[]).await.total(), total, "{row}");
         let item = search(&acme, "research", &[]).await.items()[0].clone();
         assert_eq!(item["subTitle"].as_str().unwrap_or_default(), path, "{row}");

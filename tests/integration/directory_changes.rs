@@ -226,9 +226,10 @@ async fn every_change_is_a_deed_that_names_fields_and_no_values() {
     );
 }
 
-/// A person's document shows where he is: when that is called otherwise, it is made anew.
+/// A person's document shows where he is, and a department's what is above it: when that is called otherwise, they are made
+/// anew.
 #[tokio::test]
-async fn people_of_a_department_that_is_shown_otherwise_are_indexed_anew() {
+async fn what_shows_a_department_that_is_shown_otherwise_is_indexed_anew() {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;
     let tree = json!([department("d1", ""), department("d2", ""), department("d3", "d1")]);
@@ -248,15 +249,17 @@ async fn people_of_a_department_that_is_shown_otherwise_are_indexed_anew() {
         app.sync(&acme.caller, "organizations", &json!([row])).await;
         *app.app.store.positions().borrow() - position
     };
-    // The department itself, mei and the deputy.
+    // The department itself, the one below it, mei and the deputy.
     for row in [
         json!({"orgId": "d1", "name": "Harbour"}),
         json!({"orgId": "d1", "isHidden": true}),
         json!({"orgId": "d1", "isDeleted": true}),
         json!({"orgId": "d1", "isDeleted": false, "isHidden": false}),
     ] {
-        assert_eq!(reindexed(row.clone()).await, 3, "{row}");
+        assert_eq!(reindexed(row.clone()).await, 4, "{row}");
     }
+    // Who moves takes the departments below along, and no people.
+    assert_eq!(reindexed(json!({"orgId": "d1", "parentId": "d2"})).await, 2);
     for row in [json!({"orgId": "d1", "email": "d1@example.org"}), json!({"orgId": "d1", "orderNo": 3})] {
         assert_eq!(reindexed(row.clone()).await, 1, "{row}");
     }

@@ -1,9 +1,6 @@
 //! Avatars: taken in by `PUT /v1/users/sync`, given back by `GET /storage/pictures/{id}`.
 
-use std::io::Write;
-
 use base64::{Engine, prelude::BASE64_STANDARD};
-use flate2::{Compression, write::GzEncoder};
 use reqwest::Method;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
@@ -11,22 +8,11 @@ use trawl::store::sql;
 
 use crate::util::{
     app::{Application, TestApp},
-    directory::read_one,
+    directory::{PNG, content, packed, read_one},
     items::user,
 };
 
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
 const GIF: &[u8] = b"GIF89a and so on";
-
-fn packed(content: &[u8]) -> String {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(content).unwrap();
-    BASE64_STANDARD.encode(encoder.finish().unwrap())
-}
-
-fn content(content: &[u8]) -> Value {
-    json!({"fileName": "me.jpg", "data": packed(content), "type": 2})
-}
 
 struct Album {
     app: TestApp,

@@ -92,11 +92,9 @@ async fn each_change_of_the_directory_shows_in_the_next_search() {
     assert_eq!(seen(&omar).await, "mei-or-d".replace("mei-or-d", ""), "his department is deleted");
 
     // As a deputy she sees what they see there, and what is above.
-    app.set_person(&acme, "mei", "deputy_org_ids = '[\"c\",\"gone\"]'", vec![]).await;
-    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "name": "Mei the deputy"}])).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "deputyOrgIds": ["c"]}])).await;
     assert_eq!(seen(&mei).await, hers("a b c"), "she is a deputy");
-    app.set_person(&acme, "mei", "deputy_org_ids = '[]'", vec![]).await;
-    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "name": "Mei again"}])).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "deputyOrgIds": []}])).await;
     assert_eq!(seen(&mei).await, hers("a"), "she is none any more");
 
     for gone in [json!({"userId": "mei", "status": 0}), json!({"userId": "mei", "isDeleted": true})] {

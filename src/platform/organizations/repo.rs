@@ -151,6 +151,17 @@ async fn store(transaction: &Transaction, actor: &Actor, tenant: &Tenant, change
         .map(|changed| changed.row.org_id.clone())
         .collect();
     users::model::index_members(transaction, tenant.id, &shown_otherwise).await?;
+    // The path of what lies below names it.
+    let leads_otherwise: Vec<&str> = changed
+        .iter()
+        .filter(|Changed { row, before }| {
+            before
+                .as_ref()
+                .is_some_and(|before| row.shows_otherwise(before) || row.parent_id != before.parent_id)
+        })
+        .map(|changed| changed.row.org_id.as_str())
+        .collect();
+    documents::record_below(transaction, tenant.id, &leads_otherwise).await?;
     let deeds = changed.iter().map(Changed::deed).collect();
     Ok(audit::record(transaction, actor, tenant, deeds).await?)
 }

@@ -1,13 +1,12 @@
-//! Reading the directory back.
+//! What goes into the directory, and reading it back.
 
-use sea_orm::ConnectionTrait;
-use serde_json::Value;
-use trawl::store::sql;
+use std::io::Write;
 
-use super::{
-    app::{Application, TestApp},
-    caller::Caller,
-};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use flate2::{Compression, write::GzEncoder};
+use serde_json::{Value, json};
+
+use super::caller::Caller;
 
 /// Everything of an area (`users`, `organizations`) that changed after a cursor, read in pages of `limit`, and the cursor behind it.
 /// Each page must be what the interface promises (decisions 9.6).
@@ -54,49 +53,17 @@ pub(crate) fn changed_at(row: &Value) -> i64 {
     row["lastUpdatedDate"].as_str().unwrap().parse().unwrap()
 }
 
-impl TestApp {
-    /// Sets columns of a person (`name = ?, secret_level = ?`), and waits until he is found so.
-    pub(crate) async fn set_person(
-        &self,
-        tenant: &Application,
-        id: &'static str,
-        columns: &str,
-        values: Vec<sea_orm::Value>,
-    ) {
-        self.set(tenant, ("users", "user_id", "people"), id, columns, values).await;
-    }
+/// A picture, as far as anybody looks.
+pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
 
-    /// Sets columns of a department, and waits until it is found so.
-    pub(crate) async fn set_department(
-        &self,
-        tenant: &Application,
-        id: &'static str,
-        columns: &str,
-        values: Vec<sea_orm::Value>,
-    ) {
-        self.set(tenant, ("organizations", "org_id", "department"), id, columns, values).await;
-    }
+/// The content of a picture as it is sent.
+pub(crate) fn packed(content: &[u8]) -> String {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content).unwrap();
+    BASE64_STANDARD.encode(encoder.finish().unwrap())
+}
 
-    async fn set(
-        &self,
-        tenant: &Application,
-        (table, key, module): (&str, &str, &'static str),
-        id: &'static str,
-        columns: &str,
-        mut values: Vec<sea_orm::Value>,
-    ) {
-        let tenant_id = tenant.tenant_id;
-        let text = format!("UPDATE {table} SET {columns} WHERE tenant_id = ? AND {key} = ?");
-        values.extend([tenant_id.into(), id.into()]);
-        let written = self.app.store.write(move |transaction| {
-            Box::pin(async move {
-                let changed = transaction.execute_raw(sql(text, values)).await?;
-                assert_eq!(changed.rows_affected(), 1, "there is no {id}");
-                transaction.record_change(tenant_id, module, id);
-                Ok(())
-            })
-        });
-        written.await.unwrap();
-        self.settled().await;
-    }
+/// `pictureParam` with this content.
+pub(crate) fn content(content: &[u8]) -> Value {
+    json!({"fileName": "me.jpg", "data": packed(content), "type": 2})
 }
