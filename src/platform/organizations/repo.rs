@@ -18,7 +18,7 @@ use crate::{
         common::{ChangesAfter, SyncFailure},
         tenants, users,
     },
-    store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, placeholders, sql},
+    store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
 };
 
 /// The columns of [`Organization`].
@@ -183,7 +183,6 @@ async fn put(
     rows: &[Changed],
     times: &mut impl Iterator<Item = i64>,
 ) -> Result<()> {
-    let created_at = now_millis();
     let updates: Vec<String> =
         COLUMNS[1..].iter().map(|column| format!("{column} = excluded.{column}")).collect();
     let row = format!("({})", placeholders(COLUMNS.len() + 3));
@@ -196,6 +195,7 @@ async fn put(
     );
     let mut values = Vec::with_capacity(rows.len() * (COLUMNS.len() + 3));
     for Changed { row, .. } in rows {
+        let time = times.next();
         values.extend([
             Value::from(row.org_id.as_str()),
             row.platform_org_id.as_str().into(),
@@ -210,8 +210,9 @@ async fn put(
             row.is_deleted.into(),
             row.details.to_text()?.into(),
             tenant_id.into(),
-            created_at.into(),
-            times.next().into(),
+            // A new row is created at the time of its first change, so that no two of a tenant share a time.
+            time.into(),
+            time.into(),
         ]);
     }
     transaction.execute_raw(sql(text, values)).await?;

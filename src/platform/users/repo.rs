@@ -14,7 +14,7 @@ use crate::{
     auth::tenants::Tenant,
     error::Result,
     platform::{common::SyncFailure, organizations, tasks, tenants},
-    store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, placeholders, sql},
+    store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
 };
 
 /// The columns of [`User`].
@@ -192,7 +192,6 @@ async fn put(
     rows: &[(&User, Option<&User>)],
     times: &mut impl Iterator<Item = i64>,
 ) -> Result<()> {
-    let created_at = now_millis();
     let updates: Vec<String> =
         COLUMNS[1..].iter().map(|column| format!("{column} = excluded.{column}")).collect();
     let row = format!("({})", placeholders(COLUMNS.len() + 3));
@@ -205,6 +204,7 @@ async fn put(
     );
     let mut values = Vec::with_capacity(rows.len() * (COLUMNS.len() + 3));
     for (user, _) in rows {
+        let time = times.next();
         values.extend([
             Value::from(user.user_id.as_str()),
             user.platform_user_id.as_str().into(),
@@ -226,8 +226,9 @@ async fn put(
             user.picture.as_deref().into(),
             user.epoch.into(),
             tenant_id.into(),
-            created_at.into(),
-            times.next().into(),
+            // A new row is created at the time of its first change, so that no two of a tenant share a time.
+            time.into(),
+            time.into(),
         ]);
     }
     transaction.execute_raw(sql(text, values)).await?;

@@ -65,7 +65,8 @@ CREATE TABLE organizations_with_all_fields (
 INSERT INTO organizations_with_all_fields (tenant_id, org_id, platform_org_id, parent_id, name, status, is_hidden,
         is_deleted, created_at, updated_at)
     SELECT organizations.tenant_id, org_id, platform_org_id, parent_id, organizations.name, status, is_hidden, is_deleted,
-        tenants.created_at, tenants.created_at + ROW_NUMBER() OVER (PARTITION BY organizations.tenant_id ORDER BY org_id)
+        tenants.created_at + ROW_NUMBER() OVER (PARTITION BY organizations.tenant_id ORDER BY org_id),
+        tenants.created_at + ROW_NUMBER() OVER (PARTITION BY organizations.tenant_id ORDER BY org_id)
     FROM organizations JOIN tenants ON tenants.id = organizations.tenant_id;
 
 DROP TABLE organizations;
@@ -111,7 +112,7 @@ CREATE TABLE users_with_all_fields (
 INSERT INTO users_with_all_fields (tenant_id, user_id, platform_user_id, login_id, has_own_login, name, sex, mobile,
         org_id, status, is_hidden, is_deleted, created_at, updated_at)
     SELECT users.tenant_id, user_id, platform_user_id, login_id, login_id IS NOT mobile, users.name, sex, mobile,
-        org_id, status, is_hidden, is_deleted, tenants.created_at,
+        org_id, status, is_hidden, is_deleted, tenants.created_at + ROW_NUMBER() OVER (PARTITION BY users.tenant_id ORDER BY user_id),
         tenants.created_at + ROW_NUMBER() OVER (PARTITION BY users.tenant_id ORDER BY user_id)
     FROM users JOIN tenants ON tenants.id = users.tenant_id;
 
