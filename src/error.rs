@@ -187,6 +187,10 @@ impl From<DbErr> for Error {
     /// A store that cannot write now is 503; everything else that the store reports is ours to mend: 500.
     fn from(error: DbErr) -> Self {
         match primary_code(&error) {
+            // All that a row can refer to is its tenant.
+            _ if extended_code(&error) == Some(SQLITE_REFERS_TO_NOTHING) => {
+                Self::unauthorized("the tenant no longer exists").caused_by(error)
+            }
             Some(code) if code == SQLITE_FULL => disk_full().caused_by(error),
             Some(code) if SQLITE_CANNOT_WRITE.contains(&code.as_str()) => Self::unavailable(
                 "the store cannot write at the moment; nothing was changed",
@@ -208,16 +212,22 @@ pub fn disk_full() -> Error {
     Error::unavailable("the server's disk is full; nothing was changed", Duration::from_secs(10))
 }
 
+/// SQLite's extended result code for a row that refers to one that is not there.
+const SQLITE_REFERS_TO_NOTHING: u32 = 787;
+
 /// SQLite's primary result code.
 fn primary_code(error: &DbErr) -> Option<String> {
+    extended_code(error).map(|extended| (extended & 0xff).to_string())
+}
+
+fn extended_code(error: &DbErr) -> Option<u32> {
     match error {
         DbErr::Exec(RuntimeErr::SqlxError(inner))
         | DbErr::Query(RuntimeErr::SqlxError(inner))
         | DbErr::Conn(RuntimeErr::SqlxError(inner)) => inner
             .as_database_error()
             .and_then(sea_orm::sqlx::error::DatabaseError::code)
-            .and_then(|code| code.parse::<u32>().ok())
-            .map(|extended| (extended & 0xff).to_string()),
+            .and_then(|code| code.parse::<u32>().ok()),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Who may call what: one table, enforced in one place (decisions 3.5).
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use axum::{
     body::HttpBody,
@@ -180,6 +180,37 @@ pub struct BodyRule {
     pub timeout: Duration,
     /// Where what it holds is counted.
     pub held: Held,
+    /// What let the caller in, where he has to be known.
+    pub standing: Option<Standing>,
+}
+
+/// What let a caller in, to be asked again once his body is there: that may take long, and what counts at once counts for him too.
+#[derive(Clone)]
+pub struct Standing {
+    app: Arc<App>,
+    rule: &'static Rule,
+    token: String,
+    indicated: Option<String>,
+}
+
+impl fmt::Debug for Standing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Standing").field("rule", &self.rule).finish_non_exhaustive()
+    }
+}
+
+impl Standing {
+    /// # Errors
+    /// As at the door.
+    pub async fn confirm(&self) -> Result<()> {
+        self.let_in().await.map(drop)
+    }
+
+    async fn let_in(&self) -> Result<Arc<Caller>> {
+        let caller = self.app.authenticator.authenticate(&self.token, self.indicated.as_deref()).await?;
+        check(self.rule, &caller)?;
+        Ok(caller)
+    }
 }
 
 /// Finds the rule of the matched route, the caller, and whether he satisfies it; handlers find the
@@ -196,31 +227,33 @@ pub async fn enforce(
         }
         Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
     })?;
+    let mut standing = None;
     if rule.identity != Identity::Anyone {
-        let token = bearer_token(request.headers())?;
-        let indicated = indicated_code(request.headers())?;
-        let caller = app.authenticator.authenticate(token, indicated).await?;
-        check(rule, &caller)?;
+        let token = bearer_token(request.headers())?.to_owned();
+        let indicated = indicated_code(request.headers())?.map(str::to_owned);
+        let door = Standing { app: Arc::clone(&app), rule, token, indicated };
+        let caller = door.let_in().await?;
         if rule.writes {
             count_write(&app, &caller)?;
         }
         request.extensions_mut().insert(caller);
+        standing = Some(door);
     }
     if request.body().is_end_stream() {
         return Ok(next.run(request).await);
     }
     let held = app.bodies.begin();
-    request.extensions_mut().insert(body_rule(rule, &app.config.limits, held.clone()));
+    request.extensions_mut().insert(body_rule(rule, &app.config.limits, held.clone(), standing));
     Ok(held.during(next.run(request)).await)
 }
 
-fn body_rule(rule: &Rule, limits: &Limits, held: Held) -> BodyRule {
+fn body_rule(rule: &Rule, limits: &Limits, held: Held, standing: Option<Standing>) -> BodyRule {
     let most_bytes = match rule.body {
         Body::Ordinary => limits.body_bytes,
         Body::Sync => limits.sync_body_bytes,
         Body::Form => FORM_BYTES,
     };
-    BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), held }
+    BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), held, standing }
 }
 
 /// The rule of an operation.

@@ -143,7 +143,11 @@ pub async fn read_body(mut request: Request) -> Result<Bytes> {
         // However long that takes, it stays refused for what it was.
         drop(timeout(rule.timeout, drain(chunks)).await);
     }
-    body
+    let body = body?;
+    if let Some(standing) = &rule.standing {
+        standing.confirm().await?;
+    }
+    Ok(body)
 }
 
 fn announced_bytes(headers: &HeaderMap) -> usize {

@@ -60,7 +60,7 @@ pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
 /// 503 where the store or the index cannot take it now.
 pub async fn write<T, A>(
     app: &Arc<App>,
-    caller: &Caller,
+    caller: &Arc<Caller>,
     rows: Rows<T>,
     apply: A,
 ) -> Result<Envelope<Vec<SyncFailure>>>
@@ -74,9 +74,11 @@ where
     }
     app.bulk.wait_for_room(rows.len()).await?;
     let tenant_id = caller.tenant.id;
-    let remembering = Arc::clone(app);
+    let (remembering, calling) = (Arc::clone(app), Arc::clone(caller));
     let refused = app.store.write(move |transaction| {
         Box::pin(async move {
+            // Hashing passwords and waiting for the index take long.
+            calling.confirm(transaction).await?;
             let (refused, is_changed) = apply(transaction, rows).await?;
             if is_changed {
                 // What callers may see hangs on people and departments.

@@ -1,6 +1,6 @@
 //! Applications: the systems that call trawl (decisions 3.1–3.3).
 
-use std::{fmt, str::FromStr};
+use std::{collections::HashSet, fmt, str::FromStr};
 
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use secrecy::{ExposeSecret, SecretString};
@@ -87,7 +87,13 @@ pub struct LoginClient {
 impl LoginClient {
     /// # Errors
     /// A message that names the field.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self, kind: Kind, scopes: &Scopes) -> Result<(), String> {
+        if self.is_public && kind != Kind::Application {
+            return Err("public: only an application of kind application can be".to_owned());
+        }
+        if self.is_public && scopes.allow(Scope::ActAsUser) {
+            return Err("scopes: a public application may not have act-as-user".to_owned());
+        }
         if self.redirect_uris.len() > MOST_REDIRECT_URIS {
             return Err(format!("redirectUris: must be at most {MOST_REDIRECT_URIS} addresses"));
         }
@@ -338,28 +344,45 @@ pub async fn insert(
 }
 
 fn check(new: &NewApplication) -> Result<Scopes> {
-    for code in std::iter::once(&new.tenant).chain(&new.bound) {
-        tenants::check_code(code).map_err(Error::bad_request)?;
-    }
+    tenants::check_code(&new.tenant).map_err(Error::bad_request)?;
+    check_bound("bind", new.kind, &new.bound)?;
+    let scopes = match &new.scopes {
+        None => new.kind.possible_scopes().without(Scope::ActAsUser),
+        Some(scopes) => {
+            check_scopes("scope", new.kind, scopes)?;
+            scopes.clone()
+        }
+    };
     // As the flag is called.
     let named = |reason: String| Error::bad_request(reason.replacen("redirectUris", "redirect-uri", 1));
-    new.login.check().map_err(named)?;
-    check_binding("bind", new.kind, &new.bound)?;
-    match &new.scopes {
-        None => Ok(new.kind.possible_scopes().without(Scope::ActAsUser)),
-        Some(scopes) => check_scopes("scope", new.kind, scopes).map(|()| scopes.clone()),
-    }
+    new.login.check(new.kind, &scopes).map_err(named)?;
+    Ok(scopes)
 }
 
+/// Tenants that a domain application may be bound to at once; those that it registers come on top.
+const MOST_BOUND: usize = 10_000;
+
 /// # Errors
-/// 400 that names the field, where an application of this kind cannot be bound.
-pub fn check_binding(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
-    if bound.is_empty() || kind == Kind::Domain {
-        return Ok(());
+/// 400 that names the field, where an application of this kind cannot be bound so.
+pub fn check_bound(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
+    let wrong = |reason: String| Err(Error::bad_request(reason));
+    if !bound.is_empty() && kind != Kind::Domain {
+        return wrong(format!(
+            "{field}: only a domain application is bound to tenants, this one is of kind {kind}"
+        ));
     }
-    Err(Error::bad_request(format!(
-        "{field}: only a domain application is bound to tenants, this one is of kind {kind}"
-    )))
+    if bound.len() > MOST_BOUND {
+        return wrong(format!("{field}: must be at most {MOST_BOUND} tenant codes"));
+    }
+    let mut seen = HashSet::new();
+    for (place, code) in bound.iter().enumerate() {
+        tenants::check_code(code)
+            .map_err(|reason| Error::bad_request(format!("{field}[{place}]: {reason}")))?;
+        if !seen.insert(code) {
+            return wrong(format!("{field}[{place}]: is named twice"));
+        }
+    }
+    Ok(())
 }
 
 /// # Errors

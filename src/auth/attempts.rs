@@ -1,31 +1,32 @@
-//! How often someone may try to prove who he is, so that nobody finds a password or a secret by trying
-//! (`limits.logins_per_minute`, decisions 9.9).
+//! How often someone may try to prove who he is, so that nobody finds a password by trying (`limits.logins_per_minute`,
+//! decisions 9.9).
 //!
-//! Logins count by address, whether they succeed or not. Failures count by whom they were tried for as well, from wherever,
-//! so that many addresses do not help; from an address where he succeeded lately he goes on all the same, so that nobody is
-//! locked out by the failures of others. What is counted is bounded: what was longest unused goes first.
+//! Logins count by address, whether they succeed or not. Failures count by login account as well, from wherever, so that many
+//! addresses do not help: those that are under way count until it is known how they end. From an address where he succeeded
+//! lately a person goes on all the same; from any other one he waits, while somebody tries his account. Failed proofs of
+//! applications count by address alone: a client secret is not found by trying, but each try costs a check.
+//!
+//! What is counted is bounded: what was longest unused goes first.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
     num::NonZeroU32,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
 use governor::{
     DefaultDirectRateLimiter, Quota, RateLimiter,
-    clock::{Clock, DefaultClock, QuantaInstant},
-    middleware::StateInformationMiddleware,
-    state::{InMemoryState, NotKeyed},
+    clock::{Clock, DefaultClock},
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
 
 /// Addresses, and accounts, of which something is counted.
 const COUNTED: u64 = 100_000;
 
-/// A count is whole again after a minute.
-const COUNTED_FOR: Duration = Duration::from_mins(2);
+/// A count is whole again after two minutes.
+const COUNTED_FOR: Duration = Duration::from_mins(3);
 
 /// For so long an address is known as one from where somebody succeeded.
 const KNOWN_FOR: Duration = Duration::from_hours(24);
@@ -63,6 +64,7 @@ pub struct TooMany(pub Duration);
 
 /// What was tried.
 pub struct Attempts {
+    per_minute: u32,
     quota: Quota,
     logins: Cache<IpAddr, Arc<DefaultDirectRateLimiter>>,
     failures: Cache<Account, Arc<Failures>>,
@@ -80,8 +82,10 @@ impl Attempts {
             let policy = EvictionPolicy::lru();
             Cache::builder().max_capacity(COUNTED).time_to_idle(life).eviction_policy(policy).build()
         }
+        let at_least_one = NonZeroU32::new(per_minute).unwrap_or(NonZeroU32::MIN);
         Self {
-            quota: Quota::per_minute(NonZeroU32::new(per_minute).unwrap_or(NonZeroU32::MIN)),
+            per_minute: at_least_one.get(),
+            quota: Quota::per_minute(at_least_one),
             logins: cache(COUNTED_FOR),
             failures: cache(COUNTED_FOR),
             known: cache(KNOWN_FOR),
@@ -89,80 +93,133 @@ impl Attempts {
     }
 
     /// Counts a login from an address.
-    pub fn count_login(&self, address: IpAddr) -> Result<(), TooMany> {
+    fn count_login(&self, address: IpAddr) -> Result<(), TooMany> {
         let limiter = self.logins.get_with(network(address), || Arc::new(RateLimiter::direct(self.quota)));
         limiter.check().map_err(|until| TooMany(until.wait_time_from(DefaultClock::default().now())))
     }
 
-    /// Whether there is more to be tried from there for this account, after what failed.
-    pub fn check(&self, address: IpAddr, account: Account) -> Result<(), TooMany> {
-        if self.known.contains_key(&(network(address), account)) {
+    /// Begins a login from there to this account, unless too many failed lately or are under way.
+    pub fn begin_login(&self, address: IpAddr, account: Account) -> Result<LoginAttempt<'_>, TooMany> {
+        self.count_login(address)?;
+        let place = (network(address), account);
+        let failures = if self.known.contains_key(&place) { None } else { Some(self.failures_of(account)) };
+        if let Some(failures) = &failures {
+            failures.begin()?;
+        }
+        Ok(LoginAttempt { attempts: self, place, failures })
+    }
+
+    /// Whether an application may try to prove itself from there: where it succeeded lately, it may.
+    pub fn check_client(&self, address: IpAddr, account: Option<Account>) -> Result<(), TooMany> {
+        let is_known = account.is_some_and(|account| self.known.contains_key(&(network(address), account)));
+        if is_known {
             return Ok(());
         }
-        self.failures.get(&account).map_or(Ok(()), |failures| failures.check())
-    }
-
-    /// The same for an application, and for all that anyone tried from there to prove himself as one.
-    pub fn check_client(&self, address: IpAddr, account: Option<Account>) -> Result<(), TooMany> {
-        if let Some(account) = account {
-            if self.known.contains_key(&(network(address), account)) {
-                return Ok(());
-            }
-            self.check(address, account)?;
-        }
-        self.check(address, Account::clients_at(address))
-    }
-
-    /// It failed.
-    pub fn failed(&self, account: Account) {
-        self.failures.get_with(account, || Arc::new(Failures::new(self.quota))).count(self.quota);
+        self.failures.get(&Account::clients_at(address)).map_or(Ok(()), |failures| failures.check())
     }
 
     /// An application did not prove itself from there.
-    pub fn client_failed(&self, address: IpAddr, account: Option<Account>) {
-        self.failed(Account::clients_at(address));
-        if let Some(account) = account {
-            self.failed(account);
-        }
+    pub fn client_failed(&self, address: IpAddr) {
+        self.failures_of(Account::clients_at(address)).fail();
     }
 
     /// It succeeded.
     pub fn succeeded(&self, address: IpAddr, account: Account) {
         self.known.insert((network(address), account), ());
     }
+
+    fn failures_of(&self, account: Account) -> Arc<Failures> {
+        self.failures.get_with(account, || Arc::new(Failures::new(self.per_minute)))
+    }
 }
 
-/// The failures of one account.
-struct Failures {
-    limiter: RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>,
-    /// Nothing more may be tried before.
-    held_until: Mutex<Option<Instant>>,
+/// A login that is under way. One that is dropped without an end counts as none.
+pub struct LoginAttempt<'a> {
+    attempts: &'a Attempts,
+    place: (IpAddr, Account),
+    /// None where he succeeded lately.
+    failures: Option<Arc<Failures>>,
 }
 
-impl Failures {
-    fn new(quota: Quota) -> Self {
-        Self {
-            limiter: RateLimiter::direct(quota).with_middleware::<StateInformationMiddleware>(),
-            held_until: Mutex::new(None),
+impl LoginAttempt<'_> {
+    /// It failed.
+    pub fn failed(self) {
+        if let Some(failures) = &self.failures {
+            failures.fail();
         }
     }
 
-    fn check(&self) -> Result<(), TooMany> {
-        let held_until = *self.held_until.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = held_until.map(|until| until.saturating_duration_since(Instant::now()));
-        left.filter(|left| !left.is_zero()).map_or(Ok(()), |left| Err(TooMany(left)))
+    /// It succeeded.
+    pub fn succeeded(self) {
+        self.attempts.known.insert(self.place, ());
+    }
+}
+
+impl Drop for LoginAttempt<'_> {
+    fn drop(&mut self) {
+        if let Some(failures) = &self.failures {
+            failures.end();
+        }
+    }
+}
+
+/// What failed of one account, or may yet. A bucket of our own, since what succeeds is to cost nothing, and limiters that take
+/// beforehand give nothing back.
+struct Failures {
+    per_minute: u32,
+    bucket: Mutex<Bucket>,
+}
+
+struct Bucket {
+    /// Failures that may still be, at that time; below 0 where more were.
+    left: f64,
+    at: Instant,
+    under_way: u32,
+}
+
+impl Failures {
+    fn new(per_minute: u32) -> Self {
+        let bucket = Bucket { left: f64::from(per_minute), at: Instant::now(), under_way: 0 };
+        Self { per_minute, bucket: Mutex::new(bucket) }
     }
 
-    /// A limiter is asked by taking from it, so what took the last one holds up what comes next.
-    fn count(&self, quota: Quota) {
-        let now: QuantaInstant = DefaultClock::default().now();
-        let wait = match self.limiter.check() {
-            Ok(left) if left.remaining_burst_capacity() > 0 => return,
-            Ok(_) => quota.replenish_interval(),
-            Err(until) => until.wait_time_from(now),
-        };
-        let until = Instant::now() + wait;
-        *self.held_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+    /// The bucket as it is now.
+    fn bucket(&self) -> MutexGuard<'_, Bucket> {
+        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
+        let (now, most) = (Instant::now(), f64::from(self.per_minute));
+        let filled = now.saturating_duration_since(bucket.at).as_secs_f64() * most / 60.0;
+        (bucket.left, bucket.at) = ((bucket.left + filled).min(most), now);
+        bucket
+    }
+
+    /// Whether another one may be tried beside those that are under way.
+    fn allows(&self, bucket: &Bucket) -> Result<(), TooMany> {
+        let missing = 1.0 - (bucket.left - f64::from(bucket.under_way));
+        if missing <= 0.0 {
+            return Ok(());
+        }
+        Err(TooMany(Duration::from_secs_f64(missing * 60.0 / f64::from(self.per_minute))))
+    }
+
+    fn check(&self) -> Result<(), TooMany> {
+        self.allows(&self.bucket())
+    }
+
+    fn begin(&self) -> Result<(), TooMany> {
+        let mut bucket = self.bucket();
+        self.allows(&bucket)?;
+        bucket.under_way += 1;
+        Ok(())
+    }
+
+    fn end(&self) {
+        self.bucket().under_way -= 1;
+    }
+
+    fn fail(&self) {
+        let mut bucket = self.bucket();
+        // No more is owed than a minute gives: whoever tried is let in again before long.
+        bucket.left = (bucket.left - 1.0).max(-f64::from(self.per_minute));
     }
 }
 
@@ -198,29 +255,39 @@ mod tests {
     }
 
     #[test]
-    fn failures_count_wherever_they_came_from() {
+    fn failures_count_wherever_they_came_from_and_while_they_are_under_way() {
         let attempts = Attempts::new(2);
         let (mei, omar) = (Account::login(1, "mei"), Account::login(1, "omar"));
-        attempts.succeeded(address("192.0.2.7"), mei);
-        attempts.failed(mei);
-        attempts.check(address("192.0.2.1"), mei).unwrap();
-        attempts.failed(mei);
-        let TooMany(wait) = attempts.check(address("192.0.2.3"), mei).unwrap_err();
+        attempts.begin_login(address("192.0.2.7"), mei).unwrap().succeeded();
+        // What succeeds, or has no end, costs nothing.
+        drop(attempts.begin_login(address("192.0.2.8"), mei).unwrap());
+        let first = attempts.begin_login(address("192.0.2.1"), mei).unwrap();
+        let second = attempts.begin_login(address("192.0.2.2"), mei).unwrap();
+        let Err(TooMany(wait)) = attempts.begin_login(address("192.0.2.3"), mei) else {
+            panic!("a third one")
+        };
         assert!(wait <= Duration::from_secs(30), "{wait:?}");
+        first.failed();
+        assert!(attempts.begin_login(address("192.0.2.3"), mei).is_err());
+        second.failed();
+        assert!(attempts.begin_login(address("192.0.2.3"), mei).is_err());
         // Where he comes from, he still does, and others are not concerned.
-        attempts.check(address("192.0.2.7"), mei).unwrap();
-        attempts.check(address("192.0.2.3"), omar).unwrap();
-        attempts.check(address("192.0.2.3"), Account::login(2, "mei")).unwrap();
+        attempts.begin_login(address("192.0.2.7"), mei).unwrap().failed();
+        attempts.begin_login(address("192.0.2.4"), omar).unwrap().failed();
+        attempts.begin_login(address("192.0.2.4"), Account::login(2, "mei")).unwrap().failed();
     }
 
     #[test]
-    fn applications_count_by_address_too() {
+    fn applications_count_by_address() {
         let attempts = Attempts::new(2);
         let here = address("192.0.2.1");
         let one = Account::client("one");
-        attempts.client_failed(here, None);
-        attempts.client_failed(here, Some(Account::client("two")));
-        assert!(attempts.check_client(here, Some(one)).is_err());
+        for _ in 0..10 {
+            attempts.client_failed(here);
+        }
+        let TooMany(wait) = attempts.check_client(here, Some(one)).unwrap_err();
+        // However many there were at once.
+        assert!((60..=90).contains(&wait.as_secs()), "{wait:?}");
         attempts.check_client(address("192.0.2.2"), Some(one)).unwrap();
         attempts.succeeded(here, one);
         attempts.check_client(here, Some(one)).unwrap();

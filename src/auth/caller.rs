@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    store::Store,
+    store::{Store, Transaction},
 };
 
 /// Tokens whose caller is remembered.
@@ -51,6 +51,8 @@ pub struct Caller {
     pub user: Option<Arc<User>>,
     /// What the token allows.
     pub scopes: Scopes,
+    /// The application's epoch; none of an external issuer, which is no application.
+    epoch: Option<i64>,
     expires_at: u64,
     last_use: Arc<LastUse>,
 }
@@ -77,6 +79,21 @@ impl Caller {
     /// 403 for an application token (decisions 3.5).
     pub fn require_user(&self) -> Result<&User> {
         self.user.as_deref().ok_or_else(|| Error::forbidden("this operation needs a user token"))
+    }
+
+    /// Asks again inside a write that began long after he was let in, whether his application and the tenant are what they were.
+    ///
+    /// # Errors
+    /// 401 or 403, as at the door.
+    pub async fn confirm(&self, transaction: &Transaction) -> Result<()> {
+        if let Some(epoch) = self.epoch {
+            let application = applications::find(&**transaction, &self.client_id).await?.ok_or_else(gone)?;
+            if application.epoch != epoch || application.is_disabled {
+                return Err(revoked());
+            }
+        }
+        let tenant = tenants::find_by_id(&**transaction, self.tenant.id).await?.ok_or_else(gone)?;
+        if tenant.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(()) }
     }
 
     /// Whether it is frozen whose call this is or whom it acts on (decisions 3.6).
@@ -124,8 +141,6 @@ pub struct Authenticator {
     remembered: Cache<[u8; 32], Remembered>,
     /// How often the identities of each tenant have changed.
     generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
-    /// How many tokens were revoked.
-    revocations: Arc<AtomicU64>,
 }
 
 /// A caller, as he was when the identities of his tenant had changed so often.
@@ -155,7 +170,6 @@ impl Authenticator {
             issuers: Issuers::default(),
             remembered,
             generations: Mutex::default(),
-            revocations: Arc::default(),
         }
     }
 
@@ -182,13 +196,11 @@ impl Authenticator {
         self.generations(tenant_id).fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What forgets the caller behind one token, once its revocation is durable.
-    pub(super) fn forgetting(&self, token: &str) -> impl FnOnce() + Send + 'static {
-        let (remembered, revocations) = (self.remembered.clone(), Arc::clone(&self.revocations));
-        let hash = hash(token);
+    /// What forgets them once a change is durable.
+    pub(super) fn forgetting_callers(&self, tenant_id: i64) -> impl FnOnce() + Send + 'static {
+        let generations = self.generations(tenant_id);
         move || {
-            revocations.fetch_add(1, Ordering::AcqRel);
-            remembered.invalidate(&hash);
+            generations.fetch_add(1, Ordering::AcqRel);
         }
     }
 
@@ -221,7 +233,6 @@ impl Authenticator {
             remembered.caller.last_use.note();
             return Ok(remembered.caller);
         }
-        let revocations = self.revocations.load(Ordering::Acquire);
         let (caller, generation, generations) = if let Some(issuer) = self.issuers.of(token) {
             let identity = issuer.verify(token).await?;
             let reader = self.store.reader();
@@ -238,16 +249,11 @@ impl Authenticator {
         caller.last_use.note();
         let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(hash, remembered);
-        // One that was revoked meanwhile may have been looked up before, and is filed behind what forgets it.
-        if self.revocations.load(Ordering::Acquire) != revocations {
-            self.remembered.invalidate(&hash);
-        }
         Ok(caller)
     }
 
     /// Finds what the claims speak of; what is gone makes the token worthless.
     async fn look_up(&self, claims: Claims) -> Result<Caller> {
-        let gone = || Error::unauthorized("the token's application, tenant or user no longer exists");
         let reader = self.store.reader();
         let application = applications::find(reader, &claims.client_id).await?;
         let application =
@@ -286,6 +292,7 @@ impl Authenticator {
             user,
             // What was taken from the application since is taken from its tokens.
             scopes: granted.intersection(&application.scopes),
+            epoch: Some(application.epoch),
             expires_at: claims.exp,
         })
     }
@@ -312,6 +319,7 @@ impl Authenticator {
             bound: Arc::default(),
             user: Some(Arc::new(User { person, principals })),
             scopes: identity.trust.scopes.clone(),
+            epoch: None,
             expires_at: identity.expires_at,
         })
     }
@@ -337,6 +345,11 @@ fn hash(token: &str) -> [u8; 32] {
 /// 401: an issuer's token is good, and says nothing to us.
 fn nobody() -> Error {
     Error::unauthorized("the token names nobody of the directory who may sign in")
+}
+
+/// 401: what the token speaks of is not there.
+fn gone() -> Error {
+    Error::unauthorized("the token's application, tenant or user no longer exists")
 }
 
 /// 401: the token was taken back.

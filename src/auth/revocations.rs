@@ -1,8 +1,7 @@
 //! Taking tokens back before they expire (RFC 7009): a token is kept by its id until it would have expired by itself.
 //!
 //! A token is asked about when its caller is looked up, and remembered callers are not looked up again: whoever revokes a
-//! token has its caller forgotten ([`Authenticator::forgetting`]) or all of its tenant ([`Authenticator::forget_callers`]) once
-//! the row is durable.
+//! token has the callers of its tenant forgotten ([`Authenticator::forget_callers`]) once the row is durable.
 
 use sea_orm::{ConnectionTrait, DbErr};
 
@@ -32,7 +31,9 @@ impl Authenticator {
         if claims.client_id != application.client_id {
             return Ok(Revocation::Foreign);
         }
-        let (forget, tenant_id) = (self.forgetting(token), application.tenant_id);
+        let tenant_id = application.tenant_id;
+        // All of the tenant's, as the same token can be written in another way (ES256 signatures come in pairs).
+        let forget = self.forgetting_callers(tenant_id);
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
                 if !revoke(transaction, &claims.jti, claims.exp).await? {

@@ -28,6 +28,8 @@ pub struct SigningKey {
     pub id: String,
     created_at: i64,
     retired_at: Option<i64>,
+    /// When the last token that it signed has expired, whatever lives tokens have had since.
+    verifies_until: Option<i64>,
     pub(super) signing: EncodingKey,
     pub(super) verifying: DecodingKey,
     public: Jwk,
@@ -59,43 +61,39 @@ impl SigningKeys {
     }
 
     /// The one of this id, where tokens of this life that it signed may still be about.
-    pub(super) fn find(&self, id: &str, lifetime_seconds: u32) -> Option<&SigningKey> {
-        self.0.iter().find(|key| key.id == id && !key.is_over(lifetime_seconds))
+    pub(super) fn find(&self, id: &str) -> Option<&SigningKey> {
+        self.0.iter().find(|key| key.id == id && !key.is_over())
     }
 
     /// What verifies tokens, for others (RFC 7517).
-    pub(super) fn public(&self, lifetime_seconds: u32) -> Vec<Jwk> {
-        let valid = self.0.iter().filter(|key| !key.is_over(lifetime_seconds));
+    pub(super) fn public(&self) -> Vec<Jwk> {
+        let valid = self.0.iter().filter(|key| !key.is_over());
         valid.map(|key| key.public.clone()).collect()
     }
 
     /// The keys as operators see them.
-    pub(super) fn describe(&self, lifetime_seconds: u32) -> Vec<SigningKeyInfo> {
-        self.0.iter().map(|key| key.describe(lifetime_seconds)).collect()
+    pub(super) fn describe(&self) -> Vec<SigningKeyInfo> {
+        self.0.iter().map(SigningKey::describe).collect()
     }
 
     /// Whether any has nothing to verify any more.
-    pub(super) fn has_over(&self, lifetime_seconds: u32) -> bool {
-        self.0.iter().any(|key| key.is_over(lifetime_seconds))
+    pub(super) fn has_over(&self) -> bool {
+        self.0.iter().any(SigningKey::is_over)
     }
 }
 
 impl SigningKey {
-    fn verifies_until(&self, lifetime_seconds: u32) -> Option<i64> {
-        self.retired_at.map(|retired| retired + i64::from(lifetime_seconds) * 1_000 + MARGIN)
+    fn is_over(&self) -> bool {
+        self.verifies_until.is_some_and(|until| until <= now_millis())
     }
 
-    fn is_over(&self, lifetime_seconds: u32) -> bool {
-        self.verifies_until(lifetime_seconds).is_some_and(|until| until <= now_millis())
-    }
-
-    fn describe(&self, lifetime_seconds: u32) -> SigningKeyInfo {
+    fn describe(&self) -> SigningKeyInfo {
         SigningKeyInfo {
             kid: self.id.clone(),
             alg: "ES256",
             created_at: self.created_at,
             retired_at: self.retired_at,
-            verifies_until: self.verifies_until(lifetime_seconds),
+            verifies_until: self.verifies_until,
         }
     }
 }
@@ -106,6 +104,7 @@ struct Row {
     key_sealed: Vec<u8>,
     created_at: i64,
     retired_at: Option<i64>,
+    verifies_until: Option<i64>,
 }
 
 impl Row {
@@ -130,6 +129,7 @@ impl Row {
             id: self.id,
             created_at: self.created_at,
             retired_at: self.retired_at,
+            verifies_until: self.verifies_until,
         })
     }
 }
@@ -137,7 +137,7 @@ impl Row {
 /// The keys that are stored.
 pub(super) async fn read<C: ConnectionTrait>(connection: &C, keys: &Keys) -> Result<SigningKeys> {
     let statement = sql(
-        "SELECT id, key_sealed, created_at, retired_at FROM signing_keys \
+        "SELECT id, key_sealed, created_at, retired_at, verifies_until FROM signing_keys \
          ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, id",
         [],
     );
@@ -146,11 +146,11 @@ pub(super) async fn read<C: ConnectionTrait>(connection: &C, keys: &Keys) -> Res
     Ok(SigningKeys(opened?))
 }
 
-/// Stores a new key, which signs from now on, in the place of the one before. Answers its id.
+/// Stores a new key, which signs from now on, in the place of the one before, whose tokens live so long. Answers its id.
 ///
 /// # Errors
 /// 409 where so many were made that others would have too long a list to read.
-pub(super) async fn add(transaction: &Transaction, keys: &Keys) -> Result<String> {
+pub(super) async fn add(transaction: &Transaction, keys: &Keys, lifetime_seconds: u32) -> Result<String> {
     let statement = sql("SELECT COUNT(*) AS rows FROM signing_keys", []);
     let row = transaction.query_one_raw(statement).await?;
     let known: i64 = row.map_or(Ok(0), |row| row.try_get("", "rows"))?;
@@ -159,7 +159,11 @@ pub(super) async fn add(transaction: &Transaction, keys: &Keys) -> Result<String
         return Err(Error::conflict(full));
     }
     let now = now_millis();
-    let retire = sql("UPDATE signing_keys SET retired_at = ? WHERE retired_at IS NULL", [now.into()]);
+    let until = now + i64::from(lifetime_seconds) * 1_000 + MARGIN;
+    let retire = sql(
+        "UPDATE signing_keys SET retired_at = ?, verifies_until = ? WHERE retired_at IS NULL",
+        [now.into(), until.into()],
+    );
     transaction.execute_raw(retire).await?;
     let (id, sealed) = generate(keys)?;
     let statement = sql(
@@ -171,9 +175,8 @@ pub(super) async fn add(transaction: &Transaction, keys: &Keys) -> Result<String
 }
 
 /// Removes the keys that have nothing to verify any more.
-pub(super) async fn remove_over(transaction: &Transaction, lifetime_seconds: u32) -> Result<()> {
-    let last = now_millis() - i64::from(lifetime_seconds) * 1_000 - MARGIN;
-    let statement = sql("DELETE FROM signing_keys WHERE retired_at <= ?", [last.into()]);
+pub(super) async fn remove_over(transaction: &Transaction) -> Result<()> {
+    let statement = sql("DELETE FROM signing_keys WHERE verifies_until <= ?", [now_millis().into()]);
     transaction.execute_raw(statement).await?;
     Ok(())
 }

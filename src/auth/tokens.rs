@@ -100,7 +100,7 @@ impl Tokens {
         if stored.current().is_err() {
             let sealing = Arc::clone(keys);
             let job = store.write(move |transaction| {
-                Box::pin(async move { signing_keys::add(transaction, &sealing).await })
+                Box::pin(async move { signing_keys::add(transaction, &sealing, lifetime_seconds).await })
             });
             job.await?;
             stored = signing_keys::read(store.reader(), keys).await?;
@@ -136,12 +136,12 @@ impl Tokens {
 
     /// What verifies tokens, for others (RFC 7517).
     pub fn public_keys(&self) -> Vec<Jwk> {
-        self.keys.load().public(self.lifetime_seconds)
+        self.keys.load().public()
     }
 
     /// The signing keys: the one that signs first, then the ones before it.
     pub fn describe_keys(&self) -> Vec<SigningKeyInfo> {
-        self.keys.load().describe(self.lifetime_seconds)
+        self.keys.load().describe()
     }
 
     /// Has a new key sign from now on; the one before verifies until its last token has expired. Answers the new one. It is a
@@ -153,11 +153,11 @@ impl Tokens {
         let tokens = Arc::clone(self);
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
-                let id = signing_keys::add(transaction, &tokens.sealing).await?;
+                let id = signing_keys::add(transaction, &tokens.sealing, tokens.lifetime_seconds).await?;
                 let deed = Deed::new("rotate", "signing-key", id);
                 audit::record(transaction, &actor, &tenant, vec![deed]).await?;
                 let keys = signing_keys::read(&**transaction, &tokens.sealing).await?;
-                let described = keys.describe(tokens.lifetime_seconds);
+                let described = keys.describe();
                 // On the writer, and so in the order of rotations.
                 transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
                 described.into_iter().next().ok_or_else(|| Error::internal("the new key is not there"))
@@ -168,13 +168,13 @@ impl Tokens {
 
     /// Removes the keys that have nothing to verify any more.
     pub async fn remove_old_keys(self: &Arc<Self>) -> Result<()> {
-        if !self.keys.load().has_over(self.lifetime_seconds) {
+        if !self.keys.load().has_over() {
             return Ok(());
         }
         let tokens = Arc::clone(self);
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
-                signing_keys::remove_over(transaction, tokens.lifetime_seconds).await?;
+                signing_keys::remove_over(transaction).await?;
                 let keys = signing_keys::read(&**transaction, &tokens.sealing).await?;
                 transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
                 Ok(())
@@ -222,7 +222,7 @@ impl Tokens {
         let invalid = || Error::unauthorized("the token is not valid");
         let key_id = decode_header(token).ok().and_then(|header| header.kid).ok_or_else(invalid)?;
         let keys = self.keys.load();
-        let key = keys.find(&key_id, self.lifetime_seconds).ok_or_else(invalid)?;
+        let key = keys.find(&key_id).ok_or_else(invalid)?;
         let data = decode::<Claims>(token, &key.verifying, &self.validation).map_err(|error| match error
             .kind()
         {

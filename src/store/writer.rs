@@ -301,7 +301,10 @@ async fn run_in_savepoint(group: &DatabaseTransaction, job: Job) -> Result<(Repl
             reply = Box::new(move |committed| {
                 if committed.is_ok() {
                     for job in jobs {
-                        job();
+                        // It is not the writer's end, whatever becomes of it.
+                        if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
+                            tracing::error!("what was to be done after a commit panicked");
+                        }
                     }
                 }
                 reply(committed);

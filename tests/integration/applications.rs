@@ -213,6 +213,10 @@ async fn a_secret_is_rotated_and_the_one_before_stays_for_a_while() {
     assert!(is_taken(acme.secret()).await && is_taken(second).await && !is_taken("wrong").await);
     acme.caller.post_empty("/modules").await.ok();
 
+    // An answer that was lost is no reason to end a secret that is in use.
+    operator.post_empty(&path).await.fails(409, "overlapSeconds 0");
+    assert!(is_taken(acme.secret()).await && is_taken(second).await);
+
     // Its time is over.
     app.execute("UPDATE applications SET previous_secret_until = 1").await;
     assert!(!is_taken(acme.secret()).await && is_taken(second).await);

@@ -133,7 +133,7 @@ async fn a_new_key_signs_and_the_one_before_verifies_until_its_tokens_have_expir
     drop(acme);
 
     // The last token that the first one signed has expired.
-    app.execute("UPDATE signing_keys SET retired_at = 1 WHERE retired_at IS NOT NULL").await;
+    app.execute("UPDATE signing_keys SET verifies_until = 1 WHERE retired_at IS NOT NULL").await;
     let app = app.restart().await;
     app.app.upkeep.make_round().await.unwrap();
     let keys = published(&app).await;

@@ -116,6 +116,8 @@ mod sources_check;
 #[cfg(test)]
 mod sources_live;
 #[cfg(test)]
+mod standing;
+#[cfg(test)]
 mod suspension;
 #[cfg(test)]
 mod tenants;

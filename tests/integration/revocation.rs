@@ -111,3 +111,35 @@ async fn expired_rows_are_forgotten() {
     app.app.upkeep.make_round().await.unwrap();
     assert_eq!(rows().await, 0);
 }
+
+/// The order of the curve P-256: with (r, s), (r, order − s) is a good signature too.
+const ORDER: [u8; 32] = [
+    0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc,
+    0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
+];
+
+/// The same token with the other signature.
+fn twin(token: &str) -> String {
+    use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+    let (said, signature) = token.rsplit_once('.').unwrap();
+    let mut signature = BASE64_URL_SAFE_NO_PAD.decode(signature).unwrap();
+    let mut borrow = 0;
+    for place in (0..32).rev() {
+        let digit = i16::from(ORDER[place]) - i16::from(signature[32 + place]) - borrow;
+        borrow = i16::from(digit < 0);
+        signature[32 + place] = u8::try_from(digit.rem_euclid(256)).unwrap();
+    }
+    format!("{said}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
+}
+
+#[tokio::test]
+async fn a_token_is_revoked_however_its_signature_is_written() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let other = app.caller(&twin(&acme.caller.token));
+    assert_ne!(other.token, acme.caller.token);
+    acme.caller.post_empty("/modules").await.ok();
+    other.post_empty("/modules").await.ok();
+    assert_eq!(revoke(&app, &acme, &acme.caller.token).await.status, 200);
+    other.post_empty("/modules").await.fails(401, "revoked");
+}

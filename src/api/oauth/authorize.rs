@@ -141,21 +141,23 @@ async fn attempt(app: &App, language: Language, request: Request) -> Result<Resp
         render(language, Some(message), Some(&Form { sealed: &filled.form, request, asking: &asking, login }))
     };
     let account = Account::login(asking.tenant.id, &filled.login);
-    let allowed = app.attempts.count_login(address).and_then(|()| app.attempts.check(address, account));
-    if let Err(TooMany(wait)) = allowed {
-        // What comes without bounds is not logged without bounds: the failures before it are.
-        tracing::debug!(target: "trawl::audit", %address, tenant = asking.tenant.code, "too many logins");
-        return shown(Message::Wait(wait.as_secs() + 1));
-    }
+    let attempt = match app.attempts.begin_login(address, account) {
+        Ok(attempt) => attempt,
+        Err(TooMany(wait)) => {
+            // What comes without bounds is not logged without bounds: the failures before it are.
+            tracing::debug!(target: "trawl::audit", %address, tenant = asking.tenant.code, "too many logins");
+            return shown(Message::Wait(wait.as_secs() + 1));
+        }
+    };
     let tenant_id = asking.tenant.id;
     let login =
         login::check(&app.store, &app.secret_checker, tenant_id, &filled.login, &filled.password).await?;
     log(address, &asking, &login);
     let Some(person) = login.person else {
-        app.attempts.failed(account);
+        attempt.failed();
         return shown(Message::Wrong);
     };
-    app.attempts.succeeded(address, account);
+    attempt.succeeded();
     send_back(app, &sealed.request, tenant_id, person)
 }
 

@@ -67,8 +67,8 @@ impl Asking {
             Err(error) => Err(error),
         };
         match (&answer, account) {
-            (Err(GrantError::InvalidClient), account) => {
-                app.attempts.client_failed(self.address, account);
+            (Err(GrantError::InvalidClient), _) => {
+                app.attempts.client_failed(self.address);
                 tracing::warn!(target: "trawl::audit", address = %self.address, "a client did not prove who it is");
             }
             (Err(GrantError::Failed(_)), _) => {}

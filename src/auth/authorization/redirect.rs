@@ -63,8 +63,15 @@ fn read(text: &str) -> Option<Url> {
         text.len() <= MOST_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     let url = Url::parse(text).ok().filter(|_| is_plain)?;
     let is_bare = url.fragment().is_none() && url.username().is_empty() && url.password().is_none();
-    let has_host = !matches!(url.scheme(), "http" | "https") || url.host().is_some();
-    (is_bare && has_host).then_some(url)
+    // The page's policy names the host: nothing in it may end what it names.
+    let is_host = match url.host() {
+        Some(Host::Domain(name)) => {
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte))
+        }
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        None => !matches!(url.scheme(), "http" | "https"),
+    };
+    (is_bare && is_host).then_some(url)
 }
 
 fn is_loopback(url: &Url) -> bool {
@@ -105,6 +112,7 @@ mod tests {
             "http://localhost.example/callback",
             "https://app.example/callback#here",
             "https://mei:secret@app.example/",
+            "https://app.example;script-src/callback",
             "javascript:alert(1)",
             "data:text/html,x",
             "app:/callback",

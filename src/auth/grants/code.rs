@@ -5,12 +5,15 @@ use std::time::Instant;
 use secrecy::ExposeSecret;
 
 use super::{GrantError, Grants, TokenRequest, Wanted, missing, subject_of};
-use crate::auth::{
-    applications::Application,
-    authorization::codes::{Granted, Outcome, Use},
-    directory::{self, SubjectKind},
-    revocations, tenants,
-    tokens::Subject,
+use crate::{
+    audit::{self, Actor, Deed},
+    auth::{
+        applications::Application,
+        authorization::codes::{Granted, Outcome, Use},
+        directory::{self, SubjectKind},
+        revocations, tenants,
+        tokens::Subject,
+    },
 };
 
 /// One text for whatever is wrong with a code: who tries one learns nothing of it.
@@ -38,7 +41,7 @@ pub(super) async fn user_token(
         Outcome::Granted { granted, jti } => (granted, jti),
         Outcome::Refused => return Err(GrantError::InvalidGrant(REFUSED)),
         Outcome::UsedAgain { jti, expires_at, tenant_id } => {
-            take_back(grants, jti, expires_at, tenant_id).await?;
+            take_back(grants, &application.client_id, jti, expires_at, tenant_id).await?;
             return Err(GrantError::InvalidGrant(REFUSED));
         }
     };
@@ -69,20 +72,29 @@ async fn subject(
 /// (RFC 6749 §4.1.2).
 async fn take_back(
     grants: Grants<'_>,
+    client_id: &str,
     jti: String,
     expires_at: u64,
     tenant_id: i64,
 ) -> Result<(), GrantError> {
-    tracing::warn!(
-        target: "trawl::audit",
-        tenant_id, "an authorization code was used again; the token of its first use is taken back"
-    );
-    grants
-        .store
-        .write(move |transaction| {
-            Box::pin(async move { Ok(revocations::revoke(transaction, &jti, expires_at).await?) })
+    if revocations::is_revoked(grants.store.reader(), &jti).await? {
+        return Ok(());
+    }
+    let forget = grants.authenticator.forgetting_callers(tenant_id);
+    let actor = Actor::application(client_id);
+    let job = grants.store.write(move |transaction| {
+        Box::pin(async move {
+            if !revocations::revoke(transaction, &jti, expires_at).await? {
+                return Ok(());
+            }
+            if let Some(tenant) = tenants::find_by_id(&**transaction, tenant_id).await? {
+                let deed =
+                    Deed::new("revoke", "token", jti).with("reason", "its authorization code was used again");
+                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+            }
+            transaction.after_commit(forget);
+            Ok(())
         })
-        .await?;
-    grants.authenticator.forget_callers(tenant_id);
-    Ok(())
+    });
+    Ok(job.await?)
 }

@@ -165,8 +165,11 @@ pub async fn change(
             let deeds = deeds(&client_id, &before, &after);
             if !deeds.is_empty() {
                 repo::update(transaction, &client_id, &after).await?;
-                if after.is_disabled && !before.is_disabled {
-                    repo::disable(transaction, &client_id).await?;
+                // Whom it may no longer speak for, its tokens of people shall not either.
+                let had_people =
+                    before.scopes.allow(Scope::ActAsUser) && !after.scopes.allow(Scope::ActAsUser);
+                if had_people || (after.is_disabled && !before.is_disabled) {
+                    repo::end_tokens(transaction, &client_id).await?;
                 }
                 audit::record(transaction, &Actor::caller(&calling), tenant, deeds).await?;
                 let tenant_id = tenant.id;
@@ -223,6 +226,12 @@ pub async fn rotate(
             let known = repo::find(&**transaction, tenant.id, &rotated).await?.ok_or_else(unknown)?;
             if known.is_public {
                 return Err(Error::conflict("a public application has no secret"));
+            }
+            // Asked for again because the answer was lost, it would end a secret that is in use and was promised.
+            if overlap_seconds > 0 && known.previous_secret_until.is_some_and(|until| until > now_millis()) {
+                return Err(Error::conflict(
+                    "the secret before the last rotation is still valid; overlapSeconds 0 ends it, and the one before this",
+                ));
             }
             let until = (overlap_seconds > 0).then(|| now_millis() + overlap_seconds * 1_000);
             repo::rotate(transaction, &rotated, &hash, until).await?;

@@ -29,6 +29,7 @@ CREATE INDEX applications_by_tenant ON applications (tenant_id);
 
 -- Since when a key signs no more; it verifies until the last token that it signed has expired.
 ALTER TABLE signing_keys ADD COLUMN retired_at INTEGER;
+ALTER TABLE signing_keys ADD COLUMN verifies_until INTEGER;
 
 CREATE TABLE revoked_tokens (
     id         TEXT    NOT NULL PRIMARY KEY,

@@ -96,11 +96,13 @@ pub(crate) fn code_form(code: &str) -> [(&str, &str); 4] {
 impl TestApp {
     /// An application of the tenant `acme` that has people sign in, and may do nothing else but search.
     pub(crate) async fn portal(&self, redirect_uris: &[&str], is_public: bool) -> Application {
+        // What has no secret cannot have it.
+        let more = (!is_public).then_some(Scope::ActAsUser);
         let new = NewApplication {
             tenant: "acme".to_owned(),
             kind: Kind::Application,
             bound: Vec::new(),
-            scopes: Some([Scope::ContentsRead, Scope::Tasks, Scope::ActAsUser].into_iter().collect()),
+            scopes: Some([Scope::ContentsRead, Scope::Tasks].into_iter().chain(more).collect()),
             name: "The <Portal>".to_owned(),
             login: LoginClient {
                 redirect_uris: redirect_uris.iter().map(|uri| (*uri).to_owned()).collect(),

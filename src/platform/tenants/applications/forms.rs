@@ -5,9 +5,8 @@ use serde::Deserialize;
 use super::repo::Row;
 use crate::{
     auth::{
-        applications::{Kind, LoginClient, check_binding, check_scopes},
+        applications::{Kind, LoginClient, check_bound, check_scopes},
         scopes::{Scope, Scopes},
-        tenants,
     },
     error::{Error, Result},
     platform::tenants::fields::{number, text},
@@ -15,8 +14,6 @@ use crate::{
 
 /// Bytes of a name.
 const NAME_BYTES: usize = 256;
-/// Tenants that a domain application may be bound to by a form.
-const MOST_BOUND: usize = 10_000;
 /// How long the secret before a rotation stays valid where nothing is said: a day, in seconds.
 const OVERLAP_SECONDS: i64 = 86_400;
 /// The longest that it may: 30 days.
@@ -108,7 +105,9 @@ impl ApplicationForm {
             login: LoginClient { redirect_uris: Vec::new(), is_public: self.public == Some(true) },
             is_disabled: false,
         };
-        self.over(&blank)
+        let wanted = self.over(&blank)?;
+        wanted.check()?;
+        Ok(wanted)
     }
 
     /// What becomes of an application by this form.
@@ -126,6 +125,7 @@ impl ApplicationForm {
             None => known.name.clone(),
             name => text("name", name, NAME_BYTES, false)?.unwrap_or_default(),
         };
+        let names_any = self.bound.is_some() || self.scopes.is_some() || self.redirect_uris.is_some();
         let wanted = Wanted {
             kind: known.kind,
             name,
@@ -137,40 +137,20 @@ impl ApplicationForm {
             },
             is_disabled: self.disabled.unwrap_or(known.is_disabled),
         };
-        wanted.check()?;
+        // What was there before and is not named stays as it is, so that an application can always be disabled.
+        if names_any {
+            wanted.check()?;
+        }
         Ok(wanted)
     }
 }
 
 impl Wanted {
     fn check(&self) -> Result<()> {
-        check_bound(&self.bound)?;
-        check_binding("bound", self.kind, &self.bound)?;
+        check_bound("bound", self.kind, &self.bound)?;
         check_scopes("scopes", self.kind, &self.scopes)?;
-        self.login.check().map_err(Error::bad_request)?;
-        if self.login.is_public && self.kind != Kind::Application {
-            return Err(Error::bad_request("public: only an application of kind application can be"));
-        }
-        if self.login.is_public && self.scopes.allow(Scope::ActAsUser) {
-            return Err(Error::bad_request("scopes: a public application may not have act-as-user"));
-        }
-        Ok(())
+        self.login.check(self.kind, &self.scopes).map_err(Error::bad_request)
     }
-}
-
-fn check_bound(bound: &[String]) -> Result<()> {
-    if bound.len() > MOST_BOUND {
-        return Err(Error::bad_request(format!("bound: must be at most {MOST_BOUND} tenant codes")));
-    }
-    let mut seen = std::collections::HashSet::new();
-    for (place, code) in bound.iter().enumerate() {
-        tenants::check_code(code)
-            .map_err(|reason| Error::bad_request(format!("bound[{place}]: {reason}")))?;
-        if !seen.insert(code) {
-            return Err(Error::bad_request(format!("bound[{place}]: is named twice")));
-        }
-    }
-    Ok(())
 }
 
 fn read_scopes(names: &[String]) -> Result<Scopes> {

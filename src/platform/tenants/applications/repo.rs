@@ -68,12 +68,15 @@ pub(super) async fn update(transaction: &Transaction, client_id: &str, wanted: &
     Ok(())
 }
 
-/// Disables one: the tokens that it has are worthless, also once it is enabled again.
+/// Disables one.
 pub(super) async fn disable(transaction: &Transaction, client_id: &str) -> Result<(), DbErr> {
-    let statement = sql(
-        "UPDATE applications SET is_disabled = 1, epoch = epoch + 1 WHERE client_id = ?",
-        [client_id.into()],
-    );
+    let statement = sql("UPDATE applications SET is_disabled = 1 WHERE client_id = ?", [client_id.into()]);
+    transaction.execute_raw(statement).await.map(drop)
+}
+
+/// Makes the tokens that it has worthless, whatever becomes of it.
+pub(super) async fn end_tokens(transaction: &Transaction, client_id: &str) -> Result<(), DbErr> {
+    let statement = sql("UPDATE applications SET epoch = epoch + 1 WHERE client_id = ?", [client_id.into()]);
     transaction.execute_raw(statement).await.map(drop)
 }
 

@@ -1,0 +1,120 @@
+//! What is taken from a caller counts for calls of his that are under way: their bodies may be long in coming (decisions 3.6).
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::util::{
+    app::{Application, TestApp},
+    caller::{Caller, send},
+    items::{department, user},
+    raw::Connection,
+};
+
+/// A call whose body has begun to arrive.
+struct Begun {
+    connection: Connection,
+    rest: String,
+}
+
+impl Begun {
+    async fn begin(caller: &Caller, method: &str, path: &str, body: &Value) -> Self {
+        let mut connection = Connection::open(&caller.base).await;
+        let body = body.to_string();
+        let (first, rest) = body.split_at(2);
+        let tenant = caller.tenant.as_ref().map(|code| format!("indicated-e-code: {code}\r\n"));
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n{}content-type: application/json\r\n\
+             content-length: {}\r\nexpect: 100-continue\r\n\r\n",
+            caller.token,
+            tenant.unwrap_or_default(),
+            body.len()
+        );
+        connection.write(head.as_bytes()).await;
+        // He was let in: his body is waited for.
+        assert_eq!(connection.read().await.status, 100);
+        connection.write(first.as_bytes()).await;
+        Self { connection, rest: rest.to_owned() }
+    }
+
+    async fn ends_with(mut self, status: u16, said: &str) {
+        self.connection.write(self.rest.as_bytes()).await;
+        let answer = self.connection.read().await;
+        assert_eq!(answer.status, status, "{}", answer.body);
+        assert!(answer.body.contains(said), "{}", answer.body);
+    }
+}
+
+async fn sync_begun(application: &Application, id: &str) -> Begun {
+    Begun::begin(&application.caller, "PUT", "/v1/users/sync", &json!([user(id, "")])).await
+}
+
+#[tokio::test]
+async fn what_is_taken_meanwhile_is_taken_from_calls_under_way() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let acme = app.tenant("acme").await;
+
+    let begun = sync_begun(&acme, "frozen").await;
+    operator.post_empty("/v1/enterprises/freeze?eCode=acme").await.ok();
+    begun.ends_with(403, "tenant is frozen").await;
+    operator.post_empty("/v1/enterprises/unfreeze?eCode=acme").await.ok();
+
+    let begun = sync_begun(&acme, "disabled").await;
+    let path = format!("/admin/v1/applications/{}", acme.client_id);
+    operator.on("acme").put(&path, &json!({"disabled": true})).await.ok();
+    begun.ends_with(401, "revoked").await;
+
+    let reader = app.tenant("acme").await;
+    assert_eq!(reader.caller.get("/v1/users/sync").await.ok().items(), [] as [Value; 0]);
+    sync_begun(&reader, "kept").await.ends_with(200, "\"data\":[]").await;
+}
+
+#[tokio::test]
+async fn an_operator_that_is_removed_makes_no_other_one() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await;
+    let stolen = app.operator().await;
+    let begun =
+        Begun::begin(&stolen.caller, "POST", "/admin/v1/applications", &json!({"kind": "admin"})).await;
+    let path = format!("/admin/v1/applications/{}", stolen.client_id);
+    operator.caller.delete(&path).await.ok();
+    begun.ends_with(401, "no longer").await;
+    let left = operator.caller.get("/admin/v1/applications").await.ok();
+    assert_eq!(left.items().len(), 1, "{}", left.text);
+}
+
+#[tokio::test]
+async fn calls_on_a_tenant_that_goes_meanwhile_are_401() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let acme = app.tenant("acme").await;
+    let bodies = [
+        ("PUT", "/v1/organizations/sync", json!([department("d1", "")])),
+        ("POST", "/api/todo/create", json!({"appTaskId": "1", "title": "t", "assigneeLoginId": "mei"})),
+        ("PUT", "/v1/contents/article", json!([{"id": "a", "title": "t"}])),
+    ];
+    let mut begun = Vec::new();
+    for (method, path, body) in &bodies {
+        begun.push(Begun::begin(&acme.caller, method, path, body).await);
+    }
+    operator.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();
+    for begun in begun {
+        begun.ends_with(401, "no longer").await;
+    }
+    let answer = send(operator.on("acme").request(Method::GET, "/v1/users/sync")).await;
+    answer.fails(403, "indicated-e-code");
+}
+
+/// Whom it may no longer speak for, its tokens of people shall not either.
+#[tokio::test]
+async fn without_act_as_user_tokens_of_people_end() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller.on("acme");
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let mei = app.user(&acme, "mei").await;
+    mei.post_empty("/modules").await.ok();
+    let path = format!("/admin/v1/applications/{}", acme.client_id);
+    operator.put(&path, &json!({"scopes": ["contents:read"]})).await.ok();
+    mei.post_empty("/modules").await.fails(401, "revoked");
+}
