@@ -78,14 +78,19 @@ async fn bad_input_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn who_was_deleted_is_not_listed_and_comes_back_with_himself() {
+async fn whom_nobody_sees_is_not_listed_and_comes_back_with_himself() {
     let (app, acme, mei) = start().await;
     add(&mei, "omar").await.ok();
-    app.sync(&acme.caller, "users", &json!([{"userId": "omar", "isDeleted": true}])).await;
-    assert_eq!(mei.get("/v1/users/blacklists").await.ok().total(), 0);
-    add(&mei, "omar").await.fails(404, "blackUserId");
-    app.sync(&acme.caller, "users", &json!([{"userId": "omar", "isDeleted": false}])).await;
-    assert_eq!(ids(&mei.get("/v1/users/blacklists").await.ok()), ["omar"]);
+    for gone in ["isDeleted", "isHidden"] {
+        app.sync(&acme.caller, "users", &json!([{"userId": "omar", gone: true}])).await;
+        assert_eq!(mei.get("/v1/users/blacklists").await.ok().total(), 0);
+        add(&mei, "omar").await.fails(404, "blackUserId");
+        app.sync(&acme.caller, "users", &json!([{"userId": "omar", gone: false}])).await;
+        assert_eq!(ids(&mei.get("/v1/users/blacklists").await.ok()), ["omar"]);
+    }
+    app.sync(&acme.caller, "organizations", &json!([{"orgId": "d1", "isHidden": true}])).await;
+    let listed = mei.get("/v1/users/blacklists").await.ok();
+    assert!(listed.items()[0]["orgName"].is_null(), "{}", listed.text);
 }
 
 #[tokio::test]

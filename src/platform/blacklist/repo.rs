@@ -45,7 +45,7 @@ pub(super) async fn add(
     black_user_id: &str,
 ) -> Result<Addition, DbErr> {
     let known = sql(
-        "SELECT 1 FROM users WHERE tenant_id = ? AND user_id = ? AND is_deleted = 0",
+        "SELECT 1 FROM users WHERE tenant_id = ? AND user_id = ? AND is_deleted = 0 AND is_hidden = 0",
         [owner.tenant_id.into(), black_user_id.into()],
     );
     if transaction.query_one_raw(known).await?.is_none() {
@@ -81,12 +81,12 @@ pub(super) async fn remove(
     Ok(removed.rows_affected() == 1)
 }
 
-/// The rows of a list that are shown: people who were deleted since are not.
+/// The rows of a list that are shown: people whom nobody sees any more are not.
 const SHOWN: &str = "FROM blacklist \
     JOIN users ON users.tenant_id = blacklist.tenant_id AND users.user_id = blacklist.black_user_id \
     LEFT JOIN organizations ON organizations.tenant_id = users.tenant_id AND organizations.org_id = users.org_id \
-    AND organizations.is_deleted = 0 \
-    WHERE blacklist.tenant_id = ? AND blacklist.user_id = ? AND users.is_deleted = 0";
+    AND organizations.is_deleted = 0 AND organizations.is_hidden = 0 \
+    WHERE blacklist.tenant_id = ? AND blacklist.user_id = ? AND users.is_deleted = 0 AND users.is_hidden = 0";
 
 /// The list, oldest entries first, and how long it is; without a limit all of it.
 pub(super) async fn list<C: ConnectionTrait>(

@@ -46,6 +46,11 @@ pub struct Organization {
     pub details: Json<OrganizationDetails>,
 }
 
+/// The one way to write a UUID, of the many that there are.
+fn written_alike(id: &str) -> String {
+    Uuid::parse_str(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
+}
+
 impl OrganizationWrite {
     /// The row that this change leaves, given the row as it is and the tenant's tree.
     ///
@@ -56,8 +61,9 @@ impl OrganizationWrite {
             written_text(self.name.as_ref(), known.map(|known| &known.name)).ok_or("name: is required")?;
         let platform_org_id = self
             .platform_org_id
-            .clone()
+            .as_deref()
             .filter(|id| !id.is_empty())
+            .map(written_alike)
             .or_else(|| known.map(|known| known.platform_org_id.clone()))
             .unwrap_or_else(|| Uuid::new_v4().to_string());
         if tree.by_platform_id(&platform_org_id).is_some_and(|owner| *owner != self.org_id) {
@@ -99,7 +105,7 @@ impl OrganizationWrite {
         let named = match (&self.parent_id, self.platform_parent_id.as_deref()) {
             (None, Some(platform_id)) if !platform_id.is_empty() => {
                 let missing = || format!("platformParentId: there is no department {platform_id:?}");
-                Some(tree.by_platform_id(platform_id).ok_or_else(missing)?.clone())
+                Some(tree.by_platform_id(&written_alike(platform_id)).ok_or_else(missing)?.clone())
             }
             (None, Some(_)) => Some(String::new()),
             (parent_id, _) => parent_id.clone(),

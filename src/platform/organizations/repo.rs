@@ -90,7 +90,7 @@ pub(super) async fn synchronise(
         .filter(|changed| Some(&changed.row) != changed.before.as_ref())
         .collect();
     // Whoever reads the changes in their order finds each parent before its children.
-    rows.sort_by_key(|changed| tree.depth(&changed.row.org_id));
+    rows.sort_by_cached_key(|changed| tree.depth(&changed.row.org_id));
     let is_changed = !rows.is_empty();
     if is_changed {
         store(transaction, actor, tenant, &rows).await?;

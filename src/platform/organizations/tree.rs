@@ -1,6 +1,6 @@
 //! The tree of a tenant's departments: what may lie below what.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use sea_orm::FromQueryResult;
 
@@ -20,24 +20,60 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     places: HashMap<String, Place>,
-    children: HashMap<String, HashSet<String>>,
+    /// How many levels those right below a department take, and how many of them take so many. Kept with each move, since
+    /// looking would take as long as what lies below is large.
+    levels_of_children: HashMap<String, BTreeMap<usize, usize>>,
     id_by_platform_id: HashMap<String, String>,
 }
 
 impl Tree {
     /// Puts a department where it is now.
     pub(super) fn put(&mut self, place: Place) {
+        let levels = self.levels(&place.org_id);
         if let Some(before) = self.places.remove(&place.org_id) {
             self.id_by_platform_id.remove(&before.platform_org_id);
-            if let Some(siblings) = before.parent_id.and_then(|parent_id| self.children.get_mut(&parent_id)) {
-                siblings.remove(&place.org_id);
-            }
-        }
-        if let Some(parent_id) = &place.parent_id {
-            self.children.entry(parent_id.clone()).or_default().insert(place.org_id.clone());
+            self.carry_up(before.parent_id, Some(levels), None);
         }
         self.id_by_platform_id.insert(place.platform_org_id.clone(), place.org_id.clone());
+        let parent_id = place.parent_id.clone();
         self.places.insert(place.org_id.clone(), place);
+        self.carry_up(parent_id, None, Some(levels));
+    }
+
+    /// Tells those above that what takes so many levels below this parent takes so many now.
+    fn carry_up(
+        &mut self,
+        mut parent_id: Option<String>,
+        mut before: Option<usize>,
+        mut after: Option<usize>,
+    ) {
+        // A cycle, if one ever got in, would be walked for ever.
+        for _ in 0..2 * MOST_LEVELS {
+            let Some(org_id) = parent_id else { return };
+            let levels = self.levels(&org_id);
+            let of_children = self.levels_of_children.entry(org_id.clone()).or_default();
+            if let Some(before) = before {
+                match of_children.get_mut(&before) {
+                    Some(count) if *count > 1 => *count -= 1,
+                    _ => drop(of_children.remove(&before)),
+                }
+            }
+            if let Some(after) = after {
+                *of_children.entry(after).or_default() += 1;
+            }
+            let now = self.levels(&org_id);
+            if now == levels {
+                return;
+            }
+            (before, after) = (Some(levels), Some(now));
+            parent_id = self.places.get(&org_id).and_then(|place| place.parent_id.clone());
+        }
+    }
+
+    /// How many levels this department and those below it take.
+    fn levels(&self, org_id: &str) -> usize {
+        let deepest = self.levels_of_children.get(org_id).and_then(BTreeMap::last_key_value);
+        1 + deepest.map_or(0, |(levels, _)| *levels)
     }
 
     /// The department with this id inside the platform.
@@ -58,22 +94,6 @@ impl Tree {
             .take_while(move |above| seen.insert(*above))
     }
 
-    /// How many levels this department and those below it take; counted up to one more than there may be.
-    fn levels_below(&self, org_id: &str) -> usize {
-        let mut level: Vec<&str> = vec![org_id];
-        let mut levels = 0;
-        while !level.is_empty() && levels <= MOST_LEVELS {
-            levels += 1;
-            level = level
-                .iter()
-                .filter_map(|org_id| self.children.get(*org_id))
-                .flatten()
-                .map(String::as_str)
-                .collect();
-        }
-        levels
-    }
-
     /// A parent must be there, must not lie below the department itself, and must not be too deep for what the department
     /// brings along.
     ///
@@ -91,7 +111,7 @@ impl Tree {
         if self.above(parent_id).any(|above| above == org_id) {
             return Err(format!("parentId: {parent_id:?} lies below this department"));
         }
-        if self.depth(parent_id) + 1 + self.levels_below(org_id) > MOST_LEVELS {
+        if self.depth(parent_id) + 1 + self.levels(org_id) > MOST_LEVELS {
             return Err(format!("parentId: departments may be at most {MOST_LEVELS} levels deep"));
         }
         Ok(())
@@ -165,6 +185,9 @@ mod tests {
                 prop_assert!(above.len() < MOST_LEVELS);
                 prop_assert!(!above.contains(&org_id.as_str()));
                 prop_assert!(above.last().is_none_or(|root| tree.places[*root].parent_id.is_none()));
+                let below = tree.places.keys().filter(|other| tree.above(other).any(|above| above == org_id));
+                let deepest = below.map(|other| tree.depth(other)).max().unwrap_or(above.len());
+                prop_assert_eq!(tree.levels(org_id), 1 + deepest - above.len());
             }
         }
     }

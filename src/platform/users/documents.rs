@@ -18,6 +18,7 @@ use crate::{
     platform::{
         contact::{joined, number_words, tells},
         organizations,
+        users::picture::public_address,
     },
 };
 
@@ -89,7 +90,7 @@ fn document(
         title: row.name.clone(),
         sub_title: Some(sub_title.clone()).filter(|text| !text.is_empty()),
         brief: Some(brief.clone()).filter(|text| !text.is_empty()),
-        image: picture.map(|picture| absolute(picture, public_url)),
+        image: picture.map(|picture| public_address(public_url, picture)),
         author: None,
         display_time: row.created_at,
         action: None,
@@ -129,11 +130,6 @@ fn other_names(row: &Row, details: &Details) -> Vec<String> {
     names.sort_unstable();
     names.dedup();
     names
-}
-
-/// The address of an avatar: as it was given, or of one that is kept here.
-fn absolute(picture: &str, public_url: &str) -> String {
-    if picture.starts_with('/') { format!("{public_url}{picture}") } else { picture.to_owned() }
 }
 
 #[cfg(test)]

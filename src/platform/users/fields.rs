@@ -101,7 +101,7 @@ pub struct UserWrite {
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     pub deleted: Written<bool>,
-    /// Extension fields; at most 64 KiB.
+    /// Extension fields; at most 16 KiB.
     pub extend_fields: Option<String>,
 }
 
@@ -148,7 +148,7 @@ impl UserWrite {
             ("birthday", &self.birthday, TextRule::Line(64)),
             ("description", &self.description, TextRule::Lines(4_096)),
             ("postDescription", &self.post_description, TextRule::Lines(1_024)),
-            ("extendFields", &self.extend_fields, TextRule::Lines(64 << 10)),
+            ("extendFields", &self.extend_fields, TextRule::Lines(16 << 10)),
         ]
     }
 }

@@ -78,8 +78,11 @@ pub struct UserChange {
 /// A login as people use it: with the enterprise's suffix, unless it ends with that already.
 pub fn with_suffix(login: &str, suffix: Option<&str>) -> String {
     match suffix.map(|suffix| suffix.trim_start_matches('@')).filter(|suffix| !suffix.is_empty()) {
+        // A suffix is a host's name, in which case does not count.
         Some(suffix)
-            if !login.strip_suffix(suffix).is_some_and(|rest| rest.len() > 1 && rest.ends_with('@')) =>
+            if !login
+                .rsplit_once('@')
+                .is_some_and(|(rest, end)| !rest.is_empty() && end.eq_ignore_ascii_case(suffix)) =>
         {
             format!("{login}@{suffix}")
         }
@@ -109,9 +112,14 @@ impl UserChange {
         let has_own_login = own_login.is_some();
         let login_id =
             own_login.or_else(|| mobile.clone()).ok_or("loginId: either loginId or mobile must be there")?;
-        NAME.check("loginId", &login_id)?;
         let name =
             written_text(form.name.as_ref(), known.map(|user| &user.name)).ok_or("name: is required")?;
+        NAME.check("loginId", &login_id)?;
+        for (field, text) in [("loginId", &login_id), ("name", &name)] {
+            if text.trim().is_empty() {
+                return Err(format!("{field}: must not be blank"));
+            }
+        }
         let sex = form.sex.over(known.map(|user| &user.sex)).ok_or("sex: is required, 1 or 2")?;
         let is_deleted =
             form.is_deleted.or(&form.deleted).over_default(known.map(|user| &user.is_deleted), false);

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     fields::UserWrite,
-    model::{User, UserChange, public_address, with_suffix},
+    model::{User, UserChange, with_suffix},
     picture::{self, Picture, PictureContent},
 };
 use crate::platform::common::Written;
@@ -13,7 +13,6 @@ use crate::platform::common::Written;
 #[derive(Debug)]
 pub(super) struct People {
     suffix: Option<String>,
-    public_url: String,
     by_id: HashMap<String, User>,
     id_by_login: HashMap<String, String>,
     id_by_platform_id: HashMap<String, String>,
@@ -27,10 +26,9 @@ pub(super) struct People {
 }
 
 impl People {
-    pub(super) fn new(suffix: Option<String>, public_url: &str) -> Self {
+    pub(super) fn new(suffix: Option<String>) -> Self {
         Self {
             suffix,
-            public_url: public_url.to_owned(),
             by_id: HashMap::new(),
             id_by_login: HashMap::new(),
             id_by_platform_id: HashMap::new(),
@@ -107,7 +105,7 @@ impl People {
             None => Written::Keep,
             Some(Picture::None) => Written::Clear,
             Some(Picture::Address(address)) => match kept {
-                Some((_, kept)) if public_address(&self.public_url, kept) == *address => Written::Keep,
+                Some((_, kept)) if is_address_of(kept, address) => Written::Keep,
                 _ => Written::Set(address.clone()),
             },
             Some(Picture::Content(content)) => match kept {
@@ -158,6 +156,12 @@ impl People {
     pub(super) fn upload_of(&self, user: &User) -> Option<&PictureContent> {
         self.uploads.get(user.picture.as_ref()?)
     }
+}
+
+/// Whether this is the address of a picture that is kept here, or the picture's own: the server may have had another name when
+/// it gave it out.
+fn is_address_of(kept: &str, address: &str) -> bool {
+    kept == address || (kept.starts_with(picture::PATH) && address.ends_with(kept))
 }
 
 /// Departments that someone joins must be there. Who stayed in one that was deleted can still be changed, and be removed.

@@ -1,6 +1,6 @@
 //! Avatars: the address of one, or its content, which must be a raster image by what it holds and not by its name.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -118,21 +118,22 @@ fn address(data: &str) -> Result<String, String> {
 fn content(data: &str, most_bytes: usize) -> Result<PictureContent, String> {
     let wrong = || "pictureParam.data: must be base64 of gzip-compressed content".to_owned();
     let packed = BASE64_STANDARD.decode(data).map_err(|_| wrong())?;
-    let mut content = Vec::new();
-    // One byte more than may be is enough to refuse it, however much it would inflate to.
-    let most = u64::try_from(most_bytes).unwrap_or(u64::MAX);
-    MultiGzDecoder::new(packed.as_slice())
-        .take(most.saturating_add(1))
-        .read_to_end(&mut content)
-        .map_err(|_| wrong())?;
-    if content.len() > most_bytes {
-        return Err(format!("pictureParam.data: the picture must be at most {most_bytes} bytes"));
-    }
+    let content = read_at_most(MultiGzDecoder::new(packed.as_slice()), most_bytes).map_err(|_| wrong())?;
+    let content = content
+        .ok_or_else(|| format!("pictureParam.data: the picture must be at most {most_bytes} bytes"))?;
     let content_type = content_type(&content)
         .ok_or("pictureParam.data: must be a PNG, JPEG, GIF or WebP picture, whatever its name")?;
     let id = secrets::generate().map_err(|_| "pictureParam: could not be kept; try again")?;
     let digest = digest(&SHA256, &content).as_ref().to_vec();
     Ok(PictureContent { id: id.expose_secret().to_owned(), content_type, content, digest })
+}
+
+/// All that there is to read, or nothing where that is more; one byte more is enough to know, however much it would be.
+fn read_at_most(source: impl Read, most_bytes: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut content = Vec::new();
+    let most = u64::try_from(most_bytes).unwrap_or(u64::MAX);
+    source.take(most.saturating_add(1)).read_to_end(&mut content)?;
+    Ok(Some(content).filter(|content| content.len() <= most_bytes))
 }
 
 /// What an image is by its first bytes. Nothing that a browser would run is among it.
@@ -194,6 +195,8 @@ mod tests {
 
     #[test]
     fn content_is_bounded_before_it_is_inflated() {
+        // Without an end, it is not read to its end.
+        assert_eq!(read_at_most(io::repeat(0), 1_000).unwrap(), None);
         let bomb = packed(&[PNG, &vec![0; 50 << 20]].concat());
         assert!(read(&bomb, 2).unwrap_err().contains("at most 1000 bytes"));
         assert!(read(&packed(&[PNG, &[0; 984]].concat()), 2).is_ok());

@@ -46,11 +46,10 @@ pub(super) async fn synchronise(
     transaction: &Transaction,
     actor: &Actor,
     tenant: &Tenant,
-    public_url: &str,
     changes: Vec<UserChange>,
 ) -> Result<(Vec<SyncFailure>, bool)> {
     let suffix = tenants::model::login_suffix(&**transaction, tenant.id).await?;
-    let mut people = People::new(suffix, public_url);
+    let mut people = People::new(suffix);
     load(&mut people, transaction, tenant.id, &changes).await?;
     let departments = departments_of(transaction, tenant.id, &changes).await?;
     let mut failures = Vec::new();

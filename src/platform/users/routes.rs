@@ -46,9 +46,8 @@ pub async fn sync_users(
 ) -> Result<Envelope<Vec<SyncFailure>>> {
     let rows = prepare::prepare(&app, caller.tenant.id, rows).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
-    let public_url = app.config.public_url();
     write(&app, &caller, rows, |transaction, changes| {
-        Box::pin(async move { repo::synchronise(transaction, &actor, &tenant, &public_url, changes).await })
+        Box::pin(async move { repo::synchronise(transaction, &actor, &tenant, changes).await })
     })
     .await
 }
