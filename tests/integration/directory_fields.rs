@@ -59,7 +59,7 @@ fn of_users() -> Vec<Field> {
         text("birthday", 64),
         text("description", 4_096),
         text("postDescription", 1_024),
-        text("extendFields", 64 << 10),
+        text("extendFields", 16 << 10),
         number("type", 4, 1.into(), &OF_32_BITS),
         number("orderNo", -7, 0.into(), &NOT_EXACT),
         number("secretLevel", 1, 0.into(), &[3, -1]),
