@@ -34,6 +34,7 @@ pub use index::{Index, Options, Snapshot};
 pub use item::{Text, Texts};
 pub use query::{MAX_CLAUSES, MAX_TERMS, Query};
 pub use search::{Hit, Page, Request, Start, TimePosition};
+pub use text::fold;
 pub use verification::Verification;
 pub use writer::{Checkpoint, LEAST_THREAD_MEMORY_BYTES, Writer};
 

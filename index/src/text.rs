@@ -11,7 +11,7 @@ mod traditional;
 
 pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER, WHOLE};
 pub(crate) use folded::Folded;
-pub(crate) use folding::fold;
+pub use folding::fold;
 pub(crate) use idle::is_idle;
 pub(crate) use names::{sounds, typed, whole};
 pub(crate) use pinyin::{Readings, Sound};

@@ -1,7 +1,13 @@
 //! What of a person's or department's contact details is shown and found, where they may be shown at all.
 
+use std::borrow::Cow;
+
+use trawl_index::fold;
+
 /// Numbers of fewer digits are extensions, which are looked for as they are.
 const WHOLE_NUMBER_DIGITS: usize = 7;
+/// So many digits, without zeros before them, tell of a number that they stand in, or that stands in them.
+const TELLING_DIGITS: usize = 6;
 /// The digits at the end of a number that people know it by.
 const LAST_DIGITS: usize = 4;
 /// Digits of a mobile number of mainland China, and what stands before it when it is written in full.
@@ -30,18 +36,79 @@ pub fn number_words(number: &str) -> Vec<String> {
     words
 }
 
-/// Whether this name of a person, such as a login, tells a contact detail that is not to be known: it holds it, or is the end
-/// of it.
+/// Whether a name that somebody or something is found by, such as a login, tells a contact detail that is not to be known: it
+/// holds one of the addresses or numbers in it, however they are written, or enough of a number's digits.
 pub fn tells(name: &str, detail: &str) -> bool {
-    let bare = |text: &str| -> String {
-        text.chars().filter(|character| character.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let (name, detail) = (fold(name), fold(detail));
+    // The name as one number, and where signs part several.
+    let in_name: Vec<String> =
+        name.split(|sign: char| !sign.is_ascii_digit()).chain([&*name]).flat_map(numbers).collect();
+    let is_number = !name.contains(char::is_alphabetic);
+    let tells_number = |number: &str| {
+        in_name.iter().any(|name| share_digits(name, number))
+            || is_number && !detail.contains('@') && numbers(&name).any(|name| name == number)
     };
-    let (name, detail) = (bare(name), bare(detail));
-    if detail.len() < WHOLE_NUMBER_DIGITS {
-        return !detail.is_empty() && name == detail;
+    parts(&detail).flat_map(numbers).any(|number| tells_number(&number))
+        || texts(&detail).iter().any(|text| tells_text(&name, text))
+}
+
+/// The parts of a folded detail that holds several of its kind, or names and remarks beside it.
+fn parts(detail: &str) -> impl Iterator<Item = &str> {
+    detail.split(['/', ',', ';', '、', '|', '<', '>', '#'])
+}
+
+/// What a folded detail is told by as a text: the parts with an address or a digit, and the addresses alone; without any, all
+/// of it.
+fn texts(detail: &str) -> Vec<&str> {
+    let has_detail = |part: &&str| part.contains(|sign: char| sign == '@' || sign.is_ascii_digit());
+    let mut texts: Vec<&str> = parts(detail).filter(has_detail).collect();
+    if texts.is_empty() {
+        return vec![detail];
     }
-    let is_number = name.len() >= WHOLE_NUMBER_DIGITS && name.chars().all(|digit| digit.is_ascii_digit());
-    name.contains(&detail) || is_number && detail.ends_with(&name)
+    let beside_address = |sign: char| sign.is_whitespace() || "()[]\":".contains(sign);
+    let addresses =
+        parts(detail).flat_map(|part| part.split(beside_address)).filter(|word| word.contains('@'));
+    texts.extend(addresses);
+    texts
+}
+
+/// Whether a folded name holds a text, whatever signs part either; one that is short it has to be.
+fn tells_text(name: &str, text: &str) -> bool {
+    let names = [bare(name), bare(&for_anybody(name))];
+    [bare(text), bare(&for_anybody(text))].iter().any(|text| {
+        if text.len() < WHOLE_NUMBER_DIGITS {
+            !text.is_empty() && names.contains(text)
+        } else {
+            names.iter().any(|name| name.contains(text))
+        }
+    })
+}
+
+/// A text without signs.
+fn bare(text: &str) -> String {
+    text.chars().filter(|character| character.is_alphanumeric()).collect()
+}
+
+/// An address without what is added for its reader alone (`mei+news@acme.example`); any other text as it is.
+fn for_anybody(text: &str) -> Cow<'_, str> {
+    let parts = text.split_once('@').and_then(|(local, domain)| Some((local.split_once('+')?.0, domain)));
+    parts.map_or(Cow::Borrowed(text), |(local, domain)| Cow::Owned(format!("{local}@{domain}")))
+}
+
+/// The numbers in a folded text, each without the signs between its digits and the zeros before them; letters part them.
+fn numbers(text: &str) -> impl Iterator<Item = String> {
+    let digits = |part: &str| -> String {
+        part.chars().filter(char::is_ascii_digit).skip_while(|digit| *digit == '0').collect()
+    };
+    text.split(char::is_alphabetic).map(digits).filter(|number| !number.is_empty())
+}
+
+/// Whether one of two numbers stands in the other, or so much of it that they are one with and without what may stand around
+/// it: the country, a zero, an extension.
+fn share_digits(left: &str, right: &str) -> bool {
+    let shared = left.len().min(right.len()).min(WHOLE_NUMBER_DIGITS);
+    shared >= TELLING_DIGITS
+        && (0..=left.len() - shared).any(|start| right.contains(&left[start..start + shared]))
 }
 
 #[cfg(test)]
@@ -64,20 +131,61 @@ mod tests {
     }
 
     #[test]
-    fn a_login_that_is_a_number_or_an_address_tells_it() {
-        for (login, detail) in [
+    fn a_name_that_is_a_number_or_an_address_tells_it() {
+        for (name, detail) in [
             ("13812345678", "13812345678"),
             ("13812345678", "+86 138 1234 5678"),
             ("u13812345678@acme", "138-1234-5678"),
+            ("00417 / 138-1234-5678", "13812345678"),
             ("Mei.Chen@acme.example", "mei.chen@acme.example"),
             ("8012", "8012"),
+            // In another form: of width, of what stands around the number, of a part of it.
+            ("13900001111", "１３９００００１１１１"),
+            ("１３９００００１１１１", "13900001111"),
+            ("13900002222", "13900002222 / 13900003333"),
+            ("13900003333", "13900002222、13900003333"),
+            ("013900004444", "+86 13900004444"),
+            ("0139005550", "+49 139005550"),
+            ("+49 139005550", "+49 (0)139005550"),
+            ("13900005555", "+86 (0)13900005555"),
+            ("4155550100", "+1 (415) 555-0100 x22"),
+            ("+1 415 555 0100", "415-555-0100 ext. 22"),
+            ("0022", "+1 (415) 555-0100 x22"),
+            ("8012", "010-5550142 转 ８０１２"),
+            ("555012", "+86 139 0055 5012"),
+            ("138123", "138123-4"),
+            ("D 138123", "138123-4"),
+            ("A-13900055500-B", "13900055500"),
+            ("13900001111", "13900001111@mail.example"),
+            // Of an address with a name, a remark, or others beside it.
+            ("lee.home@x.example", "Lee <lee.home@x.example>"),
+            ("LEE.HOME@x.example", "lee.home@x.example (at home)"),
+            ("lee.home@x.example", "lee@acme.example;mailto:lee.home@x.example"),
+            ("sso lee.home@x.example", "Lee Home lee.home@x.example"),
+            ("lee.home@x.example", "Ｌｅｅ．Ｈｏｍｅ＠x.example"),
+            ("gus.b@acme.example", "gus.b+work@acme.example"),
+            ("gus.b+work@acme.example", "gus.b@acme.example"),
+            ("in+lee.home@x.example", "lee.home@x.example"),
         ] {
-            assert!(tells(login, detail), "{login} {detail}");
+            assert!(tells(name, detail), "{name} {detail}");
         }
-        for (login, detail) in
-            [("mei.chen", "mei.chen@acme.example"), ("00417", "13812300417"), ("mei", ""), ("80123", "8012")]
-        {
-            assert!(!tells(login, detail), "{login} {detail}");
+        for (name, detail) in [
+            ("mei.chen", "mei.chen@acme.example"),
+            ("mei.chen", "13900001111"),
+            ("Mei Chen", "Mei Chen <mei.chen@acme.example>"),
+            ("Mei Chen", "13900001111 / Mei Chen"),
+            ("00417", "13812300417"),
+            ("2024000417", "13812300417"),
+            ("D-42", "010-5550142"),
+            ("mei", ""),
+            ("", "13812345678"),
+            ("—", "+"),
+            ("@", "@"),
+            ("80123", "8012"),
+            ("1982", "mei.1982@acme.example"),
+            ("000000", "13800000000"),
+        ] {
+            assert!(!tells(name, detail), "{name} {detail}");
         }
     }
 }

@@ -73,7 +73,9 @@ async fn departments_are_found_by_name_sound_path_and_what_they_say() {
     let best = search(&acme, "财务部", &[("sort", "relevance")]).await;
     assert_eq!(best.ids()[0], "finance", "the one of this name comes before those below it");
 
-    sync(&app, &acme, json!([{"orgId": "payroll", "secretLevel": 2}])).await;
+    // Its number and its full name are its telephone and its address in another form.
+    let kept = json!({"orgId": "payroll", "secretLevel": 2, "orgNum": "+86 10 ５５５０１９９", "fullName": "Pay pay@acme.example"});
+    sync(&app, &acme, json!([kept])).await;
     for keyword in ["0105550199", "0199", "5550199", "pay@acme.example"] {
         assert_eq!(found(&acme, keyword).await, [""; 0], "{keyword}");
     }

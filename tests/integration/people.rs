@@ -368,6 +368,15 @@ async fn confidential_details_find_nobody() {
             assert!(!answer.items()[0].to_string().contains(detail), "{detail}: {}", answer.text);
         }
     }
+    // The same in other forms.
+    let other_forms = json!({
+        "userId": "u1", "loginId": "013812345678", "mobile": "+86 １３８１２３４５６７８ / 13900003333", "userNum": "550142",
+        "telephone": "+86 10 555-0142 x22", "email": "Mei <reach7@harbour.example>",
+    });
+    sync(&app, &acme, "users", json!([other_forms])).await;
+    for keyword in ["013812345678", "13812345678", "550142", "reach7@harbour.example"] {
+        finds_nobody(&acme.caller, keyword).await;
+    }
     sync(&app, &acme, "users", json!([{"userId": "u1", "secretLevel": 0}])).await;
     assert_eq!(acme.caller.find("people", "13812345678").await, ["u1"]);
 }

@@ -11,7 +11,7 @@ use super::traditional::Simplified;
 ///
 /// Accents are the combining marks U+0300–036F that remain after decomposition; the voicing marks of kana are not
 /// among them, so `が` stays what it is.
-pub(crate) fn fold(text: &str) -> Cow<'_, str> {
+pub fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return fold_ascii(text);
     }

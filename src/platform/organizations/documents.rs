@@ -15,7 +15,7 @@ use self::rows::{Above, Row};
 pub use self::rows::{count, record_below, shown_names};
 use crate::{
     error::{Error, Result},
-    platform::contact::{joined, number_words},
+    platform::contact::{joined, number_words, tells},
 };
 
 /// The module that departments are found in.
@@ -75,12 +75,16 @@ fn path(row: &Row, above: &HashMap<String, Above>) -> String {
 fn document(row: &Row, above: &HashMap<String, Above>) -> Result<Document> {
     let details = row.details();
     let sub_title = path(row, above);
-    let contact = |detail: &'_ Option<String>| detail.clone().filter(|_| row.secret_level == 0);
-    let (telephone, email) = (contact(&details.telephone), contact(&details.email));
-    let brief = joined([details.description.as_deref(), telephone.as_deref(), email.as_deref()]);
-    let mut other_names: Vec<String> = [details.org_num, details.full_name].into_iter().flatten().collect();
-    other_names.retain(|name| *name != row.name);
-    other_names.extend(telephone.as_deref().map(number_words).unwrap_or_default());
+    let contact = [details.telephone.as_deref(), details.email.as_deref()];
+    let is_public = row.secret_level == 0;
+    let [telephone, email] = contact.map(|detail| detail.filter(|_| is_public));
+    let brief = joined([details.description.as_deref(), telephone, email]);
+    // Its number or its full name may be its telephone, or its address.
+    let is_kept = |name: &str| !is_public && contact.into_iter().flatten().any(|detail| tells(name, detail));
+    let names = [&details.org_num, &details.full_name].into_iter().flatten();
+    let mut other_names: Vec<String> =
+        names.filter(|name| **name != row.name && !is_kept(name)).cloned().collect();
+    other_names.extend(telephone.map(number_words).unwrap_or_default());
     let item = ContentItem {
         id: row.org_id.clone(),
         title: row.name.clone(),

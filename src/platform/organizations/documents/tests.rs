@@ -109,6 +109,27 @@ async fn contact_details_are_shown_where_they_may_be() {
     assert_eq!(shown, [everything, confidential.clone(), confidential]);
 }
 
+#[tokio::test]
+async fn a_number_or_full_name_that_is_a_contact_detail_is_kept_like_it() {
+    let (_directory, store, [acme, _]) = store(&TREE[..1]).await;
+    let mut names = Vec::new();
+    for secret_level in [0, 1, 2] {
+        let set = store.write(move |transaction| {
+            Box::pin(async move {
+                let text = "UPDATE organizations SET secret_level = ?, details = ?";
+                let details = r#"{"telephone":"+49 139005550 / １３９００００１１１１","email":"Top <top@acme.example>",
+                    "orgNum":"0139005550","fullName":"top@acme.example"}"#;
+                transaction.execute_raw(sql(text, [secret_level.into(), details.into()])).await?;
+                Ok(())
+            })
+        });
+        set.await.unwrap();
+        names.push(find(store.reader(), acme, &["top".to_owned()]).await.unwrap().remove(0).other_names);
+    }
+    assert_eq!(names[0][..2], ["0139005550", "top@acme.example"]);
+    assert_eq!(names[1..], [[""; 0], [""; 0]]);
+}
+
 /// The departments that a change of these reaches.
 async fn below(store: &Store, tenant_id: i64, ids: &'static [&str]) -> Vec<String> {
     let before = change_log::last_position(store.reader()).await.unwrap();
