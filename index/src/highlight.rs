@@ -19,7 +19,7 @@ use unicode_segmentation::GraphemeCursor;
 use self::marks::Mark;
 use self::wanted::Wanted;
 use crate::Query;
-use crate::text::{Folded, sounds};
+use crate::text::{Folded, SoundBudget, sounds};
 
 /// Bytes of a text that is shown whole.
 const WHOLE_BYTES: usize = 8 << 10;
@@ -88,7 +88,8 @@ impl Highlighter {
             return Vec::new();
         }
         let folded = Folded::new(text);
-        let sounds = if is_name { sounds(text, &folded) } else { Vec::new() };
+        // The title comes first, so it is indexed with all of the budget too.
+        let sounds = if is_name { sounds(text, &folded, &mut SoundBudget::new()) } else { Vec::new() };
         let places = self.wanted.places(&folded.text, &sounds);
         let matches = self.wanted.matches(&places);
         let mut clusters = Clusters { text, last: 0..0 };

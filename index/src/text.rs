@@ -13,7 +13,7 @@ pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER, WHOLE};
 pub(crate) use folded::Folded;
 pub use folding::fold;
 pub(crate) use idle::is_idle;
-pub(crate) use names::{sounds, typed, whole};
+pub(crate) use names::{SoundBudget, sounds, typed, whole};
 pub(crate) use pinyin::{Readings, Sound};
 pub(crate) use segmentation::{Run, Spot, document_words, is_ideograph, placed_runs, query_words, runs};
 

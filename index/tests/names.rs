@@ -202,6 +202,26 @@ fn other_names_find_and_are_as_good_as_the_title() {
     assert_eq!(found(&index, "0041"), ["a"]);
 }
 
+/// Who has names of many characters that are read in many ways is found by the words of all, and by the sound of the first.
+#[test]
+fn names_beyond_what_is_indexed_by_sound_are_found_as_they_are_written() {
+    let many = |length: usize| "重单解曾仇朴".chars().cycle().take(length).collect::<String>();
+    let hostile = Document { other_names: vec![many(16), "張三".to_owned()], ..person("a", "李四") };
+    let index = index_of(vec![hostile, person("b", &many(64)), person("c", "张三")]);
+    for (keyword, expected) in [
+        ("lisi", &["a"][..]),
+        ("chongdanjie", &["a"]),
+        ("重单解", &["a", "b"]),
+        ("张三", &["a", "c"]),
+        ("zhangsan", &["c"]),
+        // Of long names each character.
+        ("chong dan xie", &["a", "b"]),
+        ("chongdan", &["a"]),
+    ] {
+        assert_eq!(found(&index, keyword), expected, "{keyword}");
+    }
+}
+
 /// What is kept to tell whole names apart is no word of anybody's.
 #[test]
 fn no_query_reaches_what_names_are_told_apart_by() {

@@ -6,7 +6,7 @@
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::{Folded, Spot, document_words, fold, stem, typed};
+use super::{Folded, SoundBudget, Spot, document_words, fold, stem, typed};
 use crate::document::SCOPE_END;
 
 /// The name that the tokenizer is registered under.
@@ -25,12 +25,14 @@ pub(crate) const WHOLE: char = '=';
 pub(crate) struct EncodedWords {
     encoded: String,
     prefix_len: usize,
+    /// What the names among the texts may still be found by.
+    budget: SoundBudget,
 }
 
 impl EncodedWords {
     /// No words yet; all will be under the scope's `prefix`.
     pub(crate) fn new(prefix: &str) -> Self {
-        Self { encoded: prefix.to_owned(), prefix_len: prefix.len() }
+        Self { encoded: prefix.to_owned(), prefix_len: prefix.len(), budget: SoundBudget::new() }
     }
 
     /// Adds the word that is empty: the prefix alone, which finds every document of the scope.
@@ -45,11 +47,12 @@ impl EncodedWords {
     }
 
     /// Adds a text that is a name: the same words, and at the place of each also how the name is typed from there on. Phrases
-    /// are none the less exact, of characters and of syllables. At its end stands what the whole of it is.
+    /// are none the less exact, of characters and of syllables. At its end stands what the whole of it is. All names of a document
+    /// share one budget of these ways to type them, which those that are added first use up first; the rest are words only.
     pub(crate) fn add_name(&mut self, name: &str) {
         let mut first = self.encoded.len() > self.prefix_len;
         let folded = Folded::new(name);
-        let (sounds, wholes) = typed(name, &folded);
+        let (sounds, wholes) = typed(name, &folded, &mut self.budget);
         let mut sounds = sounds.iter().peekable();
         document_words(&folded.text, |spot, place, word| {
             self.add_word(spot, std::mem::take(&mut first), word);
@@ -166,6 +169,38 @@ mod tests {
         let wholes = "\u{2}=ann\u{2}=l\u{2}=li\u{2}=s\u{2}=san\u{2}=三\u{2}=三 ann 李\u{2}=李";
         let written = format!("\u{1}三\u{2}s\u{2}san\u{1}ann\u{1}李\u{2}l\u{2}li{wholes}");
         assert_eq!(encoded, format!("7.people\0{written}"));
+    }
+
+    /// How many terms there are.
+    fn terms(words: EncodedWords) -> usize {
+        let encoded = words.finish().unwrap();
+        let mut tokenizer = EncodedTokenizer::default();
+        let mut stream = tokenizer.token_stream(&encoded);
+        std::iter::from_fn(|| stream.next().map(drop)).count()
+    }
+
+    /// How many terms names have beside their words.
+    fn sounds_of(names: &[&str]) -> usize {
+        let (mut as_names, mut as_words) = (EncodedWords::new("7.people\0"), EncodedWords::new("7.people\0"));
+        for name in names {
+            as_names.add_name(name);
+            as_words.add_text(name);
+        }
+        terms(as_names) - terms(as_words)
+    }
+
+    #[test]
+    fn a_document_has_so_many_sounds_whatever_its_names_are() {
+        let of = |length: usize| "重单解曾仇朴".chars().cycle().take(length).collect::<String>();
+        for lengths in [[16, 16, 16, 16], [84, 170, 85, 64], [17, 8, 170, 16], [8, 8, 8, 8]] {
+            let names = lengths.map(of);
+            let sounds = sounds_of(&names.each_ref().map(String::as_str));
+            assert!((1_000..=2_000).contains(&sounds), "{lengths:?}: {sounds}");
+        }
+        assert_eq!(sounds_of(&[&of(16), "张三"]), sounds_of(&[&of(16)]), "none is left for the second name");
+        let usual = ["张三丰", "zhang.sanfeng", "00417", "港风物流集团有限公司"];
+        let each: usize = usual.iter().map(|name| sounds_of(&[name])).sum();
+        assert!(sounds_of(&usual) == each && each < 700, "all of {each}");
     }
 
     #[test]

@@ -12,23 +12,63 @@ const WHOLE_BYTES: usize = 128;
 /// The ways to read a name as a whole that count; the usual ones go first.
 const MOST_WAYS: usize = 8;
 
-/// The ways to type the stretches of a name that are not words of it as it is written: of ideographs their pinyin, of words that
-/// stand together the one word. In the order of where they begin; of these the shorter stretches first.
-pub(crate) fn sounds(name: &str, folded: &Folded) -> Vec<Sound> {
-    all_sounds(folded, &Readings::of(name, folded))
+/// How many terms the names of one document may be found by beside the words that they are written in. Few names need a
+/// hundred; of characters with many readings one name could have ten thousand.
+#[derive(Debug)]
+pub(crate) struct SoundBudget {
+    left: usize,
 }
 
-fn all_sounds(folded: &Folded, readings: &Readings) -> Vec<Sound> {
+impl SoundBudget {
+    /// What a document has.
+    const TERMS: usize = 2_000;
+
+    /// Nothing is spent.
+    pub(crate) fn new() -> Self {
+        Self { left: Self::TERMS }
+    }
+
+    /// Takes so many terms, or nothing more from now on.
+    fn spend(&mut self, terms: usize) -> bool {
+        let remaining = self.left.checked_sub(terms);
+        self.left = remaining.unwrap_or(0);
+        remaining.is_some()
+    }
+}
+
+/// The ways to type the stretches of a name that are not words of it as it is written: of ideographs their pinyin, of words that
+/// stand together the one word. In the order of where they begin; of these the shorter stretches first. What is over the
+/// budget is left out.
+pub(crate) fn sounds(name: &str, folded: &Folded, budget: &mut SoundBudget) -> Vec<Sound> {
+    all_sounds(folded, &Readings::of(name, folded), budget)
+}
+
+fn all_sounds(folded: &Folded, readings: &Readings, budget: &mut SoundBudget) -> Vec<Sound> {
     let mut sounds = readings.sounds();
     sounds.extend(joined_words(&folded.text));
     sounds.sort_by_key(|sound| (sound.place.start, sound.place.end));
+    // A stem of its own is one term more.
+    let within =
+        sounds.iter().take_while(|sound| budget.spend(1 + usize::from(stem(&sound.word) != sound.word)));
+    let within = within.count();
+    sounds.truncate(within);
     sounds
 }
 
-/// How a name is typed: its stretches, and the whole of it.
-pub(crate) fn typed(name: &str, folded: &Folded) -> (Vec<Sound>, Vec<String>) {
+/// How a name is typed: its stretches, and the whole of it, this only where the stretches are within the budget, as what is the
+/// whole is found by them.
+pub(crate) fn typed(name: &str, folded: &Folded, budget: &mut SoundBudget) -> (Vec<Sound>, Vec<String>) {
+    if budget.left == 0 {
+        return (Vec::new(), Vec::new());
+    }
     let readings = Readings::of(name, folded);
-    (all_sounds(folded, &readings), wholes(&folded.text, &readings))
+    let sounds = all_sounds(folded, &readings, budget);
+    if budget.left == 0 {
+        return (sounds, Vec::new());
+    }
+    let wholes = wholes(&folded.text, &readings);
+    let is_within = budget.spend(wholes.len());
+    (sounds, if is_within { wholes } else { Vec::new() })
 }
 
 /// What the words of a query, by their stems, are when they are the whole of a name; none where there are too many, or no words.
@@ -186,7 +226,7 @@ mod tests {
     use super::*;
 
     fn wholes_of(name: &str) -> Vec<String> {
-        typed(name, &Folded::new(name)).1
+        typed(name, &Folded::new(name), &mut SoundBudget::new()).1
     }
 
     #[track_caller]

@@ -10,6 +10,8 @@ use super::{Folded, Run, placed_runs};
 const MOST_CHARS: usize = 64;
 /// The ideographs beside each other whose sounds are joined.
 const JOINED_CHARS: usize = 8;
+/// In names of more ideographs each is found by its own sound only.
+const MOST_JOINED_CHARS: usize = 16;
 /// The ways to read a stretch that count; of characters with several readings (单: dan, chan, shan) the usual ones go first.
 const MOST_WAYS: usize = 24;
 
@@ -24,7 +26,11 @@ pub(crate) struct Sound {
 
 /// How the ideographs of a name are read: run by run the bytes that it takes in the folded text, and of each character where it
 /// ends and its readings.
-pub(crate) struct Readings(Vec<(Range<usize>, Vec<Read>)>);
+pub(crate) struct Readings {
+    runs: Vec<(Range<usize>, Vec<Read>)>,
+    /// How many characters beside each other are typed together.
+    joined: usize,
+}
 
 /// A character as it is read: where it ends in the folded text, and its readings, the usual one first.
 type Read = (usize, Vec<String>);
@@ -33,9 +39,10 @@ impl Readings {
     /// Reads the first characters of a name.
     pub(crate) fn of(name: &str, folded: &Folded) -> Self {
         let mut runs = Vec::new();
-        let mut left = MOST_CHARS;
+        let (mut left, mut ideographs) = (MOST_CHARS, 0);
         for (bytes, run) in placed_runs(&folded.text) {
             let Run::Ideographs(run) = run else { continue };
+            ideographs += run.chars().count();
             let read = |(offset, character): (usize, char)| {
                 let place = bytes.start + offset;
                 // As it is written: 乾 may be read qián, which 干 never is.
@@ -47,17 +54,18 @@ impl Readings {
             left -= characters.len();
             runs.push((bytes, characters));
         }
-        Self(runs)
+        Self { runs, joined: if ideographs > MOST_JOINED_CHARS { 1 } else { JOINED_CHARS } }
     }
 
     /// The ways to type the stretches of these ideographs, in the order of where they begin; of these the shorter stretches
     /// first.
     pub(super) fn sounds(&self) -> Vec<Sound> {
         let mut sounds = Vec::new();
-        for (bytes, characters) in &self.0 {
+        for (bytes, characters) in &self.runs {
             let mut start = bytes.start;
             for (number, (end, _)) in characters.iter().enumerate() {
-                add_stretches(start, &characters[number..], &mut sounds);
+                let together = characters.len().min(number + self.joined);
+                add_stretches(start, &characters[number..together], &mut sounds);
                 start = *end;
             }
         }
@@ -67,9 +75,9 @@ impl Readings {
     /// The ways to read all that stands in this part of the folded text, syllable by syllable; none where it is too long, or
     /// holds what has no sound.
     pub(super) fn syllables(&self, part: &Range<usize>) -> Vec<Vec<&str>> {
-        let runs = self.0.iter().filter(|(bytes, _)| part.start <= bytes.start && bytes.end <= part.end);
+        let runs = self.runs.iter().filter(|(bytes, _)| part.start <= bytes.start && bytes.end <= part.end);
         let read: Vec<&Read> = runs.flat_map(|(_, characters)| characters).collect();
-        if read.len() > JOINED_CHARS || read.last().is_none_or(|(end, _)| *end < part.end) {
+        if read.len() > self.joined || read.last().is_none_or(|(end, _)| *end < part.end) {
             return Vec::new();
         }
         let mut ways: Vec<(usize, Vec<&str>)> = vec![(0, Vec::new())];
@@ -99,9 +107,9 @@ struct Way {
 }
 
 /// The stretches that begin with the first of these characters, each given with where it ends and how it is read.
-fn add_stretches(start: usize, characters: &[(usize, Vec<String>)], sounds: &mut Vec<Sound>) {
+fn add_stretches(start: usize, characters: &[Read], sounds: &mut Vec<Sound>) {
     let mut ways = vec![Way::default()];
-    for (end, readings) in characters.iter().take(JOINED_CHARS) {
+    for (end, readings) in characters {
         let with = |way: &Way, (unusual, reading): (usize, &String)| Way {
             unusual: way.unusual + unusual,
             full: format!("{}{reading}", way.full),
@@ -195,10 +203,22 @@ mod tests {
     }
 
     #[test]
+    fn the_sounds_of_long_names_are_not_joined() {
+        let name = "港风物流集团有限公司财务部薪酬组";
+        assert_eq!(name.chars().count(), MOST_JOINED_CHARS);
+        assert_eq!(typed(name, "风物流"), ["fengwuliu", "fwl"]);
+        let longer = format!("{name}一");
+        assert_eq!(typed(&longer, "风物流"), [""; 0]);
+        assert_eq!(typed(&longer, "风"), ["f", "feng"]);
+        // Whatever parts them.
+        assert_eq!(typed(&name.replace('财', "，才A财"), "风物流"), [""; 0]);
+    }
+
+    #[test]
     fn long_names_of_many_readings_are_bounded() {
         let name = "重单解曾仇朴，".repeat(100);
         let sounds = sounds(&name, &Folded::new(&name));
-        assert!(sounds.len() <= MOST_CHARS * JOINED_CHARS * 2 * MOST_WAYS);
+        assert!(sounds.len() <= MOST_CHARS * 2 * MOST_WAYS);
         assert!(sounds.iter().all(|sound| sound.word.bytes().all(|byte| byte.is_ascii_lowercase())));
         assert!(sounds.is_sorted_by_key(|sound| (sound.place.start, sound.place.end)));
     }
