@@ -3,6 +3,7 @@
 //! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY` environment variables, flags (decisions 1).
 
 mod issuers;
+mod limits;
 mod suspension;
 mod telemetry;
 
@@ -24,6 +25,7 @@ use url::Url;
 
 pub use self::{
     issuers::Issuer,
+    limits::Limits,
     suspension::{Suspension, SuspensionRule},
     telemetry::Telemetry,
 };
@@ -188,40 +190,6 @@ pub struct Cache {
     pub bytes: u64,
 }
 
-/// Bounds on what a caller may send (decisions 9.9).
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limits {
-    /// Items of one batch.
-    pub batch_items: usize,
-    /// Items of one directory synchronisation.
-    pub sync_items: usize,
-    /// Bytes of a request body.
-    pub body_bytes: usize,
-    /// Bytes of a directory synchronisation's body.
-    pub sync_body_bytes: usize,
-    /// Bytes of an avatar, inflated.
-    pub picture_bytes: usize,
-    /// Characters of a search keyword.
-    pub keyword_chars: usize,
-    /// Writing calls of one application in a minute.
-    pub writes_per_minute: u32,
-    /// Logins of one address in a minute; also failed ones of one login account, and failed proofs of one application and
-    /// of one address at the token endpoint.
-    pub logins_per_minute: u32,
-    /// Bytes of all request bodies that are held at once; one more is refused with 503.
-    pub held_body_bytes: usize,
-    /// The longest that a request body may take to arrive, in milliseconds.
-    pub body_timeout_ms: u64,
-    /// The longest that the head of a request may take to arrive, in milliseconds; for the first one of a connection it
-    /// counts from its opening.
-    pub header_timeout_ms: u64,
-    /// How long a connection is kept open on which nothing is asked, or nothing taken of an answer, in milliseconds.
-    pub idle_timeout_ms: u64,
-    /// Connections that are open at once; further ones wait to be taken until one ends.
-    pub connections: usize,
-}
-
 /// What is kept of who did what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -250,21 +218,7 @@ impl Default for Config {
             },
             cache: Cache { fresh_ms: 3_000, stale_ms: 60_000, bytes: 64 << 20 },
             suspension: Suspension::default(),
-            limits: Limits {
-                batch_items: 1_000,
-                sync_items: 10_000,
-                body_bytes: 8 << 20,
-                sync_body_bytes: 64 << 20,
-                picture_bytes: 1 << 20,
-                keyword_chars: 256,
-                writes_per_minute: 60_000,
-                logins_per_minute: 30,
-                held_body_bytes: 256 << 20,
-                body_timeout_ms: 60_000,
-                header_timeout_ms: 10_000,
-                idle_timeout_ms: 75_000,
-                connections: 10_000,
-            },
+            limits: Limits::default(),
             audit: Audit { keep_days: 365 },
             telemetry: Telemetry::default(),
         }
