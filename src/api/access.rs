@@ -191,7 +191,12 @@ pub struct Standing {
     rule: &'static Rule,
     token: String,
     indicated: Option<String>,
+    /// The caller as he was let in.
+    caller: Arc<Caller>,
 }
+
+/// When to come back if what one may see has changed while the body came.
+const CHANGED_FOR: Duration = Duration::from_secs(1);
 
 impl fmt::Debug for Standing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -201,16 +206,24 @@ impl fmt::Debug for Standing {
 
 impl Standing {
     /// # Errors
-    /// As at the door.
+    /// As at the door; 401 where the code he acts on is another tenant's by now, 503 where he may see something else.
     pub async fn confirm(&self) -> Result<()> {
-        self.let_in().await.map(drop)
+        let now = let_in(&self.app, self.rule, &self.token, self.indicated.as_deref()).await?;
+        if now.tenant.id != self.caller.tenant.id {
+            return Err(Error::unauthorized("the tenant no longer exists"));
+        }
+        if now.principals() != self.caller.principals() {
+            let changed = "what this caller may see has just changed; ask again";
+            return Err(Error::unavailable(changed, CHANGED_FOR));
+        }
+        Ok(())
     }
+}
 
-    async fn let_in(&self) -> Result<Arc<Caller>> {
-        let caller = self.app.authenticator.authenticate(&self.token, self.indicated.as_deref()).await?;
-        check(self.rule, &caller)?;
-        Ok(caller)
-    }
+async fn let_in(app: &App, rule: &Rule, token: &str, indicated: Option<&str>) -> Result<Arc<Caller>> {
+    let caller = app.authenticator.authenticate(token, indicated).await?;
+    check(rule, &caller)?;
+    Ok(caller)
 }
 
 /// Finds the rule of the matched route, the caller, and whether he satisfies it; handlers find the
@@ -231,13 +244,12 @@ pub async fn enforce(
     if rule.identity != Identity::Anyone {
         let token = bearer_token(request.headers())?.to_owned();
         let indicated = indicated_code(request.headers())?.map(str::to_owned);
-        let door = Standing { app: Arc::clone(&app), rule, token, indicated };
-        let caller = door.let_in().await?;
+        let caller = let_in(&app, rule, &token, indicated.as_deref()).await?;
         if rule.writes {
             count_write(&app, &caller)?;
         }
-        request.extensions_mut().insert(caller);
-        standing = Some(door);
+        request.extensions_mut().insert(Arc::clone(&caller));
+        standing = Some(Standing { app: Arc::clone(&app), rule, token, indicated, caller });
     }
     if request.body().is_end_stream() {
         return Ok(next.run(request).await);

@@ -3,7 +3,7 @@
 //!
 //! Logins count by address, whether they succeed or not. Failures count by login account as well, from wherever, so that many
 //! addresses do not help: those that are under way count until it is known how they end. From an address where he succeeded
-//! lately a person goes on all the same; from any other one he waits, while somebody tries his account. Failed proofs of
+//! lately a person goes on all the same, and what fails there counts by address alone; from any other one he waits, while somebody tries his account. Failed proofs of
 //! applications count by address alone: a client secret is not found by trying, but each try costs a check.
 //!
 //! What is counted is bounded: what was longest unused goes first.

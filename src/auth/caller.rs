@@ -53,6 +53,8 @@ pub struct Caller {
     pub scopes: Scopes,
     /// The application's epoch; none of an external issuer, which is no application.
     epoch: Option<i64>,
+    /// The id of the token; none of an external issuer's.
+    token_id: Option<Arc<str>>,
     expires_at: u64,
     last_use: Arc<LastUse>,
 }
@@ -81,16 +83,32 @@ impl Caller {
         self.user.as_deref().ok_or_else(|| Error::forbidden("this operation needs a user token"))
     }
 
-    /// Asks again inside a write that began long after he was let in, whether his application and the tenant are what they were.
+    /// Asks again inside a write that began long after he was let in, whether his token, his application and the tenant still
+    /// let him do that.
     ///
     /// # Errors
     /// 401 or 403, as at the door.
     pub async fn confirm(&self, transaction: &Transaction) -> Result<()> {
         if let Some(epoch) = self.epoch {
             let application = applications::find(&**transaction, &self.client_id).await?.ok_or_else(gone)?;
-            if application.epoch != epoch || application.is_disabled {
+            let has_lost_a_scope = self.scopes.first_outside(&application.scopes).is_some();
+            if application.epoch != epoch || application.is_disabled || has_lost_a_scope {
                 return Err(revoked());
             }
+            if application.is_frozen {
+                return Err(Error::forbidden("tenant is frozen"));
+            }
+            if self.kind == Kind::Domain
+                && self.tenant.id != self.home.id
+                && !application.bound.contains(&self.tenant.code)
+            {
+                return Err(not_his());
+            }
+        }
+        if let Some(token_id) = &self.token_id
+            && revocations::is_revoked(&**transaction, token_id).await?
+        {
+            return Err(revoked());
         }
         let tenant = tenants::find_by_id(&**transaction, self.tenant.id).await?.ok_or_else(gone)?;
         if tenant.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(()) }
@@ -293,6 +311,7 @@ impl Authenticator {
             // What was taken from the application since is taken from its tokens.
             scopes: granted.intersection(&application.scopes),
             epoch: Some(application.epoch),
+            token_id: Some(claims.jti.into()),
             expires_at: claims.exp,
         })
     }
@@ -320,12 +339,12 @@ impl Authenticator {
             user: Some(Arc::new(User { person, principals })),
             scopes: identity.trust.scopes.clone(),
             epoch: None,
+            token_id: None,
             expires_at: identity.expires_at,
         })
     }
 
     async fn act_on(&self, caller: &Caller, code: &str) -> Result<Arc<Caller>> {
-        let not_his = || Error::forbidden("indicated-e-code: this application may not act on that tenant");
         if caller.user.is_some() || !caller.knows(code) {
             return Err(not_his());
         }
@@ -345,6 +364,11 @@ fn hash(token: &str) -> [u8; 32] {
 /// 401: an issuer's token is good, and says nothing to us.
 fn nobody() -> Error {
     Error::unauthorized("the token names nobody of the directory who may sign in")
+}
+
+/// 403: whether that tenant exists is not told.
+fn not_his() -> Error {
+    Error::forbidden("indicated-e-code: this application may not act on that tenant")
 }
 
 /// 401: what the token speaks of is not there.

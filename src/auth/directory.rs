@@ -102,6 +102,8 @@ pub async fn principals<C: ConnectionTrait>(
     for row in connection.query_all_raw(statement).await? {
         principals.push(department_principal(&row.try_get::<String>("", "org_id")?));
     }
+    // In one order, so that they can be compared.
+    principals.sort_unstable();
     Ok(principals)
 }
 

@@ -1,5 +1,5 @@
 //! The keys that sign tokens: one at a time, replaced when an operator asks for it. The one before verifies until the last token
-//! that it signed has expired.
+//! that it signed has expired, by the life that tokens have when it is replaced.
 
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use jsonwebtoken::{
@@ -60,7 +60,7 @@ impl SigningKeys {
         self.0.first().ok_or_else(|| Error::internal("there is no key to sign with"))
     }
 
-    /// The one of this id, where tokens of this life that it signed may still be about.
+    /// The one of this id, where tokens that it signed may still be about.
     pub(super) fn find(&self, id: &str) -> Option<&SigningKey> {
         self.0.iter().find(|key| key.id == id && !key.is_over())
     }

@@ -1,7 +1,10 @@
 //! What is taken from a caller counts for calls of his that are under way: their bodies may be long in coming (decisions 3.6).
 
+use std::sync::Arc;
+
 use reqwest::Method;
 use serde_json::{Value, json};
+use trawl::auth::{applications::Kind, scopes::Scope};
 
 use crate::util::{
     app::{Application, TestApp},
@@ -105,6 +108,23 @@ async fn calls_on_a_tenant_that_goes_meanwhile_are_401() {
     answer.fails(403, "indicated-e-code");
 }
 
+/// Where somebody stands may change while his question comes: it is not answered by where he stood.
+#[tokio::test]
+async fn a_question_that_was_long_in_coming_is_answered_by_what_one_sees_now() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "organizations", &json!([department("d1", "")])).await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "d1")])).await;
+    let mei = app.user(&acme, "mei").await;
+    let search = json!({"keyword": "harbour", "moduleId": "article"});
+    let begun = Begun::begin(&mei, "POST", "/contents/search", &search).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "email": "mei@acme.example"}])).await;
+    begun.ends_with(200, "\"total\":0").await;
+    let begun = Begun::begin(&mei, "POST", "/contents/search", &search).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "orgId": ""}])).await;
+    begun.ends_with(503, "has just changed").await;
+}
+
 /// Whom it may no longer speak for, its tokens of people shall not either.
 #[tokio::test]
 async fn without_act_as_user_tokens_of_people_end() {
@@ -117,4 +137,49 @@ async fn without_act_as_user_tokens_of_people_end() {
     let path = format!("/admin/v1/applications/{}", acme.client_id);
     operator.put(&path, &json!({"scopes": ["contents:read"]})).await.ok();
     mei.post_empty("/modules").await.fails(401, "revoked");
+}
+
+/// What a write that waited long asks once more before it changes anything.
+#[tokio::test]
+async fn a_write_that_waited_asks_for_all_that_let_its_caller_in() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    app.tenant("acme").await;
+    let scopes = vec![Scope::DirectoryWrite, Scope::ContentsRead];
+    for (path, body, said) in [
+        ("/v1/enterprises/freeze?eCode=home", json!({}), "frozen"),
+        ("/v1/enterprises/freeze?eCode=acme", json!({}), "frozen"),
+        ("/admin/v1/applications/ID", json!({"scopes": ["contents:read"]}), "revoked"),
+        ("/admin/v1/applications/ID", json!({"bound": []}), "indicated-e-code"),
+        ("/admin/v1/applications/ID", json!({"disabled": true}), "revoked"),
+        ("/oauth2/revoke", json!({}), "revoked"),
+        ("/v1/enterprises/delete?eCode=home", json!({}), "no longer"),
+    ] {
+        let domain = app.register("home", Kind::Domain, &["acme"], scopes.clone()).await;
+        let caller = app.app.authenticator.authenticate(&domain.caller.token, Some("acme")).await.unwrap();
+        let confirm = async || {
+            let caller = Arc::clone(&caller);
+            let job = app
+                .app
+                .store
+                .write(move |transaction| Box::pin(async move { caller.confirm(transaction).await }));
+            job.await
+        };
+        confirm().await.unwrap();
+        let path = path.replace("ID", &domain.client_id);
+        match path.as_str() {
+            "/oauth2/revoke" => {
+                let request = app.http.post(format!("{}{path}", app.base));
+                let request = request.basic_auth(&domain.client_id, Some(domain.secret()));
+                assert_eq!(send(request.form(&[("token", &domain.caller.token)])).await.status, 200);
+            }
+            path if path.starts_with("/admin") => drop(operator.on("home").put(path, &body).await.ok()),
+            path => drop(operator.post_empty(path).await.ok()),
+        }
+        let refused = confirm().await.unwrap_err();
+        assert!(refused.message.contains(said), "{path} {body}: {refused}");
+        for code in ["home", "acme"] {
+            operator.post_empty(&format!("/v1/enterprises/unfreeze?eCode={code}")).await;
+        }
+    }
 }

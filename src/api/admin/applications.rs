@@ -113,7 +113,8 @@ pub async fn remove_application(
         (status = 200, description = "The new secret", body = Envelope<RotatedSecret>),
         Refusals, BodyRefusals,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-        (status = 409, description = "It is public and has no secret", body = FailureEnvelope),
+        (status = 409, description =
+            "It is public and has no secret, or the secret before the last rotation is valid still and `overlapSeconds` is not 0", body = FailureEnvelope),
     )
 )]
 pub async fn rotate_secret(

@@ -46,7 +46,7 @@ impl Asking {
         Ok((Self { address, headers }, form))
     }
 
-    /// Goes on with what the client asks for, which has it prove who it is, unless too many from here or by its name have
+    /// Goes on with what the client asks for, which has it prove who it is, unless too many from here have
     /// failed to lately. `client_id` and `client_secret` are those of the form.
     pub(super) async fn admit<T>(
         &self,

@@ -100,7 +100,7 @@ pub(super) async fn list<C: ConnectionTrait>(
         reader.query_one_raw(sql(format!("SELECT COUNT(*) AS total {SHOWN}"), whose.clone())).await?;
     let total: i64 = counted.map_or(Ok(0), |row| row.try_get("", "total"))?;
     let text = format!(
-        "SELECT organizations.name AS org_name, users.name, users.user_id, users.picture, users.org_id {SHOWN} \
+        "SELECT organizations.name AS org_name, users.name, users.user_id, users.picture, organizations.org_id {SHOWN} \
          ORDER BY blacklist.created_at, blacklist.black_user_id LIMIT ? OFFSET ?"
     );
     // A negative limit is none, to SQLite.

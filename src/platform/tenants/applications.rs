@@ -3,7 +3,7 @@
 mod forms;
 mod repo;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
@@ -210,7 +210,7 @@ pub async fn remove(app: &Arc<App>, caller: &Arc<Caller>, client_id: String) -> 
 /// Gives an application of the tenant a new secret; the one before is valid for the overlap. Tokens stay what they are.
 ///
 /// # Errors
-/// 400 that names the field, 404; 409 for a public application.
+/// 400 that names the field, 404; 409 for a public application, and while the secret before the last rotation is valid.
 pub async fn rotate(
     app: &App,
     caller: &Arc<Caller>,
@@ -288,6 +288,7 @@ fn deeds(client_id: &str, before: &Wanted, after: &Wanted) -> Vec<Deed> {
 /// # Errors
 /// 400 that names the place of a code which no tenant has; those that were there before are not asked for.
 async fn check_tenants_exist(transaction: &Transaction, bound: &[String], before: &[String]) -> Result<()> {
+    let before: HashSet<&String> = before.iter().collect();
     for (place, code) in bound.iter().enumerate().filter(|(_, code)| !before.contains(code)) {
         if tenants::find_by_code(&**transaction, code).await?.is_none() {
             return Err(Error::bad_request(format!("bound[{place}]: there is no tenant with this code")));

@@ -39,6 +39,9 @@ pub(super) async fn update(
         }
     }
     left.retain(|user_id, code| known.get(user_id) != Some(code));
+    if left.is_empty() {
+        return Ok(failures);
+    }
     let first = tenants::model::give_change_times(transaction, tenant_id, left.len()).await?;
     for (updated_at, (user_id, code)) in (first..).zip(left) {
         transaction

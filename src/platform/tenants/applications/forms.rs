@@ -125,7 +125,6 @@ impl ApplicationForm {
             None => known.name.clone(),
             name => text("name", name, NAME_BYTES, false)?.unwrap_or_default(),
         };
-        let names_any = self.bound.is_some() || self.scopes.is_some() || self.redirect_uris.is_some();
         let wanted = Wanted {
             kind: known.kind,
             name,
@@ -137,9 +136,15 @@ impl ApplicationForm {
             },
             is_disabled: self.disabled.unwrap_or(known.is_disabled),
         };
-        // What was there before and is not named stays as it is, so that an application can always be disabled.
-        if names_any {
-            wanted.check()?;
+        // What was there before stays as it is, so that an application can always be disabled, and can do less.
+        if wanted.bound != known.bound {
+            check_bound("bound", wanted.kind, &wanted.bound)?;
+        }
+        if wanted.scopes != known.scopes {
+            check_scopes("scopes", wanted.kind, &wanted.scopes)?;
+        }
+        if wanted.login != known.login || wanted.scopes != known.scopes {
+            wanted.login.check(wanted.kind, &wanted.scopes).map_err(Error::bad_request)?;
         }
         Ok(wanted)
     }
