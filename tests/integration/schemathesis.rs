@@ -57,7 +57,9 @@ async fn drive(caller: &Caller, known: bool) {
     command.args(["--seed", &setting("SCHEMATHESIS_SEED", SEED)]);
     command.args(["--max-examples", &setting("SCHEMATHESIS_EXAMPLES", EXAMPLES)]);
     // What it says of how it draws is no finding.
-    command.args(["--suppress-health-check", "all", "--warnings", "off", "--workers", "2"]);
+    command.args(["--suppress-health-check", "all", "--warnings", "off"]);
+    // Python 3.11 fails now and then where two threads parse source text (python/cpython#106905), which drawing requests does.
+    command.args(["--workers", "1"]);
     let output = tokio::time::timeout(10 * PATIENCE, run(command)).await.expect("it goes on and on");
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(text(&output.stdout).contains("generated"), "{}", text(&output.stdout));
