@@ -10,7 +10,7 @@ use crate::util::{
     app::TestApp,
     caller::Caller,
     external::{ExternalSystem, with},
-    items::{NEW_YEAR, item, user},
+    items::{NEW_YEAR, item, user, word_of_case},
     paging::{ids_of, page_after, walk_by_cursor, walk_by_time},
 };
 
@@ -37,13 +37,6 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// A word of its own keeps the built-in items of one case apart from the others'. A case without items is searched again for
-/// words that are one edit away, so each digit is three letters.
-fn word_of(number: usize) -> String {
-    let digits = format!("{number:03}").into_bytes();
-    digits.into_iter().flat_map(|digit| [char::from(digit - b'0' + b'a'); 3]).collect()
-}
-
 #[tokio::test]
 async fn random_lists_come_in_their_order_by_both_cursors() {
     let app = TestApp::start().await;
@@ -51,7 +44,7 @@ async fn random_lists_come_in_their_order_by_both_cursors() {
     let mut runner = TestRunner::new(trawl_seeds::cases(256));
     for number in 0..CASES {
         let case = cases().new_tree(&mut runner).unwrap().current();
-        let word = word_of(number);
+        let word = word_of_case(number);
         let mut of_source: [Vec<Value>; 3] = Default::default();
         for (place, (source, time)) in case.items.iter().enumerate() {
             let id = format!("{number:03}-{:03}", (place * 37) % 101);

@@ -11,7 +11,7 @@ use crate::util::{
     answer::Answer,
     app::TestApp,
     caller::Caller,
-    items::{NEW_YEAR, item},
+    items::{NEW_YEAR, item, word_of_case},
     lists::{CursorForm, Lists, Style},
 };
 
@@ -97,7 +97,7 @@ struct Module {
 impl Module {
     fn draw(number: usize, runner: &mut TestRunner) -> Self {
         let case = any_case().new_tree(runner).unwrap().current();
-        let name = format!("case{number:03}x");
+        let name = word_of_case(number);
         let items = case.sources.iter().enumerate().map(|(place, source)| {
             let made = source.times.iter().enumerate().map(|(count, time)| {
                 // Ids are in no order, so that an order by id is not one by number.

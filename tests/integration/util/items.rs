@@ -39,3 +39,10 @@ pub(crate) fn user(id: &str, department: &str) -> Value {
 pub(crate) fn todo(id: &str, title: &str, assignee: &str) -> Value {
     json!({"appTaskId": id, "title": title, "assigneeLoginId": assignee})
 }
+
+/// The word of one case of many, which keeps its built-in items apart from the others'. A case without items is searched again
+/// for words that are one edit away, so each digit is three letters.
+pub(crate) fn word_of_case(number: usize) -> String {
+    let digits = format!("{number:03}").into_bytes();
+    digits.into_iter().flat_map(|digit| [char::from(digit - b'0' + b'a'); 3]).collect()
+}
