@@ -195,7 +195,7 @@ fn check_redirect(application: &Application, redirect_uri: &str) -> Result<(), R
 async fn find_tenant(store: &Store, application: Application) -> Result<Result<Asking, Failure>, Refusal> {
     let tenant = tenants::find_by_id(store.reader(), application.tenant_id).await?;
     let tenant = tenant.ok_or(Refusal::Shown(Shown::UnknownApplication))?;
-    if !tenants::is_in_use(store.reader(), tenant.id).await? {
+    if tenant.is_frozen {
         return Ok(Err(("access_denied", "tenant is frozen".to_owned())));
     }
     Ok(Ok(Asking { application, tenant }))

@@ -321,9 +321,6 @@ impl Authenticator {
         let reader = self.store.reader();
         // Read after the generation, as everything that is remembered under it.
         let tenant = tenants::find_by_id(reader, tenant_id).await?.ok_or_else(nobody)?;
-        if !tenants::is_in_use(reader, tenant_id).await? {
-            return Err(Error::forbidden("tenant is frozen"));
-        }
         let login_id = &identity.login_id;
         let person = directory::find_person(reader, tenant_id, SubjectKind::LoginId, login_id).await?;
         let person = person.ok_or_else(nobody)?;

@@ -77,13 +77,6 @@ pub async fn removed<C: ConnectionTrait>(connection: &C) -> Result<Vec<i64>, DbE
     connection.query_all_raw(statement).await?.iter().map(|row| row.try_get("", "id")).collect()
 }
 
-/// Whether the tenant with this number is there, and neither frozen nor on its way out (decisions 3.6).
-pub async fn is_in_use<C: ConnectionTrait>(connection: &C, id: i64) -> Result<bool, DbErr> {
-    let statement =
-        sql("SELECT 1 FROM tenants WHERE id = ? AND is_frozen = 0 AND removed_at IS NULL", [id.into()]);
-    Ok(connection.query_one_raw(statement).await?.is_some())
-}
-
 /// Makes a tenant whose name is its code; the code must be free.
 pub async fn create(transaction: &Transaction, code: &str) -> Result<Tenant, DbErr> {
     insert(transaction, NewTenant::named_as_its_code(code)).await

@@ -75,10 +75,10 @@ async fn who_may_not_sign_in_here_is_401_at_once() {
         caller.post_empty("/modules").await.fails(401, "names nobody");
     }
     landscape.app.sync(&landscape.acme.caller, "users", &json!([{"userId": "mei", "status": 1}])).await;
-    landscape.app.execute("UPDATE tenants SET is_frozen = 1").await;
-    landscape.app.app.authenticator.forget_callers(landscape.acme.tenant_id);
+    let operator = landscape.app.operator().await.caller;
+    operator.post_empty("/v1/enterprises/freeze?eCode=acme").await.ok();
     mei.post_empty("/modules").await.fails(403, "tenant is frozen");
-    landscape.app.execute("UPDATE tenants SET is_frozen = 0").await;
+    operator.post_empty("/v1/enterprises/unfreeze?eCode=acme").await.ok();
     mei.post_empty("/modules").await.ok();
     // A person who comes later is known by the token that he has.
     let new = landscape.caller("lin").await;

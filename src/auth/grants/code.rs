@@ -56,7 +56,7 @@ async fn subject(
     granted: Granted,
 ) -> Result<Subject, GrantError> {
     let reader = grants.store.reader();
-    if application.tenant_id != granted.tenant_id || !tenants::is_in_use(reader, granted.tenant_id).await? {
+    if application.tenant_id != granted.tenant_id || application.is_frozen {
         return Err(GrantError::InvalidGrant("tenant is frozen"));
     }
     let person =
