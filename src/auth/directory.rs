@@ -81,7 +81,7 @@ pub async fn is_bound<C: ConnectionTrait>(
 }
 
 /// The principals of a person: himself by id and by login, his departments, main and further ones, and every one above
-/// them. An item that names any of them is visible to him (decisions 4.3, 4.5, 9.6), so moving a person changes no document.
+/// them, and the groups that he is a member of, unless their tenant is frozen or gone. An item that names any of them is visible to him (decisions 4.3, 4.5, 9.6), so moving a person changes no document.
 pub async fn principals<C: ConnectionTrait>(
     connection: &C,
     tenant_id: i64,
@@ -101,6 +101,16 @@ pub async fn principals<C: ConnectionTrait>(
     );
     for row in connection.query_all_raw(statement).await? {
         principals.push(department_principal(&row.try_get::<String>("", "org_id")?));
+    }
+    let statement = sql(
+        "SELECT group_id FROM group_members JOIN groups ON groups.id = group_members.group_id \
+         JOIN tenants ON tenants.id = groups.tenant_id \
+         WHERE group_members.tenant_id = ? AND user_id = ? AND groups.removed_at IS NULL \
+           AND tenants.removed_at IS NULL AND tenants.is_frozen = 0",
+        [tenant_id.into(), person.user_id.as_str().into()],
+    );
+    for row in connection.query_all_raw(statement).await? {
+        principals.push(group_principal(&row.try_get::<String>("", "group_id")?));
     }
     // In one order, so that they can be compared.
     principals.sort_unstable();

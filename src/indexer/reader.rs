@@ -12,7 +12,7 @@ use trawl_index::{Change, Document, Scope};
 use crate::{
     auth::tenants,
     error::{Error, Result},
-    platform::{contents, organizations, tasks, users},
+    platform::{contents, favorites, groups, organizations, robots, tasks, users},
     store::{
         Store,
         change_log::{self, Entry},
@@ -124,18 +124,32 @@ pub(super) enum Area {
     People,
     Contents,
     Tasks,
+    Favorites,
+    Groups,
+    Messages,
 }
 
 impl Area {
     /// Every area.
-    pub(super) const ALL: [Self; 4] = [Self::Departments, Self::People, Self::Contents, Self::Tasks];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Departments,
+        Self::People,
+        Self::Contents,
+        Self::Tasks,
+        Self::Favorites,
+        Self::Groups,
+        Self::Messages,
+    ];
 
     /// The area that a built-in module's items belong to.
     fn of(module: &str) -> Self {
         match module {
             organizations::documents::DEPARTMENT => Self::Departments,
             users::documents::PEOPLE => Self::People,
-            tasks::documents::TODO => Self::Tasks,
+            tasks::documents::TODO | tasks::documents::DONE => Self::Tasks,
+            favorites::documents::FAVORITE => Self::Favorites,
+            groups::documents::GROUP => Self::Groups,
+            robots::documents::MESSAGE => Self::Messages,
             _ => Self::Contents,
         }
     }
@@ -146,7 +160,10 @@ impl Area {
             Self::Departments => organizations::documents::find(reader, tenant_id, ids).await,
             Self::People => users::documents::find(reader, public_url, tenant_id, ids).await,
             Self::Contents => contents::documents::find(reader, tenant_id, module, ids).await,
-            Self::Tasks => tasks::documents::find(reader, tenant_id, ids).await,
+            Self::Tasks => tasks::documents::find(reader, tenant_id, module, ids).await,
+            Self::Favorites => favorites::documents::find(reader, tenant_id, ids).await,
+            Self::Groups => groups::documents::find(reader, tenant_id, ids).await,
+            Self::Messages => robots::documents::find(reader, tenant_id, ids).await,
         }
     }
 
@@ -157,6 +174,9 @@ impl Area {
             Self::People => "people",
             Self::Contents => "contents",
             Self::Tasks => "tasks",
+            Self::Favorites => "favorites",
+            Self::Groups => "groups",
+            Self::Messages => "messages",
         }
     }
 
@@ -167,6 +187,9 @@ impl Area {
             Self::People => users::documents::count(store.reader()).await?,
             Self::Contents => contents::documents::count(store.reader()).await?,
             Self::Tasks => tasks::documents::count(store.reader()).await?,
+            Self::Favorites => favorites::documents::count(store.reader()).await?,
+            Self::Groups => groups::documents::count(store.reader()).await?,
+            Self::Messages => robots::documents::count(store.reader()).await?,
         };
         Ok(u64::try_from(count).unwrap_or_default())
     }
@@ -179,6 +202,9 @@ impl Area {
             Self::People => users::documents::scan(reader, public_url, sequence, SCAN_ROWS).await?,
             Self::Contents => contents::documents::scan(reader, sequence, SCAN_ROWS).await?,
             Self::Tasks => tasks::documents::scan(reader, sequence, SCAN_ROWS).await?,
+            Self::Favorites => favorites::documents::scan(reader, sequence, SCAN_ROWS).await?,
+            Self::Groups => groups::documents::scan(reader, sequence, SCAN_ROWS).await?,
+            Self::Messages => robots::documents::scan(reader, sequence, SCAN_ROWS).await?,
         };
         let Some((mut documents, last)) = scanned else { return Ok(None) };
         // One that goes after this look has its end in the log, which is followed later.

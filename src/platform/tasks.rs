@@ -1,6 +1,8 @@
-//! To-do items (decisions 8).
+//! To-do and done items (decisions 8).
 
 pub mod documents;
 pub mod model;
+pub mod moves;
 mod repo;
 pub mod routes;
+pub mod states;

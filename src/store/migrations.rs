@@ -50,6 +50,10 @@ impl MigratorTrait for Migrator {
                 name: "0005_directory",
                 sql: include_str!("migrations/0005_directory.sql"),
             }),
+            Box::new(SqlMigration {
+                name: "0006_collaboration",
+                sql: include_str!("migrations/0006_collaboration.sql"),
+            }),
         ]
     }
 }

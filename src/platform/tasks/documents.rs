@@ -16,10 +16,19 @@ use crate::{
 /// The module that open tasks are found in.
 pub const TODO: &str = "todo";
 
-/// The documents of the tenant's tasks with these ids, as far as they stand in module `todo`.
-pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
-    let rows = repo::find(reader, tenant_id, ids).await?;
-    rows.into_iter().filter(is_open).map(into_document).collect()
+/// The module that done, read and withdrawn tasks are found in.
+pub const DONE: &str = "done";
+
+/// The documents of the tenant's tasks with these ids, as far as they stand in this module.
+pub async fn find<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    module: &str,
+    ids: &[String],
+) -> Result<Vec<Document>> {
+    let mut documents = into_documents(repo::find(reader, tenant_id, ids).await?)?;
+    documents.retain(|document| document.scope.module == module);
+    Ok(documents)
 }
 
 /// The documents of up to `limit` tasks after `sequence`, and the last one's number.
@@ -30,24 +39,27 @@ pub async fn scan<C: ConnectionTrait>(
 ) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
-    let documents = rows.into_iter().filter(is_open).map(into_document).collect::<Result<_>>()?;
-    Ok(Some((documents, last)))
+    Ok(Some((into_documents(rows)?, last)))
 }
 
 /// How many tasks a scan from the beginning gives.
 pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
-    Ok(repo::count(reader, open_states()).await?)
+    let found: Vec<TaskStatus> =
+        TaskStatus::ALL.into_iter().filter(|status| status.module().is_some()).collect();
+    Ok(repo::count(reader, &found).await?)
 }
 
-fn is_open(row: &Row) -> bool {
-    open_states().contains(&row.status)
+fn into_documents(rows: Vec<Row>) -> Result<Vec<Document>> {
+    let mut documents = Vec::with_capacity(rows.len());
+    for row in rows {
+        if let Some(module) = row.status()?.module() {
+            documents.push(into_document(row, module)?);
+        }
+    }
+    Ok(documents)
 }
 
-fn open_states() -> [i64; 2] {
-    [TaskStatus::ToDo.number(), TaskStatus::ToRead.number()]
-}
-
-fn into_document(row: Row) -> Result<Document> {
+fn into_document(row: Row, module: &str) -> Result<Document> {
     let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
     let item = ContentItem {
         id: row.id.clone(),
@@ -61,13 +73,13 @@ fn into_document(row: Row) -> Result<Document> {
         attach_info: None,
         attach_description: None,
     };
-    // A to-do is seen by its assignee and by its creator (decisions 4.5). A login that nobody has had yet stands for
+    // A task is seen by its assignee and by its creator (decisions 4.5). A login that nobody has had yet stands for
     // whoever comes to have it; from then on it is the person that counts.
     let assignee = row.assignee_user_id.as_deref().map(user_principal);
     let mut principals = vec![assignee.unwrap_or_else(|| login_principal(&row.assignee_login_id))];
     principals.extend(row.creator_id.as_deref().map(user_principal));
     Ok(Document {
-        scope: Scope::new(row.tenant_id, TODO),
+        scope: Scope::new(row.tenant_id, module),
         id: row.id,
         display_time: row.created_at,
         item: serde_json::to_string(&item).map_err(Error::internal)?,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::repo;
+pub use super::states::TaskStatus;
 use crate::{error::Result, store::Transaction};
 
 /// Bytes of an id or a login.
@@ -12,31 +13,6 @@ const ID_BYTES: usize = 256;
 const TITLE_BYTES: usize = 4 << 10;
 /// Bytes of any other text.
 const OTHER_BYTES: usize = 64 << 10;
-
-/// The state of a task (decisions 8.1). The moves between states come with completing, pausing and removing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskStatus {
-    /// To be done.
-    ToDo = 0,
-    /// To be read.
-    ToRead = 2,
-}
-
-impl TaskStatus {
-    /// The state that a to-do create request names: 0 or 2.
-    fn from_create_form(status: i64) -> Result<Self, String> {
-        match status {
-            0 => Ok(Self::ToDo),
-            2 => Ok(Self::ToRead),
-            other => Err(format!("status: must be 0 (to-do) or 2 (to-read), not {other}")),
-        }
-    }
-
-    /// The number that stands for it.
-    pub fn number(self) -> i64 {
-        self as i64
-    }
-}
 
 /// A to-do item as it is sent. Kept as JSON in this form, so that sending the same again can be told from sending
 /// something else.
@@ -102,7 +78,11 @@ impl Task {
     /// # Errors
     /// A message that names the field.
     pub fn checked(mut self) -> Result<(Self, TaskStatus), String> {
-        let status = TaskStatus::from_create_form(self.status.unwrap_or(TaskStatus::ToDo.number()))?;
+        let status = match self.status.unwrap_or(TaskStatus::ToDo.number()) {
+            0 => TaskStatus::ToDo,
+            2 => TaskStatus::ToRead,
+            other => return Err(format!("status: must be 0 (to-do) or 2 (to-read), not {other}")),
+        };
         self.status = Some(status.number());
         self.quick_deal.get_or_insert(true);
         let degree = *self.degree.get_or_insert(0);
@@ -213,6 +193,15 @@ pub struct NewTask {
     pub status: TaskStatus,
     /// Its time, epoch milliseconds.
     pub created_at: i64,
+}
+
+/// What the end of a task leaves; absent keeps what there is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// Handling remark.
+    pub end_comment: Option<String>,
+    /// Handling result.
+    pub end_result: Option<String>,
 }
 
 /// Gives the tasks of one batch distinct milliseconds that end `now`, in their order (decisions 4.4).

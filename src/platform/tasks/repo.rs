@@ -3,15 +3,18 @@
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 use uuid::Uuid;
 
-use super::model::{CreatedTask, NewTask, Task};
+use super::{
+    model::{CreatedTask, Ending, NewTask, Task},
+    states::{Move, TaskStatus, after},
+};
 use crate::{
     error::{Error, Result},
-    store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
+    store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, placeholders, sql},
 };
 
 /// The columns that are read; `FromQueryResult` finds them by name.
-const COLUMNS: &str =
-    "sequence, id, tenant_id, status, assignee_login_id, assignee_user_id, creator_id, created_at, task";
+const COLUMNS: &str = "sequence, id, tenant_id, application, status, paused_from, assignee_login_id, assignee_user_id, \
+    creator_id, created_at, task";
 
 /// One kept task.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -19,12 +22,66 @@ pub(super) struct Row {
     pub(super) sequence: i64,
     pub(super) id: String,
     pub(super) tenant_id: i64,
+    /// The client id of the application that created it.
+    pub(super) application: String,
     pub(super) status: i64,
+    /// The state that a paused task came from.
+    pub(super) paused_from: Option<i64>,
     pub(super) assignee_login_id: String,
     pub(super) assignee_user_id: Option<String>,
     pub(super) creator_id: Option<String>,
     pub(super) created_at: i64,
     pub(super) task: String,
+}
+
+impl Row {
+    /// The state that it is in.
+    pub(super) fn status(&self) -> Result<TaskStatus> {
+        TaskStatus::from_number(self.status)
+            .ok_or_else(|| Error::internal(format!("a task is in state {}", self.status)))
+    }
+}
+
+/// What came of a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// The task is in this state now.
+    To(TaskStatus),
+    /// It is in this state, which the move cannot be made from.
+    Refused(TaskStatus),
+}
+
+/// Makes a move of a task that the transaction has read, and keeps what its end leaves.
+pub(super) async fn make_move(
+    transaction: &Transaction,
+    row: &Row,
+    task_move: Move,
+    ending: &Ending,
+) -> Result<Moved> {
+    let status = row.status()?;
+    let Some(to) = after(status, task_move, row.paused_from.and_then(TaskStatus::from_number)) else {
+        return Ok(Moved::Refused(status));
+    };
+    let paused_from = (to == TaskStatus::Paused).then_some(row.status);
+    let ended_at = (to.module() == Some(super::documents::DONE)).then(now_millis);
+    let statement = sql(
+        "UPDATE tasks SET status = ?, paused_from = ?, end_comment = COALESCE(?, end_comment), \
+         end_result = COALESCE(?, end_result), ended_at = COALESCE(?, ended_at) WHERE id = ?",
+        [
+            to.number().into(),
+            paused_from.into(),
+            ending.end_comment.as_deref().into(),
+            ending.end_result.as_deref().into(),
+            ended_at.into(),
+            row.id.as_str().into(),
+        ],
+    );
+    transaction.execute_raw(statement).await?;
+    // Both at once: it leaves one module in the moment in which it comes to the other.
+    for module in [status.module(), to.module()].into_iter().flatten() {
+        transaction.record_change(row.tenant_id, module, &row.id);
+    }
+    Ok(Moved::To(to))
 }
 
 /// What came of creating a task.
@@ -67,7 +124,9 @@ pub(super) async fn create(
         ))
         .await?;
     if inserted.rows_affected() == 1 {
-        transaction.record_change(tenant_id, super::documents::TODO, &id);
+        if let Some(module) = status.module() {
+            transaction.record_change(tenant_id, module, &id);
+        }
         return Ok(Creation::There(CreatedTask { id, app_task_id: task.app_task_id.clone() }));
     }
     let (known_id, known) = find_by_app_task_id(transaction, tenant_id, application, &task.app_task_id)
@@ -86,13 +145,16 @@ pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[S
         let text = format!(
             "UPDATE tasks SET assignee_user_id = (SELECT user_id FROM users WHERE users.tenant_id = tasks.tenant_id \
              AND users.login_id = tasks.assignee_login_id AND users.is_deleted = 0) \
-             WHERE tenant_id = ? AND assignee_user_id IS NULL AND assignee_login_id IN ({}) RETURNING id",
+             WHERE tenant_id = ? AND assignee_user_id IS NULL AND assignee_login_id IN ({}) RETURNING id, status",
             placeholders(portion.len())
         );
         let values =
             std::iter::once(Value::from(tenant_id)).chain(portion.iter().map(|login| login.as_str().into()));
         for row in transaction.query_all_raw(sql(text, values)).await? {
-            transaction.record_change(tenant_id, super::documents::TODO, &row.try_get::<String>("", "id")?);
+            let status = TaskStatus::from_number(row.try_get("", "status")?);
+            if let Some(module) = status.and_then(TaskStatus::module) {
+                transaction.record_change(tenant_id, module, &row.try_get::<String>("", "id")?);
+            }
         }
     }
     Ok(())
@@ -139,10 +201,12 @@ pub(super) async fn scan<C: ConnectionTrait>(
     .await
 }
 
-/// How many tasks stand in one of these two states.
-pub(super) async fn count<C: ConnectionTrait>(reader: &C, states: [i64; 2]) -> Result<i64, DbErr> {
-    let statement =
-        sql("SELECT COUNT(*) AS tasks FROM tasks WHERE status IN (?, ?)", states.map(Value::from));
+/// How many tasks stand in one of these states.
+pub(super) async fn count<C: ConnectionTrait>(reader: &C, states: &[TaskStatus]) -> Result<i64, DbErr> {
+    let statement = sql(
+        format!("SELECT COUNT(*) AS tasks FROM tasks WHERE status IN ({})", placeholders(states.len())),
+        states.iter().map(|status| Value::from(status.number())),
+    );
     let row = reader.query_one_raw(statement).await?;
     row.map_or(Ok(0), |row| row.try_get("", "tasks"))
 }
