@@ -16,6 +16,7 @@ mod directory;
 mod pages;
 mod peers;
 mod texts;
+mod todos;
 mod writes;
 
 use std::time::{Duration, Instant};
@@ -88,7 +89,7 @@ fn main() {
         writes::import(&scale);
     }
     if chosen("todos") {
-        writes::todos(&scale);
+        todos::run(&scale);
     }
     if chosen("directory") {
         directory::run(&scale);

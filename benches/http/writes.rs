@@ -1,4 +1,4 @@
-//! Writing over HTTP: how soon a write is found, how fast a bulk import goes, and durable single writes.
+//! Writing over HTTP: how soon a write is found, and how fast a bulk import goes.
 
 use std::{
     cell::RefCell,
@@ -17,7 +17,7 @@ use crate::{
     Scale,
     common::{
         data::Prepared,
-        load::{Connection, NUMBER, Samples, Target, Turns, alternate, block_on},
+        load::{Connection, Samples, Target, block_on},
         report,
         server::Server,
     },
@@ -40,9 +40,6 @@ const IMPORT_BATCH: usize = 1_000;
 const IMPORT_CALLS: usize = 2;
 /// A word of every imported item.
 const IMPORTED: &str = "importedbybench";
-
-const TODO_CLIENTS: usize = 32;
-const TODO_BATCH: usize = 100;
 
 /// Measures from the acknowledgement of a write until a search finds it, while writes go in at a steady rate.
 pub(crate) fn freshness(scale: &Scale) {
@@ -291,38 +288,4 @@ fn rows_alone(module: &str, documents: &[Document]) -> Duration {
         store.close().await.unwrap();
         took
     })
-}
-
-/// Measures durable single to-dos, and batches of them.
-pub(crate) fn todos(scale: &Scale) {
-    let prepared = data::prepare(0);
-    let trawl = Server::trawl(prepared.directory.path(), &[]);
-    let token = trawl.token(&prepared);
-    let target = |path: &str, body: String, expected: &str| Target {
-        address: trawl.address,
-        method: "POST",
-        path: path.to_owned(),
-        token: Some(token.clone()),
-        body: Some(body),
-        expected: expected.to_owned(),
-    };
-    let todo = |id: String| json!({ "appTaskId": id, "title": "Approve the lease of the warehouse", "assigneeLoginId": "mei.chen" });
-    let single = target("/api/todo/create", todo(format!("single-{NUMBER}")).to_string(), "\"code\":200");
-    let items: Vec<_> = (0..TODO_BATCH).map(|item| todo(format!("batch-{NUMBER}-{item}"))).collect();
-    let batch = target("/api/todo/batch_create", serde_json::to_string(&items).unwrap(), "\"error\":[]");
-
-    println!("\n## Durable to-dos\n");
-    println!("Each is durable before it is acknowledged, and indexed meanwhile. Milliseconds.\n");
-    println!("| call | clients | median | p99 | to-dos a second |\n|---|---|---|---|---|");
-    // A group commit takes a while: longer turns, so that there are enough of them.
-    let slow = Turns { slice: scale.turns.slice * 2, ..scale.turns };
-    for (name, target, clients, each) in [
-        ("one", &single, 1, 1.0),
-        ("one", &single, TODO_CLIENTS, 1.0),
-        ("a batch of 100", &batch, 4, TODO_BATCH as f64),
-    ] {
-        let [samples] = alternate(std::array::from_ref(target), clients, slow);
-        let [median, p99] = [0.5, 0.99].map(|share| report::millis(samples.quantile(share)));
-        println!("| {name} | {clients} | {median} | {p99} | {:.0} |", samples.rate() * each);
-    }
 }
