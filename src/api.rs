@@ -20,7 +20,7 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
-    platform::{blacklist, contents, devices, organizations, tasks, tenants, users, work_status},
+    platform::{blacklist, contents, devices, organizations, robots, tasks, tenants, users, work_status},
 };
 
 /// The route table. Who may call what stands beside it, in [`access::TABLE`].
@@ -48,6 +48,12 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(tenants::routes::unfreeze_enterprise))
         .routes(routes!(tasks::routes::create_todo))
         .routes(routes!(tasks::routes::create_todos))
+        .routes(routes!(robots::routes::robots::list_robots, robots::routes::robots::create_robot))
+        .routes(routes!(robots::routes::robots::remove_robot))
+        .routes(routes!(robots::routes::robots::rotate_token))
+        .routes(routes!(robots::routes::messages::list_messages))
+        .routes(routes!(robots::routes::hook::send_message))
+        .routes(routes!(robots::routes::templates::find_template, robots::routes::templates::put_template))
         .routes(routes!(contents::routes::put_contents))
         .routes(routes!(contents::routes::delete_contents))
         .routes(routes!(search::list_modules))

@@ -17,6 +17,7 @@ use crate::{
     config::{Config, Connectors},
     error::Error,
     indexer::{BulkGate, Indexer, Progress},
+    platform::robots::limits::RobotLimits,
     search::{
         Coordinator,
         clock::{Clock, SystemClock},
@@ -52,6 +53,8 @@ pub struct App {
     pub bulk: BulkGate,
     /// Writing calls of each application (decisions 9.9).
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
+    /// What group robots sent lately (decisions 9.5).
+    pub robot_limits: RobotLimits,
     /// The room for request bodies.
     pub bodies: Bodies,
     /// What is done in the background.
@@ -147,6 +150,7 @@ impl App {
             index_progress: indexer.progress(),
             bulk: BulkGate::new(&store, &indexer),
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
+            robot_limits: RobotLimits::new(config.limits.robot_messages_per_minute),
             bodies: Bodies::new(config.limits.held_body_bytes),
             metrics,
             upkeep,

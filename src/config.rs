@@ -307,6 +307,7 @@ impl Config {
             ("limits.picture_bytes", self.limits.picture_bytes as u64),
             ("limits.keyword_chars", self.limits.keyword_chars as u64),
             ("limits.writes_per_minute", u64::from(self.limits.writes_per_minute)),
+            ("limits.robot_messages_per_minute", u64::from(self.limits.robot_messages_per_minute)),
             ("limits.logins_per_minute", u64::from(self.limits.logins_per_minute)),
             ("limits.body_timeout_ms", self.limits.body_timeout_ms),
             ("limits.header_timeout_ms", self.limits.header_timeout_ms),

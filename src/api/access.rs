@@ -35,6 +35,9 @@ pub enum Identity {
 /// Bytes of a form of anyone.
 const FORM_BYTES: usize = 16 << 10;
 
+/// Bytes of a robot's message.
+const MESSAGE_BYTES: usize = 64 << 10;
+
 /// Which bound a request body has (decisions 9.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
@@ -44,6 +47,8 @@ pub enum Body {
     Sync,
     /// That of a form of anyone, 16 KiB: the room of all bodies is for those who are known.
     Form,
+    /// That of a robot's message, 64 KiB.
+    Message,
 }
 
 /// What an operation answers while the caller's tenant, or the one that he acts on, is frozen (decisions 3.6).
@@ -98,6 +103,11 @@ const fn syncs(method: &'static str, path: &'static str) -> Rule {
     Rule { body: Body::Sync, ..writes(method, path, Identity::Application, Scope::DirectoryWrite) }
 }
 
+/// A robot's token is in the address: its own operation looks whose it is, before it reads a body.
+const fn hooked(method: &'static str, path: &'static str) -> Rule {
+    Rule { body: Body::Message, ..anyone(method, path) }
+}
+
 const fn operated(rule: Rule) -> Rule {
     Rule { frozen: Frozen::Operated, ..rule }
 }
@@ -131,6 +141,14 @@ pub const TABLE: &[Rule] = &[
     writes("POST", "/open/v1/devices/unbind", Identity::Either, Scope::DirectoryWrite),
     writes("POST", "/api/todo/create", Identity::Application, Scope::Tasks),
     writes("POST", "/api/todo/batch_create", Identity::Application, Scope::Tasks),
+    reads("GET", "/v1/groups/{groupId}/robots", Identity::User, Scope::Collab),
+    writes("POST", "/v1/groups/{groupId}/robots", Identity::User, Scope::Collab),
+    writes("DELETE", "/v1/groups/{groupId}/robots/{robotId}", Identity::User, Scope::Collab),
+    writes("POST", "/v1/groups/{groupId}/robots/{robotId}/token", Identity::User, Scope::Collab),
+    reads("GET", "/v1/groups/{groupId}/messages", Identity::User, Scope::Collab),
+    hooked("POST", "/notificationapi/hook/send"),
+    reads("GET", "/v1/card_templates/{templateCode}", Identity::Application, Scope::Admin),
+    writes("PUT", "/v1/card_templates/{templateCode}", Identity::Application, Scope::Admin),
     writes("PUT", "/v1/contents/{moduleCode}", Identity::Application, Scope::ContentsWrite),
     writes("POST", "/v1/contents/{moduleCode}/delete", Identity::Application, Scope::ContentsWrite),
     reads("POST", "/modules", Identity::Either, Scope::ContentsRead),
@@ -264,6 +282,7 @@ fn body_rule(rule: &Rule, limits: &Limits, held: Held, standing: Option<Standing
         Body::Ordinary => limits.body_bytes,
         Body::Sync => limits.sync_body_bytes,
         Body::Form => FORM_BYTES,
+        Body::Message => MESSAGE_BYTES,
     };
     BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), held, standing }
 }

@@ -29,6 +29,7 @@ use crate::app::App;
         (name = "search", description = "Modules and their contents"),
         (name = "contents", description = "Articles, news, feeds and an operator's own modules"),
         (name = "tasks", description = "To-do items"),
+        (name = "robots", description = "Group robots, their messages, and the templates of cards"),
         (name = "tenants", description = "Enterprises: registering, freezing and deleting them"),
         (name = "directory", description = "Users and departments"),
         (name = "admin", description = "Modules, the external sources that they show, and how these are"),

@@ -74,13 +74,26 @@ impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        match Path::<String>::from_request_parts(parts, state).await {
-            Ok(Path(parameter)) => Ok(Self(parameter)),
-            Err(rejection) => {
-                Err(Error::bad_request("path: must be UTF-8, percent-encoded").caused_by(rejection))
-            }
-        }
+        read_path(parts, state).await.map(Self)
     }
+}
+
+/// The parameters of a path that has several, by their names.
+pub struct PathParameters<T>(pub T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParameters<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        read_path(parts, state).await.map(Self)
+    }
+}
+
+async fn read_path<T: DeserializeOwned + Send, S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<T> {
+    let Path(read) = Path::<T>::from_request_parts(parts, state).await.map_err(|rejection| {
+        Error::bad_request("path: must be UTF-8, percent-encoded").caused_by(rejection)
+    })?;
+    Ok(read)
 }
 
 /// The parameters of the query, none of them twice.

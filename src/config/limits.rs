@@ -20,6 +20,8 @@ pub struct Limits {
     pub keyword_chars: usize,
     /// Writing calls of one application in a minute.
     pub writes_per_minute: u32,
+    /// Messages of one group robot in a minute.
+    pub robot_messages_per_minute: u32,
     /// Logins of one address in a minute; also failed ones of one login account, and failed proofs of applications from one
     /// address at the token endpoint.
     pub logins_per_minute: u32,
@@ -46,6 +48,7 @@ impl Default for Limits {
             picture_bytes: 1 << 20,
             keyword_chars: 256,
             writes_per_minute: 60_000,
+            robot_messages_per_minute: 20,
             logins_per_minute: 30,
             held_body_bytes: 256 << 20,
             body_timeout_ms: 60_000,

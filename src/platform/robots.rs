@@ -1,5 +1,9 @@
-//! Robots that write messages into groups by a webhook, and the messages (decisions 9.5).
+//! Robots that write messages into groups by a webhook, the messages, and the templates of cards (decisions 9.5).
 
 pub mod documents;
+pub mod limits;
 pub mod model;
 mod repo;
+pub mod routes;
+pub mod templates;
+mod token;

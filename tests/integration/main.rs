@@ -102,6 +102,8 @@ mod relevance;
 #[cfg(test)]
 mod revocation;
 #[cfg(test)]
+mod robots;
+#[cfg(test)]
 mod schemathesis;
 #[cfg(test)]
 mod search;

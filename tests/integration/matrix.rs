@@ -137,7 +137,15 @@ fn all_but(scope: Scope, kind: Kind) -> Vec<Scope> {
 /// application's alone.
 #[test]
 fn the_table_says_which_identity_as_the_decisions_do() {
-    let of_people = ["/v1/users/blacklist", "/v1/users/blacklist/remove", "/v1/users/blacklists"];
+    let of_people = [
+        "/v1/users/blacklist",
+        "/v1/users/blacklist/remove",
+        "/v1/users/blacklists",
+        "/v1/groups/{groupId}/robots",
+        "/v1/groups/{groupId}/robots/{robotId}",
+        "/v1/groups/{groupId}/robots/{robotId}/token",
+        "/v1/groups/{groupId}/messages",
+    ];
     let of_either = [
         "/modules",
         "/contents/search",
@@ -153,6 +161,7 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/oauth2/jwks",
         "/.well-known/oauth-authorization-server",
         "/storage/pictures/{id}",
+        "/notificationapi/hook/send",
         "/healthz",
         "/readyz",
         "/metrics",

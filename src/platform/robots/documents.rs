@@ -1,12 +1,13 @@
 //! Messages as documents of the full-text index: found by the members of their group alone (decisions 9.5).
 
 use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
 use super::{
-    model::Message,
-    repo::{self, Row},
+    model::{CardMessage, LinkMessage, Message, RichMessage, TextMessage, is_address},
+    repo::documents::{self as repo, Row},
 };
 use crate::{
     auth::directory::group_principal,
@@ -37,14 +38,73 @@ pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
+/// Characters of a title that is the beginning of a text.
+const TITLE_CHARACTERS: usize = 100;
+
+/// What of a message is searched and shown.
+struct Shown {
+    title: String,
+    brief: Option<String>,
+    image: Option<String>,
+    /// What a click opens.
+    url: Option<String>,
+}
+
+impl Shown {
+    fn new(message: Message) -> Self {
+        match message {
+            Message::Text(TextMessage { text }) => Self::of_text(text),
+            Message::Links(LinkMessage { text, url }) => Self { url: Some(url), ..Self::of_text(text) },
+            Message::Rich(RichMessage { text, url, title, image }) => {
+                Self { title, brief: Some(text), image: Some(image), url: Some(url) }
+            }
+            Message::CardTemplate(CardMessage { brief, data, .. }) => {
+                let mut texts = Vec::new();
+                data.values().for_each(|value| collect_texts(value, &mut texts));
+                let values = texts.join("\n");
+                if values.is_empty() {
+                    return Self::of_text(brief);
+                }
+                let Self { title, brief: whole, .. } = Self::of_text(brief);
+                let brief = whole.map_or_else(|| values.clone(), |whole| format!("{whole}\n{values}"));
+                Self { title, brief: Some(brief), image: None, url: None }
+            }
+        }
+    }
+
+    /// A text has no title: its beginning is one, and where that is not all, the whole of it stands below.
+    fn of_text(text: String) -> Self {
+        let line = text.trim().lines().next().unwrap_or_default().trim_end();
+        let title = match line.char_indices().nth(TITLE_CHARACTERS) {
+            Some((end, _)) => format!("{}…", line[..end].trim_end()),
+            None => line.to_owned(),
+        };
+        let is_all = title == text.trim();
+        Self { title, brief: (!is_all).then_some(text), image: None, url: None }
+    }
+}
+
+/// The texts that are put into a card, however deep. Addresses are none: nobody looks for their parts, and each would be found
+/// by `https`.
+fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) if !text.trim().is_empty() && !is_address(text) => texts.push(text),
+        Value::Array(values) => values.iter().for_each(|value| collect_texts(value, texts)),
+        Value::Object(fields) => fields.values().for_each(|value| collect_texts(value, texts)),
+        _ => {}
+    }
+}
+
+/// The action that opens an address, whichever client it is.
+fn opening(url: &str) -> String {
+    let lines = format!("[OpenUrl]\nurl={url}");
+    json!({"android": lines, "ios": lines, "pc": lines, "web": lines}).to_string()
+}
+
 fn into_document(row: Row) -> Result<Document> {
     let message = format!("{{\"msgType\":\"{}\",\"content\":{}}}", row.msg_type, row.content);
-    let message: Message = serde_json::from_str(&message).map_err(Error::internal)?;
-    let (title, brief, image) = match message {
-        Message::Text { text } | Message::Links { text, .. } => (text, None, None),
-        Message::Rich { text, title, image, .. } => (title, Some(text), Some(image)),
-        Message::CardTemplate { brief, .. } => (brief, None, None),
-    };
+    let Shown { title, brief, image, url } =
+        Shown::new(serde_json::from_str(&message).map_err(Error::internal)?);
     let item = ContentItem {
         id: row.id.clone(),
         title,
@@ -54,7 +114,7 @@ fn into_document(row: Row) -> Result<Document> {
         image,
         author: Some(row.robot_name),
         display_time: row.created_at,
-        action: None,
+        action: url.as_deref().map(opening),
         attach_info: None,
         attach_description: None,
     };
@@ -72,4 +132,34 @@ fn into_document(row: Row) -> Result<Document> {
         author: item.author.unwrap_or_default(),
         audience: Audience::Principals(vec![group_principal(&row.group_id)]),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(msg_type: &str, content: &Value) -> Shown {
+        Shown::new(serde_json::from_value(json!({"msgType": msg_type, "content": content})).unwrap())
+    }
+
+    #[test]
+    fn a_short_text_is_its_title_and_a_long_one_begins_with_it() {
+        let short = shown("text", &json!({"text": " high tide \n"}));
+        assert_eq!((short.title.as_str(), short.brief), ("high tide", None));
+        let lines = shown("text", &json!({"text": "high tide\nat noon"}));
+        assert_eq!((lines.title.as_str(), lines.brief.as_deref()), ("high tide", Some("high tide\nat noon")));
+        let long = "潮".repeat(101);
+        let cut = shown("links", &json!({"text": long, "url": "https://tide.example"}));
+        assert_eq!(cut.title, format!("{}…", "潮".repeat(100)));
+        assert_eq!((cut.brief, cut.url.as_deref()), (Some(long), Some("https://tide.example")));
+    }
+
+    #[test]
+    fn a_card_is_found_by_its_texts_and_not_by_its_addresses() {
+        let data = json!({"b": "noon", "a": [{"deep": "3 m"}, 7, " "], "link": "https://tide.example"});
+        let card = shown("card_template", &json!({"brief": "tide", "templateId": "t", "data": data}));
+        assert_eq!((card.title.as_str(), card.brief.as_deref()), ("tide", Some("3 m\nnoon")));
+        let bare = shown("card_template", &json!({"brief": "tide", "templateId": "t", "data": {}}));
+        assert_eq!((bare.title.as_str(), bare.brief), ("tide", None));
+    }
 }

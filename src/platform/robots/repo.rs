@@ -1,61 +1,6 @@
-//! Rows of messages.
+//! Rows of robots, messages and templates.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
-
-use crate::store::{find_in, sql};
-
-/// A message in one of the tenants in which its group is found.
-#[derive(Clone, Debug, FromQueryResult)]
-pub(super) struct Row {
-    pub(super) id: String,
-    pub(super) group_id: String,
-    pub(super) group_name: String,
-    pub(super) robot_name: String,
-    pub(super) msg_type: String,
-    pub(super) content: String,
-    pub(super) created_at: i64,
-    /// The tenant in which it is found.
-    pub(super) found_in: i64,
-}
-
-/// Messages of groups that are there, once for each tenant in which the group is found.
-const FOUND: &str = "SELECT messages.id, messages.group_id, groups.name AS group_name, messages.robot_name, \
-    messages.msg_type, messages.content, messages.created_at, group_tenants.tenant_id AS found_in \
-    FROM messages JOIN groups ON groups.id = messages.group_id \
-    JOIN group_tenants ON group_tenants.group_id = groups.id \
-    JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL WHERE groups.removed_at IS NULL";
-
-/// The messages with these ids that are found in the tenant.
-pub(super) async fn find<C: ConnectionTrait>(
-    reader: &C,
-    tenant_id: i64,
-    ids: &[String],
-) -> Result<Vec<Row>, DbErr> {
-    let text = format!("{FOUND} AND group_tenants.tenant_id = ? AND messages.id");
-    find_in(reader, &text, &[tenant_id.into()], ids).await
-}
-
-/// Those among up to `limit` messages of all tenants after `sequence`, and the last one's number.
-pub(super) async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<(Vec<Row>, i64)>, DbErr> {
-    let numbers = "SELECT sequence FROM messages WHERE sequence > ? ORDER BY sequence LIMIT ?";
-    let statement =
-        sql(format!("SELECT MAX(sequence) AS last FROM ({numbers})"), [sequence.into(), limit.into()]);
-    let last: Option<i64> = match reader.query_one_raw(statement).await? {
-        Some(row) => row.try_get("", "last")?,
-        None => None,
-    };
-    let Some(last) = last else { return Ok(None) };
-    let text = format!("{FOUND} AND messages.sequence > ? AND messages.sequence <= ?");
-    let rows = Row::find_by_statement(sql(text, [sequence.into(), last.into()])).all(reader).await?;
-    Ok(Some((rows, last)))
-}
-
-/// How many rows a scan from the beginning gives.
-pub(super) async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64, DbErr> {
-    let row = reader.query_one_raw(sql(format!("SELECT COUNT(*) AS messages FROM ({FOUND})"), [])).await?;
-    row.map_or(Ok(0), |row| row.try_get("", "messages"))
-}
+pub(super) mod documents;
+pub(super) mod messages;
+pub(super) mod robots;
+pub(super) mod templates;

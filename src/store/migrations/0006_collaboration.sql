@@ -166,6 +166,8 @@ CREATE TABLE messages (
     group_id   TEXT    NOT NULL REFERENCES groups (id) ON DELETE CASCADE,
     robot_id   TEXT    NOT NULL,
     robot_name TEXT    NOT NULL,
+    -- The name of the group when it was said: who renames a group changes none of its messages.
+    group_name TEXT    NOT NULL,
     -- text, links, rich or card_template.
     msg_type   TEXT    NOT NULL,
     content    TEXT    NOT NULL,

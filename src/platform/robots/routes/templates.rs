@@ -1,0 +1,86 @@
+//! `/v1/card_templates/{templateCode}`: what operators keep for robots' cards.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+
+use crate::{
+    api::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        extract::{Identified, JsonObject, PathParameter},
+    },
+    app::App,
+    audit::{self, Actor, Deed},
+    auth::caller::Caller,
+    error::{Error, Result},
+    platform::{
+        common::{Json, check_id_of},
+        robots::{
+            repo::templates,
+            templates::{CardTemplate, TemplateForm, TemplateNames},
+        },
+    },
+    store::Transaction,
+};
+
+/// Changes a template, or makes it; its cards of before stay as they are. The same again changes nothing.
+#[utoipa::path(
+    put, path = "/v1/card_templates/{templateCode}", tag = "robots", request_body = TemplateForm,
+    params(("templateCode" = String, Path, description = "The template's code")),
+    responses(
+        (status = 200, description = "The template's newest id", body = Envelope<TemplateNames>),
+        Refusals, BodyRefusals,
+    )
+)]
+pub async fn put_template(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    PathParameter(code): PathParameter,
+    JsonObject(form): JsonObject<TemplateForm>,
+) -> Result<Envelope<TemplateNames>> {
+    check_id_of("templateCode", &code).map_err(Error::bad_request)?;
+    form.check().map_err(Error::bad_request)?;
+    let job = app
+        .store
+        .write(move |transaction| Box::pin(async move { put(transaction, &caller, code, form).await }));
+    Ok(Envelope::of(job.await?))
+}
+
+async fn put(
+    transaction: &Transaction,
+    caller: &Caller,
+    code: String,
+    TemplateForm { name, template }: TemplateForm,
+) -> Result<TemplateNames> {
+    let (tenant_id, template) = (caller.tenant.id, Json(template));
+    let newest = templates::newest(&**transaction, tenant_id, &code).await?;
+    let same = newest.filter(|newest| newest.name == name && newest.template == template);
+    if let Some(same) = same {
+        return Ok(TemplateNames { template_id: same.id, template_code: code, name });
+    }
+    let template_id = templates::insert(transaction, tenant_id, &code, &name, &template).await?;
+    let deed = Deed::new("change", "card-template", code.as_str()).with("templateId", template_id.as_str());
+    audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?;
+    Ok(TemplateNames { template_id, template_code: code, name })
+}
+
+/// A template as it is now.
+#[utoipa::path(
+    get, path = "/v1/card_templates/{templateCode}", tag = "robots",
+    params(("templateCode" = String, Path, description = "The template's code")),
+    responses(
+        (status = 200, description = "The template", body = Envelope<CardTemplate>),
+        Refusals,
+        (status = 404, description = "There is no such template", body = FailureEnvelope),
+    )
+)]
+pub async fn find_template(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    PathParameter(code): PathParameter,
+) -> Result<Envelope<CardTemplate>> {
+    let found = templates::newest(app.store.reader(), caller.tenant.id, &code).await?;
+    let found = found.ok_or_else(|| Error::not_found("templateCode: there is no such card template"))?;
+    let names = TemplateNames { template_id: found.id, template_code: found.code, name: found.name };
+    Ok(Envelope::of(CardTemplate { names, template: found.template.0, created_date: found.created_at }))
+}

@@ -1,0 +1,92 @@
+//! What a card template may be.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::platform::common::TextRule;
+
+/// Bytes of a template's name.
+const NAME_BYTES: usize = 256;
+/// Bytes of a template, as JSON.
+const TEMPLATE_BYTES: usize = 64 << 10;
+
+/// A card template as it is put.
+#[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
+pub struct TemplateForm {
+    /// Its name.
+    pub name: String,
+    /// The template itself, which trawl only keeps: an object, or a text.
+    pub template: Value,
+}
+
+impl TemplateForm {
+    /// # Errors
+    /// A message that names the field.
+    pub fn check(&self) -> Result<(), String> {
+        if self.name.trim().is_empty() {
+            return Err("name: must not be empty".to_owned());
+        }
+        TextRule::Line(NAME_BYTES).check("name", &self.name)?;
+        let is_fit = match &self.template {
+            Value::Object(fields) => !fields.is_empty(),
+            Value::String(text) => !text.trim().is_empty(),
+            _ => false,
+        };
+        if !is_fit {
+            return Err("template: must be an object or a text, and not empty".to_owned());
+        }
+        let length = serde_json::to_string(&self.template).map_or(usize::MAX, |text| text.len());
+        if length > TEMPLATE_BYTES {
+            return Err(format!("template: must be at most {TEMPLATE_BYTES} bytes of JSON, not {length}"));
+        }
+        Ok(())
+    }
+}
+
+/// Which state of which template.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TemplateNames {
+    /// The id of this state: each change has another one, and those before stay good.
+    pub template_id: String,
+    /// Its code.
+    pub template_code: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// A template as it is now.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CardTemplate {
+    /// Which.
+    #[serde(flatten)]
+    pub names: TemplateNames,
+    /// The template itself.
+    pub template: Value,
+    /// Since when it is so, epoch milliseconds.
+    pub created_date: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(name: &str, template: Value) -> Result<(), String> {
+        TemplateForm { name: name.to_owned(), template }.check()
+    }
+
+    #[test]
+    fn a_template_is_an_object_or_a_text_of_so_many_bytes() {
+        check("Tide", json!({"body": ["{{height}}"]})).unwrap();
+        check("潮", json!("<b>{{height}}</b>")).unwrap();
+        for wrong in [json!(null), json!(5), json!([]), json!({}), json!(" "), json!("x".repeat(64 << 10))] {
+            assert!(check("Tide", wrong.clone()).unwrap_err().starts_with("template: "), "{wrong}");
+        }
+        for wrong in ["", " ", "a\nb", &"x".repeat(257)] {
+            assert!(check(wrong, json!("x")).unwrap_err().starts_with("name: "), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What was said in a group: the list with its cursor, and the search.
+
+use futures::future::join_all;
+use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
+use serde_json::{Value, json};
+
+use super::{Landscape, Robot};
+use crate::util::{
+    app::TestApp,
+    caller::Caller,
+    groups::{MEMBER, OWNER, join, leave, make_group, set},
+    items::user,
+};
+
+/// Cases of the drawn walks.
+const CASES: u32 = 12;
+
+fn date(message: &Value) -> i64 {
+    message["createdDate"].as_i64().unwrap()
+}
+
+/// All messages of a group, walked page by page with limits in turn.
+async fn walk(caller: &Caller, group: &str, limits: &[usize]) -> Vec<Value> {
+    let (mut all, mut cursor) = (Vec::<Value>::new(), String::new());
+    for limit in limits.iter().cycle() {
+        let page = caller.get(&format!("/v1/groups/{group}/messages?limit={limit}{cursor}")).await.ok();
+        assert!(page.items().len() <= *limit);
+        assert_eq!(page.body["count"], page.items().len());
+        all.extend_from_slice(page.items());
+        if page.items().len() < *limit {
+            break;
+        }
+        cursor = format!("&cursor={}", date(all.last().unwrap()));
+    }
+    assert!(all.is_sorted_by(|newer, older| date(newer) > date(older)), "{all:?}");
+    all
+}
+
+fn ids(messages: &[Value]) -> Vec<&str> {
+    let mut ids: Vec<&str> = messages.iter().map(|message| message["id"].as_str().unwrap()).collect();
+    ids.sort_unstable();
+    ids
+}
+
+/// Many robots at once, and someone who reads meanwhile: every message has a time of its own, and the cursor loses and
+/// repeats none.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_cursor_loses_and_repeats_nothing_however_many_speak_at_once() {
+    let here = Landscape::start().await;
+    let mut runner = TestRunner::new(trawl_seeds::cases(CASES));
+    let drawn = (vec(0_usize..8, 1..6), vec(prop_oneof![1_usize..4, 1_usize..40], 1..4));
+    for _ in 0..trawl_seeds::count(CASES) {
+        let (counts, limits) = drawn.new_tree(&mut runner).unwrap().current();
+        let group = make_group(&here.app, &here.acme, "Case", &[("mei", OWNER)]).await;
+        let mut robots = Vec::new();
+        for _ in &counts {
+            robots.push(Robot::make(&here.owner, &group, "Robot").await);
+        }
+        // Each robot's messages all at once, so that they meet in one commit.
+        let app = &here.app;
+        let speaking = robots.iter().zip(&counts).flat_map(|(robot, count)| {
+            (0..*count).map(move |number| async move {
+                robot.say(app, &number.to_string()).await.ok().data().clone()
+            })
+        });
+        let (said, meanwhile) = futures::join!(join_all(speaking), walk(&here.owner, &group, &limits));
+        let all = walk(&here.owner, &group, &limits).await;
+        assert_eq!(ids(&all), ids(&said), "{counts:?} {limits:?}");
+        let seen = ids(&all);
+        assert!(ids(&meanwhile).iter().all(|id| seen.contains(id)));
+        assert!(ids(&meanwhile).windows(2).all(|pair| pair[0] != pair[1]), "one is repeated");
+    }
+}
+
+#[tokio::test]
+async fn the_list_takes_a_limit_and_a_time() {
+    let here = Landscape::start().await;
+    let mut said = Vec::new();
+    for number in 0..5 {
+        said.insert(0, here.robot.say(&here.app, &number.to_string()).await.ok().data().clone());
+    }
+    assert_eq!(walk(&here.member, &here.group, &[2, 1]).await, said);
+    let of = async |query: &str| here.member.get(&here.path(&format!("messages{query}"))).await;
+    assert_eq!(of("").await.ok().items(), said);
+    assert_eq!(of(&format!("?cursor={}", date(&said[2]))).await.ok().items(), &said[3..]);
+    assert_eq!(of(&format!("?cursor={}&limit=1", date(&said[2]) + 1)).await.ok().items(), &said[2..3]);
+    assert_eq!(of("?cursor=-1").await.ok().items().len(), 0);
+    for (query, named) in
+        [("limit=0", "limit"), ("limit=1001", "limit"), ("limit=x", "limit"), ("cursor=x", "cursor")]
+    {
+        of(&format!("?{query}")).await.fails(400, named);
+    }
+}
+
+/// However the clock goes, time goes on in a group.
+#[tokio::test]
+async fn a_message_comes_after_the_last_one_whatever_the_clock_says() {
+    let here = Landscape::start().await;
+    here.robot.say(&here.app, "from the future").await.ok();
+    here.app.execute("UPDATE messages SET created_at = 4102444800000").await;
+    for number in 1..4 {
+        let said = here.robot.say(&here.app, "later").await.ok();
+        assert_eq!(date(said.data()), 4_102_444_800_000 + number);
+    }
+    // Another group has its own times.
+    let other = make_group(&here.app, &here.acme, "Other", &[("mei", OWNER)]).await;
+    let robot = Robot::make(&here.owner, &other, "Robot").await;
+    assert!(date(robot.say(&here.app, "now").await.ok().data()) < 4_102_444_800_000);
+}
+
+#[tokio::test]
+async fn members_find_what_was_said_and_nobody_else_does() {
+    let here = Landscape::start().await;
+    here.robot.say(&here.app, "涨潮 lanternfish at noon").await.ok();
+    here.app.settled().await;
+    let finds = async |caller: &Caller, keyword: &str| caller.find("message", keyword).await.len();
+    for caller in [&here.owner, &here.administrator, &here.member] {
+        assert_eq!(finds(caller, "lanternfish").await, 1);
+        assert_eq!(finds(caller, "涨潮").await, 1);
+        assert_eq!(finds(caller, "author:gauge").await, 1);
+    }
+    // Neither by who is not in it, nor by an application, nor by the group's name.
+    assert_eq!(finds(&here.stranger, "lanternfish").await, 0);
+    assert_eq!(finds(&here.acme.caller, "lanternfish").await, 0);
+    assert_eq!(finds(&here.member, "watch").await, 0);
+    // A public group's messages are its members' all the same.
+    set(&here.app, &here.group, &here.acme, "is_public", 1.into()).await;
+    assert_eq!(finds(&here.stranger, "lanternfish").await, 0);
+
+    // Who comes and goes: at once, without another document.
+    join(&here.app, &here.group, &here.acme, "eve", MEMBER).await;
+    assert_eq!(finds(&here.stranger, "lanternfish").await, 1);
+    assert_eq!(here.stranger.get(&here.path("messages")).await.ok().items().len(), 1);
+    leave(&here.app, &here.group, &here.acme, "lin").await;
+    assert_eq!(finds(&here.member, "lanternfish").await, 0);
+    here.member.get(&here.path("messages")).await.fails(403, "member");
+    set(&here.app, &here.group, &here.acme, "is_public", 0.into()).await;
+    here.member.get(&here.path("messages")).await.fails(404, "groupId");
+}
+
+/// Decisions 9.4: someone of another tenant sees what is said in this group, and nothing else.
+#[tokio::test]
+async fn an_outer_member_reads_and_finds_the_messages() {
+    let here = Landscape::start().await;
+    let umbrella = here.app.tenant("umbrella").await;
+    here.app.sync(&umbrella.caller, "users", &json!([user("lin", ""), user("pat", "")])).await;
+    join(&here.app, &here.group, &umbrella, "pat", MEMBER).await;
+    let (pat, namesake) = (here.app.user(&umbrella, "pat").await, here.app.user(&umbrella, "lin").await);
+    let hidden = make_group(&here.app, &here.acme, "Hidden", &[("mei", OWNER)]).await;
+    let elsewhere = Robot::make(&here.owner, &hidden, "Elsewhere").await;
+    here.robot.say(&here.app, "lanternfish").await.ok();
+    elsewhere.say(&here.app, "lanternfish").await.ok();
+    here.app.settled().await;
+    let messages = pat.get(&here.path("messages")).await.ok();
+    let id = messages.items()[0]["id"].as_str().unwrap();
+    assert_eq!(pat.find("message", "lanternfish").await, [id]);
+    assert_eq!(here.owner.find("message", "lanternfish").await.len(), 2);
+    pat.get(&format!("/v1/groups/{hidden}/messages")).await.fails(404, "groupId");
+    namesake.get(&here.path("messages")).await.fails(404, "groupId");
+    assert_eq!(namesake.find("message", "lanternfish").await.len(), 0);
+    pat.post(&here.path("robots"), &json!({"name": "x"})).await.fails(403, "administrator");
+}
+
+#[tokio::test]
+async fn a_hit_shows_who_said_it_and_where_and_opens_its_address() {
+    let here = Landscape::start().await;
+    let long = format!("Lanternfish come up. {}\nsecond line: plankton", "They are many. ".repeat(20));
+    here.robot.say(&here.app, &long).await.ok();
+    let url = "https://tide.example/zooplankton?a=b";
+    let rich = json!({"text": "See squid", "url": url, "title": "Cuttlefish", "image": "https://tide.example/i.png"});
+    here.robot.send(&here.app, &json!({"msgType": "rich", "content": rich})).await.ok();
+    set(&here.app, &here.group, &here.acme, "name", "Renamed".into()).await;
+    here.app.settled().await;
+    let hit = async |keyword: &str| {
+        let answer = here.member.search(&[("moduleId", "message"), ("keyword", keyword)]).await.ok();
+        assert_eq!(answer.total(), 1, "{keyword}: {}", answer.text);
+        answer.items()[0].clone()
+    };
+    let text = hit("plankton").await;
+    assert_eq!((&text["author"], &text["subTitle"]), (&json!("Tide gauge"), &json!("Harbour watch")));
+    assert_eq!(text["brief"], long.as_str());
+    let title = text["title"].as_str().unwrap();
+    assert!(
+        title.ends_with('…') && title.chars().count() <= 101 && long.starts_with(title.trim_end_matches('…'))
+    );
+    let rich = hit("cuttlefish").await;
+    assert_eq!((&rich["brief"], &rich["image"]), (&json!("See squid"), &json!("https://tide.example/i.png")));
+    let action: Value = serde_json::from_str(rich["action"].as_str().unwrap()).unwrap();
+    for client in ["android", "ios", "pc", "web"] {
+        assert_eq!(action[client], format!("[OpenUrl]\nurl={url}"));
+    }
+    // What an address is made of finds nothing.
+    assert_eq!(here.member.find("message", "zooplankton").await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_restart_loses_nothing() {
+    let here = Landscape::start().await;
+    for number in 0..5 {
+        here.robot.say(&here.app, &format!("lanternfish {number}")).await.ok();
+    }
+    let Landscape { app, acme, group, owner, robot, .. } = here;
+    let before = walk(&owner, &group, &[2]).await;
+    let app = app.restart().await;
+    let check = async |app: &TestApp, count: usize| {
+        let owner = app.user(&acme, "mei").await;
+        let all = walk(&owner, &group, &[2]).await;
+        assert_eq!((&all[count - 5..], all.len()), (&before[..], count));
+        app.filled().await;
+        assert_eq!(owner.find("message", "lanternfish").await.len(), count);
+    };
+    check(&app, 5).await;
+    robot.say(&app, "lanternfish again").await.ok();
+    check(&app, 6).await;
+    let app = app.restart_rebuilding().await;
+    check(&app, 6).await;
+}
