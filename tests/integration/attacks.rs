@@ -14,6 +14,7 @@ use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
     caller::{Caller, send},
+    groups::{OWNER, make_group},
     items::{NEW_YEAR, department, item, todo, user},
 };
 
@@ -106,6 +107,9 @@ fn good_body(path: &str) -> Option<Value> {
         "/api/todo/batch_create" => json!([todo(&Uuid::new_v4().to_string(), "sign", "acme-person")]),
         "/open/v1/devices/bind" => json!({"id": "acme-person", "idType": 3, "deviceId": "new"}),
         "/open/v1/devices/unbind" => json!({"id": "acme-person", "idType": 3, "deviceId": "none"}),
+        "/v1/groups/{groupId}/robots" => json!({"name": "New"}),
+        "/notificationapi/hook/send" => json!({"msgType": "text", "content": {"text": "high tide"}}),
+        "/v1/card_templates/{templateCode}" => json!({"name": "New", "template": {"body": "{{height}}"}}),
         "/v1/enterprises/register" => json!({"enterpriseName": "New"}),
         "/admin/v1/applications" => json!({"kind": "application"}),
         _ => return None,
@@ -176,16 +180,43 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
         "auth": {"type": "NONE"},
     });
     operator.show(&source, &id("module"), &["builtin:article"]).await;
+    let said = furnish_group(app, &tenant, name, &operator).await;
     app.settled().await;
-    let mut ids: BTreeSet<String> =
-        ["department", "person", "platform-person", "article", "task", "device", "source", "module"]
-            .into_iter()
-            .map(id)
-            .collect();
+    let named = [
+        "department",
+        "person",
+        "platform-person",
+        "article",
+        "task",
+        "device",
+        "source",
+        "module",
+        "template",
+    ];
+    let mut ids: BTreeSet<String> = named.into_iter().map(id).chain(said).collect();
     ids.insert(name.to_owned());
     ids.insert(tenant.client_id.clone());
     ids.insert(created.data()["id"].as_str().unwrap_or_default().to_owned());
     (tenant, ids)
+}
+
+/// A group of the person in which a robot has sent a card; answers the ids of all of that.
+async fn furnish_group(app: &TestApp, tenant: &Application, name: &str, operator: &Caller) -> [String; 4] {
+    let person = format!("{name}-person");
+    let group = make_group(app, tenant, &format!("Group {name}"), &[(&person, OWNER)]).await;
+    let form = json!({"name": format!("Template {name}"), "template": {"body": name}});
+    let template = operator.put(&format!("/v1/card_templates/{name}-template"), &form).await.ok();
+    let owner = app.user(tenant, &person).await;
+    let robots = format!("/v1/groups/{group}/robots");
+    let robot = owner.post(&robots, &json!({"name": format!("Robot {name}")})).await.ok();
+    let content = json!({
+        "brief": format!("harbour {name}"), "templateId": template.data()["templateId"], "data": {"at": name},
+    });
+    let card = json!({"msgType": "card_template", "content": content});
+    let said = send(app.http.post(robot.data()["url"].as_str().unwrap()).json(&card)).await.ok();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let (robot, said) = (robot.data(), said.data());
+    [group, text(&robot["robotId"]), text(&said["id"]), text(&said["content"]["templateId"])]
 }
 
 /// How many rows the tables have that no attack may change.

@@ -4,7 +4,7 @@
 //!
 //! `SCHEMATHESIS_SEED` has it draw other requests, `SCHEMATHESIS_EXAMPLES` more of them.
 
-use std::{env, path::Path, process::Command};
+use std::{env, fs, path::Path, process::Command};
 
 use serde_json::json;
 
@@ -12,6 +12,7 @@ use crate::util::{
     PATIENCE,
     app::{Application, TestApp},
     caller::Caller,
+    groups::{OWNER, make_group},
     items::{NEW_YEAR, department, item, user},
     program::{run, text},
 };
@@ -27,26 +28,40 @@ const EXAMPLES: &str = "12";
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
     response_headers_conformance,response_schema_conformance";
 
-/// A tenant with something in it.
-async fn start() -> (TestApp, Application) {
-    let app = TestApp::start().await;
+/// A tenant with something in it, and the parameters that name what was only made here.
+async fn start() -> (TestApp, Application, Known) {
+    let app = TestApp::start_with(|config| config.limits.robot_messages_per_minute = 100_000).await;
     let acme = app.tenant("acme").await;
     app.sync(&acme.caller, "organizations", &json!([department("d1", ""), department("d2", "d1")])).await;
     app.sync(&acme.caller, "users", &json!([user("mei", "d1"), user("omar", "d2")])).await;
     app.keep(&acme.caller, "article", &[item("a1", "harbour", NEW_YEAR)]).await;
-    (app, acme)
+    let group = make_group(&app, &acme, "Harbour watch", &[("mei", OWNER)]).await;
+    let path = format!("/v1/groups/{group}/robots");
+    let robot = app.user(&acme, "mei").await.post(&path, &json!({"name": "Tide gauge"})).await.ok();
+    let text = |field: &str| robot.data()[field].as_str().unwrap().to_owned();
+    let known =
+        [("path.groupId", group.clone()), ("path.robotId", text("robotId")), ("query.token", text("token"))];
+    (app, acme, known)
 }
 
+/// Parameters and their values.
+type Known = [(&'static str, String); 3];
+
 /// Runs it to its end as this caller; `known` has it name what is there where an operation asks for an id.
-async fn drive(caller: &Caller, known: bool) {
+async fn drive(caller: &Caller, known: Option<Known>) {
     let program = Path::new(FOLDER).join("venv/bin/schemathesis");
     assert!(program.exists(), "{} is not there; ./tests/run installs it", program.display());
     let setting = |name: &str, usual: &str| env::var(name).unwrap_or_else(|_| usual.to_owned());
     let mut command = Command::new(program);
     // Without a settings file that stands somewhere above.
     command.current_dir(env::temp_dir()).arg("--no-color");
-    if known {
-        command.arg("--config-file").arg(Path::new(FOLDER).join("known.toml"));
+    let directory = tempfile::tempdir().unwrap();
+    if let Some(known) = known {
+        let mut settings = fs::read_to_string(Path::new(FOLDER).join("known.toml")).unwrap();
+        settings.extend(known.map(|(name, value)| format!("{name:?} = {value:?}\n")));
+        let file = directory.path().join("known.toml");
+        fs::write(&file, settings).unwrap();
+        command.arg("--config-file").arg(file);
     }
     command.args(["run", &format!("{}/openapi.json", caller.base), "--continue-on-failure"]);
     command.args(["--header", &format!("Authorization: Bearer {}", caller.token)]);
@@ -67,24 +82,28 @@ async fn drive(caller: &Caller, known: bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_application_is_answered_as_described() {
-    let (_app, acme) = start().await;
-    drive(&acme.caller, true).await;
+    let (app, acme, known) = start().await;
+    let messages = format!("/v1/groups/{}/messages", known[0].1);
+    drive(&acme.caller, Some(known)).await;
+    // Some of what was drawn got as far as the group.
+    let said = app.user(&acme, "mei").await.get(&messages).await.ok();
+    assert!(!said.items().is_empty(), "the robot said nothing");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_is_answered_as_described() {
-    let (app, acme) = start().await;
-    drive(&app.user(&acme, "mei").await, true).await;
+    let (app, acme, known) = start().await;
+    drive(&app.user(&acme, "mei").await, Some(known)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_is_answered_as_described() {
-    let (app, acme) = start().await;
-    drive(&app.operator().await.caller.on(&acme.tenant), false).await;
+    let (app, acme, _) = start().await;
+    drive(&app.operator().await.caller.on(&acme.tenant), None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_is_not_known_is_answered_as_described() {
-    let (app, _) = start().await;
-    drive(&app.caller("not-a-token"), false).await;
+    let (app, ..) = start().await;
+    drive(&app.caller("not-a-token"), None).await;
 }

@@ -55,6 +55,28 @@ async fn each_type_is_answered_as_it_is_kept() {
     assert_eq!(listed.body["count"], 3);
 }
 
+/// Text that means something elsewhere is only text, in every field that takes any.
+#[tokio::test]
+async fn hostile_text_is_kept_as_it_is() {
+    let here = Landscape::start().await;
+    for hostile in
+        ["'); DROP TABLE messages; --", "<script>alert(1)</script>", "{{7*7}}\u{202e}\u{0}\u{7f}", "\\\"}"]
+    {
+        let line = hostile.replace(char::is_control, "");
+        let rich = json!({
+            "text": hostile, "url": "https://a.example/'\"<>", "title": line, "image": "https://a.example/%00",
+        });
+        for message in [text(hostile), json!({"msgType": "rich", "content": rich})] {
+            let said = here.robot.send(&here.app, &message).await.ok();
+            assert_eq!(said.data()["content"], message["content"]);
+            let listed = here.member.get(&here.path("messages?limit=1")).await.ok();
+            assert_eq!(&listed.items()[0], said.data());
+        }
+    }
+    here.app.settled().await;
+    assert_eq!(here.member.find("message", "alert").await.len(), 2);
+}
+
 #[tokio::test]
 async fn wrong_messages_are_refused_by_the_name_of_their_field() {
     let here = Landscape::start().await;
