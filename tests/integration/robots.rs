@@ -189,6 +189,7 @@ async fn another_token_ends_the_one_before_at_once() {
         (&json!(renewed.id), &json!("Tide gauge"))
     );
     here.owner.post_empty(&here.path("robots/nothing/token")).await.fails(404, "robotId");
+    here.owner.post_empty(&here.path("robots/%ff/token")).await.fails(400, "path: must be UTF-8");
 }
 
 #[tokio::test]

@@ -251,12 +251,20 @@ async fn each_robot_says_so_much_in_a_minute() {
 #[tokio::test]
 async fn each_robot_is_refused_so_often_in_a_minute() {
     let here = Landscape::start_with(|config| config.limits.robot_messages_per_minute = 1).await;
-    for _ in 0..10 {
-        here.robot.send(&here.app, &json!({})).await.fails(400, "msgType");
-    }
-    let refused = here.robot.send(&here.app, &json!({})).await.fails(429, "more than 10 calls");
-    assert!(!refused.header("retry-after").is_empty());
-    here.robot.say(&here.app, "good").await.fails(429, "more than 10 calls");
+    let mut read = 0;
+    let refused = loop {
+        let answer = here.robot.send(&here.app, &json!({})).await;
+        if answer.status == 429 {
+            break answer.fails(429, "more than 10 calls");
+        }
+        answer.fails(400, "msgType");
+        read += 1;
+        // However busy the machine is, ten come faster than in a minute.
+        assert!(read < 100, "it is read again and again");
+    };
+    assert!(read >= 10, "{read}");
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=6).contains(&wait), "{wait}");
 }
 
 /// The documented limit itself.
