@@ -12,8 +12,8 @@ const SCRIPTS: [&str; 3] = ["javascript", "data", "vbscript"];
 /// `[OpenApp]` with `appCode=…` and `appUrl=…`, or `[OpenUrl]` with `url=…`. Further lines, and their order, are free.
 ///
 /// # Errors
-/// What is wrong, as what follows "`action`" in a sentence.
-pub(crate) fn check_action(text: &str) -> Result<(), &'static str> {
+/// What is wrong, as what follows "`action`" in a sentence; it repeats nothing of the text.
+pub fn check_action(text: &str) -> Result<(), &'static str> {
     let Ok(Value::Object(clients)) = serde_json::from_str(text) else {
         return Err("does not hold a JSON object");
     };

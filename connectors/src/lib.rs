@@ -12,7 +12,7 @@
 //! | `transport` | What both endpoints share: connections to allowed addresses, redirects, bounded bodies, transport failures put into safe words |
 //! | `answer` | [`parse_answer`]: bytes to [`Answer`], pure, tolerant of slips, strict about the contract |
 //! | `item` | [`ContentItem`], its bounds, and how one is read from loose JSON |
-//! | `action` | What a click does: the documented form |
+//! | `action` | [`check_action`]: what a click does, in the documented form |
 //! | [`check`] | The conformance check: each clause of the contract by name |
 //! | `trace` | [`TraceContext`]: the trace that a call belongs to |
 //! | `content_type` | `Content-Type` taken apart |
@@ -40,6 +40,7 @@ mod transport;
 /// The contract as an OpenAPI 3.1 document, in JSON.
 pub const CONTRACT: &str = include_str!("../contract.openapi.json");
 
+pub use action::check_action;
 pub use addresses::{AddressRefusal, AddressRules, InvalidHost};
 pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};
 pub use client::{Question, SourceClient};

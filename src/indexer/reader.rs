@@ -160,7 +160,7 @@ impl Area {
             Self::Departments => organizations::documents::find(reader, tenant_id, ids).await,
             Self::People => users::documents::find(reader, public_url, tenant_id, ids).await,
             Self::Contents => contents::documents::find(reader, tenant_id, module, ids).await,
-            Self::Tasks => tasks::documents::find(reader, tenant_id, module, ids).await,
+            Self::Tasks => tasks::documents::find(reader, tenant_id, ids).await,
             Self::Favorites => favorites::documents::find(reader, tenant_id, ids).await,
             Self::Groups => groups::documents::find(reader, tenant_id, ids).await,
             Self::Messages => robots::documents::find(reader, tenant_id, ids).await,
@@ -235,7 +235,9 @@ impl Piece {
             Area::of(&self.module).find(&rows, self.tenant_id, &self.module, &self.ids).await?
         };
         let scope = Scope::new(self.tenant_id, self.module);
-        let found: HashSet<&str> = documents.iter().map(|document| document.id.as_str()).collect();
+        // A task may have gone to another module since: it comes there in the change by which it leaves this one.
+        let here = documents.iter().filter(|document| document.scope == scope);
+        let found: HashSet<&str> = here.map(|document| document.id.as_str()).collect();
         let gone = self.ids.iter().filter(|id| !found.contains(id.as_str()));
         let mut changes: Vec<Change> =
             gone.map(|id| Change::Remove { scope: scope.clone(), id: id.clone() }).collect();

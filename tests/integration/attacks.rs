@@ -105,6 +105,9 @@ fn good_body(path: &str) -> Option<Value> {
         "/v1/contents/{moduleCode}" => json!([item("new", "harbour", NEW_YEAR)]),
         "/api/todo/create" => todo(&Uuid::new_v4().to_string(), "sign", "acme-person"),
         "/api/todo/batch_create" => json!([todo(&Uuid::new_v4().to_string(), "sign", "acme-person")]),
+        "/api/todo/complete" => json!({"todoTaskId": Uuid::nil().to_string()}),
+        "/api/done/create" => todo(&Uuid::new_v4().to_string(), "signed", "acme-person"),
+        "/api/done/batch_create" => json!([todo(&Uuid::new_v4().to_string(), "signed", "acme-person")]),
         "/open/v1/devices/bind" => json!({"id": "acme-person", "idType": 3, "deviceId": "new"}),
         "/open/v1/devices/unbind" => json!({"id": "acme-person", "idType": 3, "deviceId": "none"}),
         "/v1/groups/{groupId}/robots" => json!({"name": "New"}),
@@ -172,6 +175,9 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
     app.keep(&tenant.caller, "article", &[item(&id("article"), &format!("harbour {name}"), NEW_YEAR)]).await;
     let task = todo(&id("task"), &format!("sign {name}"), &id("person"));
     let created = tenant.caller.post("/api/todo/create", &task).await.ok();
+    let mut task = todo(&id("done-task"), &format!("signed {name}"), &id("person"));
+    task["endComment"] = json!(format!("seen by {name}"));
+    let done = tenant.caller.post("/api/done/create", &task).await.ok();
     let device = json!({"id": id("person"), "idType": 3, "deviceId": id("device")});
     tenant.caller.post("/open/v1/devices/bind", &device).await.ok();
     let operator = app.operator().await.caller.on(name);
@@ -188,6 +194,7 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
         "platform-person",
         "article",
         "task",
+        "done-task",
         "device",
         "source",
         "module",
@@ -196,7 +203,9 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
     let mut ids: BTreeSet<String> = named.into_iter().map(id).chain(said).collect();
     ids.insert(name.to_owned());
     ids.insert(tenant.client_id.clone());
-    ids.insert(created.data()["id"].as_str().unwrap_or_default().to_owned());
+    for task in [created, done] {
+        ids.insert(task.data()["id"].as_str().unwrap().to_owned());
+    }
     (tenant, ids)
 }
 
@@ -276,7 +285,7 @@ fn shows(path: &str, answer: &Answer) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_tenants_ids_are_answered_as_ids_of_nothing() {
     let app = TestApp::start().await;
-    let (_, theirs) = furnished(&app, MARK).await;
+    let (their_tenant, theirs) = furnished(&app, MARK).await;
     let (acme, _) = furnished(&app, "acme").await;
     let description = app.caller("").get("/openapi.json").await.body;
     let mei = app.user(&acme, "acme-person").await;
@@ -308,6 +317,9 @@ async fn another_tenants_ids_are_answered_as_ids_of_nothing() {
     let left = app.operator().await.caller.on(MARK);
     assert_eq!(left.find("article", "harbour").await, [format!("{MARK}-article")]);
     assert_eq!(left.get(&format!("/open/v1/devices?id={MARK}-person&idType=3")).await.ok().items().len(), 1);
+    app.settled().await;
+    let person = app.user(&their_tenant, &format!("{MARK}-person")).await;
+    assert_eq!((person.find("todo", "sign").await.len(), person.find("done", "signed").await.len()), (1, 1));
 }
 
 /// The answer without what differs from call to call, and without the id that was asked for.

@@ -122,6 +122,8 @@ mod standing;
 #[cfg(test)]
 mod suspension;
 #[cfg(test)]
+mod tasks;
+#[cfg(test)]
 mod tenants;
 #[cfg(test)]
 mod tenants_admin;

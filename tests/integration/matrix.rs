@@ -153,6 +153,9 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/open/v1/devices",
         "/open/v1/devices/bind",
         "/open/v1/devices/unbind",
+        "/api/todo/complete",
+        "/api/todo/{id}",
+        "/api/done/{id}",
     ];
     let of_anyone = [
         "/oauth2/token",

@@ -19,16 +19,9 @@ pub const TODO: &str = "todo";
 /// The module that done, read and withdrawn tasks are found in.
 pub const DONE: &str = "done";
 
-/// The documents of the tenant's tasks with these ids, as far as they stand in this module.
-pub async fn find<C: ConnectionTrait>(
-    reader: &C,
-    tenant_id: i64,
-    module: &str,
-    ids: &[String],
-) -> Result<Vec<Document>> {
-    let mut documents = into_documents(repo::find(reader, tenant_id, ids).await?)?;
-    documents.retain(|document| document.scope.module == module);
-    Ok(documents)
+/// The documents of the tenant's tasks with these ids, each in the module that it stands in now.
+pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+    into_documents(repo::find(reader, tenant_id, ids).await?)
 }
 
 /// The documents of up to `limit` tasks after `sequence`, and the last one's number.

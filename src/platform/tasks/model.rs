@@ -1,20 +1,36 @@
-//! What a task must be, and the states it may be in.
+//! What a task must be, what is kept of it, and what is shown of it.
+
+#[cfg(test)]
+mod tests;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use trawl_connectors::check_action;
+use url::Url;
+use uuid::Uuid;
 
 use super::repo;
 pub use super::states::TaskStatus;
-use crate::{error::Result, store::Transaction};
+use crate::{
+    error::{Error, Result},
+    platform::common::{ID_BYTES, TextRule},
+    store::Transaction,
+};
 
-/// Bytes of an id or a login.
-const ID_BYTES: usize = 256;
-/// Bytes of a title.
-const TITLE_BYTES: usize = 4 << 10;
-/// Bytes of any other text.
-const OTHER_BYTES: usize = 64 << 10;
+/// An id.
+const ID: TextRule = TextRule::Line(ID_BYTES);
+/// A login account, as long as the directory takes it.
+const LOGIN: TextRule = TextRule::Line(256);
+/// A name or a word.
+const NAME: TextRule = TextRule::Lines(256);
+/// A title.
+const TITLE: TextRule = TextRule::Lines(4 << 10);
+/// An address.
+const ADDRESS: TextRule = TextRule::Line(4 << 10);
+/// Any other text.
+const OTHER: TextRule = TextRule::Lines(64 << 10);
 
-/// A to-do item as it is sent. Kept as JSON in this form, so that sending the same again can be told from sending
+/// A to-do or done item as it is sent. Kept as JSON in this form, so that sending the same again can be told from sending
 /// something else.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -32,7 +48,7 @@ pub struct Task {
     /// Sender name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creator_name: Option<String>,
-    /// Urgency: 0 ordinary, 1 urgent, 2 extremely urgent.
+    /// Urgency: 0 ordinary, 1 urgent, 2 extremely urgent; 0 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degree: Option<i64>,
     /// Id of the process that it belongs to.
@@ -58,31 +74,65 @@ pub struct Task {
     /// Labels: a JSON array in a string.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tags: Option<String>,
-    /// Click-handling action: a JSON object in a string, keyed by client kind.
+    /// Click-handling action: a JSON object in a string, keyed by client kind, whose values are texts of lines: `[OpenApp]`
+    /// with `appCode=…` and `appUrl=…`, or `[OpenUrl]` with `url=…`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// Whether quick handling is *not* supported; true when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_deal: Option<bool>,
-    /// Callback address of quick handling.
+    /// Callback address of quick handling: http or https, without credentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quick_deal_callback: Option<String>,
-    /// 0 to-do or 2 to-read; 0 when absent.
+    /// In the to-do form 0 to-do or 2 to-read, 0 when absent; in the done form 1 done, 4 read or 5 withdrawn, 1 when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<i64>,
+    /// Handling remark; of the done form only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_comment: Option<String>,
+    /// Handling result; of the done form only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_result: Option<String>,
+}
+
+/// Which of the two forms a task is sent in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `/api/todo/create`.
+    ToDo,
+    /// `/api/done/create`.
+    Done,
+}
+
+impl Form {
+    /// The first state of a task, by the number that it was sent with.
+    fn status(self, number: Option<i64>) -> Result<TaskStatus, String> {
+        match (self, number) {
+            (Self::ToDo, None | Some(0)) => Ok(TaskStatus::ToDo),
+            (Self::ToDo, Some(2)) => Ok(TaskStatus::ToRead),
+            (Self::ToDo, Some(other)) => {
+                Err(format!("status: must be 0 (to-do) or 2 (to-read), not {other}"))
+            }
+            (Self::Done, None | Some(1)) => Ok(TaskStatus::Done),
+            (Self::Done, Some(4)) => Ok(TaskStatus::Read),
+            (Self::Done, Some(5)) => Ok(TaskStatus::Withdrawn),
+            (Self::Done, Some(other)) => {
+                Err(format!("status: must be 1 (done), 4 (read) or 5 (withdrawn), not {other}"))
+            }
+        }
+    }
 }
 
 impl Task {
-    /// Fills in what is absent and checks the to-do form (decisions 8.2).
+    /// Fills in what is absent and checks the form (decisions 8.2). An empty text is none.
     ///
     /// # Errors
-    /// A message that names the field.
-    pub fn checked(mut self) -> Result<(Self, TaskStatus), String> {
-        let status = match self.status.unwrap_or(TaskStatus::ToDo.number()) {
-            0 => TaskStatus::ToDo,
-            2 => TaskStatus::ToRead,
-            other => return Err(format!("status: must be 0 (to-do) or 2 (to-read), not {other}")),
-        };
+    /// A message that names the field and says what would be right.
+    pub fn checked(mut self, form: Form) -> Result<(Self, TaskStatus), String> {
+        if form == Form::ToDo {
+            (self.end_comment, self.end_result) = (None, None);
+        }
+        let status = form.status(self.status)?;
         self.status = Some(status.number());
         self.quick_deal.get_or_insert(true);
         let degree = *self.degree.get_or_insert(0);
@@ -92,48 +142,40 @@ impl Task {
             ));
         }
         let required = [
-            ("appTaskId", &self.app_task_id, ID_BYTES),
-            ("title", &self.title, TITLE_BYTES),
-            ("assigneeLoginId", &self.assignee_login_id, ID_BYTES),
+            ("appTaskId", &self.app_task_id, ID),
+            ("title", &self.title, TITLE),
+            ("assigneeLoginId", &self.assignee_login_id, LOGIN),
         ];
-        for (name, text, most) in required {
-            if text.trim().is_empty() || text.len() > most {
-                return Err(format!("{name}: is required, at most {most} bytes of UTF-8"));
+        for (name, text, rule) in required {
+            if text.trim().is_empty() {
+                return Err(format!("{name}: is required"));
             }
-        }
-        let ids = [
-            ("appTaskId", Some(&self.app_task_id)),
-            ("assigneeLoginId", Some(&self.assignee_login_id)),
-            ("creatorId", self.creator_id.as_ref()),
-        ];
-        for (name, id) in ids {
-            if id.is_some_and(|id| id.chars().any(char::is_control)) {
-                return Err(format!("{name}: must hold no control characters"));
-            }
+            rule.check(name, text)?;
         }
         self.check_optional_texts()?;
         Ok((self, status))
     }
 
-    fn check_optional_texts(&self) -> Result<(), String> {
+    fn check_optional_texts(&mut self) -> Result<(), String> {
         let bounded = [
-            ("source", &self.source, ID_BYTES),
-            ("creatorId", &self.creator_id, ID_BYTES),
-            ("creatorName", &self.creator_name, ID_BYTES),
-            ("procInstId", &self.proc_inst_id, ID_BYTES),
-            ("procInstTitle", &self.proc_inst_title, TITLE_BYTES),
-            ("procInstStatus", &self.proc_inst_status, ID_BYTES),
-            ("procCreatorId", &self.proc_creator_id, ID_BYTES),
-            ("procCreatorName", &self.proc_creator_name, ID_BYTES),
-            ("appData", &self.app_data, OTHER_BYTES),
-            ("tags", &self.tags, OTHER_BYTES),
-            ("action", &self.action, OTHER_BYTES),
-            ("quickDealCallback", &self.quick_deal_callback, TITLE_BYTES),
+            ("source", &mut self.source, NAME),
+            ("creatorId", &mut self.creator_id, ID),
+            ("creatorName", &mut self.creator_name, NAME),
+            ("procInstId", &mut self.proc_inst_id, ID),
+            ("procInstTitle", &mut self.proc_inst_title, TITLE),
+            ("procInstStatus", &mut self.proc_inst_status, NAME),
+            ("procCreatorId", &mut self.proc_creator_id, ID),
+            ("procCreatorName", &mut self.proc_creator_name, NAME),
+            ("appData", &mut self.app_data, OTHER),
+            ("tags", &mut self.tags, OTHER),
+            ("action", &mut self.action, OTHER),
+            ("quickDealCallback", &mut self.quick_deal_callback, ADDRESS),
+            ("endComment", &mut self.end_comment, OTHER),
+            ("endResult", &mut self.end_result, OTHER),
         ];
-        for (name, text, most) in bounded {
-            if text.as_ref().is_some_and(|text| text.len() > most) {
-                return Err(format!("{name}: must be at most {most} bytes of UTF-8"));
-            }
+        for (name, field, rule) in bounded {
+            *field = field.take().filter(|text| !text.is_empty());
+            field.as_ref().map_or(Ok(()), |text| rule.check(name, text))?;
         }
         if !holds::<Map<String, Value>>(self.app_data.as_deref()) {
             return Err("appData: must be a JSON map in a string".to_owned());
@@ -141,8 +183,14 @@ impl Task {
         if !holds::<Vec<Value>>(self.tags.as_deref()) {
             return Err("tags: must be a JSON array in a string".to_owned());
         }
-        if !holds::<Map<String, Value>>(self.action.as_deref()) {
-            return Err("action: must be a JSON object in a string, keyed by client kind".to_owned());
+        if let Some(Err(reason)) = self.action.as_deref().map(check_action) {
+            return Err(format!(
+                "action: must be a JSON object in a string, keyed by client kind, whose values are texts of [OpenApp] with \
+                 appCode= and appUrl= lines, or of [OpenUrl] with a url= line; this one {reason}"
+            ));
+        }
+        if !self.quick_deal_callback.as_deref().is_none_or(is_address) {
+            return Err("quickDealCallback: must be an http or https address without credentials".to_owned());
         }
         Ok(())
     }
@@ -150,7 +198,17 @@ impl Task {
 
 /// Whether a text, if there is one, is JSON of this shape.
 fn holds<T: serde::de::DeserializeOwned>(text: Option<&str>) -> bool {
-    text.filter(|text| !text.is_empty()).is_none_or(|text| serde_json::from_str::<T>(text).is_ok())
+    text.is_none_or(|text| serde_json::from_str::<T>(text).is_ok())
+}
+
+/// Whether it has the form of an address that could be called. Whether it may be called is judged where that is done.
+fn is_address(text: &str) -> bool {
+    Url::parse(text).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+    })
 }
 
 /// A task that was created, or was there already with the same content.
@@ -175,7 +233,7 @@ pub struct FailedTask {
     pub app_task_id: String,
 }
 
-/// What came of a batch.
+/// What came of a batch; both lists are in the order of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct BatchResult {
     /// Created, or there already with the same content.
@@ -187,12 +245,36 @@ pub struct BatchResult {
 /// A task that is to be created.
 #[derive(Clone, Debug)]
 pub struct NewTask {
+    /// The platform's id for it.
+    pub id: String,
     /// Its content.
     pub task: Task,
+    /// The same as it is kept: made where many requests can make theirs at once, not by the one writer.
+    pub text: String,
     /// Its first state.
     pub status: TaskStatus,
     /// Its time, epoch milliseconds.
     pub created_at: i64,
+}
+
+impl NewTask {
+    /// A task of a checked form.
+    ///
+    /// # Errors
+    /// 500 where it cannot be written as JSON.
+    pub fn new(task: Task, status: TaskStatus, created_at: i64) -> Result<Self> {
+        let text = serde_json::to_string(&task).map_err(Error::internal)?;
+        Ok(Self { id: Uuid::now_v7().to_string(), task, text, status, created_at })
+    }
+
+    /// Whether a kept task has the same content.
+    ///
+    /// # Errors
+    /// 500 where what is kept is no task.
+    pub fn is_same(&self, kept: &str) -> Result<bool> {
+        // Written by the same rules it is the same text, save by an earlier version of them.
+        Ok(self.text == kept || serde_json::from_str::<Task>(kept).map_err(Error::internal)? == self.task)
+    }
 }
 
 /// What the end of a task leaves; absent keeps what there is.
@@ -204,6 +286,53 @@ pub struct Ending {
     pub end_result: Option<String>,
 }
 
+impl Ending {
+    /// Checks what a caller sent. An empty text is none.
+    ///
+    /// # Errors
+    /// A message that names the field.
+    pub fn checked(end_comment: Option<String>, end_result: Option<String>) -> Result<Self, String> {
+        let ending = Self {
+            end_comment: end_comment.filter(|text| !text.is_empty()),
+            end_result: end_result.filter(|text| !text.is_empty()),
+        };
+        for (name, text) in [("endComment", &ending.end_comment), ("endResult", &ending.end_result)] {
+            text.as_ref().map_or(Ok(()), |text| OTHER.check(name, text))?;
+        }
+        Ok(ending)
+    }
+}
+
+/// A to-do or done item as it is shown (decisions 8.4): the fields of its form, of which `status`, `endComment` and
+/// `endResult` are those of now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskDetails {
+    /// The platform's to-do id.
+    pub id: String,
+    /// What was sent, and what became of it.
+    #[serde(flatten)]
+    pub task: Task,
+    /// Every quick handling, oldest first.
+    pub quick_deal_log: Vec<QuickDealEntry>,
+}
+
+/// One quick handling of a task (decisions 8.4).
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct QuickDealEntry {
+    /// The login account of the person who handled it.
+    pub handler_login_id: String,
+    /// When, epoch milliseconds.
+    pub handled_at: i64,
+    /// What came of it; `begun` while it is under way.
+    pub outcome: String,
+    /// Why it failed.
+    pub message: Option<String>,
+    /// How long the callback took, milliseconds.
+    pub took_ms: Option<i64>,
+}
+
 /// Gives the tasks of one batch distinct milliseconds that end `now`, in their order (decisions 4.4).
 pub fn spread_times(count: usize, now: i64) -> impl Iterator<Item = i64> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
@@ -213,49 +342,4 @@ pub fn spread_times(count: usize, now: i64) -> impl Iterator<Item = i64> {
 /// Gives the tasks of logins that nobody had so far to the people who have them now (decisions 8.2).
 pub async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
     repo::claim(transaction, tenant_id, logins).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn task() -> Task {
-        Task {
-            app_task_id: "1".to_owned(),
-            title: "Approve".to_owned(),
-            assignee_login_id: "mei".to_owned(),
-            ..Task::default()
-        }
-    }
-
-    #[test]
-    fn defaults_are_filled_in() {
-        let (task, status) = task().checked().unwrap();
-        assert_eq!((task.status, task.degree, task.quick_deal), (Some(0), Some(0), Some(true)));
-        assert_eq!(status, TaskStatus::ToDo);
-    }
-
-    #[test]
-    fn each_wrong_field_is_named() {
-        let wrong = |change: fn(&mut Task)| {
-            let mut task = task();
-            change(&mut task);
-            task.checked().unwrap_err()
-        };
-        assert!(wrong(|task| task.app_task_id.clear()).starts_with("appTaskId:"));
-        assert!(wrong(|task| task.title = " ".to_owned()).starts_with("title:"));
-        assert!(wrong(|task| task.assignee_login_id.clear()).starts_with("assigneeLoginId:"));
-        assert!(wrong(|task| task.status = Some(1)).starts_with("status:"));
-        assert!(wrong(|task| task.degree = Some(3)).starts_with("degree:"));
-        assert!(wrong(|task| task.app_data = Some("[]".to_owned())).starts_with("appData:"));
-        assert!(wrong(|task| task.tags = Some("{}".to_owned())).starts_with("tags:"));
-        assert!(wrong(|task| task.action = Some("open".to_owned())).starts_with("action:"));
-        assert!(wrong(|task| task.source = Some("x".repeat(257))).starts_with("source:"));
-        assert!(wrong(|task| task.app_task_id = "a\0b".to_owned()).starts_with("appTaskId:"));
-    }
-
-    #[test]
-    fn times_of_a_batch_are_distinct() {
-        assert_eq!(spread_times(3, 10).collect::<Vec<_>>(), [8, 9, 10]);
-    }
 }

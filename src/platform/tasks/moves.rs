@@ -1,7 +1,10 @@
 //! Who may make which move of a task, and what becomes of it (decisions 3.5, 8.1).
 
+use sea_orm::ConnectionTrait;
+
 use super::{
-    model::Ending,
+    documents::DONE,
+    model::{Ending, Form, TaskDetails},
     repo::{self, Moved, Row},
     states::{Move, TaskStatus},
 };
@@ -73,6 +76,20 @@ impl Actor {
     }
 }
 
+impl Standing {
+    /// Whether he may make this move: the application every one, the assignee only what handling his task is.
+    fn check(self, task_move: Move) -> Result<()> {
+        match (self, task_move) {
+            (Self::Owner, _) | (Self::Assignee, Move::Complete) => Ok(()),
+            (Self::Assignee, _) => Err(Error::forbidden(format!(
+                "this task can be {} only by the application that created it",
+                task_move.participle()
+            ))),
+            (Self::Creator, _) => Err(Error::forbidden("only the assignee may handle this task")),
+        }
+    }
+}
+
 /// Makes a move of the tenant's task with this id; answers the state it is in then.
 ///
 /// # Errors
@@ -88,15 +105,33 @@ pub async fn make(
 ) -> Result<TaskStatus> {
     let rows = repo::find(&**transaction, tenant_id, &[id.to_owned()]).await?;
     let row = rows.into_iter().next().ok_or_else(absent)?;
-    match actor.standing(&row)? {
-        None => return Err(absent()),
-        Some(Standing::Creator) => return Err(Error::forbidden("only the assignee may handle this task")),
-        Some(Standing::Owner | Standing::Assignee) => {}
-    }
+    actor.standing(&row)?.ok_or_else(absent)?.check(task_move)?;
     match repo::make_move(transaction, &row, task_move, ending).await? {
         Moved::To(status) => Ok(status),
-        Moved::Refused(status) => Err(refused(status)),
+        Moved::Refused(status) => {
+            let names: Vec<&str> = task_move.starts_from().into_iter().map(TaskStatus::name).collect();
+            let (names, done) = (names.join(" or "), task_move.participle());
+            let Error { message, .. } = refused(status);
+            Err(Error::conflict(format!("{message}; only one that is {names} can be {done}")))
+        }
     }
+}
+
+/// A to-do or done item, for who may see it; `None` also where it stands in the other of the two modules.
+///
+/// # Errors
+/// Those of the store.
+pub async fn show<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    actor: &Actor,
+    id: &str,
+    form: Form,
+) -> Result<Option<TaskDetails>> {
+    let Some((row, details)) = repo::find_details(reader, tenant_id, id).await? else { return Ok(None) };
+    let is_done = row.status()?.module() == Some(DONE);
+    let is_shown = is_done == (form == Form::Done) && actor.standing(&row)?.is_some();
+    Ok(is_shown.then_some(details))
 }
 
 /// 404: there is no such task, or not for this caller.

@@ -1,10 +1,12 @@
 //! Rows of tasks.
 
+use std::collections::{BTreeSet, HashMap};
+
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
-use uuid::Uuid;
 
 use super::{
-    model::{CreatedTask, Ending, NewTask, Task},
+    documents::DONE,
+    model::{CreatedTask, Ending, NewTask, Task, TaskDetails},
     states::{Move, TaskStatus, after},
 };
 use crate::{
@@ -63,16 +65,17 @@ pub(super) async fn make_move(
         return Ok(Moved::Refused(status));
     };
     let paused_from = (to == TaskStatus::Paused).then_some(row.status);
-    let ended_at = (to.module() == Some(super::documents::DONE)).then(now_millis);
+    let ended_at = (to.module() == Some(DONE)).then(now_millis);
     let statement = sql(
         "UPDATE tasks SET status = ?, paused_from = ?, end_comment = COALESCE(?, end_comment), \
-         end_result = COALESCE(?, end_result), ended_at = COALESCE(?, ended_at) WHERE id = ?",
+         end_result = COALESCE(?, end_result), ended_at = COALESCE(?, ended_at) WHERE tenant_id = ? AND id = ?",
         [
             to.number().into(),
             paused_from.into(),
             ending.end_comment.as_deref().into(),
             ending.end_result.as_deref().into(),
             ended_at.into(),
+            row.tenant_id.into(),
             row.id.as_str().into(),
         ],
     );
@@ -92,51 +95,127 @@ pub(super) enum Creation {
     Other(String),
 }
 
-/// Creates a task, once for each (application, `appTaskId`) (decisions 8.2).
+/// What the store has under the id of a task that is to be created.
+#[derive(FromQueryResult)]
+struct Kept {
+    app_task_id: String,
+    id: String,
+    task: String,
+}
+
+/// Creates tasks, each once for its (application, `appTaskId`) (decisions 8.2): what came of each, in their order.
 pub(super) async fn create(
     transaction: &Transaction,
     tenant_id: i64,
     application: &str,
-    new: &NewTask,
-) -> Result<Creation> {
-    let NewTask { task, status, created_at } = new;
-    let id = Uuid::now_v7().to_string();
-    let text = serde_json::to_string(task).map_err(Error::internal)?;
-    let inserted = transaction
-        .execute_raw(sql(
-            "INSERT INTO tasks (id, tenant_id, application, app_task_id, status, assignee_login_id, creator_id, \
-             created_at, task, assignee_user_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, \
-             (SELECT user_id FROM users WHERE tenant_id = ? AND login_id = ? AND is_deleted = 0)) \
-             ON CONFLICT (tenant_id, application, app_task_id) DO NOTHING",
-            [
-                id.as_str().into(),
-                tenant_id.into(),
-                application.into(),
-                task.app_task_id.as_str().into(),
-                status.number().into(),
-                task.assignee_login_id.as_str().into(),
-                task.creator_id.as_deref().into(),
-                (*created_at).into(),
-                text.into(),
-                tenant_id.into(),
-                task.assignee_login_id.as_str().into(),
-            ],
-        ))
-        .await?;
-    if inserted.rows_affected() == 1 {
-        if let Some(module) = status.module() {
-            transaction.record_change(tenant_id, module, &id);
+    new: &[NewTask],
+) -> Result<Vec<Creation>> {
+    let mut creations = Vec::with_capacity(new.len());
+    for portion in new.chunks(ROWS_PER_STATEMENT) {
+        let inserted = insert(transaction, tenant_id, application, portion).await?;
+        // Mostly none is there already, and nothing has to be looked up.
+        let kept = if inserted == portion.len() {
+            HashMap::new()
+        } else {
+            find_kept(transaction, tenant_id, application, portion).await?
+        };
+        for one in portion {
+            creations.push(resolve(transaction, tenant_id, one, kept.get(one.task.app_task_id.as_str()))?);
         }
-        return Ok(Creation::There(CreatedTask { id, app_task_id: task.app_task_id.clone() }));
     }
-    let (known_id, known) = find_by_app_task_id(transaction, tenant_id, application, &task.app_task_id)
-        .await?
-        .ok_or_else(|| Error::internal("a task that conflicts is not there"))?;
-    if known == *task {
-        Ok(Creation::There(CreatedTask { id: known_id, app_task_id: task.app_task_id.clone() }))
-    } else {
-        Ok(Creation::Other(known_id))
+    Ok(creations)
+}
+
+/// Inserts those that are not there; of several with one `appTaskId` the first. Answers how many.
+async fn insert(
+    transaction: &Transaction,
+    tenant_id: i64,
+    application: &str,
+    new: &[NewTask],
+) -> Result<usize> {
+    let assignees = assignees(transaction, tenant_id, new).await?;
+    let mut text = String::from(
+        "INSERT INTO tasks (id, tenant_id, application, app_task_id, status, assignee_login_id, assignee_user_id, \
+         creator_id, created_at, end_comment, end_result, ended_at, task) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    );
+    text.extend(std::iter::repeat_n(
+        ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        new.len().saturating_sub(1),
+    ));
+    text.push_str(" ON CONFLICT (tenant_id, application, app_task_id) DO NOTHING");
+    let values = new.iter().flat_map(|NewTask { id, task, text, status, created_at }| {
+        let ended_at = (status.module() == Some(DONE)).then_some(*created_at);
+        [
+            id.as_str().into(),
+            tenant_id.into(),
+            application.into(),
+            task.app_task_id.as_str().into(),
+            status.number().into(),
+            task.assignee_login_id.as_str().into(),
+            assignees.get(&task.assignee_login_id).map(String::as_str).into(),
+            task.creator_id.as_deref().into(),
+            (*created_at).into(),
+            task.end_comment.as_deref().into(),
+            task.end_result.as_deref().into(),
+            ended_at.into(),
+            text.as_str().into(),
+        ]
+    });
+    let inserted = transaction.execute_raw(sql(text, values)).await?;
+    usize::try_from(inserted.rows_affected()).map_err(Error::internal)
+}
+
+/// Who has the logins that the tasks are assigned to, as far as the directory knows them.
+async fn assignees(
+    transaction: &Transaction,
+    tenant_id: i64,
+    new: &[NewTask],
+) -> Result<HashMap<String, String>> {
+    #[derive(FromQueryResult)]
+    struct Assignee {
+        login_id: String,
+        user_id: String,
     }
+    let logins: BTreeSet<&str> = new.iter().map(|one| one.task.assignee_login_id.as_str()).collect();
+    let logins: Vec<&str> = logins.into_iter().collect();
+    let text = "SELECT login_id, user_id FROM users WHERE tenant_id = ? AND is_deleted = 0 AND login_id";
+    let found: Vec<Assignee> = find_in(&**transaction, text, &[tenant_id.into()], &logins).await?;
+    Ok(found.into_iter().map(|Assignee { login_id, user_id }| (login_id, user_id)).collect())
+}
+
+/// The tasks that the application has under these ids now.
+async fn find_kept(
+    transaction: &Transaction,
+    tenant_id: i64,
+    application: &str,
+    new: &[NewTask],
+) -> Result<HashMap<String, Kept>> {
+    let app_task_ids: Vec<&str> = new.iter().map(|one| one.task.app_task_id.as_str()).collect();
+    let text =
+        "SELECT app_task_id, id, task FROM tasks WHERE tenant_id = ? AND application = ? AND app_task_id";
+    let first = [tenant_id.into(), application.into()];
+    let kept: Vec<Kept> = find_in(&**transaction, text, &first, &app_task_ids).await?;
+    Ok(kept.into_iter().map(|kept| (kept.app_task_id.clone(), kept)).collect())
+}
+
+/// What came of one task, given what the application has under its id now; `None` where all were inserted.
+fn resolve(
+    transaction: &Transaction,
+    tenant_id: i64,
+    new: &NewTask,
+    kept: Option<&Kept>,
+) -> Result<Creation> {
+    let id = kept.map_or(&new.id, |kept| &kept.id);
+    if *id == new.id {
+        if let Some(module) = new.status.module() {
+            transaction.record_change(tenant_id, module, id);
+        }
+    } else if let Some(kept) = kept
+        && !new.is_same(&kept.task)?
+    {
+        return Ok(Creation::Other(id.clone()));
+    }
+    Ok(Creation::There(CreatedTask { id: id.clone(), app_task_id: new.task.app_task_id.clone() }))
 }
 
 /// Gives the tasks of logins that nobody had so far to those who have them now.
@@ -160,23 +239,6 @@ pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[S
     Ok(())
 }
 
-async fn find_by_app_task_id(
-    transaction: &Transaction,
-    tenant_id: i64,
-    application: &str,
-    app_task_id: &str,
-) -> Result<Option<(String, Task)>> {
-    let row = transaction
-        .query_one_raw(sql(
-            "SELECT id, task FROM tasks WHERE tenant_id = ? AND application = ? AND app_task_id = ?",
-            [tenant_id.into(), application.into(), app_task_id.into()],
-        ))
-        .await?;
-    let Some(row) = row else { return Ok(None) };
-    let task: String = row.try_get("", "task")?;
-    Ok(Some((row.try_get("", "id")?, serde_json::from_str(&task).map_err(Error::internal)?)))
-}
-
 /// The tenant's tasks with these ids, as far as they are there.
 pub(super) async fn find<C: ConnectionTrait>(
     reader: &C,
@@ -185,6 +247,43 @@ pub(super) async fn find<C: ConnectionTrait>(
 ) -> Result<Vec<Row>, DbErr> {
     let text = format!("SELECT {COLUMNS} FROM tasks WHERE tenant_id = ? AND id");
     find_in(reader, &text, &[tenant_id.into()], ids).await
+}
+
+/// A task with all that is shown of it.
+#[derive(Debug, FromQueryResult)]
+struct DetailsRow {
+    #[sea_orm(nested)]
+    row: Row,
+    end_comment: Option<String>,
+    end_result: Option<String>,
+    /// A JSON list of `QuickDealEntry`.
+    quick_deal_log: String,
+}
+
+/// The tenant's task with this id, its row and what is shown of it, read at one moment.
+pub(super) async fn find_details<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    id: &str,
+) -> Result<Option<(Row, TaskDetails)>> {
+    let statement = sql(
+        format!(
+            "SELECT {COLUMNS}, end_comment, end_result, (SELECT json_group_array(json_object( \
+               'handlerLoginId', handler_login_id, 'handledAt', handled_at, 'outcome', outcome, 'message', message, \
+               'tookMs', took_ms) ORDER BY quick_deals.sequence) \
+             FROM quick_deals WHERE task_id = tasks.id) AS quick_deal_log FROM tasks WHERE tenant_id = ? AND id = ?"
+        ),
+        [tenant_id.into(), id.into()],
+    );
+    let Some(found) = DetailsRow::find_by_statement(statement).one(reader).await? else { return Ok(None) };
+    let DetailsRow { row, end_comment, end_result, quick_deal_log } = found;
+    let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
+    let details = TaskDetails {
+        id: row.id.clone(),
+        task: Task { status: Some(row.status), end_comment, end_result, ..task },
+        quick_deal_log: serde_json::from_str(&quick_deal_log).map_err(Error::internal)?,
+    };
+    Ok(Some((row, details)))
 }
 
 /// Up to `limit` tasks of all tenants after `sequence`, in the order of that.

@@ -39,6 +39,23 @@ pub enum Move {
 impl Move {
     /// Every move.
     pub const ALL: [Self; 5] = [Self::Complete, Self::Withdraw, Self::Pause, Self::Resume, Self::Remove];
+
+    /// What becomes of a task by it, for people.
+    pub fn participle(self) -> &'static str {
+        match self {
+            Self::Complete => "completed",
+            Self::Withdraw => "withdrawn",
+            Self::Pause => "paused",
+            Self::Resume => "resumed",
+            Self::Remove => "removed",
+        }
+    }
+
+    /// The states that it can be made from.
+    pub fn starts_from(self) -> Vec<TaskStatus> {
+        let paused_from = Some(TaskStatus::ToDo);
+        TaskStatus::ALL.into_iter().filter(|status| after(*status, self, paused_from).is_some()).collect()
+    }
 }
 
 /// The state that a move leads to; `None` where it cannot be made (409). `paused_from` is the state that a paused task came from.
@@ -91,5 +108,47 @@ impl TaskStatus {
             Self::Done | Self::Read | Self::Withdrawn => Some(DONE),
             Self::Paused | Self::Removed => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Move::{Complete, Pause, Remove, Resume, Withdraw},
+        *,
+    };
+
+    /// Decisions 8.1, in its own numbers: from, move, to.
+    const MOVES: [(i64, Move, i64); 9] = [
+        (0, Complete, 1),
+        (2, Complete, 4),
+        (0, Withdraw, 5),
+        (2, Withdraw, 5),
+        (0, Pause, 3),
+        (2, Pause, 3),
+        (1, Remove, 6),
+        (4, Remove, 6),
+        (5, Remove, 6),
+    ];
+
+    #[test]
+    fn every_state_with_every_move_is_as_decided() {
+        for number in 0..7 {
+            let status = TaskStatus::from_number(number).unwrap();
+            assert_eq!(status.number(), number);
+            for task_move in Move::ALL {
+                for paused_from in [0, 2].map(|from| TaskStatus::from_number(from).unwrap()) {
+                    let listed = MOVES.iter().find(|(from, made, _)| (*from, *made) == (number, task_move));
+                    let is_resumed = (number, task_move) == (3, Resume);
+                    let expected =
+                        listed.map(|(_, _, to)| *to).or(is_resumed.then_some(paused_from.number()));
+                    let paused_from = (number == 3).then_some(paused_from);
+                    let to = after(status, task_move, paused_from).map(TaskStatus::number);
+                    assert_eq!(to, expected, "{number} {task_move:?} {paused_from:?}");
+                    assert_eq!(task_move.starts_from().contains(&status), expected.is_some());
+                }
+            }
+        }
+        assert_eq!((TaskStatus::from_number(-1), TaskStatus::from_number(7)), (None, None));
     }
 }
