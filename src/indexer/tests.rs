@@ -355,3 +355,41 @@ async fn a_tenant_that_goes_while_the_index_is_filled_is_gone() {
     indexer.stop().await;
     drop(served);
 }
+
+/// The log is read a moment before the row: a task that was done in between stands in the other module already.
+#[tokio::test]
+async fn a_task_that_moved_on_since_is_put_where_it_stands_now() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, tenant) = store(directory.path(), 0).await;
+    let indexer = level(&store, directory.path()).await;
+    for (status, standing) in [(0, [1, 0]), (1, [0, 1])] {
+        let written = store.write(move |transaction| {
+            Box::pin(async move {
+                let text = "INSERT OR REPLACE INTO tasks (id, tenant_id, application, app_task_id, status, \
+                            assignee_login_id, created_at, task) VALUES ('t', ?, 'a', 't', ?, 'mei', 1, ?)";
+                let task = r#"{"appTaskId": "t", "title": "harbour", "assigneeLoginId": "mei"}"#;
+                transaction.execute_raw(sql(text, [tenant.into(), status.into(), task.into()])).await?;
+                transaction.record_change(tenant, "todo", "t");
+                Ok(())
+            })
+        });
+        written.await.unwrap();
+        settle(&store, &indexer).await;
+        let (index, _) = indexer.served().now().unwrap();
+        let totals = ["todo", "done"].map(|module| {
+            let request = Request {
+                scope: &Scope::new(tenant, module),
+                query: &Query::parse("harbour "),
+                principals: &["l:mei".to_owned()],
+                from: None,
+                to: None,
+                author: None,
+                start: Start::Time { after: None, whole_ties: None },
+                limit: 10,
+            };
+            index.snapshot().search(&request).unwrap().total
+        });
+        assert_eq!(totals, standing);
+    }
+    indexer.stop().await;
+}
