@@ -17,6 +17,7 @@
 //! | `trace` | [`TraceContext`]: the trace that a call belongs to |
 //! | `content_type` | `Content-Type` taken apart |
 //! | `loose`, `text`, `blot` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts; secrets blotted out of them |
+//! | `callback` | [`CallbackClient`]: tells another system of something, once, over the same guarded connections |
 //! | `document` | [`fetch_document`]: small documents of systems that are no sources, over the same transport |
 //! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
 
@@ -24,6 +25,7 @@ mod action;
 mod addresses;
 mod answer;
 mod blot;
+mod callback;
 pub mod check;
 mod client;
 mod content_type;
@@ -43,6 +45,7 @@ pub const CONTRACT: &str = include_str!("../contract.openapi.json");
 pub use action::check_action;
 pub use addresses::{AddressRefusal, AddressRules, InvalidHost};
 pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};
+pub use callback::{CallbackClient, CallbackError};
 pub use client::{Question, SourceClient};
 pub use document::fetch_document;
 pub use error::SourceError;

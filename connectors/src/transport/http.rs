@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reqwest::dns::Resolve;
 use reqwest::header::{HeaderValue, LOCATION};
-use reqwest::{Client, Method, Request, RequestBuilder, Response, StatusCode, redirect};
+use reqwest::{Client, ClientBuilder, Method, Request, RequestBuilder, Response, StatusCode, redirect};
 use url::Url;
 
 use super::failure::broke_before_answer;
@@ -23,6 +23,20 @@ pub(crate) struct Http {
     client: Client,
     url: Url,
     rules: AddressRules,
+}
+
+/// A client that connects to allowed addresses only; `is_listed` tells whether the operator lists the hosts that it is
+/// used for. The text of an address is not its to check.
+pub(crate) fn guarded(names: Arc<dyn Resolve>, is_listed: bool) -> ClientBuilder {
+    Client::builder()
+        .user_agent(concat!("trawl/", env!("CARGO_PKG_VERSION")))
+        // Ours go through the rules.
+        .redirect(redirect::Policy::none())
+        // No proxy from the environment: the addresses that are called are the ones that were allowed.
+        .no_proxy()
+        .dns_resolver(GuardedNames::new(names, is_listed))
+        // Bodies are bounded before and after they are inflated, which is done here.
+        .no_gzip()
 }
 
 impl Http {
@@ -50,15 +64,7 @@ impl Http {
         rules
             .check_url(url)
             .map_err(|refusal| SettingsError::Address { setting: endpoint.setting, refusal })?;
-        let client = Client::builder()
-            .user_agent(concat!("trawl/", env!("CARGO_PKG_VERSION")))
-            // Ours go through the rules.
-            .redirect(redirect::Policy::none())
-            // No proxy from the environment: the addresses that are called are the ones that were allowed.
-            .no_proxy()
-            .dns_resolver(GuardedNames::new(names, rules.lists(url)))
-            // Bodies are bounded before and after they are inflated, which is done here.
-            .no_gzip()
+        let client = guarded(names, rules.lists(url))
             .pool_max_idle_per_host(max_idle)
             .build()
             .map_err(|error| SettingsError::Client(error.without_url().to_string()))?;

@@ -9,7 +9,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use crate::addresses::check_ip;
 
 /// The system's resolver.
-pub(super) struct SystemNames;
+pub(crate) struct SystemNames;
 
 impl Resolve for SystemNames {
     fn resolve(&self, name: Name) -> Resolving {

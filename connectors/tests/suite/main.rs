@@ -5,6 +5,8 @@ mod address;
 #[cfg(test)]
 mod answer;
 #[cfg(test)]
+mod callback;
+#[cfg(test)]
 mod compression;
 #[cfg(test)]
 mod document;

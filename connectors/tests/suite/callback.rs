@@ -1,0 +1,161 @@
+//! Callbacks: sent once, to where the rules allow, and taken only by a whole 2xx in time.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use futures::stream;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+use trawl_connectors::{AddressRules, CallbackClient, CallbackError};
+use url::Url;
+
+use crate::support::{PATIENCE, Server};
+
+/// Long enough for a request to arrive on a machine that is busy, and short enough to wait for.
+const SHORTLY: Duration = Duration::from_millis(500);
+
+async fn post_within(url: &Url, listed: &[&str], within: Duration) -> Result<(), CallbackError> {
+    let client = CallbackClient::new(&AddressRules::new(listed).unwrap()).unwrap();
+    let headers = HeaderMap::from_iter([(header::IF_MATCH, HeaderValue::from_static("signed"))]);
+    client.post(url, headers, b"{\"id\":\"1\"}".to_vec(), within).await
+}
+
+async fn post(url: &Url) -> Result<(), CallbackError> {
+    post_within(url, &["127.0.0.1"], PATIENCE).await
+}
+
+/// A body that comes in pieces of so many bytes: all of them at once, or the first of them and nothing more.
+fn pieces(bytes: usize, count: usize, is_whole: bool) -> Body {
+    let piece = Bytes::from(vec![b'x'; bytes]);
+    let pieces = stream::iter((0..count).map(move |_| Ok::<_, Infallible>(piece.clone())));
+    if is_whole {
+        Body::from_stream(pieces)
+    } else {
+        Body::from_stream(futures::StreamExt::chain(pieces, stream::pending()))
+    }
+}
+
+async fn start() -> Server {
+    Server::start(|request| async move {
+        match request.path.as_str() {
+            "/ok" => "taken".into_response(),
+            "/none" => StatusCode::NO_CONTENT.into_response(),
+            "/page" => pieces(16 << 10, 4, true).into_response(),
+            "/huge" => pieces(16 << 10, 5, true).into_response(),
+            "/endless" => pieces(16 << 10, usize::MAX, true).into_response(),
+            "/odd" => ([(header::CONTENT_ENCODING, "br")], "not read").into_response(),
+            "/drips" => pieces(1, 3, false).into_response(),
+            "/drips-and-fails" => (StatusCode::BAD_GATEWAY, pieces(1, 3, false)).into_response(),
+            "/hangs" => std::future::pending().await,
+            "/here" => Redirect::temporary("/ok").into_response(),
+            "/there" => Redirect::to("http://127.0.0.1:1/ok").into_response(),
+            "/metadata" => Redirect::permanent("http://169.254.169.254/latest").into_response(),
+            path => {
+                let status = path[1..].parse::<u16>().unwrap();
+                Response::builder().status(status).body(Body::from("secret")).unwrap()
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_whole_2xx_counts_and_nothing_else() {
+    let server = start().await;
+    let to = async |path: &str| post(&server.base.join(path).unwrap()).await;
+    for path in ["ok", "none", "page", "odd", "200", "201", "299"] {
+        assert_eq!(to(path).await, Ok(()), "{path}");
+    }
+    for status in [400, 401, 404, 409, 500, 503, 599] {
+        assert_eq!(to(&status.to_string()).await, Err(CallbackError::Status(status)));
+    }
+    // Its status says enough; the rest is not waited for.
+    assert_eq!(to("drips-and-fails").await, Err(CallbackError::Status(502)));
+    for path in ["huge", "endless"] {
+        let text = "the callback sent a body of more than 65536 bytes".to_owned();
+        assert_eq!(to(path).await, Err(CallbackError::Failed(text)), "{path}");
+    }
+    let [asked] = &server.received("/ok")[..] else { panic!("asked more than once") };
+    assert_eq!((asked.method.as_str(), asked.body.as_str()), ("POST", "{\"id\":\"1\"}"));
+    assert_eq!(asked.header("content-type"), "application/json;charset=UTF-8");
+    assert_eq!(asked.header("if-match"), "signed");
+    assert_eq!(asked.header("accept-encoding"), "");
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed() {
+    let server = start().await;
+    for (path, status) in [("here", 307), ("there", 303), ("metadata", 308), ("304", 304)] {
+        let refused = post(&server.base.join(path).unwrap()).await;
+        assert_eq!(refused, Err(CallbackError::Redirect(status)), "{path}");
+    }
+    assert!(server.received("/ok").is_empty());
+}
+
+#[tokio::test]
+async fn what_is_not_whole_in_time_is_late() {
+    let server = start().await;
+    for path in ["hangs", "drips"] {
+        let late = post_within(&server.base.join(path).unwrap(), &["127.0.0.1"], SHORTLY).await;
+        assert_eq!(late, Err(CallbackError::Timeout(SHORTLY)), "{path}");
+        assert_eq!(server.received(&format!("/{path}")).len(), 1, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_not_tried_again() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let counting = tokio::spawn(async move {
+        let mut connections = 0;
+        loop {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            connections += 1;
+            let read = connection.read(&mut [0; 16]).await.unwrap();
+            if read == 0 {
+                return connections;
+            }
+        }
+    });
+    let broken = post(&url).await.unwrap_err().to_string();
+    assert!(
+        ["closed the connection before its answer was complete", "the connection to the callback broke off"]
+            .iter()
+            .any(|words| broken.contains(words)),
+        "{broken}"
+    );
+    // The next connection is this one.
+    drop(tokio::net::TcpStream::connect(url.socket_addrs(|| None).unwrap()[0]).await.unwrap());
+    assert_eq!(counting.await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_callback_is_called_only_where_the_rules_allow() {
+    let server = start().await;
+    let port = server.base.port().unwrap();
+    let to = async |text: &str, listed: &[&str]| {
+        post_within(&Url::parse(text).unwrap(), listed, PATIENCE).await.unwrap_err().to_string()
+    };
+    for (url, listed, reason) in [
+        (format!("http://127.0.0.1:{port}/ok"), &[][..], "must be https"),
+        (format!("http://127.0.0.1:{port}/ok"), &["127.0.0.1:1"], "must be https"),
+        (format!("https://127.0.0.1:{port}/ok"), &[], "a loopback address"),
+        (format!("https://localhost:{port}/ok"), &[], "a loopback address"),
+        (format!("https://[::ffff:127.0.0.1]:{port}/ok"), &[], "a loopback address"),
+        ("http://169.254.169.254/".to_owned(), &["169.254.169.254"], "never called"),
+        (format!("http://me:secret@127.0.0.1:{port}/ok"), &["127.0.0.1"], "user name or password"),
+        ("file:///etc/passwd".to_owned(), &["127.0.0.1"], "must be https"),
+    ] {
+        let refused = to(&url, listed).await;
+        assert!(refused.starts_with("the address of the callback "), "{url}: {refused}");
+        assert!(refused.contains(reason) && !refused.contains("secret"), "{url}: {refused}");
+    }
+    let unknown = to("https://callback.invalid/", &[]).await;
+    assert_eq!(unknown, "the callback cannot be reached: its name is not known");
+    let refused = to("http://127.0.0.1:1/", &["127.0.0.1"]).await;
+    assert_eq!(refused, "the callback cannot be reached: connection refused");
+    assert_eq!(server.connections(), 0);
+}
