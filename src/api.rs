@@ -62,6 +62,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(tasks::routes::create::create_dones))
         .routes(routes!(tasks::routes::moves::remove_done))
         .routes(routes!(tasks::routes::show::show_done))
+        .routes(routes!(tasks::quick_deal::routes::handle_quickly))
         .routes(routes!(contents::routes::put_contents))
         .routes(routes!(contents::routes::delete_contents))
         .routes(routes!(search::list_modules))

@@ -6,7 +6,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use trawl_connectors::{AddressRules, InvalidHost};
+use trawl_connectors::{AddressRules, InvalidHost, SettingsError};
 
 use crate::{
     auth::{
@@ -17,7 +17,7 @@ use crate::{
     config::{Config, Connectors},
     error::Error,
     indexer::{BulkGate, Indexer, Progress},
-    platform::robots::limits::RobotLimits,
+    platform::{robots::limits::RobotLimits, tasks::quick_deal::QuickDeals},
     search::{
         Coordinator,
         clock::{Clock, SystemClock},
@@ -51,6 +51,8 @@ pub struct App {
     pub index_progress: watch::Receiver<Progress>,
     /// Holds bulk writes back while the index is far behind.
     pub bulk: BulkGate,
+    /// Handles tasks quickly.
+    pub quick_deals: Arc<QuickDeals>,
     /// Writing calls of each application (decisions 9.9).
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
     /// What group robots sent lately (decisions 9.5).
@@ -83,6 +85,9 @@ pub enum StartError {
     /// A host in the settings is none.
     #[error("connectors.allow_http_hosts: {0}")]
     HttpHost(#[from] InvalidHost),
+    /// The client of quick handling's callbacks could not be set up.
+    #[error("the client of callbacks could not be set up: {0}")]
+    Callbacks(#[from] SettingsError),
     /// The full-text index is another server's, or could not be locked.
     #[error("the full-text index could not be locked: {0}")]
     Index(#[from] trawl_index::Error),
@@ -119,6 +124,7 @@ impl App {
             Indexer::start(store.clone(), data, &config.index, &config.public_url(), rebuild_index).await?;
         let reach = reach(&config.connectors)?;
         let issuers = Issuers::new(&config.auth.issuers, &reach.addresses);
+        let quick_deals = QuickDeals::new(store.clone(), Arc::clone(&keys), &reach.addresses, &config.tasks)?;
         let registry = Arc::new(Registry::new(
             store.clone(),
             indexer.served(),
@@ -149,6 +155,7 @@ impl App {
             coordinator,
             index_progress: indexer.progress(),
             bulk: BulkGate::new(&store, &indexer),
+            quick_deals: Arc::new(quick_deals),
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
             robot_limits: RobotLimits::new(config.limits.robot_messages_per_minute),
             bodies: Bodies::new(config.limits.held_body_bytes),

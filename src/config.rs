@@ -5,6 +5,7 @@
 mod issuers;
 mod limits;
 mod suspension;
+mod tasks;
 mod telemetry;
 
 use std::{
@@ -27,6 +28,7 @@ pub use self::{
     issuers::Issuer,
     limits::Limits,
     suspension::{Suspension, SuspensionRule},
+    tasks::Tasks,
     telemetry::Telemetry,
 };
 
@@ -34,7 +36,7 @@ pub use self::{
 const DEFAULT_FILE: &str = "trawl.toml";
 
 /// What `TRAWL_…` variables may set, besides the master key.
-const SETTINGS: [&str; 15] = [
+const SETTINGS: [&str; 16] = [
     "listen",
     "public_url",
     "trusted_proxies",
@@ -48,6 +50,7 @@ const SETTINGS: [&str; 15] = [
     "cache",
     "suspension",
     "limits",
+    "tasks",
     "audit",
     "telemetry",
 ];
@@ -93,6 +96,8 @@ pub struct Config {
     pub suspension: Suspension,
     /// Bounds on what a caller may send (decisions 9.9).
     pub limits: Limits,
+    /// Quick handling of tasks.
+    pub tasks: Tasks,
     /// What is kept of who did what.
     pub audit: Audit,
     /// Where spans go.
@@ -219,6 +224,7 @@ impl Default for Config {
             cache: Cache { fresh_ms: 3_000, stale_ms: 60_000, bytes: 64 << 20 },
             suspension: Suspension::default(),
             limits: Limits::default(),
+            tasks: Tasks::default(),
             audit: Audit { keep_days: 365 },
             telemetry: Telemetry::default(),
         }
@@ -338,6 +344,7 @@ impl Config {
         }
         issuers::check(&self.auth.issuers, &self.connectors.allow_http_hosts, &self.public_url())?;
         self.suspension.check()?;
+        self.tasks.check()?;
         self.telemetry.check()
     }
 }

@@ -35,7 +35,7 @@ pub enum Kind {
     TooManyRequests,
     /// Something inside failed; the log says what.
     Internal,
-    /// No source of the module answered.
+    /// No source of the module answered, or another system did not take the call that this one hangs on.
     BadGateway,
     /// The server cannot take this now; later it can.
     Unavailable,
@@ -132,6 +132,11 @@ impl Error {
         Self { retry_after: Some(retry_after), ..Self::new(Kind::TooManyRequests, message) }
     }
 
+    /// 502: `message` says what the other system did.
+    pub fn bad_gateway(message: impl Into<String>) -> Self {
+        Self::new(Kind::BadGateway, message)
+    }
+
     /// 503 with `Retry-After`.
     pub fn unavailable(message: impl Into<String>, retry_after: Duration) -> Self {
         Self { retry_after: Some(retry_after), ..Self::new(Kind::Unavailable, message) }
@@ -153,6 +158,12 @@ impl Error {
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());
         self
+    }
+
+    /// The same failure for one more caller, without what only the log is told: once is enough.
+    #[must_use]
+    pub fn repeated(&self) -> Self {
+        Self { retry_after: self.retry_after, ..Self::new(self.kind, self.message.as_str()) }
     }
 
     /// What only the log is told.

@@ -158,6 +158,7 @@ pub const TABLE: &[Rule] = &[
     writes("POST", "/api/done/batch_create", Identity::Application, Scope::Tasks),
     writes("POST", "/api/done/remove", Identity::Application, Scope::Tasks),
     reads("GET", "/api/done/{id}", Identity::Either, Scope::Tasks),
+    writes("POST", "/api/todo/quick_deal", Identity::User, Scope::Tasks),
     writes("PUT", "/v1/contents/{moduleCode}", Identity::Application, Scope::ContentsWrite),
     writes("POST", "/v1/contents/{moduleCode}/delete", Identity::Application, Scope::ContentsWrite),
     reads("POST", "/modules", Identity::Either, Scope::ContentsRead),

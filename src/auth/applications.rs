@@ -304,6 +304,27 @@ impl Credentials {
     }
 }
 
+/// The key that callbacks to this application are signed with, as it was shown to it (decisions 8.3); `None` where the
+/// application is out of use: removed, disabled, or gone with its tenant.
+///
+/// # Errors
+/// What the store reports; 500 where the key does not open with the server's master key.
+pub async fn find_callback_key<C: ConnectionTrait>(
+    connection: &C,
+    keys: &Keys,
+    client_id: &str,
+) -> Result<Option<SecretString>> {
+    let statement = sql(
+        "SELECT callback_key_sealed FROM applications \
+         JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ? AND is_disabled = 0",
+        [client_id.into()],
+    );
+    let Some(row) = connection.query_one_raw(statement).await? else { return Ok(None) };
+    let sealed: Vec<u8> = row.try_get("", "callback_key_sealed")?;
+    let key = keys.secrets.open(client_id.as_bytes(), &sealed).map_err(Error::internal)?;
+    Ok(Some(SecretString::from(String::from_utf8(key).map_err(Error::internal)?)))
+}
+
 /// A new secret and the hash that is kept of it. It takes some 12 ms of a core.
 pub fn new_secret() -> Result<(SecretString, String)> {
     let secret = secrets::generate()?;

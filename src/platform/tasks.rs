@@ -3,6 +3,7 @@
 pub mod documents;
 pub mod model;
 pub mod moves;
+pub mod quick_deal;
 mod repo;
 pub mod routes;
 pub mod states;

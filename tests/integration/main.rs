@@ -96,6 +96,8 @@ mod people;
 #[cfg(test)]
 mod positions;
 #[cfg(test)]
+mod quick_deal;
+#[cfg(test)]
 mod real_texts;
 #[cfg(test)]
 mod relevance;

@@ -145,6 +145,7 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/v1/groups/{groupId}/robots/{robotId}",
         "/v1/groups/{groupId}/robots/{robotId}/token",
         "/v1/groups/{groupId}/messages",
+        "/api/todo/quick_deal",
     ];
     let of_either = [
         "/modules",

@@ -145,6 +145,7 @@ impl TestApp {
         if tokio::time::timeout(std::time::Duration::from_secs(1), server).await.is_err() {
             aborted.abort();
         }
+        app.quick_deals.stop().await;
         app.upkeep.stop().await;
         app.store.clone().close().await.unwrap();
         let mut config = app.config.clone();

@@ -1,0 +1,172 @@
+//! Callbacks that do what they should not: the item stays as it was, the caller is told why, and the log has it.
+
+use super::{Callback, Desk, Mood, READ, TO_READ, press, to_read};
+use crate::util::{app::TestApp, items::user};
+use serde_json::json;
+
+/// Long enough for a callback to be reached on a machine that is busy, and short enough to wait for.
+const SHORTLY: u64 = 500;
+
+/// Presses once, which fails for this reason, and looks at what that left.
+async fn fails(desk: &Desk, task_id: &str, reason: &str) {
+    let answer = desk.press(task_id).await.fails(502, &format!("quickDealCallback: {reason}"));
+    assert!(answer.message().ends_with("; nothing has changed"), "{}", answer.text);
+    assert!(!answer.text.contains("secret"), "{}", answer.text);
+    desk.stands(task_id, TO_READ).await;
+    let log = desk.log(task_id).await;
+    let last = log.last().unwrap();
+    assert_eq!(last.outcome, "failed");
+    assert!(last.message.as_deref().unwrap().contains(reason), "{last:?}");
+    assert!(last.took_ms.is_some());
+}
+
+#[tokio::test]
+async fn what_a_callback_does_wrong_leaves_the_item_as_it_was() {
+    let desk = Desk::start().await;
+    let callback = Callback::start(Mood::Closes).await;
+    let id = desk.create(&to_read("t1", &callback.url)).await;
+    let text = |text: &str| Mood::Text(text.to_owned());
+    let elsewhere = Callback::start(Mood::Status(200)).await;
+    let moods = [
+        (Mood::Status(500), "the callback answered with HTTP 500"),
+        (Mood::Status(404), "the callback answered with HTTP 404"),
+        (
+            text("HTTP/1.1 503 No\r\nRetry-After: 5\r\nContent-Length: 6\r\n\r\nsecret"),
+            "the callback answered with HTTP 503",
+        ),
+        (
+            Mood::redirect(302, "http://169.254.169.254/latest/meta-data"),
+            "the callback answered with a redirect (HTTP 302)",
+        ),
+        (Mood::redirect(307, &elsewhere.url), "the callback answered with a redirect (HTTP 307)"),
+        (Mood::redirect(308, "/handled"), "the callback answered with a redirect (HTTP 308)"),
+        (Mood::Huge, "the callback sent a body of more than 65536 bytes"),
+        (Mood::Closes, "the callback closed the connection before its answer was complete"),
+        (
+            text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n1234"),
+            "the callback closed the connection before its answer was complete",
+        ),
+        (
+            text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n1234\r\n"),
+            "the callback closed the connection before its answer was complete",
+        ),
+        (text("secret\r\n\r\n"), "the callback did not answer in HTTP"),
+    ];
+    let count = moods.len();
+    for (mood, reason) in moods {
+        callback.set_mood(mood);
+        fails(&desk, &id, reason).await;
+    }
+    // Each press was one call.
+    assert_eq!((callback.told().len(), callback.connections()), (count, count));
+    assert_eq!(elsewhere.connections(), 0);
+    assert_eq!(desk.log(&id).await.len(), count);
+    let deliveries = callback.told().iter().map(|told| told.header("x-trawl-delivery").to_owned()).collect();
+    let deliveries: std::collections::HashSet<String> = deliveries;
+    assert_eq!(deliveries.len(), count);
+
+    callback.set_mood(Mood::Status(200));
+    desk.press(&id).await.ok();
+    desk.stands(&id, READ).await;
+}
+
+#[tokio::test]
+async fn what_a_callback_does_too_slowly_leaves_the_item_as_it_was() {
+    let desk = Desk::start_with(|config| config.tasks.callback_timeout_ms = SHORTLY).await;
+    let callback = Callback::start(Mood::Silent).await;
+    let id = desk.create(&to_read("t1", &callback.url)).await;
+    let late = format!("the callback did not answer within {SHORTLY} ms");
+    for mood in [
+        Mood::Silent,
+        Mood::Drips("HTTP/1.1 200 O"),
+        Mood::Drips("HTTP/1.1 200 OK\r\nX-Long: "),
+        Mood::Drips("HTTP/1.1 200 OK\r\n\r\n"),
+        Mood::Drips("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"),
+    ] {
+        callback.set_mood(mood);
+        fails(&desk, &id, &late).await;
+    }
+    // A 2xx after the deadline.
+    let (mood, held) = Mood::held(200);
+    callback.set_mood(mood);
+    fails(&desk, &id, &late).await;
+    held.close();
+    callback.set_mood(Mood::Silent);
+    fails(&desk, &id, &late).await;
+    assert_eq!(desk.log(&id).await.len(), 7);
+    // Less, where the machine was too busy for one.
+    assert!(callback.told().len() <= 7);
+}
+
+#[tokio::test]
+async fn a_callback_is_called_only_where_that_is_allowed() {
+    let desk =
+        Desk::start_with(|config| config.connectors.allow_http_hosts = vec!["localhost:1".to_owned()]).await;
+    let callback = Callback::start(Mood::Status(200)).await;
+    let port = callback.url.rsplit_once(':').unwrap().1.strip_suffix("/handled").unwrap().to_owned();
+    for (number, (url, reason)) in [
+        (callback.url.clone(), "the address of the callback must be https"),
+        (format!("http://localhost:{port}/"), "the address of the callback must be https"),
+        (format!("https://127.0.0.1:{port}/"), "the address of the callback leads to a loopback address"),
+        (format!("https://localhost:{port}/"), "the address of the callback leads to a loopback address"),
+        (format!("https://[::1]:{port}/"), "the address of the callback leads to a loopback address"),
+        (
+            "https://169.254.169.254/latest".to_owned(),
+            "the address of the callback leads to a link-local address",
+        ),
+        ("https://callback.invalid/".to_owned(), "the callback cannot be reached: its name is not known"),
+        ("http://localhost:1/".to_owned(), "the callback cannot be reached: connection refused"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = desk.create(&to_read(&format!("t{number}"), &url)).await;
+        fails(&desk, &id, reason).await;
+    }
+    assert_eq!(callback.connections(), 0);
+}
+
+#[tokio::test]
+async fn one_application_that_hangs_leaves_the_others_their_places() {
+    let desk = Desk::start_with(|config| config.tasks.callbacks_at_once_per_application = 1).await;
+    let (mood, held) = Mood::held(200);
+    let callback = Callback::start(mood).await;
+    let id = desk.create(&to_read("t1", &callback.url)).await;
+    let second = desk.create(&to_read("t2", &callback.url)).await;
+    let hanging = tokio::spawn({
+        let (mei, id) = (desk.mei.clone(), id.clone());
+        async move { press(&mei, &id).await }
+    });
+    callback.was_told(1).await;
+    let full = desk.press(&second).await.fails(503, "of this task's application");
+    assert_eq!(full.header("retry-after"), "1");
+    desk.stands(&second, TO_READ).await;
+
+    let (theirs, lin) = of_another_application(&desk.app).await;
+    press(&lin, &theirs).await.ok();
+
+    held.close();
+    hanging.await.unwrap().ok();
+    desk.press(&second).await.ok();
+    assert_eq!((desk.log(&id).await.len(), desk.log(&second).await.len()), (1, 1));
+}
+
+async fn of_another_application(app: &TestApp) -> (String, crate::util::caller::Caller) {
+    let other = app.tenant("other").await;
+    app.sync(&other.caller, "users", &json!([user("mei", "")])).await;
+    let callback = Callback::start(Mood::Status(200)).await;
+    let created = other.caller.post("/api/todo/create", &to_read("t1", &callback.url)).await.ok();
+    (created.data()["id"].as_str().unwrap().to_owned(), app.user(&other, "mei").await)
+}
+
+#[tokio::test]
+async fn the_log_of_a_task_is_bounded_and_its_times_are_distinct() {
+    let desk = Desk::start().await;
+    let id = desk.create(&to_read("t1", "https://169.254.169.254/")).await;
+    for _ in 0..103 {
+        desk.press(&id).await.fails(502, "a link-local address");
+    }
+    let log = desk.log(&id).await;
+    assert_eq!(log.len(), 100);
+    assert!(log.is_sorted_by(|one, next| one.handled_at < next.handled_at));
+}

@@ -1,0 +1,130 @@
+//! What happens while a callback is under way: more presses, other moves, callers that go away, the server's end.
+
+use std::{collections::BTreeMap, pin::pin};
+
+use super::{Callback, Desk, Mood, READ, TO_READ, press, set_status, to_read};
+use crate::util::eventually;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_presses_at_once_are_one_callback_and_one_effect() {
+    let desk = Desk::start().await;
+    let (mood, held) = Mood::held(200);
+    let callback = Callback::start(mood).await;
+    let id = desk.create(&to_read("t1", &callback.url)).await;
+    let pressing: Vec<_> = (0..20)
+        .map(|_| {
+            let (mei, id) = (desk.mei.clone(), id.clone());
+            tokio::spawn(async move { press(&mei, &id).await })
+        })
+        .collect();
+    callback.was_told(1).await;
+    held.close();
+    let mut answers = BTreeMap::<u16, usize>::new();
+    for pressed in pressing {
+        let answer = pressed.await.unwrap();
+        // One that came only after the others were through finds it read.
+        let is_late = answer.message().starts_with("this task is read");
+        assert!(answer.status == 200 || is_late, "{}", answer.text);
+        *answers.entry(answer.status).or_default() += 1;
+    }
+    assert!(answers[&200] >= 1 && answers.keys().all(|status| [200, 409].contains(status)), "{answers:?}");
+    desk.stands(&id, READ).await;
+    assert_eq!((callback.connections(), desk.log(&id).await.len()), (1, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn presses_that_share_a_callback_that_fails_are_told_so_and_change_nothing() {
+    let desk = Desk::start().await;
+    let callback = Callback::start(Mood::Status(500)).await;
+    let id = desk.create(&to_read("t1", &callback.url)).await;
+    let pressing: Vec<_> = (0..20)
+        .map(|_| {
+            let (mei, id) = (desk.mei.clone(), id.clone());
+            tokio::spawn(async move { press(&mei, &id).await })
+        })
+        .collect();
+    for pressed in pressing {
+        pressed.await.unwrap().fails(502, "the callback answered with HTTP 500");
+    }
+    desk.stands(&id, TO_READ).await;
+    let log = desk.log(&id).await;
+    assert_eq!(log.len(), callback.told().len());
+    assert!(log.iter().all(|handled| handled.outcome == "failed"), "{log:?}");
+}
+
+#[tokio::test]
+async fn a_caller_that_goes_away_leaves_nothing_half_done() {
+    let desk = Desk::start().await;
+    let (mood, held) = Mood::held(200);
+    let callback = Callback::start(mood).await;
+    let id = desk.create(&to_read("t1", &callback.url)).await;
+    let pressing = tokio::spawn({
+        let (mei, id) = (desk.mei.clone(), id.clone());
+        async move { press(&mei, &id).await }
+    });
+    callback.was_told(1).await;
+    assert_eq!(desk.log(&id).await[0].outcome, "begun");
+    pressing.abort();
+    assert!(pressing.await.unwrap_err().is_cancelled());
+    held.close();
+    eventually("the end of the handling", async || {
+        (desk.log(&id).await[0].outcome == "succeeded").then_some(())
+    })
+    .await;
+    desk.stands(&id, READ).await;
+}
+
+/// Its one end stands, whoever made it.
+#[tokio::test]
+async fn what_moved_while_its_callback_ran_stays_where_it_is() {
+    let desk = Desk::start().await;
+    for (number, (meanwhile, answer, outcome, named)) in [
+        (READ, 200, "succeeded", ""),
+        (5, 409, "failed", "withdrawn"),
+        (3, 404, "failed", "paused"),
+        (6, 404, "failed", "removed"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (mood, held) = Mood::held(200);
+        let callback = Callback::start(mood).await;
+        let id = desk.create(&to_read(&format!("t{number}"), &callback.url)).await;
+        let pressing = tokio::spawn({
+            let (mei, id) = (desk.mei.clone(), id.clone());
+            async move { press(&mei, &id).await }
+        });
+        callback.was_told(1).await;
+        set_status(&desk.app, &id, meanwhile).await;
+        held.close();
+        assert_eq!(pressing.await.unwrap().status, answer, "{meanwhile}");
+        assert_eq!(desk.status(&id).await, meanwhile);
+        let [handled] = &desk.log(&id).await[..] else { panic!("not one row") };
+        assert_eq!(handled.outcome, outcome);
+        assert!(handled.message.as_deref().unwrap_or_default().contains(named), "{handled:?}");
+        assert_eq!(callback.told().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_servers_end_waits_for_what_is_in_hand_and_takes_no_more_on() {
+    let desk = Desk::start().await;
+    let (mood, held) = Mood::held(200);
+    let callback = Callback::start(mood).await;
+    let id = desk.create(&to_read("t1", &callback.url)).await;
+    let second = desk.create(&to_read("t2", &callback.url)).await;
+    let pressing = tokio::spawn({
+        let (mei, id) = (desk.mei.clone(), id.clone());
+        async move { press(&mei, &id).await }
+    });
+    callback.was_told(1).await;
+    let quick_deals = &desk.app.app.quick_deals;
+    let mut stopping = pin!(quick_deals.stop());
+    assert!(futures::poll!(stopping.as_mut()).is_pending());
+    desk.press(&second).await.fails(503, "the server is stopping");
+    held.close();
+    stopping.await;
+    assert_eq!(desk.log(&id).await[0].outcome, "succeeded");
+    pressing.await.unwrap().ok();
+    assert_eq!(callback.connections(), 1);
+}
