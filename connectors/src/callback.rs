@@ -12,12 +12,14 @@ use url::Url;
 use crate::addresses::AddressRules;
 use crate::error::SourceError;
 use crate::settings::SettingsError;
-use crate::transport::{Endpoint, SystemNames, TransportError, discard_body, guarded};
+use crate::transport::{BoundedNames, Endpoint, TransportError, discard_body, guarded};
 
 /// What failures call the system.
 const CALLBACK: Endpoint = Endpoint { name: "the callback", setting: "the address of the callback" };
 /// How large an answer may be, in bytes. Nothing of it is kept.
 const MOST_ANSWER_BYTES: usize = 64 << 10;
+/// Names that are looked up at once, those that nobody waits for any more among them.
+const LOOK_UPS: usize = 128;
 
 /// Why a call did not count. The text of each is safe to show: it holds no address, and nothing of the answer but its status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -62,8 +64,9 @@ impl CallbackClient {
     /// # Errors
     /// An HTTP client that cannot be set up here.
     pub fn new(rules: &AddressRules) -> Result<Self, SettingsError> {
+        let names = Arc::new(BoundedNames::new(LOOK_UPS));
         let client = |is_listed| {
-            guarded(Arc::new(SystemNames), is_listed)
+            guarded(Arc::clone(&names) as _, is_listed)
                 .pool_max_idle_per_host(0)
                 .http1_only()
                 .retry(reqwest::retry::never())

@@ -16,7 +16,7 @@ use reqwest::{Response, StatusCode};
 pub(crate) use body::{Body, discard_body, read_body, receive_body};
 pub(crate) use failure::TransportError;
 pub(crate) use http::{Http, guarded};
-pub(crate) use names::SystemNames;
+pub(crate) use names::BoundedNames;
 
 use crate::error::SourceError;
 

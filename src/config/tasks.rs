@@ -23,8 +23,8 @@ impl Default for Tasks {
     fn default() -> Self {
         Self {
             callback_timeout_ms: MOST_CALLBACK_MS,
-            callbacks_at_once: 256,
-            callbacks_at_once_per_application: 32,
+            callbacks_at_once: 128,
+            callbacks_at_once_per_application: 16,
         }
     }
 }

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use super::http::find_target;
-use super::names::GuardedNames;
+use super::names::{BoundedNames, GuardedNames};
 use super::*;
 use crate::addresses::{AddressRefusal, AddressRules};
 use crate::settings::SettingsError;
@@ -64,6 +64,21 @@ async fn only_addresses_that_may_be_called_are_let_through() {
         }
     }
     assert_eq!(guard(&[], true).await, Err("the name has no address".to_owned()));
+}
+
+#[tokio::test]
+async fn a_look_up_gives_its_place_back_when_it_has_ended() {
+    let names = BoundedNames::new(1);
+    let look_up = async |name: &str| {
+        let found = names.resolve(name.parse().unwrap()).await;
+        found.map(|mut addresses| addresses.all(|address| address.ip().is_loopback()))
+    };
+    for _ in 0..3 {
+        assert!(look_up("localhost").await.unwrap());
+        assert!(look_up("nowhere.invalid").await.is_err());
+        // One that nobody waits for ends as well.
+        drop(futures::poll!(names.resolve("localhost".parse().unwrap())));
+    }
 }
 
 /// A server on this machine that closes each connection after its answer: its port, and how many came.
