@@ -3,6 +3,7 @@
 pub mod access;
 mod address;
 pub mod admin;
+pub mod dated;
 pub mod docs;
 pub mod envelope;
 pub mod extract;
@@ -20,7 +21,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
-    platform::{blacklist, contents, devices, organizations, robots, tasks, tenants, users, work_status},
+    platform::{
+        badges, blacklist, contents, devices, favorites, organizations, robots, tasks, tenants, users,
+        work_status,
+    },
 };
 
 /// The route table. Who may call what stands beside it, in [`access::TABLE`].
@@ -65,6 +69,18 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(tasks::quick_deal::routes::handle_quickly))
         .routes(routes!(contents::routes::put_contents))
         .routes(routes!(contents::routes::delete_contents))
+        .routes(routes!(favorites::routes::show_favorite))
+        .routes(routes!(favorites::routes::update_favorite))
+        .routes(routes!(favorites::routes::list_favorites, favorites::routes::add_favorite))
+        .routes(routes!(favorites::routes::remove_favorite))
+        .routes(routes!(favorites::labels::routes::add_label))
+        .routes(routes!(favorites::labels::routes::rename_label))
+        .routes(routes!(favorites::labels::routes::delete_label))
+        .routes(routes!(favorites::labels::routes::list_labels))
+        .routes(routes!(favorites::labels::routes::set_label_limit))
+        .routes(routes!(badges::routes::list_badges))
+        .routes(routes!(badges::routes::find_badge, badges::routes::change_badge))
+        .routes(routes!(badges::routes::create_badge, badges::routes::delete_badges))
         .routes(routes!(search::list_modules))
         .routes(routes!(search::post_search, search::get_search))
         .routes(routes!(search::all::post_search_all, search::all::get_search_all))

@@ -3,6 +3,7 @@
 //!
 //! Areas never use each other's `repo`; what one needs of another goes through that area's `model`.
 
+pub mod badges;
 pub mod blacklist;
 pub mod common;
 pub mod contact;
@@ -10,6 +11,7 @@ pub mod contents;
 pub mod devices;
 pub mod favorites;
 pub mod groups;
+pub mod narrowing;
 pub mod organizations;
 pub mod robots;
 pub mod tasks;

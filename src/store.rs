@@ -15,6 +15,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use jiff::Timestamp;
 use sea_orm::{
     ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, FromQueryResult,
     Statement, Value,
@@ -170,6 +171,12 @@ pub async fn find_in<R: FromQueryResult, C: ConnectionTrait>(
 pub fn now_millis() -> i64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Such a time as RFC 3339 text, for what shows it so: `2024-01-01T00:00:00.000Z`.
+pub fn rfc3339(millis: i64) -> String {
+    let time = Timestamp::from_millisecond(millis).unwrap_or_default();
+    format!("{time:.3}")
 }
 
 async fn connect(path: &Path, connections: u32, read_only: bool) -> Result<DatabaseConnection, DbErr> {

@@ -53,8 +53,8 @@ impl<T: Serialize> IntoResponse for Envelope<T> {
     }
 }
 
-/// The envelope of a failure.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
+/// The envelope of a failure. Its answer carries it as an extension too, for who has to write it otherwise (`dated`).
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct FailureEnvelope {
     /// The HTTP status.
     pub code: u16,
@@ -124,6 +124,7 @@ impl IntoResponse for Error {
         let envelope =
             FailureEnvelope { code: status.as_u16(), message: self.message, data: (), date: now_millis() };
         let mut response = json(status, &envelope);
+        response.extensions_mut().insert(envelope);
         let headers = response.headers_mut();
         if self.kind == Kind::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

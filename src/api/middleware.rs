@@ -17,7 +17,7 @@ use tower_http::{
 };
 use tracing::Instrument;
 
-use super::access;
+use super::{access, dated};
 use crate::{app::App, error::Error, search::SourceCounts, telemetry};
 
 /// Wraps the routes. What stands further out runs first: below, the layers of the builder from its first to its last,
@@ -100,7 +100,7 @@ async fn observe(request: Request, next: Next) -> Response {
     } else {
         tracing::info_span!("request", id, %method)
     };
-    let response = next.run(request).instrument(span.clone()).await;
+    let response = dated::answer(request, next).instrument(span.clone()).await;
 
     let status = response.status();
     let took = started.elapsed();

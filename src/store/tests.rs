@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sea_orm::ConnectionTrait;
 
-use super::{FILE_NAME, OpenError, Store, change_log, connect, sql};
+use super::{FILE_NAME, OpenError, Store, change_log, connect, rfc3339, sql};
 use crate::error::{Error, Kind};
 
 async fn open() -> (tempfile::TempDir, Store) {
@@ -209,4 +209,10 @@ async fn modules_of_the_first_schema_stay() {
     assert_eq!(source.try_get::<i64>("", "weight").unwrap(), 1_000);
     assert!(!source.try_get::<bool>("", "hedging").unwrap());
     store.close().await.unwrap();
+}
+
+#[test]
+fn a_time_is_written_to_the_millisecond() {
+    assert_eq!(rfc3339(1_704_067_200_000), "2024-01-01T00:00:00.000Z");
+    assert_eq!(rfc3339(1_704_067_200_050), "2024-01-01T00:00:00.050Z");
 }

@@ -35,13 +35,61 @@ pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
+/// Characters of a title: what is longer has an opening for one, and stands in the brief as a whole.
+const TITLE_CHARS: usize = 120;
+
+/// A favorite's texts by their places in an item.
+#[derive(Debug, PartialEq, Eq)]
+struct Texts {
+    title: String,
+    /// What is shown.
+    brief: Option<String>,
+    /// What is looked in.
+    indexed_brief: String,
+}
+
+impl Texts {
+    /// A title is never empty: what has no content goes by what else it has.
+    fn of(row: &Row) -> Self {
+        let is_there = |text: &&str| !text.trim().is_empty();
+        let [content, keyword, display_name, name] =
+            [&row.content, &row.keyword, &row.source_display_name, &row.source_name]
+                .map(|text| text.as_deref().filter(is_there));
+        let text = content.or(keyword).or(display_name).or(name).unwrap_or(&row.item_id).trim();
+        let keyword = keyword.filter(|_| content.is_some());
+        match opening(text) {
+            None => Self {
+                title: text.to_owned(),
+                brief: keyword.map(str::to_owned),
+                indexed_brief: keyword.unwrap_or_default().to_owned(),
+            },
+            Some(opening) => Self {
+                title: opening,
+                brief: Some(text.to_owned()),
+                indexed_brief: keyword
+                    .map_or_else(|| text.to_owned(), |keyword| format!("{text}\n{keyword}")),
+            },
+        }
+    }
+}
+
+/// The first line of a trimmed text, or what a title holds of it; `None` where that is all of the text.
+fn opening(text: &str) -> Option<String> {
+    let line = text.lines().next().unwrap_or_default().trim_end();
+    let end = line.char_indices().nth(TITLE_CHARS).map_or(line.len(), |(end, _)| end);
+    (end < text.len()).then(|| format!("{}…", line[..end].trim_end()))
+}
+
 fn into_document(row: Row) -> Result<Document> {
+    let Texts { title, brief, indexed_brief } = Texts::of(&row);
+    let source = [row.source_display_name, row.source_name];
+    let indexed_source = source.iter().flatten().cloned().collect::<Vec<_>>().join("\n");
     let item = ContentItem {
         // What its owner knows it by; he has each item once.
         id: row.item_id,
-        title: row.content.unwrap_or_default(),
-        sub_title: row.source_display_name.or(row.source_name),
-        brief: row.keyword,
+        title,
+        sub_title: source.into_iter().flatten().next(),
+        brief,
         image: None,
         author: None,
         display_time: row.created_at,
@@ -57,9 +105,59 @@ fn into_document(row: Row) -> Result<Document> {
         title: item.title,
         title_is_name: false,
         other_names: Vec::new(),
-        sub_title: item.sub_title.unwrap_or_default(),
-        brief: item.brief.unwrap_or_default(),
+        sub_title: indexed_source,
+        brief: indexed_brief,
         author: String::new(),
         audience: Audience::Principals(vec![user_principal(&row.user_id)]),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(content: Option<&str>, keyword: Option<&str>, source_name: Option<&str>) -> Row {
+        Row {
+            sequence: 1,
+            id: "r".to_owned(),
+            tenant_id: 1,
+            user_id: "mei".to_owned(),
+            item_id: "i1".to_owned(),
+            source_name: source_name.map(str::to_owned),
+            source_display_name: None,
+            content: content.map(str::to_owned),
+            keyword: keyword.map(str::to_owned),
+            created_at: 1,
+        }
+    }
+
+    fn texts(content: Option<&str>, keyword: Option<&str>) -> (String, Option<String>, String) {
+        let Texts { title, brief, indexed_brief } = Texts::of(&row(content, keyword, None));
+        (title, brief, indexed_brief)
+    }
+
+    #[test]
+    fn a_short_content_is_the_title_and_a_long_one_has_an_opening_for_one() {
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(texts(Some(" quay "), Some("k")), ("quay".to_owned(), some("k"), "k".to_owned()));
+        let lines = "first line \nsecond";
+        assert_eq!(
+            texts(Some(lines), Some("k")),
+            ("first line…".to_owned(), some(lines), format!("{lines}\nk"))
+        );
+        let long = "港".repeat(TITLE_CHARS + 1);
+        let expected = format!("{}…", "港".repeat(TITLE_CHARS));
+        assert_eq!(texts(Some(&long), None), (expected, some(&long), long.clone()));
+        let fits = "x".repeat(TITLE_CHARS);
+        assert_eq!(texts(Some(&fits), None).0, fits);
+    }
+
+    #[test]
+    fn what_has_no_content_goes_by_what_else_it_has() {
+        assert_eq!(texts(Some(" \n"), Some("k")), ("k".to_owned(), None, String::new()));
+        assert_eq!(Texts::of(&row(None, None, Some("Harbour office"))).title, "Harbour office");
+        assert_eq!(texts(None, None).0, "i1");
+        let long = "k".repeat(TITLE_CHARS + 1);
+        assert_eq!(texts(None, Some(&long)).2, long);
+    }
 }

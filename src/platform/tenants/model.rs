@@ -74,6 +74,14 @@ pub async fn login_suffix<C: ConnectionTrait>(connection: &C, tenant_id: i64) ->
     Ok(row.map(|row| row.try_get("", "login_suffix")).transpose()?.flatten())
 }
 
+/// How many labels one favorite may have in the tenant (decisions 9.8).
+pub async fn label_limit<C: ConnectionTrait>(connection: &C, tenant_id: i64) -> Result<usize> {
+    let statement = sql("SELECT label_limit FROM tenants WHERE id = ?", [tenant_id.into()]);
+    let row = connection.query_one_raw(statement).await?;
+    let limit: i64 = row.map_or(Ok(0), |row| row.try_get("", "label_limit"))?;
+    Ok(usize::try_from(limit).unwrap_or_default())
+}
+
 /// The tenant with this code; a new one starts with the built-in modules (decisions 4.2).
 async fn find_or_create(transaction: &Transaction, code: &str) -> Result<(Tenant, bool)> {
     if let Some(tenant) = tenants::find_by_code(&**transaction, code).await? {

@@ -21,7 +21,7 @@ const LABEL_BYTES: usize = 63;
 /// The largest number that every reader of JSON takes exactly.
 const MOST_BYTES: i64 = (1 << 53) - 1;
 /// Labels that one favorite may have at the most.
-const MOST_LABELS: i64 = 1_000;
+pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
 
 /// A tenant as operators see it: what it is, what it told of itself, and its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -90,9 +90,9 @@ impl SettingsForm {
                 self.subject_quota_bytes,
                 known.subject_quota_bytes,
             )?,
-            label_limit: self
-                .label_limit
-                .map_or(Ok(known.label_limit), |limit| number("labelLimit", limit, &(0..=MOST_LABELS)))?,
+            label_limit: self.label_limit.map_or(Ok(known.label_limit), |limit| {
+                number("labelLimit", limit, &(0..=MOST_LABELS_OF_A_FAVORITE))
+            })?,
             ..known.clone()
         })
     }

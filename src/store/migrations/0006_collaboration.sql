@@ -20,6 +20,15 @@ CREATE TABLE quick_deals (
 CREATE INDEX quick_deals_by_tenant ON quick_deals (tenant_id);
 CREATE INDEX quick_deals_by_task ON quick_deals (task_id);
 
+-- The time that a person's newest favorite was given, also when it is gone: no time is given twice, so that a cursor of
+-- times is exact (decisions 9.3).
+CREATE TABLE favorite_times (
+    tenant_id       INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    user_id         TEXT    NOT NULL,
+    last_created_at INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, user_id)
+) WITHOUT ROWID;
+
 CREATE TABLE favorites (
     sequence            INTEGER PRIMARY KEY,
     -- What the index knows it by: an item may be a favorite of many.
@@ -27,18 +36,22 @@ CREATE TABLE favorites (
     tenant_id           INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     user_id             TEXT    NOT NULL,
     item_id             TEXT    NOT NULL,
-    source_id           TEXT,
-    source_type         INTEGER,
-    source_name         TEXT,
-    source_display_name TEXT,
-    content_type        INTEGER NOT NULL,
-    content             TEXT,
-    keyword             TEXT,
     -- Whether it is among his favorites, and whether among those of the feed (syncBlogFavor); one of the two at least.
     is_favorite         INTEGER NOT NULL,
     is_feed_favorite    INTEGER NOT NULL,
     -- Strictly increasing over a person's favorites (decisions 9.3).
     created_at          INTEGER NOT NULL,
+    content_type        INTEGER NOT NULL,
+    source_id           TEXT,
+    source_type         INTEGER,
+    source_name         TEXT,
+    source_display_name TEXT,
+    keyword             TEXT,
+    -- The long texts come last: what a list is narrowed by is read without them.
+    content             TEXT,
+    -- What the keyword of a list is looked for in: the texts as `trawl_index::fold` makes them. Another folding needs them
+    -- written anew.
+    folded              TEXT    NOT NULL,
     UNIQUE (tenant_id, user_id, item_id),
     UNIQUE (tenant_id, user_id, created_at)
 );
@@ -67,9 +80,14 @@ CREATE TABLE labels_of_favorites (
 CREATE INDEX labels_by_favorite ON labels_of_favorites (favorite);
 CREATE INDEX favorites_by_label ON labels_of_favorites (label_id);
 
+-- As favorite_times, of a tenant's badges.
+CREATE TABLE badge_times (
+    tenant_id       INTEGER NOT NULL PRIMARY KEY REFERENCES tenants (id) ON DELETE CASCADE,
+    last_created_at INTEGER NOT NULL
+);
+
 CREATE TABLE badges (
-    sequence        INTEGER PRIMARY KEY,
-    id              TEXT    NOT NULL UNIQUE,
+    id              TEXT    NOT NULL PRIMARY KEY,
     tenant_id       INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
     name            TEXT    NOT NULL,
     remark          TEXT,
@@ -77,9 +95,12 @@ CREATE TABLE badges (
     pendant_icon    TEXT,
     image           TEXT,
     created_by_name TEXT    NOT NULL,
-    created_at      INTEGER NOT NULL
+    -- Strictly increasing over a tenant's badges: the order of their list, and its cursor.
+    created_at      INTEGER NOT NULL,
+    -- Name and remark as `trawl_index::fold` makes them.
+    folded          TEXT    NOT NULL,
+    UNIQUE (tenant_id, created_at)
 );
-CREATE INDEX badges_by_tenant ON badges (tenant_id, sequence);
 
 -- What `group_principal` names by its id.
 CREATE TABLE groups (
