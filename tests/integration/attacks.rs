@@ -53,7 +53,8 @@ impl Operation {
         for (path, methods) in description["paths"].as_object().unwrap() {
             for (method, operation) in methods.as_object().unwrap() {
                 let parameters = operation["parameters"].as_array().into_iter().flatten();
-                let query = parameters.filter(|parameter| parameter["in"] == "query");
+                let query = parameters
+                    .filter(|parameter| parameter["in"] == "query" && !takes_no_text(&parameter["schema"]));
                 let content = operation["requestBody"]["content"].as_object();
                 operations.push(Self {
                     method: method.to_uppercase().parse().unwrap(),
@@ -113,6 +114,9 @@ fn good_body(path: &str) -> Option<Value> {
         "/v1/groups/{groupId}/robots" => json!({"name": "New"}),
         "/notificationapi/hook/send" => json!({"msgType": "text", "content": {"text": "high tide"}}),
         "/v1/card_templates/{templateCode}" => json!({"name": "New", "template": {"body": "{{height}}"}}),
+        "/v1/favorites" => json!({"itemId": Uuid::new_v4().to_string(), "content": "harbour"}),
+        "/v1/favorite/label" => json!({"name": Uuid::new_v4().to_string()}),
+        "/v1/badge" | "/v1/badge/{badgeId}" => json!({"name": "Star"}),
         "/v1/enterprises/register" => json!({"enterpriseName": "New"}),
         "/admin/v1/applications" => json!({"kind": "application"}),
         _ => return None,
@@ -121,6 +125,12 @@ fn good_body(path: &str) -> Option<Value> {
 
 /// Query parameters that take numbers.
 const NUMBERS: [&str; 8] = ["limit", "offset", "timeout", "from", "to", "idType", "type", "skip"];
+
+/// Whether a parameter of this schema is a number or a truth.
+fn takes_no_text(schema: &Value) -> bool {
+    let kinds = schema["type"].as_array().cloned().unwrap_or_else(|| vec![schema["type"].clone()]);
+    kinds.iter().any(|kind| kind == "integer" || kind == "boolean")
+}
 
 /// A value of the schema that holds this text wherever it takes one.
 fn filled(schema: &Value, text: &str, description: &Value, depth: usize) -> Value {
@@ -180,6 +190,14 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
     let done = tenant.caller.post("/api/done/create", &task).await.ok();
     let device = json!({"id": id("person"), "idType": 3, "deviceId": id("device")});
     tenant.caller.post("/open/v1/devices/bind", &device).await.ok();
+    let someone = app.user(&tenant, &id("person")).await;
+    let label = someone.post("/v1/favorite/label", &json!({"name": id("label"), "remark": name})).await.ok();
+    let label = label.data()["id"].as_str().unwrap().to_owned();
+    let favorite =
+        json!({"itemId": id("favorite"), "content": format!("harbour {name}"), "labelList": [&label]});
+    someone.post("/v1/favorites", &favorite).await.ok();
+    let badge = tenant.caller.post("/v1/badge", &json!({"name": id("badge"), "remark": name})).await.ok();
+    let badge = badge.data()["id"].as_str().unwrap().to_owned();
     let operator = app.operator().await.caller.on(name);
     let source = json!({
         "id": id("source"), "name": id("source"), "url": "http://127.0.0.1:9/search", "method": "GET",
@@ -199,8 +217,10 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
         "source",
         "module",
         "template",
+        "favorite",
     ];
     let mut ids: BTreeSet<String> = named.into_iter().map(id).chain(said).collect();
+    ids.extend([label, badge]);
     ids.insert(name.to_owned());
     ids.insert(tenant.client_id.clone());
     for task in [created, done] {
@@ -316,6 +336,7 @@ async fn another_tenants_ids_are_answered_as_ids_of_nothing() {
     // And nothing of theirs was changed.
     let left = app.operator().await.caller.on(MARK);
     assert_eq!(left.find("article", "harbour").await, [format!("{MARK}-article")]);
+    assert_eq!(left.get("/v1/badge/list").await.ok_dated().total(), 1);
     assert_eq!(left.get(&format!("/open/v1/devices?id={MARK}-person&idType=3")).await.ok().items().len(), 1);
     app.settled().await;
     let person = app.user(&their_tenant, &format!("{MARK}-person")).await;

@@ -10,6 +10,8 @@ mod attacks;
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod badges;
+#[cfg(test)]
 mod bench;
 #[cfg(test)]
 mod blacklist;
@@ -47,6 +49,8 @@ mod edge;
 mod errors;
 #[cfg(test)]
 mod external;
+#[cfg(test)]
+mod favorites;
 #[cfg(test)]
 mod health;
 #[cfg(test)]

@@ -35,6 +35,9 @@ async fn start() -> (TestApp, Application, Known) {
     app.sync(&acme.caller, "organizations", &json!([department("d1", ""), department("d2", "d1")])).await;
     app.sync(&acme.caller, "users", &json!([user("mei", "d1"), user("omar", "d2")])).await;
     app.keep(&acme.caller, "article", &[item("a1", "harbour", NEW_YEAR)]).await;
+    let favorite = json!({"itemId": "f1", "content": "harbour", "syncBlogFavor": true});
+    app.user(&acme, "mei").await.post("/v1/favorites", &favorite).await.ok();
+    acme.caller.post("/v1/badge", &json!({"name": "Star"})).await.ok();
     let group = make_group(&app, &acme, "Harbour watch", &[("mei", OWNER)]).await;
     let path = format!("/v1/groups/{group}/robots");
     let robot = app.user(&acme, "mei").await.post(&path, &json!({"name": "Tide gauge"})).await.ok();

@@ -39,11 +39,36 @@ impl Answer {
     /// The envelope of a failure whose message holds `named` (decisions 2.1–2.3).
     #[track_caller]
     pub(crate) fn fails(self, status: u16, named: &str) -> Self {
+        assert!(self.body["date"].as_i64().is_some_and(|date| date > 1_600_000_000_000), "{}", self.text);
+        self.check_failure(status, named)
+    }
+
+    /// The same, of an operation that tells the time as RFC 3339 text.
+    #[track_caller]
+    pub(crate) fn fails_dated(self, status: u16, named: &str) -> Self {
+        self.check_date();
+        self.check_failure(status, named)
+    }
+
+    /// The envelope of a success that tells the time as RFC 3339 text.
+    #[track_caller]
+    pub(crate) fn ok_dated(self) -> Self {
+        self.check_date();
+        self.ok()
+    }
+
+    #[track_caller]
+    fn check_date(&self) {
+        let date = self.body["date"].as_str().and_then(|date| date.parse::<jiff::Timestamp>().ok());
+        assert!(date.is_some_and(|date| date.as_second() > 1_600_000_000), "{}", self.text);
+    }
+
+    #[track_caller]
+    fn check_failure(self, status: u16, named: &str) -> Self {
         self.check_envelope();
         assert_eq!(self.status, status, "{}", self.text);
         assert_eq!(self.body["code"], status, "{}", self.text);
         assert!(self.body["data"].is_null(), "{}", self.text);
-        assert!(self.body["date"].as_i64().is_some_and(|date| date > 1_600_000_000_000), "{}", self.text);
         assert!(self.message().contains(named), "the message does not name {named:?}: {}", self.text);
         for leak in ["SELECT", "INSERT", "/tmp", ".rs:", "Error(", "panicked"] {
             assert!(!self.message().contains(leak), "the message leaks {leak:?}: {}", self.text);
