@@ -297,9 +297,10 @@ fn is_taken(answer: &Answer) -> bool {
     answer.status == 200 && answer.data().as_array().is_none_or(Vec::is_empty) && answer.body["total"] != 1
 }
 
-/// Whether the answer shows what is the other tenant's. The metrics are the operator's, and name sources of all tenants.
+/// Whether the answer shows what is the other tenant's. The metrics are the operator's, and name sources of all tenants; so is the
+/// list of tenants.
 fn shows(path: &str, answer: &Answer) -> bool {
-    path != "/metrics" && answer.text.contains(MARK)
+    !["/metrics", "/admin/v1/tenants"].contains(&path) && answer.text.contains(MARK)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -310,7 +311,10 @@ async fn another_tenants_ids_are_answered_as_ids_of_nothing() {
     let description = app.caller("").get("/openapi.json").await.body;
     let mei = app.user(&acme, "acme-person").await;
     let mut asked = 0;
-    for operation in &Operation::all(&description) {
+    // What lists is asked before anything of these names is the caller's own.
+    let mut operations = Operation::all(&description);
+    operations.sort_by_key(|operation| operation.method != Method::GET);
+    for operation in &operations {
         // The login page says whose application it is that asks, and differs from call to call.
         if ["/metrics", "/oauth2/authorize"].contains(&operation.path.as_str()) {
             continue;
@@ -346,7 +350,7 @@ async fn another_tenants_ids_are_answered_as_ids_of_nothing() {
 /// The answer without what differs from call to call, and without the id that was asked for.
 fn neutral(answer: &Answer, id: &str) -> String {
     let differs = Regex::new(
-        r#"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]{13}|"tookMs":[0-9.]+|"v3\.[^"]+"|[0-9.]+e-0[0-9]"#,
+        r#"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]{13}|"date":"[^"]+"|"createdDate":"[^"]+"|"tookMs":[0-9.]+|"v3\.[^"]+"|[0-9.]+e-0[0-9]"#,
     );
     differs.unwrap().replace_all(&answer.text.replace(id, "ID"), "*").into_owned()
 }

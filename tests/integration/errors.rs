@@ -41,11 +41,11 @@ async fn without_a_good_token_every_operation_is_401() {
     ];
     for (method, path) in guarded() {
         let request = app.http.request(method.clone(), format!("{}{path}", app.base));
-        send(request.try_clone().unwrap()).await.fails(401, "a token is needed");
-        send(request.basic_auth("a", Some("b"))).await.fails(401, "Bearer");
+        send(request.try_clone().unwrap()).await.fails_at(&path, 401, "a token is needed");
+        send(request.basic_auth("a", Some("b"))).await.fails_at(&path, 401, "Bearer");
         for token in &wrong {
             let answer = send(app.caller(token).request(method.clone(), &path)).await;
-            answer.fails(401, "the token is not valid");
+            answer.fails_at(&path, 401, "the token is not valid");
         }
     }
 }

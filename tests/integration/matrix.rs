@@ -119,11 +119,7 @@ fn check(rule: &Rule, who: Who, answer: Answer, description: &Value) {
         }
         Expected::Refused(status, named) => {
             assert_eq!(answer.status, status, "{of}");
-            if rule.path.starts_with("/v1/badge") {
-                answer.fails_dated(status, named);
-            } else {
-                answer.fails(status, named);
-            }
+            answer.fails_at(rule.path, status, named);
         }
     }
 }

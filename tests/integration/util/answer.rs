@@ -50,6 +50,13 @@ impl Answer {
         self.check_failure(status, named)
     }
 
+    /// The one or the other, as the operation at this path tells the time.
+    #[track_caller]
+    pub(crate) fn fails_at(self, path: &str, status: u16, named: &str) -> Self {
+        let is_dated = path == "/v1/badge" || path.starts_with("/v1/badge/");
+        if is_dated { self.fails_dated(status, named) } else { self.fails(status, named) }
+    }
+
     /// The envelope of a success that tells the time as RFC 3339 text.
     #[track_caller]
     pub(crate) fn ok_dated(self) -> Self {
