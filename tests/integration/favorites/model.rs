@@ -10,6 +10,8 @@ use crate::util::{app::TestApp, caller::Caller, items::user};
 
 /// People, one for each history that is tried.
 const CASES: u32 = 24;
+/// Items that there are.
+const ITEMS: usize = 12;
 /// Labels that each of them has.
 const LABELS: [&str; 3] = ["red", "Red", "蓝"];
 /// What texts are made of, and as what it is found.
@@ -51,11 +53,11 @@ fn any_step() -> impl Strategy<Value = Step> {
     let types = prop_oneof![2 => Just(Vec::new()), 3 => vec(select(vec![1_i64, 2, 8]), 1..3)];
     let keyword = prop_oneof![1 => Just(Vec::new()), 3 => vec(0..SIGNS.len(), 1..3)];
     prop_oneof![
-        4 => (0_usize..12, select(vec![1_i64, 2, 8]), texts(), labels(), any::<bool>()).prop_map(
+        4 => (0..ITEMS, select(vec![1_i64, 2, 8]), texts(), labels(), any::<bool>()).prop_map(
             |(item, content_type, texts, labels, sync)| Step::Add { item, content_type, texts, labels, sync }
         ),
-        2 => (0_usize..12, any::<bool>()).prop_map(|(item, sync)| Step::Remove { item, sync }),
-        1 => (0_usize..12, labels()).prop_map(|(item, labels)| Step::Label { item, labels }),
+        2 => (0..ITEMS, any::<bool>()).prop_map(|(item, sync)| Step::Remove { item, sync }),
+        1 => (0..ITEMS, labels()).prop_map(|(item, labels)| Step::Label { item, labels }),
         4 => (types, keyword, prop::option::weighted(0.3, 0..LABELS.len()), 1_usize..5).prop_map(
             |(content_types, keyword, label, limit)| Step::List { content_types, keyword, label, limit }
         ),
@@ -202,6 +204,7 @@ impl History {
             if page.len() < limit {
                 return met;
             }
+            assert!(met.len() <= ITEMS, "it has no end");
             cursor = page[limit - 1]["createdDate"].to_string();
         }
     }
