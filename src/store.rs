@@ -6,7 +6,7 @@ pub mod change_log;
 mod migrations;
 mod room;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod writer;
 
 use std::{

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, Value};
 
-use super::{FILE_NAME, OpenError, Store, change_log, connect, rfc3339, sql};
+use super::{FILE_NAME, OpenError, Store, change_log, connect, placeholders, rfc3339, sql};
 use crate::error::{Error, Kind};
 
 async fn open() -> (tempfile::TempDir, Store) {
@@ -215,4 +215,15 @@ async fn modules_of_the_first_schema_stay() {
 fn a_time_is_written_to_the_millisecond() {
     assert_eq!(rfc3339(1_704_067_200_000), "2024-01-01T00:00:00.000Z");
     assert_eq!(rfc3339(1_704_067_200_050), "2024-01-01T00:00:00.050Z");
+}
+
+/// The steps by which SQLite answers what [`find_in`] asks with so many values, on the schema as it is.
+pub(crate) async fn plan_of_find(text: &str, first: &[Value], count: usize) -> Vec<String> {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), 1).await.unwrap();
+    let text = format!("EXPLAIN QUERY PLAN {text} IN ({})", placeholders(count));
+    let values = first.iter().cloned().chain((0..count).map(|_| Value::from("id")));
+    let plan = store.reader().query_all_raw(sql(text, values)).await.unwrap();
+    store.close().await.unwrap();
+    plan.iter().map(|step| step.try_get("", "detail").unwrap()).collect()
 }

@@ -35,14 +35,18 @@ pub(super) struct Row {
     pub(super) created_at: i64,
 }
 
+/// Unary plus, as for tasks: each is looked up by its id, however many there are.
+fn find_text() -> String {
+    format!("SELECT {COLUMNS} FROM favorites WHERE +tenant_id = ? AND is_favorite = 1 AND id")
+}
+
 /// The tenant's favorites with these ids of the index, as far as they are searched.
 pub(super) async fn find<C: ConnectionTrait>(
     reader: &C,
     tenant_id: i64,
     ids: &[String],
 ) -> Result<Vec<Row>, DbErr> {
-    let text = format!("SELECT {COLUMNS} FROM favorites WHERE tenant_id = ? AND is_favorite = 1 AND id");
-    find_in(reader, &text, &[tenant_id.into()], ids).await
+    find_in(reader, &find_text(), &[tenant_id.into()], ids).await
 }
 
 /// Up to `limit` favorites of all tenants after `sequence` that are searched, in the order of that.
@@ -242,4 +246,19 @@ pub(super) async fn label(
 /// 404: it is not a favorite of this person.
 pub(super) fn unknown() -> Error {
     Error::not_found("this item is not a favorite")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{ROWS_PER_STATEMENT, tests::plan_of_find};
+
+    #[tokio::test]
+    async fn many_favorites_are_found_by_their_ids() {
+        for count in [1, 2, 30, ROWS_PER_STATEMENT] {
+            let plan = plan_of_find(&find_text(), &[1.into()], count).await;
+            let [step] = plan.as_slice() else { panic!("{count}: {plan:?}") };
+            assert!(step.ends_with("(id=?)"), "{count}: {step}");
+        }
+    }
 }

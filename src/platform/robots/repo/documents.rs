@@ -25,14 +25,18 @@ const FOUND: &str = "SELECT messages.id, messages.group_id, messages.group_name,
     JOIN group_tenants ON group_tenants.group_id = groups.id \
     JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL WHERE groups.removed_at IS NULL";
 
+/// Unary plus, as for tasks: each is looked up by its id, however many there are.
+fn find_text() -> String {
+    format!("{FOUND} AND +group_tenants.tenant_id = ? AND messages.id")
+}
+
 /// The messages with these ids that are found in the tenant.
 pub(in crate::platform::robots) async fn find<C: ConnectionTrait>(
     reader: &C,
     tenant_id: i64,
     ids: &[String],
 ) -> Result<Vec<Row>, DbErr> {
-    let text = format!("{FOUND} AND group_tenants.tenant_id = ? AND messages.id");
-    find_in(reader, &text, &[tenant_id.into()], ids).await
+    find_in(reader, &find_text(), &[tenant_id.into()], ids).await
 }
 
 /// Those among up to `limit` messages of all tenants after `sequence`, and the last one's number.
@@ -58,4 +62,22 @@ pub(in crate::platform::robots) async fn scan<C: ConnectionTrait>(
 pub(in crate::platform::robots) async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64, DbErr> {
     let row = reader.query_one_raw(sql(format!("SELECT COUNT(*) AS messages FROM ({FOUND})"), [])).await?;
     row.map_or(Ok(0), |row| row.try_get("", "messages"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{ROWS_PER_STATEMENT, tests::plan_of_find};
+
+    #[tokio::test]
+    async fn many_messages_are_found_by_their_ids() {
+        for count in [1, 2, 30, ROWS_PER_STATEMENT] {
+            let plan = plan_of_find(&find_text(), &[1.into()], count).await;
+            let first = plan.first().unwrap();
+            assert!(
+                first.starts_with("SEARCH messages USING INDEX") && first.ends_with("(id=?)"),
+                "{count}: {plan:?}"
+            );
+        }
+    }
 }
