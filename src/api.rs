@@ -22,8 +22,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     app::App,
     platform::{
-        badges, blacklist, contents, devices, favorites, organizations, robots, tasks, tenants, users,
-        work_status,
+        badges, blacklist, contents, devices, favorites, groups, organizations, robots, tasks, tenants,
+        users, work_status,
     },
 };
 
@@ -81,6 +81,26 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(badges::routes::list_badges))
         .routes(routes!(badges::routes::find_badge, badges::routes::change_badge))
         .routes(routes!(badges::routes::create_badge, badges::routes::delete_badges))
+        .routes(routes!(groups::routes::list_groups, groups::routes::create_group))
+        .routes(routes!(groups::routes::change_group, groups::routes::end_group))
+        .routes(routes!(groups::routes::show_group))
+        .routes(routes!(groups::routes::joining::make_join_code))
+        .routes(routes!(groups::routes::joining::show_group_of_code))
+        .routes(routes!(groups::routes::joining::join_by_code))
+        .routes(routes!(groups::routes::joining::apply))
+        .routes(routes!(groups::routes::joining::list_applications))
+        .routes(routes!(groups::routes::joining::accept_application))
+        .routes(routes!(groups::routes::joining::refuse_application))
+        .routes(routes!(
+            groups::routes::members::list_members,
+            groups::routes::members::add_members,
+            groups::routes::members::remove_members
+        ))
+        .routes(routes!(
+            groups::routes::members::add_outer_members,
+            groups::routes::members::remove_outer_members
+        ))
+        .routes(routes!(groups::routes::members::change_role))
         .routes(routes!(search::list_modules))
         .routes(routes!(search::post_search, search::get_search))
         .routes(routes!(search::all::post_search_all, search::all::get_search_all))

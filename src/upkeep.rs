@@ -1,5 +1,5 @@
-//! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants that
-//! are gone, when applications were last used, what has expired.
+//! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants and of
+//! groups that are gone, when applications were last used, what has expired.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -13,7 +13,7 @@ use crate::{
     audit::kept,
     auth::{revocations, tenants, tokens::Tokens, usage::Usage},
     error::Result,
-    platform::tenants::removal,
+    platform::{groups, tenants::removal},
     store::Store,
 };
 
@@ -87,7 +87,7 @@ async fn run(rounds: Arc<Rounds>, wake: Arc<Notify>) {
 
 impl Rounds {
     async fn make(&self) -> Result<()> {
-        let removed = self.remove_tenants().await;
+        let removed = self.remove_tenants().await.and(self.remove_groups().await);
         let written = self.usage.write_down(&self.store).await;
         let keys = self.tokens.remove_old_keys().await;
         removed.and(written).and(keys).and(self.remove_expired().await)
@@ -106,6 +106,11 @@ impl Rounds {
             outcome = outcome.and(self.remove_tenant(tenant_id).await);
         }
         outcome
+    }
+
+    async fn remove_groups(&self) -> Result<()> {
+        while !self.stop.is_cancelled() && !groups::model::remove_portion(&self.store).await? {}
+        Ok(())
     }
 
     async fn remove_tenant(&self, tenant_id: i64) -> Result<()> {

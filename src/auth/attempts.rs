@@ -4,7 +4,8 @@
 //! Logins count by address, whether they succeed or not. Failures count by login account as well, from wherever, so that many
 //! addresses do not help: those that are under way count until it is known how they end. From an address where he succeeded
 //! lately a person goes on all the same, and what fails there counts by address alone; from any other one he waits, while somebody tries his account. Failed proofs of
-//! applications count by address alone: a client secret is not found by trying, but each try costs a check.
+//! applications count by address alone: a client secret is not found by trying, but each try costs a check. Join codes of groups
+//! that open nothing count by person.
 //!
 //! What is counted is bounded: what was longest unused goes first.
 
@@ -46,6 +47,11 @@ impl Account {
         Self::of(&format!("client\0{client_id}"))
     }
 
+    /// A person who tries join codes of groups.
+    pub fn join_codes_of(tenant_id: i64, user_id: &str) -> Self {
+        Self::of(&format!("join-codes\0{tenant_id}\0{user_id}"))
+    }
+
     /// Everyone who tries to prove himself as an application from there.
     fn clients_at(address: IpAddr) -> Self {
         Self::of(&format!("clients-at\0{}", network(address)))
@@ -68,6 +74,8 @@ pub struct Attempts {
     quota: Quota,
     logins: Cache<IpAddr, Arc<DefaultDirectRateLimiter>>,
     failures: Cache<Account, Arc<Failures>>,
+    /// As [`Self::failures`]; apart from them, so that those of strangers do not push out those of people who are known.
+    guesses: Cache<Account, Arc<Failures>>,
     known: Cache<(IpAddr, Account), ()>,
 }
 
@@ -88,6 +96,7 @@ impl Attempts {
             quota: Quota::per_minute(at_least_one),
             logins: cache(COUNTED_FOR),
             failures: cache(COUNTED_FOR),
+            guesses: cache(COUNTED_FOR),
             known: cache(KNOWN_FOR),
         }
     }
@@ -107,6 +116,13 @@ impl Attempts {
             failures.begin()?;
         }
         Ok(LoginAttempt { attempts: self, place, failures })
+    }
+
+    /// Begins a guess of something short that opens something, unless too many of this person failed lately or are under way.
+    pub fn begin_guess(&self, account: Account) -> Result<Guess, TooMany> {
+        let failures = self.guesses.get_with(account, || Arc::new(Failures::new(self.per_minute)));
+        failures.begin()?;
+        Ok(Guess { failures, is_right: false })
     }
 
     /// Whether an application may try to prove itself from there: where it succeeded lately, it may.
@@ -160,6 +176,28 @@ impl Drop for LoginAttempt<'_> {
         if let Some(failures) = &self.failures {
             failures.end();
         }
+    }
+}
+
+/// A guess that is under way. One that has no end counts as wrong: who went away may find out otherwise what came of it.
+pub struct Guess {
+    failures: Arc<Failures>,
+    is_right: bool,
+}
+
+impl Guess {
+    /// It was right, and costs nothing.
+    pub fn succeeded(mut self) {
+        self.is_right = true;
+    }
+}
+
+impl Drop for Guess {
+    fn drop(&mut self) {
+        if !self.is_right {
+            self.failures.fail();
+        }
+        self.failures.end();
     }
 }
 
@@ -275,6 +313,21 @@ mod tests {
         attempts.begin_login(address("192.0.2.7"), mei).unwrap().failed();
         attempts.begin_login(address("192.0.2.4"), omar).unwrap().failed();
         attempts.begin_login(address("192.0.2.4"), Account::login(2, "mei")).unwrap().failed();
+    }
+
+    #[test]
+    fn guesses_count_by_person_while_they_are_under_way_and_where_they_fail() {
+        let attempts = Attempts::new(2);
+        let (mei, omar) = (Account::join_codes_of(1, "mei"), Account::join_codes_of(1, "omar"));
+        for _ in 0..5 {
+            attempts.begin_guess(mei).unwrap().succeeded();
+        }
+        let (first, second) = (attempts.begin_guess(mei).unwrap(), attempts.begin_guess(mei).unwrap());
+        assert!(attempts.begin_guess(mei).is_err());
+        drop((first, second));
+        assert!(attempts.begin_guess(mei).is_err());
+        attempts.begin_guess(omar).unwrap().succeeded();
+        attempts.begin_guess(Account::join_codes_of(2, "mei")).unwrap().succeeded();
     }
 
     #[test]

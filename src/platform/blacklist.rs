@@ -1,4 +1,5 @@
 //! Blacklists: whom a person wants nothing to do with.
 
+pub mod model;
 mod repo;
 pub mod routes;

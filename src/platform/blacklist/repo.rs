@@ -3,7 +3,7 @@
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use serde::Serialize;
 
-use crate::store::{Transaction, now_millis, sql};
+use crate::store::{Transaction, find_in, now_millis, sql};
 
 /// Someone on a blacklist (the document's "blacklist entry").
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult, Serialize, utoipa::ToSchema)]
@@ -108,4 +108,20 @@ pub(super) async fn list<C: ConnectionTrait>(
     let values = whose.into_iter().chain([limit.into(), offset.into()]);
     let entries = BlacklistEntry::find_by_statement(sql(text, values)).all(reader).await?;
     Ok((entries, u64::try_from(total).unwrap_or_default()))
+}
+
+/// Those of these people who have someone on their list.
+pub(super) async fn who_listed<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    black_user_id: &str,
+    among: &[impl AsRef<str>],
+) -> Result<Vec<String>, DbErr> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        user_id: String,
+    }
+    let text = "SELECT user_id FROM blacklist WHERE tenant_id = ? AND black_user_id = ? AND user_id";
+    let rows: Vec<Row> = find_in(reader, text, &[tenant_id.into(), black_user_id.into()], among).await?;
+    Ok(rows.into_iter().map(|row| row.user_id).collect())
 }

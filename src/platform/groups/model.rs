@@ -1,13 +1,23 @@
-//! What a group is to a person: what other areas need to know of groups.
+//! What a group is to a person, and what he may do to it; what other areas need to know of groups.
 
 use sea_orm::{ConnectionTrait, FromQueryResult};
 
-use super::{documents::GROUP, repo};
+pub use super::removal::{remove_portion, remove_portion_of_tenant};
+use super::{
+    documents::GROUP,
+    repo::{self, GROUPS, IS_SEEN, ROLE},
+};
 use crate::{
     auth::caller::Caller,
     error::{Error, Result},
     store::{Transaction, sql},
 };
+
+/// Members of one group at the most.
+pub const MOST_MEMBERS: usize = 10_000;
+
+/// Groups that one person is in at the most: each is a principal of his, which every search of his carries.
+pub const MOST_GROUPS: usize = 2_000;
 
 /// What a member may do. Greater is more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +40,62 @@ impl Role {
     pub fn number(self) -> i64 {
         self as i64
     }
+}
+
+/// What somebody does to a group that he sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Asks to be let into an open group.
+    Apply,
+    /// Removes himself.
+    Leave,
+    /// Adds people, of the tenant or outer ones.
+    AddMembers,
+    /// Removes an ordinary member, outer ones too.
+    RemoveMember,
+    /// Sees applications, and accepts or refuses them.
+    DecideApplications,
+    /// Makes a join code.
+    MakeJoinCode,
+    /// Changes its name, its icon, or whether it is open.
+    Change,
+    /// Removes an administrator.
+    RemoveAdministrator,
+    /// Removes its owner.
+    RemoveOwner,
+    /// Makes administrators of members and the reverse, and hands the group over.
+    ChangeRoles,
+    /// Ends it.
+    End,
+}
+
+/// Who may do what (decisions 9.4).
+#[rustfmt::skip]
+pub const PERMISSIONS: &[(Operation, [bool; 4])] = &[
+    //                                 not in it, member, administrator, owner
+    (Operation::Apply,                 [true,  false, false, false]),
+    // The owner hands the group over first.
+    (Operation::Leave,                 [false, true,  true,  false]),
+    (Operation::AddMembers,            [false, false, true,  true]),
+    (Operation::RemoveMember,          [false, false, true,  true]),
+    (Operation::DecideApplications,    [false, false, true,  true]),
+    (Operation::MakeJoinCode,          [false, false, true,  true]),
+    (Operation::Change,                [false, false, true,  true]),
+    (Operation::RemoveAdministrator,   [false, false, false, true]),
+    (Operation::RemoveOwner,           [false, false, false, false]),
+    (Operation::ChangeRoles,           [false, false, false, true]),
+    (Operation::End,                   [false, false, false, true]),
+];
+
+/// Whether someone in this role, or who is not in the group, may do this.
+pub fn may(role: Option<Role>, operation: Operation) -> bool {
+    let column = match role {
+        None => 0,
+        Some(Role::Member) => 1,
+        Some(Role::Administrator) => 2,
+        Some(Role::Owner) => 3,
+    };
+    PERMISSIONS.iter().any(|(of, allowed)| *of == operation && allowed[column])
 }
 
 /// A group as one person sees it.
@@ -57,19 +123,18 @@ impl SeenGroup {
     pub async fn find<C: ConnectionTrait>(connection: &C, caller: &Caller, id: &str) -> Result<Self> {
         let user = caller.require_user()?;
         let statement = sql(
-            "SELECT groups.id, groups.tenant_id, groups.name, groups.type, is_public, group_members.role FROM groups \
-             JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL AND tenants.is_frozen = 0 \
-             LEFT JOIN group_members ON group_members.group_id = groups.id \
-               AND group_members.tenant_id = ?1 AND group_members.user_id = ?2 \
-             WHERE groups.id = ?3 AND groups.removed_at IS NULL \
-               AND (group_members.role IS NOT NULL OR is_public = 1 AND groups.tenant_id = ?1)",
+            format!(
+                "SELECT groups.id, groups.tenant_id, groups.name, groups.type, is_public, {ROLE} AS role \
+                 {GROUPS} AND {IS_SEEN} AND groups.id = ?3"
+            ),
             [caller.tenant.id.into(), user.person.user_id.as_str().into(), id.into()],
         );
         let found = Self::find_by_statement(statement).one(connection).await?;
         found.ok_or_else(|| Error::not_found("groupId: there is no such group"))
     }
 
-    /// His role; `None` of one who sees it because it is public.
+    /// His role; `None` of one who sees it because it is public. Where the owner was deleted or disabled in the directory, it
+    /// is another one's for as long: the administrator who has been in the group for the longest time, else the member.
     pub fn role(&self) -> Option<Role> {
         self.role.and_then(Role::from_number)
     }
@@ -77,15 +142,28 @@ impl SeenGroup {
     /// # Errors
     /// 403 that says which role it takes.
     pub fn require(&self, least: Role) -> Result<Role> {
-        let needed = match least {
-            Role::Member => "a member of the group",
-            Role::Administrator => "an administrator of the group or its owner",
-            Role::Owner => "the owner of the group",
-        };
-        self.role()
-            .filter(|role| *role >= least)
-            .ok_or_else(|| Error::forbidden(format!("only {needed} may do this")))
+        self.role().filter(|role| *role >= least).ok_or_else(|| only(least))
     }
+
+    /// # Errors
+    /// 403 that says who may do that.
+    pub(super) fn permit(&self, operation: Operation) -> Result<()> {
+        if may(self.role(), operation) {
+            return Ok(());
+        }
+        let roles = [Role::Member, Role::Administrator, Role::Owner];
+        let least = roles.into_iter().find(|role| may(Some(*role), operation));
+        Err(only(least.unwrap_or(Role::Owner)))
+    }
+}
+
+fn only(least: Role) -> Error {
+    let who = match least {
+        Role::Member => "a member of the group",
+        Role::Administrator => "an administrator of the group or its owner",
+        Role::Owner => "the owner of the group",
+    };
+    Error::forbidden(format!("only {who} may do this"))
 }
 
 /// Notes that the group changed, for everyone who may find it.
@@ -99,4 +177,30 @@ pub async fn record_change(transaction: &Transaction, group_id: &str) -> Result<
 /// The tenants in which the group, and what is in it, is found by its members.
 pub async fn tenants_of<C: ConnectionTrait>(connection: &C, group_id: &str) -> Result<Vec<i64>> {
     Ok(repo::tenants_of(connection, group_id).await?)
+}
+
+/// The tenants whose people may be in groups of this one, itself not among them: what they see changes with its end, and while
+/// it is frozen.
+pub async fn tenants_in_groups_of<C: ConnectionTrait>(connection: &C, tenant_id: i64) -> Result<Vec<i64>> {
+    Ok(repo::tenants_in_groups_of(connection, tenant_id).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_stands_in_the_table_once_and_nobody_may_do_less_than_one_below_him() {
+        let mut operations: Vec<String> =
+            PERMISSIONS.iter().map(|(operation, _)| format!("{operation:?}")).collect();
+        operations.sort();
+        operations.dedup();
+        assert_eq!(operations.len(), PERMISSIONS.len());
+        assert_eq!(PERMISSIONS.len(), Operation::End as usize + 1);
+        for (operation, [outside, member, administrator, owner]) in PERMISSIONS {
+            assert!(!outside || *operation == Operation::Apply, "{operation:?}");
+            assert!(!member || *administrator, "{operation:?}");
+            assert!(!administrator || *owner || *operation == Operation::Leave, "{operation:?}");
+        }
+    }
 }

@@ -1,8 +1,33 @@
 //! Rows of groups.
 
+pub(super) mod joining;
+pub(super) mod members;
+pub(super) mod views;
+
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 
-use crate::store::{find_in, sql};
+use super::fields::{GroupChange, NewGroup};
+use crate::store::{Transaction, find_in, now_millis, sql};
+
+/// The role of the member who stands in `group_members` beside his group; null where none does. Where the owner was deleted or
+/// disabled in the directory, the first of those who are there is in his place: administrators first, then who came first.
+pub(super) const ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant_id AND group_members.user_id = ( \
+    SELECT first.user_id FROM group_members AS first INDEXED BY members_by_rank CROSS JOIN users AS present \
+    ON present.tenant_id = first.tenant_id AND present.user_id = first.user_id \
+    WHERE first.group_id = groups.id AND first.tenant_id = groups.tenant_id \
+      AND present.is_deleted = 0 AND present.status = 1 \
+    ORDER BY first.role DESC, first.joined_at, first.user_id LIMIT 1) \
+    THEN 2 ELSE MIN(group_members.role, 1) END";
+
+/// Groups that are there, each with a person's own row of its members (`?1` his tenant, `?2` his id).
+pub(super) const GROUPS: &str = "FROM groups \
+    JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL AND tenants.is_frozen = 0 \
+    LEFT JOIN group_members ON group_members.group_id = groups.id \
+      AND group_members.tenant_id = ?1 AND group_members.user_id = ?2 WHERE groups.removed_at IS NULL";
+
+/// Those of [`GROUPS`] that he sees.
+pub(super) const IS_SEEN: &str =
+    "(group_members.role IS NOT NULL OR is_public = 1 AND groups.tenant_id = ?1)";
 
 /// A group in one of the tenants in which it is found.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -67,4 +92,97 @@ pub(super) async fn tenants_of<C: ConnectionTrait>(
     let statement =
         sql("SELECT tenant_id FROM group_tenants WHERE group_id = ? ORDER BY tenant_id", [group_id.into()]);
     connection.query_all_raw(statement).await?.iter().map(|row| row.try_get("", "tenant_id")).collect()
+}
+
+/// The other tenants in which groups of this one are found.
+pub(super) async fn tenants_in_groups_of<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+) -> Result<Vec<i64>, DbErr> {
+    let statement = sql(
+        "SELECT DISTINCT group_tenants.tenant_id FROM groups \
+         JOIN group_tenants ON group_tenants.group_id = groups.id \
+         WHERE groups.tenant_id = ?1 AND group_tenants.tenant_id <> ?1",
+        [tenant_id.into()],
+    );
+    connection.query_all_raw(statement).await?.iter().map(|row| row.try_get("", "tenant_id")).collect()
+}
+
+/// Makes a group without members.
+pub(super) async fn insert(
+    transaction: &Transaction,
+    id: &str,
+    tenant_id: i64,
+    created_by: &str,
+    new: &NewGroup,
+) -> Result<(), DbErr> {
+    let now = now_millis();
+    let statement = sql(
+        "INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            id.into(),
+            tenant_id.into(),
+            new.name.as_str().into(),
+            new.kind.into(),
+            new.is_public.into(),
+            new.is_third.into(),
+            created_by.into(),
+            now.into(),
+            now.into(),
+        ],
+    );
+    transaction.execute_raw(statement).await.map(drop)
+}
+
+/// Has the group found in a tenant. Answers whether it was not so before.
+pub(super) async fn open_to_tenant(
+    transaction: &Transaction,
+    group_id: &str,
+    tenant_id: i64,
+) -> Result<bool, DbErr> {
+    let statement = sql(
+        "INSERT INTO group_tenants (group_id, tenant_id) VALUES (?, ?) ON CONFLICT DO NOTHING",
+        [group_id.into(), tenant_id.into()],
+    );
+    Ok(transaction.execute_raw(statement).await?.rows_affected() == 1)
+}
+
+/// Writes what a change leaves of a group. Answers whether that is another than before.
+pub(super) async fn change(
+    transaction: &Transaction,
+    group_id: &str,
+    change: &GroupChange,
+) -> Result<bool, DbErr> {
+    let statement = sql(
+        "UPDATE groups SET name = COALESCE(?2, name), icon = CASE WHEN ?3 IS NULL THEN icon ELSE NULLIF(?3, '') END, \
+         is_public = COALESCE(?4, is_public) WHERE id = ?1 \
+         AND (name, COALESCE(icon, ''), is_public) IS NOT \
+           (COALESCE(?2, name), COALESCE(?3, icon, ''), COALESCE(?4, is_public))",
+        [
+            group_id.into(),
+            change.name.as_deref().into(),
+            change.icon.as_deref().into(),
+            change.is_public.into(),
+        ],
+    );
+    Ok(transaction.execute_raw(statement).await?.rows_affected() == 1)
+}
+
+/// Notes that something of the group, its members or their roles changed just now.
+pub(super) async fn touch(transaction: &Transaction, group_id: &str) -> Result<(), DbErr> {
+    let statement = sql(
+        "UPDATE groups SET updated_at = MAX(updated_at, ?) WHERE id = ?",
+        [now_millis().into(), group_id.into()],
+    );
+    transaction.execute_raw(statement).await.map(drop)
+}
+
+/// Ends a group: nobody sees it any more, and its join code opens nothing.
+pub(super) async fn end(transaction: &Transaction, group_id: &str) -> Result<(), DbErr> {
+    let statement =
+        sql("UPDATE groups SET removed_at = ? WHERE id = ?", [now_millis().into(), group_id.into()]);
+    transaction.execute_raw(statement).await?;
+    let statement = sql("DELETE FROM group_join_codes WHERE group_id = ?", [group_id.into()]);
+    transaction.execute_raw(statement).await.map(drop)
 }

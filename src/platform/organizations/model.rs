@@ -1,6 +1,6 @@
 //! What a synchronised department must be: the rules of the write form, judged on the resulting row.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use sea_orm::FromQueryResult;
 use uuid::Uuid;
@@ -195,6 +195,15 @@ pub async fn existing(
     org_ids: &[impl AsRef<str>],
 ) -> error::Result<HashSet<String>> {
     repo::existing(transaction, tenant_id, org_ids).await
+}
+
+/// Whether all of these departments are one that has no chat (`enableChat` 0), or lie below it.
+pub async fn are_without_chat(
+    transaction: &Transaction,
+    tenant_id: i64,
+    org_ids: &BTreeSet<&str>,
+) -> error::Result<bool> {
+    repo::are_without_chat(transaction, tenant_id, org_ids).await
 }
 
 #[cfg(test)]

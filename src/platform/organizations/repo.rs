@@ -1,6 +1,6 @@
 //! Rows of departments.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 
@@ -50,6 +50,37 @@ pub(super) async fn existing(
     let text = "SELECT org_id FROM organizations WHERE tenant_id = ? AND is_deleted = 0 AND org_id";
     let rows: Vec<Row> = find_in(&**transaction, text, &[tenant_id.into()], org_ids).await?;
     Ok(rows.into_iter().map(|row| row.org_id).collect())
+}
+
+/// Whether there is a department without chat in which, or below which, all of these are. What is above one that is deleted is
+/// not above the department any more, as for what its people see.
+pub(super) async fn are_without_chat(
+    transaction: &Transaction,
+    tenant_id: i64,
+    org_ids: &BTreeSet<&str>,
+) -> Result<bool> {
+    // UNION ends the walk up even if a cycle ever got in.
+    let text = "WITH RECURSIVE above (org_id, parent_id, enable_chat) AS ( \
+          SELECT org_id, parent_id, enable_chat FROM organizations \
+            WHERE tenant_id = ?1 AND org_id = ?2 AND is_deleted = 0 \
+          UNION \
+          SELECT next.org_id, next.parent_id, next.enable_chat FROM organizations AS next \
+            JOIN above ON next.org_id = above.parent_id WHERE next.tenant_id = ?1 AND next.is_deleted = 0) \
+        SELECT org_id FROM above WHERE enable_chat = 0";
+    let mut above_all: Option<HashSet<String>> = None;
+    for org_id in org_ids {
+        let above = transaction.query_all_raw(sql(text, [tenant_id.into(), (*org_id).into()])).await?;
+        let mut above: HashSet<String> =
+            above.iter().map(|row| row.try_get("", "org_id")).collect::<Result<_, _>>()?;
+        if let Some(before) = &above_all {
+            above.retain(|id| before.contains(id));
+        }
+        if above.is_empty() {
+            return Ok(false);
+        }
+        above_all = Some(above);
+    }
+    Ok(above_all.is_some())
 }
 
 /// A department that a synchronisation changed, and what it was.

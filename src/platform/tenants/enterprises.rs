@@ -15,6 +15,7 @@ use crate::{
         tenants::{self, NewTenant, Tenant},
     },
     error::{Error, Result},
+    platform::groups,
     search::registry,
     store::{Transaction, sql},
 };
@@ -170,12 +171,15 @@ pub async fn decide(app: &Arc<App>, caller: Arc<Caller>, code: String, fate: Fat
             let tenant = managed(transaction, &caller, &code).await?;
             let actor = Actor::caller(&caller);
             let tenant_id = tenant.id;
+            // Its groups are for nobody to see while it is frozen, and when it is gone.
+            let guests = groups::model::tenants_in_groups_of(&**transaction, tenant_id).await?;
             match fate {
                 Fate::Delete => {
                     let deed = Deed::new("delete", "tenant", tenant.code.as_str());
                     audit::record(transaction, &actor, &tenant, vec![deed]).await?;
                     let mut changed = removal::unbind(transaction, &actor, &tenant).await?;
                     changed.push(tenant_id);
+                    changed.extend(guests);
                     removal::remove(transaction, tenant_id).await?;
                     transaction.after_commit(move || {
                         for id in changed {
@@ -192,7 +196,11 @@ pub async fn decide(app: &Arc<App>, caller: Arc<Caller>, code: String, fate: Fat
                     let action = if is_frozen { "freeze" } else { "unfreeze" };
                     let deed = Deed::new(action, "tenant", tenant.code.as_str());
                     audit::record(transaction, &actor, &tenant, vec![deed]).await?;
-                    transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
+                    transaction.after_commit(move || {
+                        for id in guests.into_iter().chain([tenant_id]) {
+                            remembering.authenticator.forget_callers(id);
+                        }
+                    });
                 }
             }
             Ok(tenant.code)

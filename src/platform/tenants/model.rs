@@ -1,8 +1,8 @@
 //! Making tenants and registering their applications.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, FromQueryResult};
 
 pub use super::removal::remove;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     },
     error::{Error, Result},
     search::registry,
-    store::{Store, Transaction, now_millis, sql},
+    store::{Store, Transaction, find_in, now_millis, sql},
 };
 
 /// A registered application, and whether its tenant was made along with it.
@@ -80,6 +80,23 @@ pub async fn label_limit<C: ConnectionTrait>(connection: &C, tenant_id: i64) -> 
     let row = connection.query_one_raw(statement).await?;
     let limit: i64 = row.map_or(Ok(0), |row| row.try_get("", "label_limit"))?;
     Ok(usize::try_from(limit).unwrap_or_default())
+}
+
+/// The numbers of those among the tenants with these codes whose people may be added to groups of others, by code
+/// (`allowOuterMembers`, decisions 9.4, 9.8). One that is frozen is not among them.
+pub async fn open_to_outer_groups<C: ConnectionTrait>(
+    connection: &C,
+    codes: &[impl AsRef<str>],
+) -> Result<HashMap<String, i64>> {
+    #[derive(FromQueryResult)]
+    struct Row {
+        id: i64,
+        code: String,
+    }
+    let text = "SELECT id, code FROM tenants \
+         WHERE removed_at IS NULL AND is_frozen = 0 AND allow_outer_members = 1 AND code";
+    let rows: Vec<Row> = find_in(connection, text, &[], codes).await?;
+    Ok(rows.into_iter().map(|row| (row.code, row.id)).collect())
 }
 
 /// The tenant with this code; a new one starts with the built-in modules (decisions 4.2).

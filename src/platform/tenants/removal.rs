@@ -9,6 +9,7 @@ use crate::{
     audit::{self, Actor, Deed},
     auth::tenants::{self, Tenant},
     error::Result,
+    platform::groups,
     store::{ROWS_PER_STATEMENT, Store, Transaction, sql},
 };
 
@@ -59,11 +60,17 @@ pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
         .write(move |transaction| {
             Box::pin(async move {
                 let mut left = PORTION;
+                // First of all, and each with what other tenants' indexes have of it.
+                left -=
+                    groups::model::remove_portion_of_tenant(transaction, tenant_id, left).await?.min(left);
                 for table in &tables {
-                    left = left.saturating_sub(table.remove(transaction, tenant_id, left).await?);
                     if left == 0 {
                         return Ok(false);
                     }
+                    left = left.saturating_sub(table.remove(transaction, tenant_id, left).await?);
+                }
+                if left == 0 {
+                    return Ok(false);
                 }
                 // What was written by calls that had been let in before is removed along with it.
                 let statement =

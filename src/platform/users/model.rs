@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::HashSet;
 
-use sea_orm::FromQueryResult;
+use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 pub use super::{fields::UserDetails, password::PasswordHash, picture::public_address};
@@ -260,4 +260,34 @@ pub async fn index_members(
     org_ids: &[String],
 ) -> error::Result<()> {
     repo::index_members(transaction, tenant_id, org_ids).await
+}
+
+/// How somebody is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamedBy {
+    /// By the id on the synchronising side.
+    UserId,
+    /// By the login account.
+    LoginId,
+}
+
+/// Somebody whom his tenant sees: neither hidden nor deleted.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct ShownPerson {
+    /// User id on the synchronising party's side.
+    pub user_id: String,
+    /// Login account.
+    pub login_id: String,
+    /// Main department id on the synchronising party's side.
+    pub org_id: Option<String>,
+}
+
+/// Those of the tenant's people with these names whom the tenant sees.
+pub async fn find_shown<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    by: NamedBy,
+    names: &[impl AsRef<str>],
+) -> error::Result<Vec<ShownPerson>> {
+    repo::find_shown(connection, tenant_id, by, names).await
 }

@@ -6,7 +6,7 @@ use sea_orm::{ConnectionTrait, Value};
 
 use super::{
     documents,
-    model::{PasswordHash, User, UserChange},
+    model::{NamedBy, PasswordHash, ShownPerson, User, UserChange},
     people::People,
 };
 use crate::{
@@ -293,4 +293,22 @@ pub(super) async fn index_members(
         }
     }
     Ok(())
+}
+
+/// Those of these people whom their tenant sees.
+pub(super) async fn find_shown<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    by: NamedBy,
+    names: &[impl AsRef<str>],
+) -> Result<Vec<ShownPerson>> {
+    let column = match by {
+        NamedBy::UserId => "user_id",
+        NamedBy::LoginId => "login_id",
+    };
+    let text = format!(
+        "SELECT user_id, login_id, org_id FROM users \
+         WHERE tenant_id = ? AND is_deleted = 0 AND is_hidden = 0 AND {column}"
+    );
+    Ok(find_in(reader, &text, &[tenant_id.into()], names).await?)
 }
