@@ -14,7 +14,7 @@ use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
     caller::{Caller, send},
-    groups::{OWNER, make_group},
+    groups::{group_of, join_code},
     items::{NEW_YEAR, department, item, todo, user},
 };
 
@@ -119,6 +119,7 @@ fn good_body(path: &str) -> Option<Value> {
         "/v1/badge" | "/v1/badge/{badgeId}" => json!({"name": "Star"}),
         "/v1/enterprises/register" => json!({"enterpriseName": "New"}),
         "/admin/v1/applications" => json!({"kind": "application"}),
+        "/v1/groups" => json!({"name": "New"}),
         _ => return None,
     })
 }
@@ -230,12 +231,13 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
 }
 
 /// A group of the person in which a robot has sent a card; answers the ids of all of that.
-async fn furnish_group(app: &TestApp, tenant: &Application, name: &str, operator: &Caller) -> [String; 4] {
+async fn furnish_group(app: &TestApp, tenant: &Application, name: &str, operator: &Caller) -> [String; 5] {
     let person = format!("{name}-person");
-    let group = make_group(app, tenant, &format!("Group {name}"), &[(&person, OWNER)]).await;
     let form = json!({"name": format!("Template {name}"), "template": {"body": name}});
     let template = operator.put(&format!("/v1/card_templates/{name}-template"), &form).await.ok();
     let owner = app.user(tenant, &person).await;
+    let group = group_of(&owner, json!({"name": format!("Group {name}"), "isPublic": true})).await;
+    let code = join_code(&owner, &group, false).await;
     let robots = format!("/v1/groups/{group}/robots");
     let robot = owner.post(&robots, &json!({"name": format!("Robot {name}")})).await.ok();
     let content = json!({
@@ -245,7 +247,7 @@ async fn furnish_group(app: &TestApp, tenant: &Application, name: &str, operator
     let said = send(app.http.post(robot.data()["url"].as_str().unwrap()).json(&card)).await.ok();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let (robot, said) = (robot.data(), said.data());
-    [group, text(&robot["robotId"]), text(&said["id"]), text(&said["content"]["templateId"])]
+    [group, code, text(&robot["robotId"]), text(&said["id"]), text(&said["content"]["templateId"])]
 }
 
 /// How many rows the tables have that no attack may change.

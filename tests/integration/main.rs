@@ -52,6 +52,18 @@ mod external;
 #[cfg(test)]
 mod favorites;
 #[cfg(test)]
+mod groups;
+#[cfg(test)]
+mod groups_joining;
+#[cfg(test)]
+mod groups_members;
+#[cfg(test)]
+mod groups_outer;
+#[cfg(test)]
+mod groups_property;
+#[cfg(test)]
+mod groups_search;
+#[cfg(test)]
 mod health;
 #[cfg(test)]
 mod hedging;

@@ -4,6 +4,7 @@ mod cards;
 mod hook;
 mod messages;
 
+use reqwest::Method;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use trawl::{config::Config, store::sql};
@@ -12,7 +13,7 @@ use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
     caller::{Caller, send},
-    groups::{ADMINISTRATOR, MEMBER, OWNER, leave, make_group, set},
+    groups::{group, group_of, members, set_role},
     items::user,
     program::{Server, create_with_scopes},
 };
@@ -75,9 +76,10 @@ impl Landscape {
         let app = TestApp::start_with(change).await;
         let acme = app.tenant("acme").await;
         app.sync(&acme.caller, "users", &json!(["mei", "omar", "lin", "eve"].map(|id| user(id, "")))).await;
-        let people = [("mei", OWNER), ("omar", ADMINISTRATOR), ("lin", MEMBER)];
-        let group = make_group(&app, &acme, "Harbour watch", &people).await;
         let owner = app.user(&acme, "mei").await;
+        let form = json!({"name": "Harbour watch", "type": 2, "users": ["omar", "lin"]});
+        let group = group_of(&owner, form).await;
+        set_role(&owner, &group, "omar", 1).await.ok();
         Self {
             robot: Robot::make(&owner, &group, "Tide gauge").await,
             administrator: app.user(&acme, "omar").await,
@@ -88,6 +90,11 @@ impl Landscape {
             group,
             owner,
         }
+    }
+
+    /// Changes the group, as its owner.
+    async fn change(&self, form: Value) {
+        self.owner.put(&format!("/v1/groups/{}", self.group), &form).await.ok();
     }
 
     fn path(&self, rest: &str) -> String {
@@ -143,7 +150,7 @@ async fn who_is_no_administrator_changes_no_robot() {
     }
     here.stranger.get(&here.path("robots")).await.fails(404, "groupId");
     // A public group is seen by those who are not in it; what is said there is not.
-    set(&here.app, &here.group, &here.acme, "is_public", 1.into()).await;
+    here.change(json!({"isPublic": true})).await;
     for refused in calls(&here.stranger).await {
         refused.fails(403, "administrator");
     }
@@ -157,7 +164,7 @@ async fn who_is_no_administrator_changes_no_robot() {
 #[tokio::test]
 async fn a_robot_is_found_in_its_own_group_only() {
     let here = Landscape::start().await;
-    let other = make_group(&here.app, &here.acme, "Lighthouse", &[("eve", OWNER)]).await;
+    let other = group(&here.stranger, "Lighthouse", &[]).await;
     let path = format!("/v1/groups/{other}/robots/{}", here.robot.id);
     here.stranger.post_empty(&format!("{path}/token")).await.fails(404, "robotId");
     here.stranger.delete(&path).await.fails(404, "robotId");
@@ -167,7 +174,7 @@ async fn a_robot_is_found_in_its_own_group_only() {
     let umbrella = here.app.tenant("umbrella").await;
     here.app.sync(&umbrella.caller, "users", &json!([user("mei", "")])).await;
     let namesake = here.app.user(&umbrella, "mei").await;
-    make_group(&here.app, &umbrella, "Theirs", &[("mei", OWNER)]).await;
+    group(&namesake, "Theirs", &[]).await;
     namesake.post_empty(&here.path(&format!("robots/{}/token", here.robot.id))).await.fails(404, "groupId");
     namesake.delete(&here.path(&format!("robots/{}", here.robot.id))).await.fails(404, "groupId");
     namesake.get(&here.path("messages")).await.fails(404, "groupId");
@@ -222,7 +229,7 @@ async fn a_group_has_so_many_robots() {
 #[tokio::test]
 async fn who_is_no_member_any_more_makes_no_robots() {
     let here = Landscape::start().await;
-    leave(&here.app, &here.group, &here.acme, "omar").await;
+    members(&here.owner, Method::DELETE, &here.group, &["omar"]).await.ok();
     here.administrator.post(&here.path("robots"), &json!({"name": "x"})).await.fails(404, "groupId");
     // What he made goes on: it is the group's.
     here.robot.say(&here.app, "still there").await.ok();

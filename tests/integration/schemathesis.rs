@@ -12,7 +12,7 @@ use crate::util::{
     PATIENCE,
     app::{Application, TestApp},
     caller::Caller,
-    groups::{OWNER, make_group},
+    groups::group,
     items::{NEW_YEAR, department, item, user},
     program::{run, text},
 };
@@ -38,9 +38,10 @@ async fn start() -> (TestApp, Application, Known) {
     let favorite = json!({"itemId": "f1", "content": "harbour", "syncBlogFavor": true});
     app.user(&acme, "mei").await.post("/v1/favorites", &favorite).await.ok();
     acme.caller.post("/v1/badge", &json!({"name": "Star"})).await.ok();
-    let group = make_group(&app, &acme, "Harbour watch", &[("mei", OWNER)]).await;
+    let mei = app.user(&acme, "mei").await;
+    let group = group(&mei, "Harbour watch", &[]).await;
     let path = format!("/v1/groups/{group}/robots");
-    let robot = app.user(&acme, "mei").await.post(&path, &json!({"name": "Tide gauge"})).await.ok();
+    let robot = mei.post(&path, &json!({"name": "Tide gauge"})).await.ok();
     let text = |field: &str| robot.data()[field].as_str().unwrap().to_owned();
     let known =
         [("path.groupId", group.clone()), ("path.robotId", text("robotId")), ("query.token", text("token"))];

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Landscape, Robot, text};
 use crate::util::{
     app::TestApp,
-    groups::{OWNER, make_group, set},
+    groups::group,
     raw::{Connection, RawAnswer},
 };
 
@@ -187,10 +187,10 @@ async fn a_frozen_tenant_is_403_and_what_is_gone_401() {
     operator.post_empty("/v1/enterprises/unfreeze?eCode=acme").await.ok();
     here.robot.say(&here.app, "thawed").await.ok();
 
-    let other = make_group(&here.app, &here.acme, "Ends", &[("mei", OWNER)]).await;
+    let other = group(&here.owner, "Ends", &[]).await;
     let robot = Robot::make(&here.owner, &other, "Ends too").await;
     robot.say(&here.app, "here").await.ok();
-    set(&here.app, &other, &here.acme, "removed_at", 1.into()).await;
+    here.owner.delete(&format!("/v1/groups/{other}")).await.ok();
     robot.say(&here.app, "gone").await.fails(401, "token");
 
     operator.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();

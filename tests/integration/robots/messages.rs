@@ -2,13 +2,14 @@
 
 use futures::future::join_all;
 use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Landscape, Robot};
 use crate::util::{
     app::TestApp,
     caller::Caller,
-    groups::{MEMBER, OWNER, join, leave, make_group, set},
+    groups::{group, members, outer},
     items::user,
 };
 
@@ -51,7 +52,7 @@ async fn the_cursor_loses_and_repeats_nothing_however_many_speak_at_once() {
     let drawn = (vec(0_usize..8, 1..6), vec(prop_oneof![1_usize..4, 1_usize..40], 1..4));
     for _ in 0..trawl_seeds::count(CASES) {
         let (counts, limits) = drawn.new_tree(&mut runner).unwrap().current();
-        let group = make_group(&here.app, &here.acme, "Case", &[("mei", OWNER)]).await;
+        let group = group(&here.owner, "Case", &[]).await;
         let mut robots = Vec::new();
         for _ in &counts {
             robots.push(Robot::make(&here.owner, &group, "Robot").await);
@@ -103,7 +104,7 @@ async fn a_message_comes_after_the_last_one_whatever_the_clock_says() {
         assert_eq!(date(said.data()), 4_102_444_800_000 + number);
     }
     // Another group has its own times.
-    let other = make_group(&here.app, &here.acme, "Other", &[("mei", OWNER)]).await;
+    let other = group(&here.owner, "Other", &[]).await;
     let robot = Robot::make(&here.owner, &other, "Robot").await;
     assert!(date(robot.say(&here.app, "now").await.ok().data()) < 4_102_444_800_000);
 }
@@ -124,17 +125,17 @@ async fn members_find_what_was_said_and_nobody_else_does() {
     assert_eq!(finds(&here.acme.caller, "lanternfish").await, 0);
     assert_eq!(finds(&here.member, "watch").await, 0);
     // A public group's messages are its members' all the same.
-    set(&here.app, &here.group, &here.acme, "is_public", 1.into()).await;
+    here.change(json!({"isPublic": true})).await;
     assert_eq!(finds(&here.stranger, "lanternfish").await, 0);
 
     // Who comes and goes: at once, without another document.
-    join(&here.app, &here.group, &here.acme, "eve", MEMBER).await;
+    members(&here.owner, Method::POST, &here.group, &["eve"]).await.ok();
     assert_eq!(finds(&here.stranger, "lanternfish").await, 1);
     assert_eq!(here.stranger.get(&here.path("messages")).await.ok().items().len(), 1);
-    leave(&here.app, &here.group, &here.acme, "lin").await;
+    members(&here.member, Method::DELETE, &here.group, &["lin"]).await.ok();
     assert_eq!(finds(&here.member, "lanternfish").await, 0);
     here.member.get(&here.path("messages")).await.fails(403, "member");
-    set(&here.app, &here.group, &here.acme, "is_public", 0.into()).await;
+    here.change(json!({"isPublic": false})).await;
     here.member.get(&here.path("messages")).await.fails(404, "groupId");
 }
 
@@ -144,9 +145,11 @@ async fn an_outer_member_reads_and_finds_the_messages() {
     let here = Landscape::start().await;
     let umbrella = here.app.tenant("umbrella").await;
     here.app.sync(&umbrella.caller, "users", &json!([user("lin", ""), user("pat", "")])).await;
-    join(&here.app, &here.group, &umbrella, "pat", MEMBER).await;
+    let operator = here.app.operator().await.caller;
+    operator.put("/admin/v1/tenants/umbrella", &json!({"allowOuterMembers": true})).await.ok();
+    outer(&here.owner, Method::POST, &here.group, &["pat@umbrella"]).await.ok();
     let (pat, namesake) = (here.app.user(&umbrella, "pat").await, here.app.user(&umbrella, "lin").await);
-    let hidden = make_group(&here.app, &here.acme, "Hidden", &[("mei", OWNER)]).await;
+    let hidden = group(&here.owner, "Hidden", &[]).await;
     let elsewhere = Robot::make(&here.owner, &hidden, "Elsewhere").await;
     here.robot.say(&here.app, "lanternfish").await.ok();
     elsewhere.say(&here.app, "lanternfish").await.ok();
@@ -169,7 +172,7 @@ async fn a_hit_shows_who_said_it_and_where_and_opens_its_address() {
     let url = "https://tide.example/zooplankton?a=b";
     let rich = json!({"text": "See squid", "url": url, "title": "Cuttlefish", "image": "https://tide.example/i.png"});
     here.robot.send(&here.app, &json!({"msgType": "rich", "content": rich})).await.ok();
-    set(&here.app, &here.group, &here.acme, "name", "Renamed".into()).await;
+    here.change(json!({"name": "Renamed"})).await;
     here.app.settled().await;
     let hit = async |keyword: &str| {
         let answer = here.member.search(&[("moduleId", "message"), ("keyword", keyword)]).await.ok();

@@ -1,72 +1,130 @@
-//! Groups and who is in them, as rows.
+//! Groups of people, made over HTTP.
 
-use sea_orm::{ConnectionTrait, Value};
-use trawl::store::{now_millis, sql};
-use uuid::Uuid;
+use reqwest::Method;
+use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
+use trawl::store::sql;
 
-use super::app::{Application, TestApp};
+use super::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::{Caller, send},
+    items::user,
+};
 
-pub(crate) const MEMBER: i64 = 0;
-pub(crate) const ADMINISTRATOR: i64 = 1;
-pub(crate) const OWNER: i64 = 2;
-
-/// Makes a closed group of the tenant with these people, by their ids and roles; answers its id.
-pub(crate) async fn make_group(
+/// Makes people without a department, whose logins are their ids.
+pub(crate) async fn people<const N: usize>(
     app: &TestApp,
     tenant: &Application,
-    name: &str,
-    people: &[(&str, i64)],
-) -> String {
-    let id = Uuid::new_v4().to_string();
-    let now = now_millis();
-    let values = [
-        id.as_str().into(),
-        tenant.tenant_id.into(),
-        name.into(),
-        people[0].0.into(),
-        now.into(),
-        now.into(),
-    ];
-    let insert = "INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
-        VALUES (?, ?, ?, 1, 0, 0, ?, ?, ?)";
-    change(app, tenant.tenant_id, insert, values).await;
-    for (user, role) in people {
-        join(app, &id, tenant, user, *role).await;
+    ids: [&str; N],
+) -> [Caller; N] {
+    let rows: Vec<Value> = ids.iter().map(|id| user(id, "")).collect();
+    app.sync(&tenant.caller, "users", &Value::from(rows)).await;
+    let mut callers = Vec::new();
+    for id in ids {
+        callers.push(app.user(tenant, id).await);
     }
-    id
+    callers.try_into().unwrap()
 }
 
-/// Puts someone into a group, who may be of another tenant than it.
-pub(crate) async fn join(app: &TestApp, group: &str, tenant: &Application, user: &str, role: i64) {
-    let of = tenant.tenant_id;
-    let insert = "INSERT OR IGNORE INTO group_tenants (group_id, tenant_id) VALUES (?, ?)";
-    change(app, of, insert, [group.into(), of.into()]).await;
-    let insert =
-        "INSERT INTO group_members (group_id, tenant_id, user_id, role, joined_at) VALUES (?, ?, ?, ?, ?)";
-    change(app, of, insert, [group.into(), of.into(), user.into(), role.into(), now_millis().into()]).await;
+/// A closed group of the caller's; answers its id.
+pub(crate) async fn group(owner: &Caller, name: &str, users: &[&str]) -> String {
+    group_of(owner, json!({"name": name, "users": users})).await
 }
 
-/// Takes someone out of a group.
-pub(crate) async fn leave(app: &TestApp, group: &str, tenant: &Application, user: &str) {
-    let delete = "DELETE FROM group_members WHERE group_id = ? AND tenant_id = ? AND user_id = ?";
-    let of = tenant.tenant_id;
-    change(app, of, delete, [group.into(), of.into(), user.into()]).await;
+/// A group by this form; answers its id.
+pub(crate) async fn group_of(owner: &Caller, form: Value) -> String {
+    let answer = owner.post("/v1/groups", &form).await.ok();
+    answer.data().as_str().unwrap().to_owned()
 }
 
-/// Sets a column of a group, which everybody of the tenant is to know of.
-pub(crate) async fn set(app: &TestApp, group: &str, tenant: &Application, column: &str, value: Value) {
-    let update = format!("UPDATE groups SET {column} = ? WHERE id = ?");
-    change(app, tenant.tenant_id, &update, [value, group.into()]).await;
+/// Adds or removes members: POST or DELETE with `userIds`, or with `loginIds` for outer ones.
+pub(crate) async fn members(caller: &Caller, method: Method, group: &str, ids: &[&str]) -> Answer {
+    let path = format!("/v1/groups/{group}/members");
+    send(caller.request(method, &path).query(&[("userIds", ids.join(","))])).await
 }
 
-async fn change<const N: usize>(app: &TestApp, tenant_id: i64, text: &str, values: [Value; N]) {
-    let (remembering, text) = (app.app.clone(), text.to_owned());
+pub(crate) async fn outer(caller: &Caller, method: Method, group: &str, logins: &[&str]) -> Answer {
+    let path = format!("/v1/groups/{group}/members/outer");
+    send(caller.request(method, &path).query(&[("loginIds", logins.join(","))])).await
+}
+
+pub(crate) async fn set_role(caller: &Caller, group: &str, user_id: &str, role: i64) -> Answer {
+    caller.put(&format!("/v1/groups/{group}/members/{user_id}/role"), &json!({"role": role})).await
+}
+
+pub(crate) async fn info(caller: &Caller, group: &str) -> Answer {
+    caller.get(&format!("/v1/groups/{group}/info")).await
+}
+
+/// The caller's role in the group: `None` where he does not see it.
+pub(crate) async fn role(caller: &Caller, group: &str) -> Option<i64> {
+    let answer = info(caller, group).await;
+    if answer.status == 404 {
+        answer.fails(404, "groupId");
+        return None;
+    }
+    answer.ok().data()["memberRole"].as_i64()
+}
+
+/// The ids of the members who are shown, in the order of the list.
+pub(crate) async fn member_ids(caller: &Caller, group: &str) -> Vec<String> {
+    let answer = caller.get(&format!("/v1/groups/{group}/members")).await.ok();
+    let ids: Vec<String> =
+        answer.items().iter().map(|member| member["userId"].as_str().unwrap().to_owned()).collect();
+    let count = info(caller, group).await.ok().data()["memberCount"].clone();
+    assert_eq!(count, ids.len().to_string(), "the count is that of the list");
+    ids
+}
+
+/// A join code of the group.
+pub(crate) async fn join_code(caller: &Caller, group: &str, is_override: bool) -> String {
+    let path = format!("/v1/groups/joincode?groupId={group}&isOverride={is_override}");
+    let answer = caller.post_empty(&path).await.ok();
+    answer.data()["code"].as_str().unwrap().to_owned()
+}
+
+/// Puts messages `{prefix}0…` of this text into a group of the tenant, behind the server's back.
+pub(crate) async fn put_messages(
+    app: &TestApp,
+    tenant: &Application,
+    group: &str,
+    prefix: &str,
+    text: &str,
+    count: usize,
+) {
+    let (tenant_id, group, prefix, text) =
+        (tenant.tenant_id, group.to_owned(), prefix.to_owned(), text.to_owned());
     let job = app.app.store.write(move |transaction| {
-        transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
         Box::pin(async move {
-            transaction.execute_raw(sql(text, values)).await?;
+            let tenants = trawl::platform::groups::model::tenants_of(&**transaction, &group).await?;
+            for number in 0..count {
+                let id = format!("{prefix}{number}");
+                let statement = sql(
+                    "INSERT INTO messages (id, tenant_id, group_id, group_name, robot_id, robot_name, msg_type, content, created_at) \
+                     VALUES (?, ?, ?, 'Group', 'r', 'Robot', 'text', ?, 1 + (SELECT COALESCE(MAX(created_at), 0) FROM messages))",
+                    [
+                        id.as_str().into(),
+                        tenant_id.into(),
+                        group.as_str().into(),
+                        json!({"text": text}).to_string().into(),
+                    ],
+                );
+                transaction.execute_raw(statement).await?;
+                for tenant_id in &tenants {
+                    transaction.record_change(*tenant_id, "message", &id);
+                }
+            }
             Ok(())
         })
     });
     job.await.unwrap();
+    app.settled().await;
+}
+
+/// How many rows a table has.
+pub(crate) async fn rows(app: &TestApp, table: &str) -> i64 {
+    let statement = sql(format!("SELECT COUNT(*) AS count FROM {table}"), []);
+    let row = app.app.store.reader().query_one_raw(statement).await.unwrap().unwrap();
+    row.try_get("", "count").unwrap()
 }

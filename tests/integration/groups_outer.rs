@@ -1,0 +1,293 @@
+//! Outer members: people of other tenants in a group (decisions 9.4).
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::util::{
+    app::{Application, TestApp},
+    caller::Caller,
+    groups::{
+        group, group_of, info, join_code, member_ids, members, outer, people, put_messages, role, rows,
+        set_role,
+    },
+    items::{department, item, user},
+};
+
+async fn allow_outer(app: &TestApp, code: &str, is_allowed: bool) {
+    let operator = app.operator().await.caller;
+    operator.put(&format!("/admin/v1/tenants/{code}"), &json!({"allowOuterMembers": is_allowed})).await.ok();
+}
+
+/// Mei and Omar of `acme`, and Lin and Kim of `other`, which allows it; a project of Mei's and Omar's.
+async fn start() -> (TestApp, [Application; 2], [Caller; 4], String) {
+    let app = TestApp::start().await;
+    let (acme, other) = (app.tenant("acme").await, app.tenant("other").await);
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let [lin, kim] = people(&app, &other, ["lin", "kim"]).await;
+    allow_outer(&app, "other", true).await;
+    let form = json!({"name": "Harbour project", "type": 3, "users": ["omar"], "isPublic": true});
+    let id = group_of(&mei, form).await;
+    (app, [acme, other], [mei, omar, lin, kim], id)
+}
+
+async fn found(app: &TestApp, caller: &Caller, module: &str) -> Vec<String> {
+    app.settled().await;
+    caller.find(module, "harbour").await
+}
+
+#[tokio::test]
+async fn only_external_groups_and_projects_have_outer_members() {
+    let (_app, _, [mei, ..], _) = start().await;
+    let internal = group(&mei, "Internal", &[]).await;
+    for method in [Method::POST, Method::DELETE] {
+        outer(&mei, method, &internal, &["lin@other"]).await.fails(409, "type 2");
+    }
+    for kind in [2, 3] {
+        let id = group_of(&mei, json!({"name": "Outside", "type": kind})).await;
+        outer(&mei, Method::POST, &id, &["lin@other", "omar"]).await.ok();
+        assert_eq!(member_ids(&mei, &id).await.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_tenant_whose_people_may_not_be_added_is_unknown() {
+    let (app, _, [mei, omar, lin, _], id) = start().await;
+    outer(&omar, Method::POST, &id, &["lin@other"]).await.fails(403, "administrator");
+    let nobody = outer(&mei, Method::POST, &id, &["lin@nobody"]).await.fails(404, "lin@nobody");
+    allow_outer(&app, "other", false).await;
+    let closed = outer(&mei, Method::POST, &id, &["lin@other"]).await.fails(404, "lin@other");
+    assert_eq!(closed.message().replace("other", "nobody"), nobody.message());
+    allow_outer(&app, "other", true).await;
+    let operator = app.operator().await.caller;
+    operator.post_empty("/v1/enterprises/freeze?eCode=other").await.ok();
+    outer(&mei, Method::POST, &id, &["lin@other"]).await.fails(404, "lin@other");
+    operator.post_empty("/v1/enterprises/unfreeze?eCode=other").await.ok();
+    for unknown in ["nobody@other", "lin@", "@other", "lin", "lin@OTHER", "mei@acme", "@"] {
+        outer(&mei, Method::POST, &id, &["kim@other", unknown]).await.fails(404, "loginIds");
+    }
+    assert_eq!(member_ids(&mei, &id).await, ["mei", "omar"], "all or none");
+    // Who is there stays when it is not allowed any more, and can be removed.
+    outer(&mei, Method::POST, &id, &["lin@other", "lin@other"]).await.ok();
+    allow_outer(&app, "other", false).await;
+    assert_eq!(role(&lin, &id).await, Some(0));
+    let removed = outer(&mei, Method::DELETE, &id, &["kim@other", "lin@other", "x"]).await.ok();
+    assert_eq!(removed.data(), &json!([{"loginId": "lin@other", "name": "User lin"}]));
+    assert_eq!(role(&lin, &id).await, None);
+}
+
+/// A suffix makes logins look like those of another tenant; the tenant's own come first.
+#[tokio::test]
+async fn a_login_of_ones_own_may_hold_the_sign() {
+    let (app, [acme, _], [mei, _, lin, _], id) = start().await;
+    let mut namesake = user("own-lin", "");
+    namesake["loginId"] = json!("lin@other");
+    let mut deep = user("deep", "");
+    deep["loginId"] = json!("a@b");
+    app.sync(&acme.caller, "users", &json!([namesake])).await;
+    let third = app.tenant("third").await;
+    app.sync(&third.caller, "users", &json!([deep])).await;
+    allow_outer(&app, "third", true).await;
+    outer(&mei, Method::POST, &id, &["lin@other", "a@b@third"]).await.ok();
+    let shown = mei.get(&format!("/v1/groups/{id}/members")).await.ok();
+    let mut homes: Vec<(&str, &str)> = shown.items()[2..]
+        .iter()
+        .map(|member| (member["userId"].as_str().unwrap(), member["eCode"].as_str().unwrap()))
+        .collect();
+    homes.sort_unstable();
+    assert_eq!(homes, [("deep", "third"), ("own-lin", "acme")]);
+    assert_eq!(role(&lin, &id).await, None);
+    let removed = outer(&mei, Method::DELETE, &id, &["lin@other", "a@b@third"]).await.ok();
+    assert_eq!(removed.items().len(), 2);
+}
+
+#[tokio::test]
+async fn an_outer_member_sees_the_group_and_its_messages_and_nothing_else() {
+    let (app, [acme, other], [mei, _, lin, kim], id) = start().await;
+    let more = group_of(&mei, json!({"name": "Harbour office", "isPublic": true})).await;
+    put_messages(&app, &acme, &id, "m", "the harbour opens", 3).await;
+    put_messages(&app, &acme, &more, "n", "the harbour closes", 2).await;
+    app.sync(&acme.caller, "organizations", &json!([department("harbour", "")])).await;
+    let mut seen_by_group = item("theirs", "harbour", 1);
+    seen_by_group["visibility"] = json!({"groups": [id]});
+    app.keep(&acme.caller, "article", &[item("all", "harbour", 1), seen_by_group]).await;
+    for module in ["group", "message", "article"] {
+        assert_eq!(found(&app, &lin, module).await, [] as [&str; 0], "{module}");
+    }
+    outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
+
+    assert_eq!(found(&app, &lin, "group").await, [id.as_str()]);
+    assert_eq!(found(&app, &lin, "message").await, ["m2", "m1", "m0"]);
+    for module in ["article", "people", "department"] {
+        assert_eq!(found(&app, &lin, module).await, [] as [&str; 0], "{module}");
+    }
+    assert_eq!(found(&app, &kim, "group").await, [] as [&str; 0], "he alone, not his tenant");
+    assert_eq!(found(&app, &other.caller, "group").await, [] as [&str; 0]);
+    put_messages(&app, &acme, &id, "later", "harbour again", 1).await;
+    assert_eq!(found(&app, &lin, "message").await.len(), 4);
+    assert_eq!(found(&app, &mei, "message").await.len(), 6);
+
+    let seen = info(&lin, &id).await.ok();
+    assert_eq!((&seen.data()["eCode"], &seen.data()["memberRole"]), (&json!("acme"), &json!(0)));
+    assert_eq!(lin.get("/v1/groups").await.ok().total(), 1);
+    assert_eq!(member_ids(&lin, &id).await, ["mei", "omar", "lin"]);
+    let shown = lin.get(&format!("/v1/groups/{id}/members")).await.ok();
+    let own = &shown.items()[2];
+    assert_eq!((&own["eCode"], &own["enterprise"]), (&json!("other"), &json!("other")));
+    assert_eq!(role(&lin, &more).await, None, "an open group of the tenant is not open to him");
+    lin.post_empty(&format!("/v1/groups/{more}/apply")).await.fails(404, "groupId");
+    lin.post_empty(&format!("/v1/groups/{id}/apply")).await.fails(409, "member");
+    let code = join_code(&mei, &more, false).await;
+    lin.post_empty(&format!("/v1/groups/joincode/{code}/join")).await.fails(404, "joincode");
+
+    // A new name is found by him, too, and what he sees survives a rebuild.
+    mei.put(&format!("/v1/groups/{id}"), &json!({"name": "Quay"})).await.ok();
+    app.settled().await;
+    assert_eq!(lin.find("group", "quay").await, [id.as_str()]);
+    let (lin_token, kim_token) = (lin.token.clone(), kim.token.clone());
+    drop((mei, lin, kim, acme, other));
+    let app = app.restart_rebuilding().await;
+    app.filled().await;
+    let (lin, kim) = (app.caller(&lin_token), app.caller(&kim_token));
+    assert_eq!(lin.find("group", "quay").await, [id.as_str()]);
+    assert_eq!(lin.find("message", "harbour").await.len(), 4);
+    assert_eq!(kim.find("message", "harbour").await, [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn an_outer_member_is_an_ordinary_one_and_may_leave() {
+    let (app, _, [mei, omar, lin, kim], id) = start().await;
+    outer(&mei, Method::POST, &id, &["lin@other", "kim@other"]).await.ok();
+    for role in [0, 1, 2] {
+        set_role(&mei, &id, "lin", role).await.fails(409, "ordinary");
+    }
+    members(&lin, Method::POST, &id, &["kim"]).await.fails(403, "administrator");
+    outer(&lin, Method::POST, &id, &["kim@other"]).await.fails(403, "administrator");
+    set_role(&lin, &id, "omar", 1).await.fails(403, "owner");
+    lin.put(&format!("/v1/groups/{id}"), &json!({"name": "x"})).await.fails(403, "administrator");
+    lin.post_empty(&format!("/v1/groups/joincode?groupId={id}&isOverride=true"))
+        .await
+        .fails(403, "administrator");
+    lin.get(&format!("/v1/groups/{id}/applications")).await.fails(403, "administrator");
+    lin.delete(&format!("/v1/groups/{id}")).await.fails(403, "owner");
+    members(&lin, Method::DELETE, &id, &["kim"]).await.fails(403, "administrator");
+    outer(&lin, Method::DELETE, &id, &["kim@other"]).await.fails(403, "administrator");
+    // By an id, nobody but people of the group's own tenant is meant.
+    assert_eq!(members(&mei, Method::DELETE, &id, &["lin", "kim"]).await.ok().data(), &json!([]));
+
+    let removed = members(&lin, Method::DELETE, &id, &["lin"]).await.ok();
+    assert_eq!(removed.data(), &json!([{"userId": "lin", "name": "User lin"}]));
+    let removed = outer(&kim, Method::DELETE, &id, &["kim@other"]).await.ok();
+    assert_eq!(removed.data(), &json!([{"loginId": "kim@other", "name": "User kim"}]));
+    assert_eq!((role(&lin, &id).await, role(&kim, &id).await), (None, None));
+    assert_eq!(found(&app, &lin, "group").await, [] as [&str; 0]);
+    assert_eq!(role(&omar, &id).await, Some(0));
+}
+
+/// A person of the group's tenant with the outer one's id is another one.
+#[tokio::test]
+async fn namesakes_of_two_tenants_are_two_people() {
+    let (app, [acme, _], [mei, _, lin, _], id) = start().await;
+    let [own] = people(&app, &acme, ["lin"]).await;
+    outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
+    assert_eq!((role(&own, &id).await, role(&lin, &id).await), (Some(-1), Some(0)));
+    members(&mei, Method::POST, &id, &["lin"]).await.ok();
+    set_role(&mei, &id, "lin", 1).await.ok();
+    assert_eq!((role(&own, &id).await, role(&lin, &id).await), (Some(1), Some(0)));
+    members(&lin, Method::DELETE, &id, &["lin"]).await.ok();
+    assert_eq!((role(&own, &id).await, role(&lin, &id).await), (Some(1), None));
+}
+
+#[tokio::test]
+async fn blacklists_hold_for_colleagues_named_by_login() {
+    let (_app, _, [mei, omar, ..], id) = start().await;
+    members(&mei, Method::DELETE, &id, &["omar"]).await.ok();
+    omar.post_empty("/v1/users/blacklist?blackUserId=mei").await.ok();
+    outer(&mei, Method::POST, &id, &["omar", "lin@other"]).await.fails(403, "\"omar\"");
+    assert_eq!(member_ids(&mei, &id).await, ["mei"]);
+    outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
+}
+
+#[tokio::test]
+async fn a_frozen_or_deleted_tenants_groups_vanish_for_outer_members_at_once() {
+    let (app, [acme, other], [mei, _, lin, _], id) = start().await;
+    outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
+    put_messages(&app, &acme, &id, "m", "harbour", 450).await;
+    let own = group(&lin, "Harbour of Lin", &[]).await;
+    put_messages(&app, &other, &own, "own", "harbour", 1).await;
+    let operator = app.operator().await.caller;
+    assert_eq!((found(&app, &lin, "group").await.len(), found(&app, &lin, "message").await.len()), (2, 451));
+    operator.post_empty("/v1/enterprises/freeze?eCode=acme").await.ok();
+    assert_eq!(lin.find("group", "harbour").await, [own.as_str()]);
+    assert_eq!(lin.find("message", "harbour").await, ["own0"]);
+    assert_eq!(role(&lin, &id).await, None);
+    assert_eq!(lin.get("/v1/groups").await.ok().total(), 1);
+    operator.post_empty("/v1/enterprises/unfreeze?eCode=acme").await.ok();
+    assert_eq!((lin.find("group", "harbour").await.len(), role(&lin, &id).await), (2, Some(0)));
+
+    operator.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();
+    assert_eq!(lin.find("group", "harbour").await, [own.as_str()]);
+    assert_eq!(lin.find("message", "harbour").await, ["own0"]);
+    assert_eq!(role(&lin, &id).await, None);
+    app.app.upkeep.make_round().await.unwrap();
+    assert_eq!((rows(&app, "groups").await, rows(&app, "messages").await), (1, 1));
+    app.settled().await;
+    assert_eq!(documents(&app, &other, &id).await, 0);
+}
+
+/// How many messages of a group the tenant's index has, whoever may see them.
+async fn documents(app: &TestApp, tenant: &Application, group: &str) -> u64 {
+    // A person who is let see that group by a row of his own.
+    let (group, tenant_id) = (group.to_owned(), tenant.tenant_id);
+    let job = app.app.store.write(move |transaction| {
+        Box::pin(async move {
+            use sea_orm::ConnectionTrait;
+            let statement = trawl::store::sql(
+                "INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
+                 VALUES (?1, ?2, 'ghost', 1, 0, 0, 'x', 1, 1)",
+                [group.as_str().into(), tenant_id.into()],
+            );
+            transaction.execute_raw(statement).await?;
+            let statement = trawl::store::sql(
+                "INSERT INTO group_members (group_id, tenant_id, user_id, role, joined_at) VALUES (?, ?, 'kim', 0, 1)",
+                [group.as_str().into(), tenant_id.into()],
+            );
+            transaction.execute_raw(statement).await?;
+            Ok(())
+        })
+    });
+    job.await.unwrap();
+    app.app.authenticator.forget_callers(tenant_id);
+    let kim = app.user(tenant, "kim").await;
+    let parameters = [("moduleId", "message"), ("keyword", "harbour")];
+    kim.search(&parameters).await.ok().total()
+}
+
+#[tokio::test]
+async fn what_is_left_of_a_tenant_goes_on_being_removed_after_a_restart() {
+    let (app, [acme, other], [mei, _, lin, _], id) = start().await;
+    outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
+    put_messages(&app, &acme, &id, "m", "harbour", 450).await;
+    // As if the process had ended right after the deed.
+    app.app.upkeep.stop().await;
+    app.operator().await.caller.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();
+    assert_eq!(rows(&app, "messages").await, 450);
+    drop((mei, lin, acme));
+    let app = app.restart().await;
+    app.app.upkeep.make_round().await.unwrap();
+    assert_eq!((rows(&app, "groups").await, rows(&app, "messages").await), (0, 0));
+    app.settled().await;
+    let other = Application { caller: app.caller(&other.caller.token), ..other };
+    assert_eq!(documents(&app, &other, &id).await, 0);
+}
+
+#[tokio::test]
+async fn people_of_a_deleted_tenant_leave_the_groups_of_others() {
+    let (app, _, [mei, _, _, _], id) = start().await;
+    outer(&mei, Method::POST, &id, &["lin@other", "kim@other"]).await.ok();
+    app.operator().await.caller.post_empty("/v1/enterprises/delete?eCode=other").await.ok();
+    assert_eq!(member_ids(&mei, &id).await, ["mei", "omar"], "at once");
+    app.app.upkeep.make_round().await.unwrap();
+    assert_eq!((rows(&app, "group_members").await, rows(&app, "group_tenants").await), (2, 1));
+    mei.put(&format!("/v1/groups/{id}"), &json!({"name": "Harbour again"})).await.ok();
+    assert_eq!(found(&app, &mei, "group").await, [id.as_str()]);
+}
