@@ -22,8 +22,8 @@ pub struct Limits {
     pub writes_per_minute: u32,
     /// Messages of one group robot in a minute.
     pub robot_messages_per_minute: u32,
-    /// Logins of one address in a minute; also failed ones of one login account, and failed proofs of applications from one
-    /// address at the token endpoint.
+    /// Logins of one address in a minute; also failed ones of one login account, failed proofs of applications from one
+    /// address at the token endpoint, and join codes of groups by one person that open nothing.
     pub logins_per_minute: u32,
     /// Bytes of all request bodies that are held at once; one more is refused with 503.
     pub held_body_bytes: usize,

@@ -6,13 +6,13 @@
 
 use std::{env, fs, path::Path, process::Command};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::util::{
     PATIENCE,
     app::{Application, TestApp},
     caller::Caller,
-    groups::group,
+    groups::{group_of, join_code, set_role},
     items::{NEW_YEAR, department, item, user},
     program::{run, text},
 };
@@ -33,23 +33,32 @@ async fn start() -> (TestApp, Application, Known) {
     let app = TestApp::start_with(|config| config.limits.robot_messages_per_minute = 100_000).await;
     let acme = app.tenant("acme").await;
     app.sync(&acme.caller, "organizations", &json!([department("d1", ""), department("d2", "d1")])).await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "d1"), user("omar", "d2")])).await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "d1"), user("omar", "d2"), user("ana", "d2")])).await;
     app.keep(&acme.caller, "article", &[item("a1", "harbour", NEW_YEAR)]).await;
     let favorite = json!({"itemId": "f1", "content": "harbour", "syncBlogFavor": true});
-    app.user(&acme, "mei").await.post("/v1/favorites", &favorite).await.ok();
+    let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
+    mei.post("/v1/favorites", &favorite).await.ok();
     acme.caller.post("/v1/badge", &json!({"name": "Star"})).await.ok();
-    let mei = app.user(&acme, "mei").await;
-    let group = group(&mei, "Harbour watch", &[]).await;
-    let path = format!("/v1/groups/{group}/robots");
-    let robot = mei.post(&path, &json!({"name": "Tide gauge"})).await.ok();
-    let text = |field: &str| robot.data()[field].as_str().unwrap().to_owned();
-    let known =
-        [("path.groupId", group.clone()), ("path.robotId", text("robotId")), ("query.token", text("token"))];
+    // Mei administers the group, and so cannot end it in the middle.
+    let form = json!({"name": "Harbour watch", "type": 3, "isPublic": true, "users": ["mei"]});
+    let group = group_of(&omar, form).await;
+    set_role(&omar, &group, "mei", 1).await.ok();
+    let applied = app.user(&acme, "ana").await.post_empty(&format!("/v1/groups/{group}/apply")).await.ok();
+    let robot = mei.post(&format!("/v1/groups/{group}/robots"), &json!({"name": "Tide gauge"})).await.ok();
+    let text = |data: &Value, field: &str| data[field].as_str().unwrap().to_owned();
+    let known = vec![
+        ("path.joincode", join_code(&omar, &group, false).await),
+        ("path.applicationId", applied.data().as_str().unwrap().to_owned()),
+        ("path.robotId", text(robot.data(), "robotId")),
+        ("query.token", text(robot.data(), "token")),
+        ("path.groupId", group.clone()),
+        ("query.groupId", group),
+    ];
     (app, acme, known)
 }
 
 /// Parameters and their values.
-type Known = [(&'static str, String); 3];
+type Known = Vec<(&'static str, String)>;
 
 /// Runs it to its end as this caller; `known` has it name what is there where an operation asks for an id.
 async fn drive(caller: &Caller, known: Option<Known>) {
@@ -62,7 +71,7 @@ async fn drive(caller: &Caller, known: Option<Known>) {
     let directory = tempfile::tempdir().unwrap();
     if let Some(known) = known {
         let mut settings = fs::read_to_string(Path::new(FOLDER).join("known.toml")).unwrap();
-        settings.extend(known.map(|(name, value)| format!("{name:?} = {value:?}\n")));
+        settings.extend(known.into_iter().map(|(name, value)| format!("{name:?} = {value:?}\n")));
         let file = directory.path().join("known.toml");
         fs::write(&file, settings).unwrap();
         command.arg("--config-file").arg(file);

@@ -31,7 +31,7 @@ pub async fn remove_portion(store: &Store) -> Result<bool> {
             let mut left = PORTION;
             while left > 0 {
                 let Some(id) = first_id(transaction, next.clone()).await? else { return Ok(true) };
-                left = left.saturating_sub(remove_some(transaction, &id, left).await?);
+                left = left.saturating_sub(remove_some(transaction, &id, None, left).await?);
             }
             Ok(false)
         })
@@ -49,7 +49,7 @@ pub async fn remove_portion_of_tenant(
     let mut removed = 0;
     while removed < most {
         let Some(id) = first_id(transaction, next.clone()).await? else { break };
-        removed += remove_some(transaction, &id, most - removed).await?;
+        removed += remove_some(transaction, &id, Some(tenant_id), most - removed).await?;
     }
     Ok(removed)
 }
@@ -58,9 +58,16 @@ async fn first_id(transaction: &Transaction, statement: sea_orm::Statement) -> R
     transaction.query_one_raw(statement).await?.map(|row| row.try_get("", "id")).transpose()
 }
 
-/// Removes up to `most` rows of a group, its own at last. Answers how many.
-async fn remove_some(transaction: &Transaction, group_id: &str, most: usize) -> Result<usize> {
-    let tenants = repo::tenants_of(&**transaction, group_id).await?;
+/// Removes up to `most` rows of a group, its own at last. Answers how many. What `removed_tenant` had in the index
+/// is gone already.
+async fn remove_some(
+    transaction: &Transaction,
+    group_id: &str,
+    removed_tenant: Option<i64>,
+    most: usize,
+) -> Result<usize> {
+    let mut tenants = repo::tenants_of(&**transaction, group_id).await?;
+    tenants.retain(|tenant_id| Some(*tenant_id) != removed_tenant);
     let limit = u64::try_from(most).unwrap_or_default();
     let mut removed = robots::following::remove_some(transaction, group_id, &tenants, limit).await?;
     // Few rows of the others belong to one group, these two may be as many as a tenant has people.

@@ -136,6 +136,8 @@ CREATE INDEX groups_by_member ON group_members (tenant_id, user_id);
 CREATE UNIQUE INDEX owners_of_groups ON group_members (group_id) WHERE role = 2;
 -- Who stands in for an owner who is gone: the first in this order who is there.
 CREATE INDEX members_by_rank ON group_members (group_id, role DESC, joined_at, user_id);
+-- Whom nobody sees: members of groups are counted less these.
+CREATE INDEX users_not_shown ON users (tenant_id, user_id) WHERE is_deleted OR is_hidden;
 
 -- The tenants whose people may find the group: its own, and each that ever had a member in it. What a person finds hangs on
 -- his being a member, so none of them has to be taken out before the group ends.

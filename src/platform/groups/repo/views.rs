@@ -14,13 +14,18 @@ const SHOWN: &str = "FROM group_members \
     JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
       AND users.is_deleted = 0 AND users.is_hidden = 0";
 
+/// How many these are of the group that follows. Those who are not shown are few, and have an index of their own.
+const COUNT: &str = "COUNT(*) FROM group_members \
+    WHERE group_members.tenant_id NOT IN (SELECT id FROM tenants WHERE removed_at IS NOT NULL) \
+      AND NOT EXISTS (SELECT 1 FROM users INDEXED BY users_not_shown WHERE (is_deleted OR is_hidden) \
+        AND users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id) \
+      AND group_members.group_id =";
+
 /// [`Group`] of each of [`GROUPS`].
 fn groups() -> String {
-    // Inside of it, `group_members` are the members that are counted.
-    let count = format!("(SELECT CAST(COUNT(*) AS TEXT) {SHOWN} WHERE group_members.group_id = groups.id)");
     format!(
         "SELECT groups.id, groups.name, groups.icon, tenants.code AS e_code, \
-         COALESCE({ROLE}, -1) AS member_role, {count} AS member_count {GROUPS}"
+         COALESCE({ROLE}, -1) AS member_role, CAST((SELECT {COUNT} groups.id) AS TEXT) AS member_count {GROUPS}"
     )
 }
 
@@ -76,10 +81,7 @@ pub(in crate::platform::groups) async fn count_members<C: ConnectionTrait>(
     reader: &C,
     group_id: &str,
 ) -> Result<usize, DbErr> {
-    let statement = sql(
-        format!("SELECT COUNT(*) AS members {SHOWN} WHERE group_members.group_id = ?"),
-        [group_id.into()],
-    );
+    let statement = sql(format!("SELECT (SELECT {COUNT} ?) AS members"), [group_id.into()]);
     let row = reader.query_one_raw(statement).await?;
     let count: i64 = row.map_or(Ok(0), |row| row.try_get("", "members"))?;
     Ok(usize::try_from(count).unwrap_or_default())
