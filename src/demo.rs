@@ -7,7 +7,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use self::contracts::ContractSystem;
@@ -89,9 +89,16 @@ impl Demo {
         server.send("PUT", "/v1/contents/article", &token, &content::articles(now)?).await?;
         server.send("PUT", "/v1/contents/feed", &token, &content::feeds(now)?).await?;
         server.send("POST", "/api/todo/batch_create", &token, &content::todos()?).await?;
+        server.send("POST", "/api/done/batch_create", &token, &content::done_items()?).await?;
+        let user_token = server.token(Some(LOGIN)).await?;
+        for favorite in content::favorites()? {
+            server.call("POST", "/v1/favorites", Some(&user_token), &favorite).await?;
+        }
+        for group in content::groups()? {
+            server.make_group(&group).await?;
+        }
         wait_until_searchable(app, progress).await?;
 
-        let user_token = server.token(Some(LOGIN)).await?;
         Ok(Self { contracts, invitation: invitation(&server, &user_token) })
     }
 
@@ -184,16 +191,48 @@ impl Server {
         token: &str,
         rows: &impl Serialize,
     ) -> Result<(), DemoError> {
-        let url = format!("{}{path}", self.base);
-        let request = if method == "PUT" { self.http.put(url) } else { self.http.post(url) };
-        let answer: Value = request.bearer_auth(token).json(rows).send().await?.json().await?;
-        let data = &answer["data"];
-        let refused = data.get("error").unwrap_or(data);
-        if answer["code"] == 200 && refused.as_array().is_some_and(Vec::is_empty) {
+        let data = self.call(method, path, Some(token), rows).await?;
+        let refused = data.get("error").unwrap_or(&data);
+        if refused.as_array().is_some_and(Vec::is_empty) {
             Ok(())
+        } else {
+            Err(DemoError::Content(format!("{path}: {refused}")))
+        }
+    }
+
+    /// Calls the server; answers `data` of a success.
+    async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        token: Option<&str>,
+        body: &impl Serialize,
+    ) -> Result<Value, DemoError> {
+        let url = format!("{}{path}", self.base);
+        let mut request = if method == "PUT" { self.http.put(url) } else { self.http.post(url) };
+        if let Some(token) = token {
+            request = request.bearer_auth(token);
+        }
+        let mut answer: Value = request.json(body).send().await?.json().await?;
+        if answer["code"] == 200 {
+            Ok(answer["data"].take())
         } else {
             Err(DemoError::Content(format!("{path}: {answer}")))
         }
+    }
+
+    /// Makes a group, and has its robot say what it has to say.
+    async fn make_group(&self, group: &content::Group) -> Result<(), DemoError> {
+        let token = self.token(Some(&group.owner)).await?;
+        let id = self.call("POST", "/v1/groups", Some(&token), &group.form).await?;
+        let path = format!("/v1/groups/{}/robots", id.as_str().unwrap_or_default());
+        let robot = self.call("POST", &path, Some(&token), &json!({ "name": group.robot })).await?;
+        let hook =
+            format!("/notificationapi/hook/send?token={}", robot["token"].as_str().unwrap_or_default());
+        for message in &group.messages {
+            self.call("POST", &hook, None, message).await?;
+        }
+        Ok(())
     }
 }
 
@@ -201,10 +240,10 @@ fn invitation(server: &Server, token: &str) -> String {
     let Server { base, client_id, client_secret, .. } = server;
     let secret = client_secret.expose_secret();
     format!(
-        "\nNorthwind Harbour's to-dos, feeds and articles are loaded, and its contract system is connected.\n\
-         Search all of it as {LOGIN}, who sees her own to-dos and what she may see of the rest:\n\n\
+        "\nNorthwind Harbour's people, to-dos, feeds, articles, groups and messages are loaded, and its contract system is connected.\n\
+         Search most of it as {LOGIN}, who sees her own to-dos and what she may see of the rest:\n\n\
          curl -sS -X POST '{base}/contents/search?moduleId={MODULE}&keyword=warehouse' -H 'Authorization: Bearer {token}'\n\n\
-         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; zhl finds her too).\n\
+         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, moduleId=message for what robots said in her groups, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; zhl finds her too).\n\
          The interface, to read and to try: {base}/docs\n\
          The application that the token was asked for with: {client_id} {secret}\n\
          Stop with Ctrl-C; everything is thrown away then."

@@ -1,5 +1,6 @@
 //! The demo company's content: the project's own writing, with times relative to now.
 
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::DemoError;
@@ -16,7 +17,7 @@ pub(super) fn departments() -> Result<Vec<Row>, DemoError> {
 
 /// People. The directory wants a sex of each; the demo does not care.
 pub(super) fn users() -> Result<Vec<Row>, DemoError> {
-    let mut rows = read(include_str!("data/users.jsonl"))?;
+    let mut rows: Vec<Row> = read(include_str!("data/users.jsonl"))?;
     for (number, row) in rows.iter_mut().enumerate() {
         row.entry("sex").or_insert(json!(number % 2 + 1));
     }
@@ -38,12 +39,40 @@ pub(super) fn todos() -> Result<Vec<Row>, DemoError> {
     read(include_str!("data/todos.jsonl"))
 }
 
+/// Done, read and withdrawn items.
+pub(super) fn done_items() -> Result<Vec<Row>, DemoError> {
+    read(include_str!("data/done.jsonl"))
+}
+
+/// What the person whom the example searches as keeps for herself.
+pub(super) fn favorites() -> Result<Vec<Row>, DemoError> {
+    read(include_str!("data/favorites.jsonl"))
+}
+
+/// A group, and what its robot said in it.
+#[derive(Debug, Deserialize)]
+pub(super) struct Group {
+    /// Whose group it is: a login.
+    pub(super) owner: String,
+    /// The form that it is created by.
+    pub(super) form: Row,
+    /// The robot's name.
+    pub(super) robot: String,
+    /// What it says, oldest first.
+    pub(super) messages: Vec<Row>,
+}
+
+/// Groups.
+pub(super) fn groups() -> Result<Vec<Group>, DemoError> {
+    read(include_str!("data/groups.jsonl"))
+}
+
 /// What the external system knows.
 pub(super) fn contracts(now: i64) -> Result<Vec<Row>, DemoError> {
     dated(include_str!("data/contracts.jsonl"), now)
 }
 
-fn read(lines: &str) -> Result<Vec<Row>, DemoError> {
+fn read<T: DeserializeOwned>(lines: &str) -> Result<Vec<T>, DemoError> {
     lines
         .lines()
         .filter(|line| !line.trim().is_empty())
@@ -56,7 +85,7 @@ fn read(lines: &str) -> Result<Vec<Row>, DemoError> {
 /// `minutesAgo` becomes `displayTime`, to the minute.
 fn dated(lines: &str, now: i64) -> Result<Vec<Row>, DemoError> {
     let this_minute = now - now % MILLIS_PER_MINUTE;
-    let mut rows = read(lines)?;
+    let mut rows: Vec<Row> = read(lines)?;
     for row in &mut rows {
         let minutes = row.remove("minutesAgo").and_then(|minutes| minutes.as_i64()).unwrap_or_default();
         row.insert("displayTime".to_owned(), json!(this_minute - minutes * MILLIS_PER_MINUTE));

@@ -95,6 +95,18 @@ async fn the_printed_curl_answers_with_built_in_and_external_items_in_one_list()
         assert_eq!(found["data"][0]["id"], id, "{keyword}: {found}");
     }
 
+    // What else she has: done items, favorites, groups, and what robots said in them.
+    for (module, keyword) in [
+        ("done", "warehouse"),
+        ("favorite", "board"),
+        ("group", "仓库"),
+        ("group", "budget"),
+        ("message", "forklift"),
+    ] {
+        let found = search(&base_of(module, keyword), token).await;
+        assert_ne!(found["total"], 0, "{module}, {keyword}: {found}");
+    }
+
     // All of it: the promised 300 items over to-dos, feeds and articles at least.
     let metrics = http.get(format!("{base}/readyz")).send().await.unwrap().json::<Value>().await.unwrap();
     assert!(metrics["indexPosition"].as_u64().unwrap() >= 300, "{metrics}");
