@@ -4,6 +4,7 @@ use trawl::{
     auth::{
         applications::{Kind, LoginClient, NewApplication},
         keys::Keys,
+        scopes::Scope,
     },
     platform::tenants::model::{Registered, register_application},
     store::Store,
@@ -30,7 +31,9 @@ impl Prepared {
                 tenant: "bench".to_owned(),
                 kind,
                 bound: Vec::new(),
-                scopes: None,
+                scopes: Some(
+                    Scope::ALL.into_iter().filter(|scope| kind.possible_scopes().allow(*scope)).collect(),
+                ),
                 name: "bench".to_owned(),
                 login: LoginClient::default(),
             };

@@ -53,13 +53,18 @@ impl Server {
 
     /// A token for the application that the data directory was prepared with.
     pub(crate) fn token(&self, prepared: &Prepared) -> String {
+        self.grant(prepared, &[("grant_type", "client_credentials")])
+    }
+
+    /// A token by this form of the token endpoint, asked for by that application.
+    pub(crate) fn grant(&self, prepared: &Prepared, form: &[(&str, &str)]) -> String {
         let request = async {
             let credentials = &prepared.registered.credentials;
             let client = reqwest::Client::builder().no_proxy().build().unwrap();
             let answer = client
                 .post(format!("http://{}/oauth2/token", self.address))
                 .basic_auth(&credentials.client_id, Some(credentials.client_secret.expose_secret()))
-                .form(&[("grant_type", "client_credentials")])
+                .form(form)
                 .send();
             let answer: serde_json::Value = answer.await.unwrap().json().await.unwrap();
             answer["access_token"].as_str().unwrap().to_owned()

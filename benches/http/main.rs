@@ -3,7 +3,7 @@
 //! Every section measures the `trawl` program and its peer at the same time, in short slices that take turns, so that
 //! what disturbs one disturbs the other. Servers and peers are processes of their own. README.md says how to read it.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|directory …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|objects|directory …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -13,6 +13,7 @@
 mod common;
 mod data;
 mod directory;
+mod objects;
 mod pages;
 mod peers;
 mod texts;
@@ -38,6 +39,8 @@ pub(crate) struct Scale {
     pub(crate) freshness: Duration,
     /// Documents of the bulk import.
     pub(crate) import: usize,
+    /// Everyday objects of each kind.
+    pub(crate) objects: usize,
     /// Departments and users of the directory.
     pub(crate) directory: [usize; 2],
 }
@@ -47,6 +50,7 @@ const FULL: Scale = Scale {
     turns: Turns { slice: Duration::from_millis(250), slices: 8 },
     freshness: Duration::from_secs(15),
     import: 100_000,
+    objects: 2_000,
     directory: [5_000, 100_000],
 };
 
@@ -55,6 +59,7 @@ const QUICK: Scale = Scale {
     turns: Turns { slice: Duration::from_millis(100), slices: 5 },
     freshness: Duration::from_secs(4),
     import: 20_000,
+    objects: 400,
     directory: [1_000, 20_000],
 };
 
@@ -71,7 +76,7 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections = ["pages", "freshness", "merge", "import", "todos", "directory"];
+    let sections = ["pages", "freshness", "merge", "import", "todos", "objects", "directory"];
     let chosen = |name: &str| has(name) || !sections.iter().any(|section| has(section));
 
     let started = Instant::now();
@@ -90,6 +95,9 @@ fn main() {
     }
     if chosen("todos") {
         todos::run(&scale);
+    }
+    if chosen("objects") {
+        objects::run(&scale);
     }
     if chosen("directory") {
         directory::run(&scale);
