@@ -78,6 +78,8 @@ mod keys;
 #[cfg(test)]
 mod kill;
 #[cfg(test)]
+mod lifecycle;
+#[cfg(test)]
 mod limits;
 #[cfg(test)]
 mod login;
