@@ -199,10 +199,12 @@ async fn namesakes_of_two_tenants_are_two_people() {
 
 #[tokio::test]
 async fn blacklists_hold_for_colleagues_named_by_login() {
-    let (_app, _, [mei, omar, ..], id) = start().await;
+    let (app, [acme, _], [mei, omar, ..], id) = start().await;
     members(&mei, Method::DELETE, &id, &["omar"]).await.ok();
     omar.post_empty("/v1/users/blacklist?blackUserId=mei").await.ok();
-    outer(&mei, Method::POST, &id, &["omar", "lin@other"]).await.fails(403, "\"omar\"");
+    app.sync(&acme.caller, "users", &json!([{"userId": "omar", "loginId": "omar.k"}])).await;
+    outer(&mei, Method::POST, &id, &["omar.k", "lin@other"]).await.fails(403, "\"omar.k\"");
+    mei.post("/v1/groups", &json!({"name": "x", "users": ["omar.k"]})).await.fails(403, "\"omar.k\"");
     assert_eq!(member_ids(&mei, &id).await, ["mei"]);
     outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
 }

@@ -47,11 +47,11 @@ async fn start() -> (TestApp, Application, Known) {
     let robot = mei.post(&format!("/v1/groups/{group}/robots"), &json!({"name": "Tide gauge"})).await.ok();
     let text = |data: &Value, field: &str| data[field].as_str().unwrap().to_owned();
     let known = vec![
+        ("path.groupId", group.clone()),
         ("path.joincode", join_code(&omar, &group, false).await),
         ("path.applicationId", applied.data().as_str().unwrap().to_owned()),
         ("path.robotId", text(robot.data(), "robotId")),
         ("query.token", text(robot.data(), "token")),
-        ("path.groupId", group.clone()),
         ("query.groupId", group),
     ];
     (app, acme, known)

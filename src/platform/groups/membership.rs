@@ -19,7 +19,10 @@ use crate::{
         tenants,
     },
     error::{Error, Result},
-    platform::{blacklist, robots},
+    platform::{
+        blacklist, robots,
+        users::model::{NamedBy, find_shown},
+    },
     store::Transaction,
 };
 
@@ -112,9 +115,14 @@ pub(super) async fn check_blacklists(
         .map(|person| person.user_id.as_str())
         .collect();
     let by = &by.person.user_id;
-    let refusing = blacklist::model::who_listed(&**transaction, tenant_id, by, &colleagues).await?;
+    let mut refusing = blacklist::model::who_listed(&**transaction, tenant_id, by, &colleagues).await?;
     if refusing.is_empty() {
         return Ok(());
+    }
+    if field != "userIds" {
+        // As they were named.
+        let people = find_shown(&**transaction, tenant_id, NamedBy::UserId, &refusing).await?;
+        refusing = people.into_iter().map(|person| person.login_id).collect();
     }
     let message = format!("{field}: these do not want to be added by you: {}", named(&refusing));
     Err(Error::forbidden(message))
