@@ -167,6 +167,20 @@ pub async fn find_in<R: FromQueryResult, C: ConnectionTrait>(
     Ok(rows)
 }
 
+/// The number of the last of up to `limit` rows of a table after `sequence`, in the order of that; `None` behind the last one.
+pub async fn end_of_portion<C: ConnectionTrait>(
+    connection: &C,
+    table: &'static str,
+    sequence: i64,
+    limit: u64,
+) -> Result<Option<i64>, DbErr> {
+    let text = format!(
+        "SELECT MAX(sequence) AS last FROM (SELECT sequence FROM {table} WHERE sequence > ? ORDER BY sequence LIMIT ?)"
+    );
+    let row = connection.query_one_raw(sql(text, [sequence.into(), limit.into()])).await?;
+    row.map_or(Ok(None), |row| row.try_get("", "last"))
+}
+
 /// Milliseconds since 1970, the unit of every time that trawl keeps.
 pub fn now_millis() -> i64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -7,7 +7,7 @@ pub(super) mod views;
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 
 use super::fields::{GroupChange, NewGroup};
-use crate::store::{Transaction, find_in, now_millis, sql};
+use crate::store::{Transaction, end_of_portion, find_in, now_millis, sql};
 
 /// The role of the member who stands in `group_members` beside his group; null where none does. Where the owner was deleted or
 /// disabled in the directory, the first of those who are there is in his place: administrators first, then who came first.
@@ -65,14 +65,7 @@ pub(super) async fn scan<C: ConnectionTrait>(
     sequence: i64,
     limit: u64,
 ) -> Result<Option<(Vec<Row>, i64)>, DbErr> {
-    let numbers = "SELECT sequence FROM groups WHERE sequence > ? ORDER BY sequence LIMIT ?";
-    let statement =
-        sql(format!("SELECT MAX(sequence) AS last FROM ({numbers})"), [sequence.into(), limit.into()]);
-    let last: Option<i64> = match reader.query_one_raw(statement).await? {
-        Some(row) => row.try_get("", "last")?,
-        None => None,
-    };
-    let Some(last) = last else { return Ok(None) };
+    let Some(last) = end_of_portion(reader, "groups", sequence, limit).await? else { return Ok(None) };
     let text = format!("{FOUND} AND groups.sequence > ? AND groups.sequence <= ?");
     let rows = Row::find_by_statement(sql(text, [sequence.into(), last.into()])).all(reader).await?;
     Ok(Some((rows, last)))

@@ -2,7 +2,7 @@
 
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 
-use crate::store::{find_in, sql};
+use crate::store::{end_of_portion, find_in, sql};
 
 /// A message in one of the tenants in which its group is found.
 #[derive(Clone, Debug, FromQueryResult)]
@@ -45,14 +45,7 @@ pub(in crate::platform::robots) async fn scan<C: ConnectionTrait>(
     sequence: i64,
     limit: u64,
 ) -> Result<Option<(Vec<Row>, i64)>, DbErr> {
-    let numbers = "SELECT sequence FROM messages WHERE sequence > ? ORDER BY sequence LIMIT ?";
-    let statement =
-        sql(format!("SELECT MAX(sequence) AS last FROM ({numbers})"), [sequence.into(), limit.into()]);
-    let last: Option<i64> = match reader.query_one_raw(statement).await? {
-        Some(row) => row.try_get("", "last")?,
-        None => None,
-    };
-    let Some(last) = last else { return Ok(None) };
+    let Some(last) = end_of_portion(reader, "messages", sequence, limit).await? else { return Ok(None) };
     let text = format!("{FOUND} AND messages.sequence > ? AND messages.sequence <= ?");
     let rows = Row::find_by_statement(sql(text, [sequence.into(), last.into()])).all(reader).await?;
     Ok(Some((rows, last)))
