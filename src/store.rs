@@ -21,7 +21,10 @@ use sea_orm::{
     Statement, Value,
     sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
-use tokio::sync::watch;
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::timeout,
+};
 use uuid::Uuid;
 
 pub use writer::{Transaction, WriteFuture};
@@ -32,6 +35,12 @@ use crate::error::{Error, Result};
 /// The database's file name in the data directory.
 const FILE_NAME: &str = "trawl.db";
 
+/// Connections of the indexer: two pieces of changes are read at a time, and the log meanwhile.
+const INDEX_READERS: u32 = 3;
+
+/// How long a read that looks into many rows waits for its place.
+const SCAN_PATIENCE: Duration = Duration::from_secs(1);
+
 /// How long a statement waits for another process's write lock (`trawl app create` beside a running server).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -39,6 +48,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Clone)]
 pub struct Store {
     reader: DatabaseConnection,
+    index_reader: DatabaseConnection,
+    scans: Arc<Semaphore>,
     writer: writer::Writer,
     id: String,
     room: Arc<Room>,
@@ -81,8 +92,10 @@ impl Store {
         let id = store_id(&write_connection).await.map_err(fail)?;
         let last_position = change_log::last_position(&write_connection).await.map_err(fail)?;
         let reader = connect(&path, readers, true).await.map_err(fail)?;
+        let index_reader = connect(&path, INDEX_READERS, true).await.map_err(fail)?;
+        let scans = Arc::new(Semaphore::new((readers as usize / 2).max(1)));
         let writer = writer::Writer::start(write_connection, path, last_position);
-        Ok(Self { reader, writer, id, room: Arc::new(Room::new(directory, 0)) })
+        Ok(Self { reader, index_reader, scans, writer, id, room: Arc::new(Room::new(directory, 0)) })
     }
 
     /// The same store, which refuses writes while less than this is free on its disk.
@@ -104,6 +117,24 @@ impl Store {
     /// A pool of connections that only read; each statement sees the last commit.
     pub fn reader(&self) -> &DatabaseConnection {
         &self.reader
+    }
+
+    /// The connections of the indexer, which callers cannot take from it: what was acknowledged is found soon however much
+    /// is read.
+    pub fn index_reader(&self) -> &DatabaseConnection {
+        &self.index_reader
+    }
+
+    /// A place for a read that looks into many rows, to be kept until it is done. There is one for every second connection
+    /// that reads, so that the reads of others find one.
+    ///
+    /// # Errors
+    /// 503 where none is free for a second.
+    pub async fn place_for_scan(&self) -> Result<OwnedSemaphorePermit> {
+        let waiting = timeout(SCAN_PATIENCE, Arc::clone(&self.scans).acquire_owned()).await;
+        let place = waiting
+            .map_err(|_late| Error::unavailable("too much is being looked through already", SCAN_PATIENCE))?;
+        place.map_err(Error::internal)
     }
 
     /// Tells this database from every other one, so that an index of another database is not taken for its own.
@@ -133,7 +164,8 @@ impl Store {
     /// Finishes every write that was accepted, then closes the database. Later writes are refused.
     pub async fn close(self) -> Result<()> {
         self.writer.close().await;
-        self.reader.close().await.map_err(Error::from)
+        self.reader.close().await?;
+        self.index_reader.close().await.map_err(Error::from)
     }
 }
 

@@ -92,7 +92,7 @@ impl Follower {
         self.filling = None;
         let was_filling = self.engines.open().await?;
         self.rebuild |= was_filling;
-        let reader = self.rows.store.reader();
+        let reader = self.rows.store.index_reader();
         let last = change_log::last_position(reader).await?;
         let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
         let Some(checkpoint) = self.engines.checkpoint() else {

@@ -87,7 +87,8 @@ impl LogReader {
     async fn next_batch(&self, position: i64) -> Result<Vec<Entry>> {
         let mut limit = self.batch_changes;
         loop {
-            let mut entries = change_log::entries_after(self.rows.store.reader(), position, limit).await?;
+            let mut entries =
+                change_log::entries_after(self.rows.store.index_reader(), position, limit).await?;
             if let Some(end) = entries.iter().rposition(|entry| entry.is_last) {
                 entries.truncate(end + 1);
                 return Ok(entries);
@@ -155,7 +156,7 @@ impl Area {
     }
 
     async fn find(self, rows: &Rows, tenant_id: i64, module: &str, ids: &[String]) -> Result<Vec<Document>> {
-        let (reader, public_url) = (rows.store.reader(), &rows.public_url);
+        let (reader, public_url) = (rows.store.index_reader(), &rows.public_url);
         match self {
             Self::Departments => organizations::documents::find(reader, tenant_id, ids).await,
             Self::People => users::documents::find(reader, public_url, tenant_id, ids).await,
@@ -183,20 +184,20 @@ impl Area {
     /// How many documents a scan from the beginning gives.
     pub(super) async fn count(self, store: &Store) -> Result<u64> {
         let count = match self {
-            Self::Departments => organizations::documents::count(store.reader()).await?,
-            Self::People => users::documents::count(store.reader()).await?,
-            Self::Contents => contents::documents::count(store.reader()).await?,
-            Self::Tasks => tasks::documents::count(store.reader()).await?,
-            Self::Favorites => favorites::documents::count(store.reader()).await?,
-            Self::Groups => groups::documents::count(store.reader()).await?,
-            Self::Messages => robots::documents::count(store.reader()).await?,
+            Self::Departments => organizations::documents::count(store.index_reader()).await?,
+            Self::People => users::documents::count(store.index_reader()).await?,
+            Self::Contents => contents::documents::count(store.index_reader()).await?,
+            Self::Tasks => tasks::documents::count(store.index_reader()).await?,
+            Self::Favorites => favorites::documents::count(store.index_reader()).await?,
+            Self::Groups => groups::documents::count(store.index_reader()).await?,
+            Self::Messages => robots::documents::count(store.index_reader()).await?,
         };
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
     /// The next documents after a row's number, and the last one's number.
     pub(super) async fn scan(self, rows: &Rows, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
-        let (reader, public_url) = (rows.store.reader(), &rows.public_url);
+        let (reader, public_url) = (rows.store.index_reader(), &rows.public_url);
         let scanned = match self {
             Self::Departments => organizations::documents::scan(reader, sequence, SCAN_ROWS).await?,
             Self::People => users::documents::scan(reader, public_url, sequence, SCAN_ROWS).await?,
@@ -228,7 +229,7 @@ impl Piece {
             return Ok(vec![Change::RemoveTenant { tenant: self.tenant_id }]);
         }
         // Rows of a tenant that is gone are there for a while (`platform/tenants/removal`).
-        let is_gone = tenants::find_by_id(rows.store.reader(), self.tenant_id).await?.is_none();
+        let is_gone = tenants::find_by_id(rows.store.index_reader(), self.tenant_id).await?.is_none();
         let documents = if is_gone {
             Vec::new()
         } else {

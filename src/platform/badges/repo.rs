@@ -105,6 +105,15 @@ pub(super) async fn list<C: ConnectionTrait>(
     .await
 }
 
+/// Whether the tenant has so many badges or more.
+pub(super) async fn has(transaction: &Transaction, tenant_id: i64, badges: u64) -> Result<bool, DbErr> {
+    let statement = sql(
+        "SELECT 1 FROM badges WHERE tenant_id = ? LIMIT 1 OFFSET ?",
+        [tenant_id.into(), badges.saturating_sub(1).into()],
+    );
+    Ok(transaction.query_one_raw(statement).await?.is_some())
+}
+
 /// A time for a badge of the tenant: not before now, and after every one that was given before.
 async fn give_time(transaction: &Transaction, tenant_id: i64) -> Result<i64, DbErr> {
     let statement = sql(

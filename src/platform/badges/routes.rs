@@ -25,6 +25,9 @@ use crate::{
 const LIMIT: u64 = 100;
 const MOST: u64 = 1_000;
 
+/// Badges of one enterprise at the most: a keyword is looked for in each.
+const MOST_BADGES: u64 = 10_000;
+
 /// Which badges.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
@@ -125,6 +128,7 @@ pub async fn list_badges(
     if query.e_code.is_some_and(|code| !code.is_empty() && code != caller.tenant.code) {
         return Ok(DatedEnvelope::page(Vec::new(), is_counted.then_some(0), None));
     }
+    let _place = if wanted.keyword.is_some() { Some(app.store.place_for_scan().await?) } else { None };
     let total = if is_counted { Some(repo::count(reader, &wanted).await?) } else { None };
     let after = query.cursor.unwrap_or(i64::MIN);
     let mut rows = repo::list(reader, &wanted, after, query.offset.unwrap_or_default(), limit + 1).await?;
@@ -142,6 +146,7 @@ pub async fn list_badges(
     responses(
         (status = 200, description = "The badge", body = DatedEnvelope<Badge>),
         DatedRefusals, DatedBodyRefusals,
+        (status = 409, description = "There are as many as may be", body = DatedFailure),
     )
 )]
 pub async fn create_badge(
@@ -154,6 +159,11 @@ pub async fn create_badge(
     let job = app.store.write(move |transaction| {
         Box::pin(async move {
             let name = name_of(&**transaction, &creator).await?;
+            if repo::has(transaction, creator.tenant.id, MOST_BADGES).await? {
+                let refusal =
+                    format!("there are {MOST_BADGES} badges already, the most that an enterprise may have");
+                return Err(Error::conflict(refusal));
+            }
             Ok(repo::insert(transaction, creator.tenant.id, texts, name).await?)
         })
     });

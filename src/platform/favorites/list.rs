@@ -54,6 +54,13 @@ pub(super) struct Wanted {
     limit: u64,
 }
 
+impl Wanted {
+    /// Whether every favorite of the person has to be looked into.
+    pub(super) fn has_keyword(&self) -> bool {
+        self.keyword.is_some()
+    }
+}
+
 impl ListQuery {
     /// # Errors
     /// 400 that names the parameter.

@@ -28,7 +28,10 @@ pub const FEED: i64 = 8;
 /// Bytes of the names of a source, of a favorite's search keyword, and of its content.
 const NAME_BYTES: usize = 1 << 10;
 const KEYWORD_BYTES: usize = 4 << 10;
-const CONTENT_BYTES: usize = 64 << 10;
+const CONTENT_BYTES: usize = 16 << 10;
+
+/// Favorites of one person at the most: a keyword is looked for in each.
+pub(super) const MOST_FAVORITES: u64 = 10_000;
 
 /// Whose favorites, of which tenant.
 #[derive(Clone, Debug)]

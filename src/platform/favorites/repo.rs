@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::{
     documents::FAVORITE,
     labels,
-    model::{Favorite, FavoriteForm, LabelledFavorite, Marks, Owner},
+    model::{Favorite, FavoriteForm, LabelledFavorite, MOST_FAVORITES, Marks, Owner},
 };
 use crate::{
     error::{Error, Result},
@@ -134,7 +134,7 @@ async fn give_time(transaction: &Transaction, owner: &Owner) -> Result<i64> {
 /// Makes an item a favorite.
 ///
 /// # Errors
-/// 409 where it is one already, 400 for its labels.
+/// 409 where it is one already or there are too many, 400 for its labels.
 pub(super) async fn add(
     transaction: &Transaction,
     owner: &Owner,
@@ -144,6 +144,9 @@ pub(super) async fn add(
     let Some(marks) = form.marks(known.as_ref().map(Known::marks)) else {
         return Err(Error::conflict("itemId: this item is a favorite already"));
     };
+    if known.is_none() {
+        check_room(transaction, owner).await?;
+    }
     let created_at = give_time(transaction, owner).await?;
     let (label_ids, item_id) = (form.label_list.take().unwrap_or_default(), form.item_id.clone());
     let id = known.map_or_else(|| Uuid::new_v4().to_string(), |known| known.id);
@@ -152,6 +155,20 @@ pub(super) async fn add(
     transaction.record_change(owner.tenant_id, FAVORITE, &id);
     let shown = show(&**transaction, owner, &item_id).await?;
     shown.ok_or_else(|| Error::internal("a favorite that was added is not there"))
+}
+
+/// # Errors
+/// 409 where the person has as many favorites as may be.
+async fn check_room(transaction: &Transaction, owner: &Owner) -> Result<()> {
+    let statement = sql(
+        "SELECT 1 FROM favorites WHERE tenant_id = ? AND user_id = ? LIMIT 1 OFFSET ?",
+        [owner.tenant_id.into(), owner.user_id.as_str().into(), (MOST_FAVORITES - 1).into()],
+    );
+    if transaction.query_one_raw(statement).await?.is_none() {
+        return Ok(());
+    }
+    let refusal = format!("there are {MOST_FAVORITES} favorites already, the most that a person may have");
+    Err(Error::conflict(refusal))
 }
 
 /// Writes a favorite in the place of the one of the same item, if there is one; answers its number.

@@ -123,6 +123,8 @@ pub async fn list_favorites(
     QueryParameters(query): QueryParameters<ListQuery>,
 ) -> Result<Response> {
     let (owner, wanted) = (Owner::of(&caller)?, query.checked(app.config.limits.keyword_chars)?);
+    // A keyword is looked for in every one of them.
+    let _place = if wanted.has_keyword() { Some(app.store.place_for_scan().await?) } else { None };
     let favorites = list::read(app.store.reader(), &owner, &wanted).await?;
     Ok(json(StatusCode::OK, &favorites))
 }
@@ -134,7 +136,7 @@ pub async fn list_favorites(
     responses(
         (status = 200, description = "The favorite", body = Envelope<LabelledFavorite>),
         Refusals, BodyRefusals,
-        (status = 409, description = "It is a favorite already", body = FailureEnvelope),
+        (status = 409, description = "It is a favorite already, or there are as many as may be", body = FailureEnvelope),
     )
 )]
 pub async fn add_favorite(
