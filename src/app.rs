@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use trawl_connectors::{AddressRules, InvalidHost, SettingsError};
 
 use crate::{
+    answers::Answers,
     auth::{
         attempts::Attempts, authorization::codes::Codes, caller::Authenticator, issuers::Issuers, keys::Keys,
         secrets::SecretChecker, tokens::Tokens,
@@ -59,6 +60,8 @@ pub struct App {
     pub robot_limits: RobotLimits,
     /// The room for request bodies.
     pub bodies: Bodies,
+    /// The room for large answers.
+    pub answers: Answers,
     /// What is done in the background.
     pub upkeep: Upkeep,
     /// Renders the metrics.
@@ -159,6 +162,7 @@ impl App {
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
             robot_limits: RobotLimits::new(config.limits.robot_messages_per_minute),
             bodies: Bodies::new(config.limits.held_body_bytes),
+            answers: Answers::new(config.limits.held_answer_bytes),
             metrics,
             upkeep,
             store,

@@ -1,5 +1,6 @@
 //! The trawl server as a library: see ARCHITECTURE.md for the map.
 
+pub mod answers;
 pub mod api;
 pub mod app;
 pub mod audit;

@@ -50,7 +50,7 @@ const FULL: Scale = Scale {
     turns: Turns { slice: Duration::from_millis(250), slices: 8 },
     freshness: Duration::from_secs(15),
     import: 100_000,
-    objects: 2_000,
+    objects: 1_000,
     directory: [5_000, 100_000],
 };
 

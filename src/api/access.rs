@@ -313,11 +313,11 @@ pub async fn enforce(
         standing = Some(Standing { app: Arc::clone(&app), rule, token, indicated, caller });
     }
     if request.body().is_end_stream() {
-        return Ok(next.run(request).await);
+        return Ok(app.answers.keep(next.run(request).await).await);
     }
     let held = app.bodies.begin();
     request.extensions_mut().insert(body_rule(rule, &app.config.limits, held.clone(), standing));
-    Ok(held.during(next.run(request)).await)
+    Ok(app.answers.keep(held.during(next.run(request)).await).await)
 }
 
 fn body_rule(rule: &Rule, limits: &Limits, held: Held, standing: Option<Standing>) -> BodyRule {

@@ -27,6 +27,8 @@ pub struct Limits {
     pub logins_per_minute: u32,
     /// Bytes of all request bodies that are held at once; one more is refused with 503.
     pub held_body_bytes: usize,
+    /// Bytes of all large answers that are not taken yet; one more is refused with 503.
+    pub held_answer_bytes: usize,
     /// The longest that a request body may take to arrive, in milliseconds.
     pub body_timeout_ms: u64,
     /// The longest that the head of a request may take to arrive, in milliseconds; for the first one of a connection it
@@ -51,6 +53,7 @@ impl Default for Limits {
             robot_messages_per_minute: 20,
             logins_per_minute: 30,
             held_body_bytes: 256 << 20,
+            held_answer_bytes: 256 << 20,
             body_timeout_ms: 60_000,
             header_timeout_ms: 10_000,
             idle_timeout_ms: 75_000,

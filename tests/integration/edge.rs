@@ -169,6 +169,37 @@ async fn all_bodies_share_so_many_bytes() {
         .await;
 }
 
+/// Who asks for large answers and does not take them keeps others waiting for large ones alone, and only for as long as his
+/// connections last.
+#[tokio::test]
+async fn answers_that_are_not_taken_share_so_many_bytes() {
+    let app = start(|limits| limits.held_answer_bytes = 1 << 20).await;
+    let acme = app.tenant("acme").await;
+    // More than the sockets of both sides take.
+    let brief = "harbour ".repeat(8_000);
+    for call in 0..4 {
+        let items: Vec<Value> =
+            (0..100).map(|item| json!({"id": format!("{call}-{item}"), "brief": brief})).collect();
+        app.keep(&acme.caller, "article", &items).await;
+    }
+    let path = "/contents/search?moduleId=article&keyword=harbour&limit=1000";
+    let head =
+        format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", acme.caller.token);
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(head.as_bytes()).await;
+    let full = async || {
+        let answer = acme.caller.get(path).await;
+        (answer.status == 503).then_some(answer)
+    };
+    let refused = eventually("the room to be taken", full).await.fails(503, "answers that are not taken");
+    assert_eq!(refused.header("retry-after"), "1");
+    // Small ones go on.
+    acme.caller.get("/contents/search?moduleId=article&keyword=harbour&limit=1&paging=cursor").await.ok();
+    drop(connection);
+    eventually("the room to be free", async || (acme.caller.get(path).await.status == 200).then_some(()))
+        .await;
+}
+
 /// What waits for the writer holds its room, also when nobody waits for the answer.
 #[tokio::test]
 async fn a_write_that_waits_holds_its_room_until_it_is_done() {

@@ -40,7 +40,7 @@ async fn what_is_added_changed_or_removed_shows_at_once() {
 async fn a_long_content_is_found_whole_and_shown_by_its_opening() {
     let (app, _, mei, _) = start().await;
     let content =
-        format!("{}\n{} harbour {}", "opening ".repeat(30), "filling ".repeat(3_000), "end ".repeat(3_000));
+        format!("{}\n{} harbour {}", "opening ".repeat(30), "filling ".repeat(900), "end ".repeat(900));
     add(&mei, &json!({"itemId": "long", "content": content, "keyword": "berth"})).await.ok();
     app.settled().await;
     for keyword in ["opening", "harbour", "end", "berth"] {
