@@ -46,16 +46,21 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(oauth::revocation::revoke_token))
         .routes(routes!(oauth::metadata::show_metadata))
         .routes(routes!(oauth::metadata::show_keys))
-        .routes(routes!(tenants::routes::register_enterprise))
-        .routes(routes!(tenants::routes::delete_enterprise))
-        .routes(routes!(tenants::routes::freeze_enterprise))
-        .routes(routes!(tenants::routes::unfreeze_enterprise))
-        .routes(routes!(robots::routes::robots::list_robots, robots::routes::robots::create_robot))
-        .routes(routes!(robots::routes::robots::remove_robot))
-        .routes(routes!(robots::routes::robots::rotate_token))
-        .routes(routes!(robots::routes::messages::list_messages))
-        .routes(routes!(robots::routes::hook::send_message))
-        .routes(routes!(robots::routes::templates::find_template, robots::routes::templates::put_template))
+        .routes(routes!(contents::routes::put_contents))
+        .routes(routes!(contents::routes::delete_contents))
+        .routes(routes!(search::list_modules))
+        .routes(routes!(search::post_search, search::get_search))
+        .routes(routes!(search::all::post_search_all, search::all::get_search_all))
+        .routes(routes!(health::healthz))
+        .routes(routes!(health::readyz))
+        .routes(routes!(health::metrics))
+        .merge(work_routes())
+        .merge(operation_routes())
+}
+
+/// What people work with every day.
+fn work_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
         .routes(routes!(tasks::routes::create::create_todo))
         .routes(routes!(tasks::routes::create::create_todos))
         .routes(routes!(tasks::routes::moves::complete_todo))
@@ -67,8 +72,6 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(tasks::routes::moves::remove_done))
         .routes(routes!(tasks::routes::show::show_done))
         .routes(routes!(tasks::quick_deal::routes::handle_quickly))
-        .routes(routes!(contents::routes::put_contents))
-        .routes(routes!(contents::routes::delete_contents))
         .routes(routes!(favorites::routes::show_favorite))
         .routes(routes!(favorites::routes::update_favorite))
         .routes(routes!(favorites::routes::list_favorites, favorites::routes::add_favorite))
@@ -101,9 +104,21 @@ fn routes() -> OpenApiRouter<Arc<App>> {
             groups::routes::members::remove_outer_members
         ))
         .routes(routes!(groups::routes::members::change_role))
-        .routes(routes!(search::list_modules))
-        .routes(routes!(search::post_search, search::get_search))
-        .routes(routes!(search::all::post_search_all, search::all::get_search_all))
+        .routes(routes!(robots::routes::robots::list_robots, robots::routes::robots::create_robot))
+        .routes(routes!(robots::routes::robots::remove_robot))
+        .routes(routes!(robots::routes::robots::rotate_token))
+        .routes(routes!(robots::routes::messages::list_messages))
+        .routes(routes!(robots::routes::hook::send_message))
+        .routes(routes!(robots::routes::templates::find_template, robots::routes::templates::put_template))
+}
+
+/// What operators do.
+fn operation_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(tenants::routes::register_enterprise))
+        .routes(routes!(tenants::routes::delete_enterprise))
+        .routes(routes!(tenants::routes::freeze_enterprise))
+        .routes(routes!(tenants::routes::unfreeze_enterprise))
         .routes(routes!(admin::modules::list_modules, admin::modules::create_module))
         .routes(routes!(
             admin::modules::find_module,
@@ -129,9 +144,6 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(admin::tenants::list_tenants))
         .routes(routes!(admin::tenants::find_tenant, admin::tenants::change_tenant))
         .routes(routes!(admin::audit::list_deeds))
-        .routes(routes!(health::healthz))
-        .routes(routes!(health::readyz))
-        .routes(routes!(health::metrics))
 }
 
 /// The whole service.

@@ -111,7 +111,7 @@ fn good_body(path: &str) -> Option<Value> {
         "/api/done/batch_create" => json!([todo(&Uuid::new_v4().to_string(), "signed", "acme-person")]),
         "/open/v1/devices/bind" => json!({"id": "acme-person", "idType": 3, "deviceId": "new"}),
         "/open/v1/devices/unbind" => json!({"id": "acme-person", "idType": 3, "deviceId": "none"}),
-        "/v1/groups/{groupId}/robots" => json!({"name": "New"}),
+        "/v1/groups" | "/v1/groups/{groupId}/robots" => json!({"name": "New"}),
         "/notificationapi/hook/send" => json!({"msgType": "text", "content": {"text": "high tide"}}),
         "/v1/card_templates/{templateCode}" => json!({"name": "New", "template": {"body": "{{height}}"}}),
         "/v1/favorites" => json!({"itemId": Uuid::new_v4().to_string(), "content": "harbour"}),
@@ -119,7 +119,6 @@ fn good_body(path: &str) -> Option<Value> {
         "/v1/badge" | "/v1/badge/{badgeId}" => json!({"name": "Star"}),
         "/v1/enterprises/register" => json!({"enterpriseName": "New"}),
         "/admin/v1/applications" => json!({"kind": "application"}),
-        "/v1/groups" => json!({"name": "New"}),
         _ => return None,
     })
 }
