@@ -36,8 +36,10 @@ const OTHER: TextRule = TextRule::Lines(64 << 10);
 #[serde(rename_all = "camelCase", default)]
 pub struct Task {
     /// Unique id of the item in the originating application.
+    #[schema(required)]
     pub app_task_id: String,
     /// Title.
+    #[schema(required)]
     pub title: String,
     /// Source.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,6 +69,7 @@ pub struct Task {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proc_creator_name: Option<String>,
     /// Handler's account; one that the directory does not know yet is accepted.
+    #[schema(required)]
     pub assignee_login_id: String,
     /// Current task parameters: a JSON map in a string.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -21,6 +21,7 @@ use crate::{
 #[into_params(parameter_in = Query)]
 pub struct Handled {
     /// The platform's to-do id.
+    #[param(required = true)]
     todo_task_id: Option<String>,
 }
 

@@ -28,7 +28,8 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct Meant {
-    /// The platform's to-do id; required.
+    /// The platform's to-do id.
+    #[param(required = true)]
     todo_task_id: Option<String>,
 }
 
