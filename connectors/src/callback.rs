@@ -1,5 +1,5 @@
 //! Calls that tell another system of something, and count only if it takes them: each is sent once, whatever becomes of it,
-//! over guarded connections, and bounded in time and in what is read of its answer.
+//! over guarded connections, and bounded in time. Of its answer no more is read than the head.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,24 +7,22 @@ use std::time::Duration;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, StatusCode};
 use tokio::time::timeout;
-use url::Url;
+use url::{Host, Url};
 
 use crate::addresses::AddressRules;
 use crate::error::SourceError;
 use crate::settings::SettingsError;
-use crate::transport::{BoundedNames, Endpoint, TransportError, discard_body, guarded};
+use crate::transport::{Endpoint, FoundNames, LookUps, TransportError, guarded, with_addresses};
 
 /// What failures call the system.
 const CALLBACK: Endpoint = Endpoint { name: "the callback", setting: "the address of the callback" };
-/// How large an answer may be, in bytes. Nothing of it is kept.
-const MOST_ANSWER_BYTES: usize = 64 << 10;
 /// Names that are looked up at once, those that nobody waits for any more among them.
 const LOOK_UPS: usize = 128;
 
 /// Why a call did not count. The text of each is safe to show: it holds no address, and nothing of the answer but its status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackError {
-    /// Its whole answer was not there in time.
+    /// The head of its answer was not there in time.
     #[error("the callback did not answer within {} ms", .0.as_millis())]
     Timeout(Duration),
     /// It answered with another status than 2xx.
@@ -49,9 +47,10 @@ impl CallbackError {
 
 /// Calls callbacks, each over a connection of its own: one that was kept may be closed by the other side in the moment
 /// in which it is used, and then nobody knows whether the call arrived.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct CallbackClient {
     rules: AddressRules,
+    look_ups: LookUps,
     /// For hosts that the operator lists.
     listed: Client,
     /// For all others.
@@ -64,20 +63,27 @@ impl CallbackClient {
     /// # Errors
     /// An HTTP client that cannot be set up here.
     pub fn new(rules: &AddressRules) -> Result<Self, SettingsError> {
-        let names = Arc::new(BoundedNames::new(LOOK_UPS));
+        Self::with_look_ups(rules, LookUps::new(LOOK_UPS))
+    }
+
+    /// The same with other look-ups before the guard.
+    fn with_look_ups(rules: &AddressRules, look_ups: LookUps) -> Result<Self, SettingsError> {
         let client = |is_listed| {
-            guarded(Arc::clone(&names) as _, is_listed)
+            guarded(Arc::new(FoundNames), is_listed)
+                // None is kept, so that each request connects by itself, to what was looked up for it.
                 .pool_max_idle_per_host(0)
                 .http1_only()
                 .retry(reqwest::retry::never())
                 .build()
                 .map_err(|error| SettingsError::Client(error.without_url().to_string()))
         };
-        Ok(Self { rules: rules.clone(), listed: client(true)?, unlisted: client(false)? })
+        Ok(Self { rules: rules.clone(), look_ups, listed: client(true)?, unlisted: client(false)? })
     }
 
-    /// Posts a JSON `body` with these headers; it counts if a 2xx has come whole `within` that time, with at most 64 KiB of
-    /// body. Dropping the future ends the call. It must run on a tokio runtime.
+    /// Posts a JSON `body` with these headers; it counts if a 2xx and the headers behind it have come `within` that time, from
+    /// the look-up of the name on. The body of the answer is not read. Dropping the future ends the call, but not the look-up
+    /// of a name: `place` is let go only when that has ended, so it may stay taken for longer than `within`. It must run on a
+    /// tokio runtime.
     ///
     /// # Errors
     /// See [`CallbackError`]. After all but a refused address the call may have arrived.
@@ -87,20 +93,31 @@ impl CallbackClient {
         headers: HeaderMap,
         body: Vec<u8>,
         within: Duration,
+        place: impl Send + 'static,
     ) -> Result<(), CallbackError> {
-        let refused = |refusal| CallbackError::of(TransportError::Forbidden(refusal), within);
-        self.rules.check_url(url).map_err(refused)?;
+        let exchange = self.exchange(url, headers, body, place);
+        let status = timeout(within, exchange).await.unwrap_or(Err(TransportError::Timeout));
+        judge(status.map_err(|error| CallbackError::of(error, within))?)
+    }
+
+    /// The status of the answer. What comes behind the head goes with the connection.
+    async fn exchange(
+        &self,
+        url: &Url,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        place: impl Send + 'static,
+    ) -> Result<StatusCode, TransportError> {
+        self.rules.check_url(url).map_err(TransportError::Forbidden)?;
+        let addresses = match url.host() {
+            Some(Host::Domain(name)) => self.look_ups.find(name, place).await?,
+            // An address, which is connected to as it is.
+            _ => Vec::new(),
+        };
         let client = if self.rules.lists(url) { &self.listed } else { &self.unlisted };
         let json = HeaderValue::from_static("application/json;charset=UTF-8");
         let request = client.post(url.clone()).headers(headers).header(CONTENT_TYPE, json).body(body);
-        let exchange = async {
-            let response = request.send().await.map_err(TransportError::from);
-            let response = response.map_err(|error| CallbackError::of(error, within))?;
-            judge(response.status())?;
-            let read = discard_body(response, MOST_ANSWER_BYTES).await;
-            read.map_err(|error| CallbackError::of(error, within))
-        };
-        timeout(within, exchange).await.unwrap_or(Err(CallbackError::Timeout(within)))
+        Ok(with_addresses(addresses, request.send()).await?.status())
     }
 }
 
@@ -112,3 +129,6 @@ fn judge(status: StatusCode) -> Result<(), CallbackError> {
         code => Err(CallbackError::Status(code)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,10 +13,10 @@ use std::time::{Duration, SystemTime};
 use reqwest::header::RETRY_AFTER;
 use reqwest::{Response, StatusCode};
 
-pub(crate) use body::{Body, discard_body, read_body, receive_body};
+pub(crate) use body::{Body, read_body, receive_body};
 pub(crate) use failure::TransportError;
 pub(crate) use http::{Http, guarded};
-pub(crate) use names::BoundedNames;
+pub(crate) use names::{FoundNames, LookUps, with_addresses};
 
 use crate::error::SourceError;
 

@@ -11,11 +11,13 @@ const MOST_CALLBACK_MS: u64 = 5_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tasks {
-    /// How long a callback may take in all, from the look-up of its name to the end of its answer, in milliseconds.
+    /// How long a callback may take in all, from the look-up of its name to the end of its answer's head, in
+    /// milliseconds.
     pub callback_timeout_ms: u64,
     /// Quick handlings under way at once; one more is refused with 503.
     pub callbacks_at_once: usize,
-    /// Of those, that the callbacks of one application may have: one that hangs leaves the others their places.
+    /// Of those, that the callbacks of one application may have: one that hangs leaves the others their places. One whose
+    /// name is still being looked up counts, also after its time.
     pub callbacks_at_once_per_application: usize,
 }
 

@@ -50,18 +50,6 @@ pub(crate) async fn read_body(response: Response, bound: usize) -> Result<Vec<u8
     receive_body(response, bound).await?.inflate(bound)
 }
 
-/// Reads a body of at most `bound` bytes to its end and keeps nothing of it.
-///
-/// # Errors
-/// [`TransportError::TooLarge`], and a connection that ends before the body does.
-pub(crate) async fn discard_body(mut response: Response, bound: usize) -> Result<(), TransportError> {
-    let mut left = bound;
-    while let Some(chunk) = response.chunk().await? {
-        left = left.checked_sub(chunk.len()).ok_or(TransportError::TooLarge(bound))?;
-    }
-    Ok(())
-}
-
 /// Whether the body is gzip; RFC 9110 knows two names of it.
 fn read_encoding(response: &Response) -> Result<bool, TransportError> {
     let values = response.headers().get_all(CONTENT_ENCODING);

@@ -36,6 +36,9 @@ pub(crate) enum TransportError {
 }
 
 impl TransportError {
+    /// A name that cannot be looked up, or has no address.
+    pub(crate) const UNKNOWN_NAME: Self = Self::Unreachable("its name is not known");
+
     /// The failure as one of this endpoint.
     pub(crate) fn about(self, endpoint: Endpoint) -> SourceError {
         let name = endpoint.name;
@@ -75,7 +78,7 @@ impl From<reqwest::Error> for TransportError {
         } else if let Some(refusal) = find_cause::<AddressRefusal>(error) {
             Self::Forbidden(*refusal)
         } else if error.is_dns() {
-            Self::Unreachable("its name is not known")
+            Self::UNKNOWN_NAME
         } else if error.is_connect() {
             Self::Unreachable(describe_connect(error))
         } else if error.is_builder() {

@@ -1,6 +1,7 @@
 //! Names resolved to addresses that may be called, at every connection: what a name resolved to when the source was
 //! registered says nothing about what it resolves to now (decisions 7.4).
 
+use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use super::TransportError;
 use crate::addresses::check_ip;
 
 /// The system's resolver.
@@ -23,27 +25,68 @@ impl Resolve for SystemNames {
     }
 }
 
-/// The system's resolver, with a bounded number of look-ups under way. Nothing ends one before the system does, so one that
-/// nobody waits for any more still counts: else whoever names servers that do not answer has all the threads.
-pub(crate) struct BoundedNames(Arc<Semaphore>);
+/// Look-ups of names, of which a bounded number is under way. Nothing ends one before the system does, so one that nobody
+/// waits for any more still counts, here and for whoever asked for it: else who names servers that do not answer has all the
+/// threads.
+#[derive(Clone)]
+pub(crate) struct LookUps {
+    places: Arc<Semaphore>,
+    look_up: Arc<LookUp>,
+}
 
-impl BoundedNames {
+/// Looks one name up on the thread that calls it, which may take as long as it likes.
+pub(crate) type LookUp = dyn Fn(&str) -> io::Result<Vec<SocketAddr>> + Send + Sync;
+
+impl LookUps {
+    /// The system's, at most so many of them at once.
     pub(crate) fn new(at_once: usize) -> Self {
-        Self(Arc::new(Semaphore::new(at_once)))
+        // Port 0 stands for the one of the URL.
+        Self::by(at_once, Arc::new(|name: &str| Ok((name, 0).to_socket_addrs()?.collect())))
+    }
+
+    /// The same with another way to look a name up.
+    pub(crate) fn by(at_once: usize, look_up: Arc<LookUp>) -> Self {
+        Self { places: Arc::new(Semaphore::new(at_once)), look_up }
+    }
+
+    /// All addresses of a name, no matter whether they may be called. `held` is let go when the look-up has ended, also where
+    /// nobody waits for it any more.
+    ///
+    /// # Errors
+    /// [`TransportError::UNKNOWN_NAME`].
+    pub(crate) async fn find(
+        &self,
+        name: &str,
+        held: impl Send + 'static,
+    ) -> Result<Vec<SocketAddr>, TransportError> {
+        let unknown = TransportError::UNKNOWN_NAME;
+        let Ok(place) = Arc::clone(&self.places).acquire_owned().await else { return Err(unknown) };
+        let (look_up, name) = (Arc::clone(&self.look_up), name.to_owned());
+        let found = spawn_blocking(move || {
+            let _held = (place, held);
+            look_up(&name)
+        });
+        found.await.ok().and_then(Result::ok).ok_or(unknown)
     }
 }
 
-impl Resolve for BoundedNames {
-    fn resolve(&self, name: Name) -> Resolving {
-        let places = Arc::clone(&self.0);
-        Box::pin(async move {
-            let place = places.acquire_owned().await?;
-            let look_up = move || {
-                let _place = place;
-                (name.as_str(), 0).to_socket_addrs().map(Iterator::collect::<Vec<SocketAddr>>)
-            };
-            Ok(Box::new(spawn_blocking(look_up).await??.into_iter()) as Addrs)
-        })
+tokio::task_local! {
+    static FOUND: Vec<SocketAddr>;
+}
+
+/// Lets `request` connect to these addresses, where its client's names are [`FoundNames`].
+pub(crate) async fn with_addresses<T>(addresses: Vec<SocketAddr>, request: impl Future<Output = T>) -> T {
+    FOUND.scope(addresses, request).await
+}
+
+/// What was looked up for the very request that connects ([`with_addresses`]), and never anything else: so no look-up can
+/// hang behind that one. For clients that keep no connections, which connect on the task of the request.
+pub(crate) struct FoundNames;
+
+impl Resolve for FoundNames {
+    fn resolve(&self, _: Name) -> Resolving {
+        let found = FOUND.try_with(Vec::clone);
+        Box::pin(async move { Ok(Box::new(found?.into_iter()) as Addrs) })
     }
 }
 

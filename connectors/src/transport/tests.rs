@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use super::http::find_target;
-use super::names::{BoundedNames, GuardedNames};
+use super::names::{FoundNames, GuardedNames, LookUps, with_addresses};
 use super::*;
 use crate::addresses::{AddressRefusal, AddressRules};
 use crate::settings::SettingsError;
@@ -68,17 +68,30 @@ async fn only_addresses_that_may_be_called_are_let_through() {
 
 #[tokio::test]
 async fn a_look_up_gives_its_place_back_when_it_has_ended() {
-    let names = BoundedNames::new(1);
-    let look_up = async |name: &str| {
-        let found = names.resolve(name.parse().unwrap()).await;
-        found.map(|mut addresses| addresses.all(|address| address.ip().is_loopback()))
-    };
+    let look_ups = LookUps::new(1);
     for _ in 0..3 {
-        assert!(look_up("localhost").await.unwrap());
-        assert!(look_up("nowhere.invalid").await.is_err());
+        let found = look_ups.find("localhost", ()).await.unwrap();
+        assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 0), "{found:?}");
+        let unknown = look_ups.find("nowhere.invalid", ()).await;
+        assert_eq!(unknown, Err(TransportError::UNKNOWN_NAME));
         // One that nobody waits for ends as well.
-        drop(futures::poll!(names.resolve("localhost".parse().unwrap())));
+        assert!(futures::poll!(Box::pin(look_ups.find("localhost", ()))).is_pending());
     }
+}
+
+#[tokio::test]
+async fn a_request_connects_to_what_was_looked_up_for_it_and_nowhere_else() {
+    let connect = async || match FoundNames.resolve("localhost".parse().unwrap()).await {
+        Ok(addresses) => Some(addresses.collect::<Vec<SocketAddr>>()),
+        Err(_) => None,
+    };
+    let [one, other] = ["203.0.113.5:0", "203.0.113.6:0"].map(|address| vec![address.parse().unwrap()]);
+    let both = futures::future::join(
+        with_addresses(one.clone(), connect()),
+        with_addresses(other.clone(), connect()),
+    );
+    assert_eq!(both.await, (Some(one), Some(other)));
+    assert_eq!(connect().await, None);
 }
 
 /// A server on this machine that closes each connection after its answer: its port, and how many came.

@@ -22,7 +22,7 @@ use trawl_connectors::{AddressRules, CallbackClient, CallbackError, SettingsErro
 use url::Url;
 
 use self::{
-    flights::Flights,
+    flights::{ApplicationPlace, Flights},
     model::{Handling, TaskInfo, sign},
     repo::{Begun, End},
 };
@@ -101,8 +101,9 @@ impl QuickDeals {
         let rows = tasks::find(self.store.reader(), press.tenant_id, from_ref(&press.task_id)).await?;
         let row = rows.first().ok_or_else(moves::absent)?;
         Handling::of(row, &press.actor)?;
-        let handling = Arc::clone(self).carry_through(press);
-        let waiting = self.flights.join(task_id, &row.application, handling)?;
+        let this = Arc::clone(self);
+        let handle = move |place| this.carry_through(press, place);
+        let waiting = self.flights.join(task_id, &row.application, handle)?;
         waiting.await.map_err(|refusal| refusal.repeated())
     }
 
@@ -111,8 +112,8 @@ impl QuickDeals {
         self.flights.stop().await;
     }
 
-    async fn carry_through(self: Arc<Self>, press: Press) -> Result<()> {
-        let outcome = self.carry(press).await;
+    async fn carry_through(self: Arc<Self>, press: Press, place: Arc<ApplicationPlace<()>>) -> Result<()> {
+        let outcome = self.carry(press, place).await;
         if let Err(refusal) = &outcome {
             // Here, since the caller may have gone away.
             refusal.log();
@@ -120,10 +121,10 @@ impl QuickDeals {
         outcome
     }
 
-    async fn carry(&self, press: Press) -> Result<()> {
+    async fn carry(&self, press: Press, place: Arc<ApplicationPlace<()>>) -> Result<()> {
         let due = self.begin(press.clone()).await?;
         let started = Instant::now();
-        let called = self.call(&press, &due).await;
+        let called = self.call(&press, &due, place).await;
         let took_ms = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
         let outcome = if called.is_ok() { "succeeded" } else { "failed" };
         metrics::counter!("trawl_quick_deal_callbacks_total", "outcome" => outcome).increment(1);
@@ -151,7 +152,14 @@ impl QuickDeals {
             .await
     }
 
-    async fn call(&self, press: &Press, due: &Due) -> Result<(), CallbackError> {
+    /// Calls the callback. The place of the application stays taken until the look-up of the callback's name has ended, which
+    /// may be long after the call has.
+    async fn call(
+        &self,
+        press: &Press,
+        due: &Due,
+        place: Arc<ApplicationPlace<()>>,
+    ) -> Result<(), CallbackError> {
         let unsendable = |what: &str| CallbackError::Failed(format!("the callback cannot be called: {what}"));
         let info = TaskInfo {
             task: &due.handling.task,
@@ -168,11 +176,12 @@ impl QuickDeals {
                 HeaderValue::try_from(text).map_err(|_| unsendable("its headers cannot be written"))?;
             headers.insert(name, text);
         }
-        self.callbacks.post(&url, headers, body, self.timeout).await
+        self.callbacks.post(&url, headers, body, self.timeout, place).await
     }
 
-    /// Moves the task after its callback succeeded. Whether the caller still may is not asked again: the application has
-    /// acted on what he was let in for.
+    /// Moves the task after its callback succeeded, as far as it and the caller's part in it still allow that: a task that was
+    /// moved or taken from him meanwhile stays as it is, though the application has acted. His token and his account are not
+    /// asked for again.
     async fn finish(&self, press: Press, due: Due, took_ms: i64) -> Result<()> {
         let Due { handling, begun, .. } = due;
         let finish = || {

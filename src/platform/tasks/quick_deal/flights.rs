@@ -1,4 +1,5 @@
-//! Quick handlings under way: one for each task however many press, and a bounded number of them.
+//! Quick handlings under way: one for each task however many press, and a bounded number of them, in all and for each
+//! application. A task's place is given up with its handling; an application's may be held for longer, by what goes on after it.
 
 use std::{
     collections::HashMap,
@@ -34,6 +35,7 @@ pub(super) struct Flights<T> {
 
 struct Underway<T> {
     flights: HashMap<String, Waiting<T>>,
+    /// The places that each application has taken.
     by_application: HashMap<String, usize>,
     is_stopping: bool,
 }
@@ -50,30 +52,31 @@ impl<T: Clone + Send + Sync + 'static> Flights<T> {
         }
     }
 
-    /// Joins the handling of this task that is under way, or begins this one, on a task of its own.
+    /// Joins the handling of this task that is under way, or begins this one, on a task of its own. The application's place is
+    /// taken until it ends, and for as long after that as anything is there that it has handed the place on to.
     ///
     /// # Errors
     /// 503 where there is no place for one more, or the server is stopping.
-    pub(super) fn join(
+    pub(super) fn join<F: Future<Output = Result<T>> + Send>(
         &self,
         task_id: &str,
         application: &str,
-        handling: impl Future<Output = Result<T>> + Send + 'static,
+        handle: impl FnOnce(Arc<ApplicationPlace<T>>) -> F + Send + 'static,
     ) -> Result<Waiting<T>> {
         let mut underway = lock(&self.underway);
         if let Some(flight) = underway.flights.get(task_id) {
             return Ok(flight.clone());
         }
         self.check_room(&underway, application)?;
-        let place = Place {
+        let place = Place { underway: Arc::clone(&self.underway), task_id: task_id.to_owned() };
+        let application_place = Arc::new(ApplicationPlace {
             underway: Arc::clone(&self.underway),
-            task_id: task_id.to_owned(),
             application: application.to_owned(),
-        };
+        });
         let handling = async move {
             // Given up before anyone learns the outcome: who presses after that begins anew.
-            let _place = place;
-            handling.await.map_err(Arc::new)
+            let _places = (place, Arc::clone(&application_place));
+            handle(application_place).await.map_err(Arc::new)
         };
         let running = self.tasks.spawn(handling.in_current_span());
         let flight =
@@ -111,22 +114,33 @@ impl<T: Clone + Send + Sync + 'static> Flights<T> {
 struct Place<T> {
     underway: Arc<Mutex<Underway<T>>>,
     task_id: String,
-    application: String,
 }
 
 impl<T> Drop for Place<T> {
     fn drop(&mut self) {
         let mut underway = lock(&self.underway);
         let flight = underway.flights.remove(&self.task_id);
+        drop(underway);
+        // What waits for this very task is let go without the lock.
+        drop(flight);
+    }
+}
+
+/// One of an application's places, dropped when nothing is under way any more that the application could make hang.
+pub(super) struct ApplicationPlace<T> {
+    underway: Arc<Mutex<Underway<T>>>,
+    application: String,
+}
+
+impl<T> Drop for ApplicationPlace<T> {
+    fn drop(&mut self) {
+        let mut underway = lock(&self.underway);
         if let Some(count) = underway.by_application.get_mut(&self.application) {
             *count -= 1;
             if *count == 0 {
                 underway.by_application.remove(&self.application);
             }
         }
-        drop(underway);
-        // What waits for this very task is let go without the lock.
-        drop(flight);
     }
 }
 
