@@ -257,3 +257,19 @@ async fn an_application_that_is_out_of_use_is_not_told() {
     press(&mei, &id).await.fails(409, "out of use");
     assert_eq!((callback.connections(), desk.log(&id).await.len()), (0, 0));
 }
+
+#[tokio::test]
+async fn what_a_task_and_its_moves_require_is_described() {
+    let app = TestApp::start().await;
+    let description = app.caller("").get("/openapi.json").await.body;
+    for path in ["todo/parse", "todo/resume", "done/remove", "todo/quick_deal"] {
+        let parameter = &description["paths"][format!("/api/{path}")]["post"]["parameters"][0];
+        assert_eq!(
+            (&parameter["name"], &parameter["required"]),
+            (&json!("todoTaskId"), &json!(true)),
+            "{path}"
+        );
+    }
+    let required = &description["components"]["schemas"]["Task"]["required"];
+    assert_eq!(required, &json!(["appTaskId", "title", "assigneeLoginId"]));
+}
