@@ -41,6 +41,9 @@ pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
 /// Characters of a title that is the beginning of a text.
 const TITLE_CHARACTERS: usize = 100;
 
+/// Bytes of a text that a hit shows: all of it is searched, and whoever wants to read it lists the messages.
+const BRIEF_BYTES: usize = 2 << 10;
+
 /// What of a message is searched and shown.
 struct Shown {
     title: String,
@@ -95,6 +98,15 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     }
 }
 
+/// As much of the text as a hit shows.
+fn shown_part(text: &str) -> String {
+    if text.len() <= BRIEF_BYTES {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(BRIEF_BYTES - '…'.len_utf8());
+    format!("{}…", text[..end].trim_end())
+}
+
 /// The action that opens an address, whichever client it is.
 fn opening(url: &str) -> String {
     let lines = format!("[OpenUrl]\nurl={url}");
@@ -110,7 +122,7 @@ fn into_document(row: Row) -> Result<Document> {
         title,
         // Where it was said.
         sub_title: Some(row.group_name),
-        brief,
+        brief: brief.as_deref().map(shown_part),
         image,
         author: Some(row.robot_name),
         display_time: row.created_at,
@@ -128,7 +140,7 @@ fn into_document(row: Row) -> Result<Document> {
         other_names: Vec::new(),
         // Else every message of a group would be found by the group's name.
         sub_title: String::new(),
-        brief: item.brief.unwrap_or_default(),
+        brief: brief.unwrap_or_default(),
         author: item.author.unwrap_or_default(),
         audience: Audience::Principals(vec![group_principal(&row.group_id)]),
     })
@@ -161,5 +173,32 @@ mod tests {
         assert_eq!((card.title.as_str(), card.brief.as_deref()), ("tide", Some("3 m\nnoon")));
         let bare = shown("card_template", &json!({"brief": "tide", "templateId": "t", "data": {}}));
         assert_eq!((bare.title.as_str(), bare.brief), ("tide", None));
+    }
+
+    #[test]
+    fn a_hit_shows_a_part_of_a_long_text_and_all_of_it_is_searched() {
+        for (text, shown) in [
+            ("a".repeat(2_048), "a".repeat(2_048)),
+            ("a".repeat(2_049), format!("{}…", "a".repeat(2_045))),
+            ("潮".repeat(700), format!("{}…", "潮".repeat(681))),
+        ] {
+            let content =
+                json!({"text": text, "title": "t", "url": "https://a.example", "image": "https://a.example"});
+            let row = Row {
+                id: "1".to_owned(),
+                group_id: "g".to_owned(),
+                group_name: "Harbour".to_owned(),
+                robot_name: "Gauge".to_owned(),
+                msg_type: "rich".to_owned(),
+                content: content.to_string(),
+                created_at: 1,
+                found_in: 1,
+            };
+            let document = into_document(row).unwrap();
+            let item: Value = serde_json::from_str(&document.item).unwrap();
+            assert_eq!(item["brief"], shown);
+            assert!(shown.len() <= BRIEF_BYTES);
+            assert_eq!(document.brief, text);
+        }
     }
 }

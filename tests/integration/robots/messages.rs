@@ -28,8 +28,9 @@ async fn walk(caller: &Caller, group: &str, limits: &[usize]) -> Vec<Value> {
         assert!(page.items().len() <= *limit);
         assert_eq!(page.body["count"], page.items().len());
         all.extend_from_slice(page.items());
-        if page.items().len() < *limit {
-            break;
+        match &page.body["cursor"] {
+            Value::Null => break,
+            next => assert_eq!(next, date(page.items().last().unwrap())),
         }
         cursor = format!("&cursor={}", date(all.last().unwrap()));
     }
@@ -85,12 +86,47 @@ async fn the_list_takes_a_limit_and_a_time() {
     assert_eq!(of("").await.ok().items(), said);
     assert_eq!(of(&format!("?cursor={}", date(&said[2]))).await.ok().items(), &said[3..]);
     assert_eq!(of(&format!("?cursor={}&limit=1", date(&said[2]) + 1)).await.ok().items(), &said[2..3]);
-    assert_eq!(of("?cursor=-1").await.ok().items().len(), 0);
+    // As many as there are, and no more.
+    assert_eq!(of("?limit=5").await.ok().body["cursor"], Value::Null);
+    assert_eq!(of("?limit=4").await.ok().body["cursor"], date(&said[3]));
+    let none = of("?cursor=-1").await.ok();
+    assert_eq!((none.items().len(), &none.body["cursor"]), (0, &Value::Null));
     for (query, named) in
         [("limit=0", "limit"), ("limit=1001", "limit"), ("limit=x", "limit"), ("cursor=x", "cursor")]
     {
         of(&format!("?{query}")).await.fails(400, named);
     }
+}
+
+/// However long messages are, and however many a page may have.
+#[tokio::test]
+async fn a_page_holds_so_many_bytes_and_the_cursor_goes_on_behind_them() {
+    let here = Landscape::start().await;
+    here.robot.say(&here.app, "first of all").await.ok();
+    here.app
+        .execute(
+            "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 200) \
+             INSERT INTO messages (id, tenant_id, group_id, robot_id, robot_name, group_name, msg_type, content, created_at) \
+             SELECT 'm' || number, tenant_id, group_id, robot_id, robot_name, group_name, msg_type, \
+               json_object('text', printf('%.*c', CASE number WHEN 100 THEN 3000000 ELSE 32000 END, 'x')), created_at + number \
+             FROM messages, numbers",
+        )
+        .await;
+    let content = |message: &Value| message["content"].to_string().len();
+    let (mut sizes, mut all, mut cursor) = (Vec::new(), Vec::new(), String::new());
+    loop {
+        let page = here.member.get(&here.path(&format!("messages?limit=1000{cursor}"))).await.ok();
+        let bytes: usize = page.items().iter().map(content).sum();
+        assert!(bytes <= 2 << 20 || page.items().len() == 1, "{} of {bytes}", page.items().len());
+        sizes.push(page.items().len());
+        all.extend_from_slice(page.items());
+        let Some(next) = page.body["cursor"].as_i64() else { break };
+        cursor = format!("&cursor={next}");
+    }
+    // 2 MiB hold 65 messages of 32,011 bytes, and never the long one.
+    assert_eq!(sizes, [65, 35, 1, 65, 35]);
+    assert!(all.is_sorted_by(|newer, older| date(newer) == date(older) + 1));
+    assert_eq!(walk(&here.member, &here.group, &[40, 7]).await, all);
 }
 
 /// However the clock goes, time goes on in a group.
@@ -186,6 +222,12 @@ async fn a_hit_shows_who_said_it_and_where_and_opens_its_address() {
     assert!(
         title.ends_with('…') && title.chars().count() <= 101 && long.starts_with(title.trim_end_matches('…'))
     );
+    // A hit shows the beginning of what is long, and is found by the end of it.
+    let longer = format!("Barnacles. {}copepods", "They stay. ".repeat(1_000));
+    here.robot.say(&here.app, &longer).await.ok();
+    here.app.settled().await;
+    let brief = hit("copepods").await["brief"].as_str().unwrap().to_owned();
+    assert!(brief.len() <= 2_048 && longer.starts_with(brief.strip_suffix('…').unwrap()), "{brief}");
     let rich = hit("cuttlefish").await;
     assert_eq!((&rich["brief"], &rich["image"]), (&json!("See squid"), &json!("https://tide.example/i.png")));
     let action: Value = serde_json::from_str(rich["action"].as_str().unwrap()).unwrap();

@@ -88,17 +88,56 @@ pub(in crate::platform::robots) async fn insert(
     row.ok_or_else(|| DbErr::RecordNotFound("the message that was kept".to_owned()))?.try_into()
 }
 
-/// Up to `limit` messages of the group of before a time, the newest first.
+/// Bytes of content that a page holds: a group may keep a page of messages of the greatest length.
+pub(in crate::platform::robots) const PAGE_BYTES: usize = 2 << 20;
+
+/// Rows that are read at a time, so that no more than these are in memory beyond a page.
+const PORTION: usize = 32;
+
+/// Messages of one after another, the newest first.
+pub(in crate::platform::robots) struct Page {
+    pub(in crate::platform::robots) messages: Vec<SentMessage>,
+    /// Whether there are older ones.
+    pub(in crate::platform::robots) has_more: bool,
+}
+
+/// Up to `limit` messages of the group of before a time, of [`PAGE_BYTES`] or else a single one.
 pub(in crate::platform::robots) async fn list<C: ConnectionTrait>(
     reader: &C,
     group_id: &str,
     before: i64,
-    limit: i64,
-) -> Result<Vec<SentMessage>> {
+    limit: usize,
+) -> Result<Page> {
+    let (mut messages, mut bytes, mut before) = (Vec::<SentMessage>::new(), 0, before);
+    loop {
+        // One more than is wanted tells whether there are more.
+        let most = PORTION.min(limit - messages.len() + 1);
+        let portion = read_portion(reader, group_id, before, most).await?;
+        let is_last = portion.len() < most;
+        for row in portion {
+            bytes += row.content.len();
+            if messages.len() == limit || (bytes > PAGE_BYTES && !messages.is_empty()) {
+                return Ok(Page { messages, has_more: true });
+            }
+            before = row.created_at;
+            messages.push(row.try_into()?);
+        }
+        if is_last {
+            return Ok(Page { messages, has_more: false });
+        }
+    }
+}
+
+/// What comes between two portions is newer than both.
+async fn read_portion<C: ConnectionTrait>(
+    reader: &C,
+    group_id: &str,
+    before: i64,
+    most: usize,
+) -> Result<Vec<Row>, DbErr> {
     let text = format!(
         "SELECT {SHOWN} FROM messages WHERE group_id = ? AND created_at < ? ORDER BY created_at DESC LIMIT ?"
     );
-    let rows =
-        Row::find_by_statement(sql(text, [group_id.into(), before.into(), limit.into()])).all(reader).await?;
-    rows.into_iter().map(SentMessage::try_from).collect()
+    let most = u64::try_from(most).unwrap_or_default();
+    Row::find_by_statement(sql(text, [group_id.into(), before.into(), most.into()])).all(reader).await
 }

@@ -2,12 +2,16 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
-use serde::Deserialize;
+use axum::{
+    extract::State,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     api::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
+        envelope::{Envelope, FailureEnvelope, Refusals, json},
         extract::{Identified, PathParameter, QueryParameters},
     },
     app::App,
@@ -19,26 +23,45 @@ use crate::{
 };
 
 /// Messages of a page where nothing is said, and at the most.
-const PAGE_MESSAGES: i64 = 100;
-const MOST_PAGE_MESSAGES: i64 = 1_000;
+const PAGE_MESSAGES: usize = 100;
+const MOST_PAGE_MESSAGES: usize = 1_000;
 
 /// Which page.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Part {
-    /// Messages of before this `createdDate`, epoch milliseconds: that of the last one of the page before.
+    /// Messages of before this `createdDate`, epoch milliseconds: the `cursor` of the page before.
     cursor: Option<i64>,
-    /// Messages, 1 to 1,000; 100 where nothing is said.
+    /// Messages at the most, 1 to 1,000; 100 where nothing is said.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<i64>,
 }
 
+/// A page of messages.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct MessagePage {
+    #[serde(flatten)]
+    envelope: Envelope<Vec<SentMessage>>,
+    /// What the next page is asked for with: the `createdDate` of the last message. Null where there are no older ones.
+    #[schema(required)]
+    cursor: Option<i64>,
+}
+
+impl IntoResponse for MessagePage {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, &self)
+    }
+}
+
 /// The messages of a group, for its members, the newest first.
+///
+/// A page holds 2 MiB of `content` at the most, so it may be shorter than `limit` while there are more: the end is where
+/// `cursor` is null.
 #[utoipa::path(
     get, path = "/v1/groups/{groupId}/messages", tag = "robots",
     params(("groupId" = String, Path, description = "The group's id"), Part),
     responses(
-        (status = 200, description = "The messages", body = Envelope<Vec<SentMessage>>),
+        (status = 200, description = "The messages", body = MessagePage),
         Refusals,
         (status = 404, description = "There is no such group", body = FailureEnvelope),
     )
@@ -48,15 +71,17 @@ pub async fn list_messages(
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
     QueryParameters(part): QueryParameters<Part>,
-) -> Result<Envelope<Vec<SentMessage>>> {
-    let limit = part.limit.unwrap_or(PAGE_MESSAGES);
-    if !(1..=MOST_PAGE_MESSAGES).contains(&limit) {
-        return Err(Error::bad_request(format!("limit: must be 1 to {MOST_PAGE_MESSAGES}, not {limit}")));
-    }
+) -> Result<MessagePage> {
+    let limit = match part.limit.map(usize::try_from) {
+        None => PAGE_MESSAGES,
+        Some(Ok(limit)) if (1..=MOST_PAGE_MESSAGES).contains(&limit) => limit,
+        Some(_) => return Err(Error::bad_request(format!("limit: must be 1 to {MOST_PAGE_MESSAGES}"))),
+    };
     let group = SeenGroup::find(app.store.reader(), &caller, &group_id).await?;
     group.require(Role::Member)?;
     let before = part.cursor.unwrap_or(i64::MAX);
-    let messages = messages::list(app.store.reader(), &group.id, before, limit).await?;
-    let count = messages.len();
-    Ok(Envelope { count: Some(count), ..Envelope::of(messages) })
+    let page = messages::list(app.store.reader(), &group.id, before, limit).await?;
+    let cursor = page.messages.last().filter(|_| page.has_more).map(|message| message.created_date);
+    let count = Some(page.messages.len());
+    Ok(MessagePage { envelope: Envelope { count, ..Envelope::of(page.messages) }, cursor })
 }
