@@ -1,6 +1,6 @@
 //! `POST /notificationapi/hook/send`: a robot writes into its group. Its token is all that lets it in.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use axum::extract::{Request, State};
 use secrecy::SecretString;
@@ -81,7 +81,7 @@ async fn send(
     if let Message::CardTemplate(card) = &mut message {
         settle_template(transaction, sender.tenant_id, card).await?;
     }
-    app.robot_limits.count_message(&sender.id)?;
+    app.robot_limits.count_message(&sender.id, &sender.group_id, Instant::now())?;
     let sent = messages::insert(transaction, &sender, &message).await?;
     for tenant_id in tenants_of(&**transaction, &sender.group_id).await? {
         transaction.record_change(tenant_id, MESSAGE, &sent.id);
