@@ -147,6 +147,7 @@ impl App {
             usage: Arc::clone(authenticator.usage()),
             tokens: Arc::clone(authenticator.tokens()),
             keep_days: config.audit.keep_days,
+            bulk: BulkGate::new(&store, &indexer),
             stop: CancellationToken::new(),
         });
         let app = Self {

@@ -1,5 +1,5 @@
 //! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants and of
-//! groups that are gone, when applications were last used, what has expired.
+//! groups that are gone, messages of groups that came to another tenant, when applications were last used, what has expired.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -13,7 +13,8 @@ use crate::{
     audit::kept,
     auth::{revocations, tenants, tokens::Tokens, usage::Usage},
     error::Result,
-    platform::{groups, tenants::removal},
+    indexer::BulkGate,
+    platform::{groups, robots, tenants::removal},
     store::Store,
 };
 
@@ -33,6 +34,7 @@ pub(crate) struct Rounds {
     pub(crate) usage: Arc<Usage>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) keep_days: u32,
+    pub(crate) bulk: BulkGate,
     pub(crate) stop: CancellationToken,
 }
 
@@ -90,7 +92,9 @@ impl Rounds {
         let removed = self.remove_tenants().await.and(self.remove_groups().await);
         let written = self.usage.write_down(&self.store).await;
         let keys = self.tokens.remove_old_keys().await;
-        removed.and(written).and(keys).and(self.remove_expired().await)
+        let expired = self.remove_expired().await;
+        // Last, as it may have to wait for the index.
+        removed.and(written).and(keys).and(expired).and(self.follow_groups().await)
     }
 
     async fn remove_expired(&self) -> Result<()> {
@@ -110,6 +114,17 @@ impl Rounds {
 
     async fn remove_groups(&self) -> Result<()> {
         while !self.stop.is_cancelled() && !groups::model::remove_portion(&self.store).await? {}
+        Ok(())
+    }
+
+    async fn follow_groups(&self) -> Result<()> {
+        while !self.stop.is_cancelled() && !robots::following::follow_portion(&self.store).await? {
+            // What others write meanwhile is not to wait in the change log behind a whole history.
+            tokio::select! {
+                () = self.stop.cancelled() => break,
+                room = self.bulk.wait_for_room(robots::following::PORTION) => room?,
+            }
+        }
         Ok(())
     }
 

@@ -153,6 +153,35 @@ async fn an_outer_member_sees_the_group_and_its_messages_and_nothing_else() {
     assert_eq!(kim.find("message", "harbour").await, [] as [&str; 0]);
 }
 
+/// A long history comes to another tenant in portions, the newest first.
+#[tokio::test]
+async fn all_messages_come_to_the_first_outer_member_of_a_tenant_also_after_a_restart() {
+    let (app, [acme, other], [mei, _, lin, _], id) = start().await;
+    put_messages(&app, &acme, &id, "m", "harbour", 1_203).await;
+    app.app.upkeep.stop().await;
+    outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
+    let total = async |app: &TestApp, lin: &Caller| {
+        app.settled().await;
+        lin.search(&[("moduleId", "message"), ("keyword", "harbour")]).await.ok().total()
+    };
+    assert_eq!(total(&app, &lin).await, 500, "a portion with the request");
+    let newest = found(&app, &lin, "message").await;
+    assert_eq!((newest[0].as_str(), newest[499].as_str()), ("m1202", "m703"));
+    put_messages(&app, &acme, &id, "later", "harbour", 1).await;
+    assert_eq!(total(&app, &lin).await, 501, "what is said meanwhile is found at once");
+
+    let token = lin.token.clone();
+    drop((mei, lin, acme, other));
+    let app = app.restart().await;
+    app.app.upkeep.make_round().await.unwrap();
+    let lin = app.caller(&token);
+    assert_eq!(total(&app, &lin).await, 1_204);
+    let statement = trawl::store::sql("SELECT SUM(copied_to) AS left FROM group_tenants", []);
+    let row =
+        sea_orm::ConnectionTrait::query_one_raw(app.app.store.reader(), statement).await.unwrap().unwrap();
+    assert_eq!(row.try_get::<i64>("", "left").unwrap(), 0);
+}
+
 #[tokio::test]
 async fn an_outer_member_is_an_ordinary_one_and_may_leave() {
     let (app, _, [mei, omar, lin, kim], id) = start().await;

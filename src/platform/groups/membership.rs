@@ -166,11 +166,16 @@ pub(super) async fn admit(
     let mut homes: Vec<i64> = people.iter().map(|person| person.tenant_id).collect();
     homes.sort_unstable();
     homes.dedup();
+    let mut new = Vec::new();
     for home in &homes {
         if repo::open_to_tenant(transaction, group_id, *home).await? {
             transaction.record_change(*home, super::documents::GROUP, group_id);
-            robots::following::record_all(transaction, group_id, *home).await?;
+            new.push(*home);
         }
+    }
+    if robots::following::begin(transaction, group_id, &new).await? {
+        let app = Arc::clone(app);
+        transaction.after_commit(move || app.upkeep.wake());
     }
     forget_callers(app, transaction, homes);
     Ok(())

@@ -144,9 +144,12 @@ CREATE INDEX users_not_shown ON users (tenant_id, user_id) WHERE is_deleted OR i
 CREATE TABLE group_tenants (
     group_id  TEXT    NOT NULL REFERENCES groups (id) ON DELETE CASCADE,
     tenant_id INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    -- The group's messages that were said at this time or later are in that tenant's index; 0 where all of them are.
+    copied_to INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (group_id, tenant_id)
 ) WITHOUT ROWID;
 CREATE INDEX groups_of_tenants ON group_tenants (tenant_id);
+CREATE INDEX groups_to_copy ON group_tenants (copied_to) WHERE copied_to > 0;
 
 CREATE TABLE group_join_codes (
     group_id   TEXT    NOT NULL PRIMARY KEY REFERENCES groups (id) ON DELETE CASCADE,
@@ -168,6 +171,7 @@ CREATE TABLE group_applications (
     decided_by TEXT
 ) WITHOUT ROWID;
 CREATE INDEX applications_by_group ON group_applications (group_id, state, created_at);
+CREATE INDEX applications_by_person ON group_applications (group_id, user_id);
 CREATE INDEX group_applications_by_tenant ON group_applications (tenant_id);
 CREATE UNIQUE INDEX open_applications ON group_applications (group_id, user_id) WHERE state = 'applied';
 
