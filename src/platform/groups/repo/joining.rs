@@ -47,6 +47,10 @@ pub(in crate::platform::groups) async fn put_code(
     transaction.execute_raw(statement).await.map(drop)
 }
 
+/// Removes what was decided of some people of a group's tenant. Unary plus: else all applications of a tenant are looked at.
+const FORGET: &str =
+    "DELETE FROM group_applications WHERE group_id = ? AND +tenant_id = ? AND state <> 'applied' AND user_id";
+
 /// Keeps that somebody asks to be let in; what was decided of him before is forgotten. Answers whether he did not ask already.
 pub(in crate::platform::groups) async fn apply(
     transaction: &Transaction,
@@ -55,10 +59,7 @@ pub(in crate::platform::groups) async fn apply(
     tenant_id: i64,
     user_id: &str,
 ) -> Result<bool, DbErr> {
-    let decided = sql(
-        "DELETE FROM group_applications WHERE group_id = ? AND tenant_id = ? AND user_id = ? AND state <> 'applied'",
-        [group_id.into(), tenant_id.into(), user_id.into()],
-    );
+    let decided = sql(format!("{FORGET} = ?"), [group_id.into(), tenant_id.into(), user_id.into()]);
     transaction.execute_raw(decided).await?;
     let statement = sql(
         "INSERT INTO group_applications (id, group_id, tenant_id, user_id, state, created_at) \
@@ -139,4 +140,17 @@ pub(in crate::platform::groups) async fn accept_all(
         transaction.execute_raw(sql(text, values)).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::tests::plan_of_find;
+
+    #[tokio::test]
+    async fn what_was_decided_of_somebody_is_found_by_his_id() {
+        let plan = plan_of_find(FORGET, &["group".into(), 1.into()], 1).await;
+        let first = plan.first().unwrap();
+        assert!(first.ends_with("USING INDEX applications_by_person (group_id=? AND user_id=?)"), "{plan:?}");
+    }
 }
