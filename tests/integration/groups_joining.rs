@@ -111,6 +111,27 @@ async fn codes_of_another_tenant_open_nothing_and_guessing_is_slow() {
     assert_eq!(role(&omar, &id).await, None);
 }
 
+/// Only a code that opens nothing is a wrong guess.
+#[tokio::test]
+async fn a_code_of_a_full_group_is_no_wrong_guess() {
+    let app = TestApp::start_with(|config| config.limits.logins_per_minute = 5).await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let id = group(&mei, "Harbour", &[]).await;
+    let code = join_code(&mei, &id, false).await;
+    app.execute(
+        "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 9999) \
+         INSERT INTO group_members (group_id, tenant_id, user_id, role, joined_at) \
+         SELECT groups.id, groups.tenant_id, 'many' || n, 0, 1 FROM groups, numbers",
+    )
+    .await;
+    for _ in 0..20 {
+        join(&omar, &code).await.fails(409, "10000");
+    }
+    app.execute("DELETE FROM group_members WHERE user_id = 'many1'").await;
+    join(&omar, &code).await.ok();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn many_guesses_at_once_are_no_more_than_one_after_the_other() {
     let app = TestApp::start_with(|config| config.limits.logins_per_minute = 5).await;

@@ -322,3 +322,27 @@ async fn people_of_a_deleted_tenant_leave_the_groups_of_others() {
     mei.put(&format!("/v1/groups/{id}"), &json!({"name": "Harbour again"})).await.ok();
     assert_eq!(found(&app, &mei, "group").await, [id.as_str()]);
 }
+
+/// Those who are not shown are looked for in a large group, and the members of a small one among them.
+#[tokio::test]
+async fn the_count_is_that_of_the_list_in_large_and_small_groups() {
+    let (app, [acme, other], [mei, ..], id) = start().await;
+    let names = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "a10", "a11", "a12"];
+    people(&app, &acme, names).await;
+    members(&mei, Method::POST, &id, &names).await.ok();
+    outer(&mei, Method::POST, &id, &["lin@other", "kim@other"]).await.ok();
+    let small = group(&mei, "Small", &["a1", "a2", "a3"]).await;
+    let counts = async || (member_ids(&mei, &id).await.len(), member_ids(&mei, &small).await.len());
+    assert_eq!(counts().await, (16, 4));
+    app.sync(&other.caller, "users", &json!([{"userId": "kim", "isHidden": true}])).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "a1", "isHidden": true, "isDeleted": true}])).await;
+    assert_eq!(counts().await, (14, 3));
+    // As if the process had ended right after the deed.
+    app.app.upkeep.stop().await;
+    app.operator().await.caller.post_empty("/v1/enterprises/delete?eCode=other").await.ok();
+    assert_eq!(rows(&app, "group_members").await, 20);
+    assert_eq!(counts().await, (13, 3));
+    app.sync(&acme.caller, "users", &json!([{"userId": "a2", "isHidden": true}])).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "a3", "isDeleted": true}])).await;
+    assert_eq!(counts().await, (11, 1));
+}

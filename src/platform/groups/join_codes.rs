@@ -16,7 +16,7 @@ use super::{
 use crate::{
     app::App,
     auth::{
-        attempts::{Account, Guess, TooMany},
+        attempts::{Account, TooMany},
         caller::Caller,
     },
     error::{Error, Result},
@@ -61,11 +61,11 @@ pub(super) async fn make(
 /// # Errors
 /// 404 for a code that opens nothing in the tenant, 429 after too many of them.
 pub(super) async fn show(app: &App, caller: &Caller, typed: &str) -> Result<Group> {
-    let (code, guess) = begin(app, caller, typed)?;
     let user_id = &caller.require_user()?.person.user_id;
-    let found =
-        views::find_by_code(app.store.reader(), caller.tenant.id, user_id, &code, now_millis()).await?;
-    found.inspect(|_| guess.succeeded()).ok_or_else(unknown)
+    let group_id = find_group(app, caller, typed).await?.1;
+    // To who has the code it is there, public or not.
+    let found = views::find_by_id(app.store.reader(), caller.tenant.id, user_id, &group_id).await?;
+    found.ok_or_else(unknown)
 }
 
 /// Lets the caller into the group that a code opens; who is in it stays as he is.
@@ -73,26 +73,34 @@ pub(super) async fn show(app: &App, caller: &Caller, typed: &str) -> Result<Grou
 /// # Errors
 /// As [`show`]; 409 where the group is full.
 pub(super) async fn join(app: &Arc<App>, caller: Arc<Caller>, typed: &str) -> Result<Group> {
-    let (code, guess) = begin(app, &caller, typed)?;
+    let code = find_group(app, &caller, typed).await?.0;
+    let user_id = caller.require_user()?.person.user_id.clone();
+    let tenant_id = caller.tenant.id;
     let joining_app = Arc::clone(app);
     let job = app.store.write(move |transaction| {
         Box::pin(async move {
+            let found = joining::find_group(&**transaction, tenant_id, &code, now_millis()).await?;
+            // It may have been given another one meanwhile.
+            let group_id = found.ok_or_else(unknown)?;
             let user = caller.require_user()?;
-            let (tenant_id, user_id) = (caller.tenant.id, &user.person.user_id);
-            let code = code.as_str();
-            let seen = || views::find_by_code(&**transaction, tenant_id, user_id, code, now_millis());
-            let Some(group) = seen().await? else { return Ok(None) };
-            let person = Person { tenant_id, user_id: user_id.clone() };
-            let added = new_among(transaction, &group.id, vec![person]).await?;
-            admit(&joining_app, transaction, (&group.id, tenant_id), &added, user).await?;
-            Ok(seen().await?)
+            let person = Person { tenant_id, user_id: user.person.user_id.clone() };
+            let added = new_among(transaction, &group_id, vec![person]).await?;
+            admit(&joining_app, transaction, (&group_id, tenant_id), &added, user).await?;
+            Ok(group_id)
         })
     });
-    job.await?.inspect(|_| guess.succeeded()).ok_or_else(unknown)
+    let group_id = job.await?;
+    // Not in the write, which others wait for.
+    let joined = views::find(app.store.reader(), tenant_id, &user_id, &group_id).await?;
+    joined.ok_or_else(unknown)
 }
 
-/// The code that somebody means by what he typed, unless he typed too many wrong ones lately. What cannot be a code is no guess.
-fn begin(app: &App, caller: &Caller, typed: &str) -> Result<(String, Guess)> {
+/// The code that somebody means by what he typed, and the id of the group that it opens. Only a code that opens nothing counts as a
+/// wrong guess; what cannot be a code is none at all.
+///
+/// # Errors
+/// 404 for a code that opens nothing in the tenant, 429 after too many of them.
+async fn find_group(app: &App, caller: &Caller, typed: &str) -> Result<(String, String)> {
     let code = typed.to_ascii_uppercase();
     if code.len() != LENGTH || !code.bytes().all(|byte| ALPHABET.contains(&byte)) {
         return Err(unknown());
@@ -101,7 +109,11 @@ fn begin(app: &App, caller: &Caller, typed: &str) -> Result<(String, Guess)> {
     let guess = app.attempts.begin_guess(account).map_err(|TooMany(wait)| {
         Error::too_many_requests("joincode: too many that open nothing; try again later", wait)
     })?;
-    Ok((code, guess))
+    let found = joining::find_group(app.store.reader(), caller.tenant.id, &code, now_millis()).await;
+    if !matches!(found, Ok(None)) {
+        guess.succeeded();
+    }
+    Ok((code, found?.ok_or_else(unknown)?))
 }
 
 fn unknown() -> Error {

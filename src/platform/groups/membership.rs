@@ -9,7 +9,6 @@ use super::{
     repo::{
         self, joining,
         members::{self, By, Member},
-        views,
     },
 };
 use crate::{
@@ -143,7 +142,7 @@ pub(super) async fn admit(
     if people.is_empty() {
         return Ok(());
     }
-    let there = views::count_members(&**transaction, group_id).await?;
+    let there = members::count(transaction, group_id).await?;
     if there + people.len() > MOST_MEMBERS {
         return Err(Error::conflict(format!(
             "groupId: a group has at most {MOST_MEMBERS} members; this one has {there}"

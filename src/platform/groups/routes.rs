@@ -60,6 +60,8 @@ pub async fn list_groups(
     QueryParameters(query): QueryParameters<GroupsQuery>,
 ) -> Result<Envelope<Vec<Group>>> {
     let (user, since) = (caller.require_user()?, query.since()?);
+    // The members of each of them are counted.
+    let _place = app.store.place_for_scan().await?;
     let groups = views::list(app.store.reader(), caller.tenant.id, &user.person.user_id, since).await?;
     Ok(Envelope::list(groups))
 }

@@ -22,6 +22,21 @@ pub(in crate::platform::groups) async fn find_code(
     Ok(Some(JoinCode { code: row.try_get("", "code")?, expire_date: expires_at.to_string() }))
 }
 
+/// The id of the group that a join code of the tenant opens.
+pub(in crate::platform::groups) async fn find_group<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    code: &str,
+    now: i64,
+) -> Result<Option<String>, DbErr> {
+    let statement = sql(
+        "SELECT group_id FROM group_join_codes JOIN groups ON groups.id = group_id AND removed_at IS NULL \
+         WHERE code = ? AND group_join_codes.tenant_id = ? AND expires_at > ?",
+        [code.into(), tenant_id.into(), now.into()],
+    );
+    connection.query_one_raw(statement).await?.map(|row| row.try_get("", "group_id")).transpose()
+}
+
 /// Whether some group has this code, or had it until lately.
 pub(in crate::platform::groups) async fn is_taken(
     transaction: &Transaction,

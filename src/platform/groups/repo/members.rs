@@ -109,6 +109,18 @@ pub(in crate::platform::groups) async fn among(
     Ok(found)
 }
 
+/// How many members a group has, whether they are shown or not.
+pub(in crate::platform::groups) async fn count(
+    transaction: &Transaction,
+    group_id: &str,
+) -> Result<usize, DbErr> {
+    let statement =
+        sql("SELECT COUNT(*) AS members FROM group_members WHERE group_id = ?", [group_id.into()]);
+    let row = transaction.query_one_raw(statement).await?;
+    let count: i64 = row.map_or(Ok(0), |row| row.try_get("", "members"))?;
+    Ok(usize::try_from(count).unwrap_or_default())
+}
+
 /// Those of these people who are in as many groups as one may be.
 pub(in crate::platform::groups) async fn full(
     transaction: &Transaction,

@@ -14,18 +14,44 @@ const SHOWN: &str = "FROM group_members \
     JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
       AND users.is_deleted = 0 AND users.is_hidden = 0";
 
-/// How many these are of the group that follows. Those who are not shown are few, and have an index of their own.
-const COUNT: &str = "COUNT(*) FROM group_members \
-    WHERE group_members.tenant_id NOT IN (SELECT id FROM tenants WHERE removed_at IS NOT NULL) \
-      AND NOT EXISTS (SELECT 1 FROM users INDEXED BY users_not_shown WHERE (is_deleted OR is_hidden) \
-        AND users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id) \
-      AND group_members.group_id =";
+/// Whom nobody sees of the tenants in which a group is found.
+const NOT_SHOWN: &str = "FROM group_tenants CROSS JOIN users INDEXED BY users_not_shown \
+    ON users.tenant_id = group_tenants.tenant_id AND (users.is_deleted OR users.is_hidden)";
+
+/// How many members of `groups.id` are shown ([`SHOWN`]), without a look at each.
+///
+/// All rows are counted, less those of tenants that are being removed and of people who are not shown. These are few as a rule,
+/// and looked for in the group; where a small group stands beside many of them, its members are looked for among them.
+fn count() -> String {
+    let rows = "SELECT COUNT(*) FROM group_members WHERE group_members.group_id = groups.id";
+    let of_removed = "SELECT COUNT(*) FROM tenants CROSS JOIN group_members ON group_members.group_id = groups.id \
+        AND group_members.tenant_id = tenants.id WHERE tenants.removed_at IS NOT NULL";
+    let few = format!(
+        "(SELECT COUNT(*) FROM (SELECT 1 {NOT_SHOWN} WHERE group_tenants.group_id = groups.id LIMIT 1000)) \
+         < MIN(1000, ({rows}) / 4)"
+    );
+    let sought_in_group = format!(
+        "SELECT COUNT(*) {NOT_SHOWN} CROSS JOIN group_members ON group_members.group_id = groups.id \
+           AND group_members.tenant_id = users.tenant_id AND group_members.user_id = users.user_id \
+         JOIN tenants ON tenants.id = users.tenant_id AND tenants.removed_at IS NULL \
+         WHERE group_tenants.group_id = groups.id"
+    );
+    let sought_among_them = "SELECT COUNT(*) FROM group_members \
+        CROSS JOIN users INDEXED BY users_not_shown ON users.tenant_id = group_members.tenant_id \
+          AND users.user_id = group_members.user_id AND (users.is_deleted OR users.is_hidden) \
+        JOIN tenants ON tenants.id = users.tenant_id AND tenants.removed_at IS NULL \
+        WHERE group_members.group_id = groups.id";
+    format!(
+        "({rows}) - ({of_removed}) - CASE WHEN {few} THEN ({sought_in_group}) ELSE ({sought_among_them}) END"
+    )
+}
 
 /// [`Group`] of each of [`GROUPS`].
 fn groups() -> String {
     format!(
         "SELECT groups.id, groups.name, groups.icon, tenants.code AS e_code, \
-         COALESCE({ROLE}, -1) AS member_role, CAST((SELECT {COUNT} groups.id) AS TEXT) AS member_count {GROUPS}"
+         COALESCE({ROLE}, -1) AS member_role, CAST({} AS TEXT) AS member_count {GROUPS}",
+        count()
     )
 }
 
@@ -58,33 +84,15 @@ pub(in crate::platform::groups) async fn find<C: ConnectionTrait>(
     Group::find_by_statement(sql(text, [tenant_id.into(), user_id.into(), group_id.into()])).one(reader).await
 }
 
-/// The group that a join code of the tenant opens, as somebody who has the code sees it.
-pub(in crate::platform::groups) async fn find_by_code<C: ConnectionTrait>(
+/// The group with this id as somebody sees it to whom it is open, public or not.
+pub(in crate::platform::groups) async fn find_by_id<C: ConnectionTrait>(
     reader: &C,
     tenant_id: i64,
     user_id: &str,
-    code: &str,
-    now: i64,
-) -> Result<Option<Group>, DbErr> {
-    // Public or not.
-    let text = format!(
-        "{} AND groups.id = \
-         (SELECT group_id FROM group_join_codes WHERE code = ?3 AND tenant_id = ?1 AND expires_at > ?4)",
-        groups()
-    );
-    let values = [tenant_id.into(), user_id.into(), code.into(), now.into()];
-    Group::find_by_statement(sql(text, values)).one(reader).await
-}
-
-/// How many members of a group are shown.
-pub(in crate::platform::groups) async fn count_members<C: ConnectionTrait>(
-    reader: &C,
     group_id: &str,
-) -> Result<usize, DbErr> {
-    let statement = sql(format!("SELECT (SELECT {COUNT} ?) AS members"), [group_id.into()]);
-    let row = reader.query_one_raw(statement).await?;
-    let count: i64 = row.map_or(Ok(0), |row| row.try_get("", "members"))?;
-    Ok(usize::try_from(count).unwrap_or_default())
+) -> Result<Option<Group>, DbErr> {
+    let text = format!("{} AND groups.id = ?3", groups());
+    Group::find_by_statement(sql(text, [tenant_id.into(), user_id.into(), group_id.into()])).one(reader).await
 }
 
 /// The members of a group who are shown: its owner first, then administrators, then the others, those who are in it longest first.
