@@ -204,6 +204,29 @@ async fn a_group_without_its_owner_is_not_stuck() {
     acting.delete(&format!("/v1/groups/{id}")).await.ok();
 }
 
+#[tokio::test]
+async fn who_stands_in_for_an_owner_ends_the_group_only_once_it_is_his() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let ([_, omar, ana, _, _], id) = harbour(&app, &acme).await;
+    let come_and_go = async |rows: serde_json::Value| app.sync(&acme.caller, "users", &rows).await;
+    come_and_go(json!([{"userId": "mei", "status": 0}])).await;
+    let path = format!("/v1/groups/{id}");
+    assert_eq!(role(&omar, &id).await, Some(2));
+    omar.delete(&path).await.fails(403, "role 2");
+    come_and_go(json!([{"userId": "mei", "status": 1}])).await;
+    assert_eq!(member_ids(&app.user(&acme, "mei").await, &id).await.len(), 4, "it is there when she is back");
+
+    come_and_go(json!([{"userId": "mei", "isDeleted": true}])).await;
+    set_role(&ana, &id, "ana", 2).await.fails(403, "owner");
+    set_role(&omar, &id, "omar", 2).await.ok();
+    come_and_go(json!([{"userId": "mei", "isDeleted": false}])).await;
+    let mei = app.user(&acme, "mei").await;
+    assert_eq!((role(&mei, &id).await, role(&omar, &id).await), (Some(1), Some(2)), "he took it over");
+    mei.delete(&path).await.fails(403, "owner");
+    omar.delete(&path).await.ok();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_who_hand_over_at_once_leave_one_owner() {
     let app = TestApp::start().await;

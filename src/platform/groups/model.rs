@@ -65,7 +65,7 @@ pub enum Operation {
     RemoveOwner,
     /// Makes administrators of members and the reverse, and hands the group over.
     ChangeRoles,
-    /// Ends it.
+    /// Ends it. Not for who stands in for an owner who is gone: he may come back, and it would not.
     End,
 }
 
@@ -113,6 +113,8 @@ pub struct SeenGroup {
     /// Whether people of the tenant may see it and apply.
     pub is_public: bool,
     role: Option<i64>,
+    /// Whether he owns it for good, and does not stand in for its owner.
+    pub(super) is_owner: bool,
 }
 
 impl SeenGroup {
@@ -124,7 +126,8 @@ impl SeenGroup {
         let user = caller.require_user()?;
         let statement = sql(
             format!(
-                "SELECT groups.id, groups.tenant_id, groups.name, groups.type, is_public, {ROLE} AS role \
+                "SELECT groups.id, groups.tenant_id, groups.name, groups.type, is_public, {ROLE} AS role, \
+                 COALESCE(group_members.role = 2, 0) AS is_owner \
                  {GROUPS} AND {IS_SEEN} AND groups.id = ?3"
             ),
             [caller.tenant.id.into(), user.person.user_id.as_str().into(), id.into()],
@@ -149,6 +152,12 @@ impl SeenGroup {
     /// 403 that says who may do that.
     pub(super) fn permit(&self, operation: Operation) -> Result<()> {
         if may(self.role(), operation) {
+            if operation == Operation::End && !self.is_owner {
+                return Err(Error::forbidden(
+                    "only the owner of the group may do this; who stands in for one who is gone takes it over first, \
+                     with role 2 of his own",
+                ));
+            }
             return Ok(());
         }
         let roles = [Role::Member, Role::Administrator, Role::Owner];

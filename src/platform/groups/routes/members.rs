@@ -178,8 +178,8 @@ pub async fn remove_outer_members(
 /// Makes a member an administrator or an ordinary member, or hands the group over to him; its owner is an administrator then.
 ///
 /// Where the owner was deleted or disabled in the directory, the administrator who has been in the group for the longest time acts
-/// in his place, else the member. He is its owner for good once he changes a role or removes an administrator; until then the
-/// owner is so again when he comes back.
+/// in his place, else the member. He is its owner for good once he changes a role, his own to 2 included, or removes an
+/// administrator; until then the owner is so again when he comes back, and the group cannot be ended.
 #[utoipa::path(
     put, path = "/v1/groups/{groupId}/members/{userId}/role", tag = "groups", request_body = RoleForm,
     params(
