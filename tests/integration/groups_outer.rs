@@ -212,6 +212,40 @@ async fn an_outer_member_is_an_ordinary_one_and_may_leave() {
     assert_eq!(role(&omar, &id).await, Some(0));
 }
 
+/// Who is added elsewhere without being asked loses nothing at home, and nobody there is told his id.
+#[tokio::test]
+async fn groups_of_other_tenants_are_counted_apart() {
+    let (app, [_, other], [mei, _, lin, _], id) = start().await;
+    app.sync(&other.caller, "users", &json!([{"userId": "lin", "loginId": "lin.k"}])).await;
+    let put = async |tenant: &str, prefix: &str, count: usize, is_outer: bool| {
+        let groups = format!(
+            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) \
+             INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
+             SELECT '{prefix}' || n, id, 'x', 3, 0, 0, 'x', 1, 1 FROM numbers, tenants WHERE code = '{tenant}'"
+        );
+        app.execute(groups.leak()).await;
+        let members = format!(
+            "INSERT INTO group_members (group_id, tenant_id, user_id, role, joined_at, is_outer) \
+             SELECT groups.id, tenants.id, 'lin', 0, 1, {is_outer} FROM groups, tenants \
+             WHERE tenants.code = 'other' AND groups.id LIKE '{prefix}%'"
+        );
+        app.execute(members.leak()).await;
+    };
+    put("acme", "there", 499, true).await;
+    outer(&mei, Method::POST, &id, &["lin.k@other"]).await.ok();
+    let more = group_of(&mei, json!({"name": "More", "type": 3})).await;
+    let refused = outer(&mei, Method::POST, &more, &["kim@other", "lin.k@other"]).await.fails(409, "500");
+    assert!(refused.message().contains("\"lin.k@other\"") && !refused.message().contains("kim"));
+    assert!(!refused.message().contains("\"lin\""), "an id of another tenant: {}", refused.message());
+    let own = group(&lin, "At home", &[]).await;
+    put("other", "home", 1_999, false).await;
+    lin.post("/v1/groups", &json!({"name": "One more"})).await.fails(409, "2000");
+    // Who leaves groups elsewhere is let into others there, however many he has at home.
+    outer(&lin, Method::DELETE, &id, &["lin.k@other"]).await.ok();
+    outer(&mei, Method::POST, &more, &["lin.k@other"]).await.ok();
+    assert_eq!(role(&lin, &own).await, Some(2));
+}
+
 /// A person of the group's tenant with the outer one's id is another one.
 #[tokio::test]
 async fn namesakes_of_two_tenants_are_two_people() {

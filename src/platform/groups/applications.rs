@@ -86,7 +86,7 @@ pub(super) async fn decide(
             if answer == Answer::Refuse {
                 return Ok(joining::refuse(transaction, &id, &user.person.user_id).await?);
             }
-            let applicant = Person { tenant_id: group.tenant_id, user_id: application.user_id };
+            let applicant = Person::known(group.tenant_id, &application.user_id);
             let added = new_among(transaction, &group_id, vec![applicant]).await?;
             admit(&deciding, transaction, (&group_id, group.tenant_id), &added, user).await
         })

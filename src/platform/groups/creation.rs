@@ -10,8 +10,8 @@ use uuid::Uuid;
 use super::{
     documents::GROUP,
     fields::{GroupChange, NewGroup, named},
-    membership::{admit, check_blacklists, new_among},
-    model::{self, MOST_GROUPS, Operation, Role, SeenGroup},
+    membership::{admit, check_blacklists, check_room, new_among},
+    model::{self, Operation, Role, SeenGroup},
     people::Person,
     repo::{self, members},
 };
@@ -41,16 +41,16 @@ pub(super) async fn create(app: &Arc<App>, caller: Arc<Caller>, new: NewGroup) -
             check_chat(transaction, tenant_id, user, &colleagues).await?;
             let id = Uuid::now_v7().to_string();
             repo::insert(transaction, &id, tenant_id, own_id, &new).await?;
-            let owner = [Person { tenant_id, user_id: own_id.to_owned() }];
-            if !members::full(transaction, &owner).await?.is_empty() {
-                return Err(Error::conflict(format!("a person is in at most {MOST_GROUPS} groups")));
-            }
-            members::insert(transaction, &id, &owner, Role::Owner).await?;
+            let owner = [Person::known(tenant_id, own_id)];
+            check_room(transaction, tenant_id, &owner).await?;
+            members::insert(transaction, (&id, tenant_id), &owner, Role::Owner).await?;
             repo::open_to_tenant(transaction, &id, tenant_id).await?;
             transaction.record_change(tenant_id, GROUP, &id);
             super::membership::forget_callers(&app, transaction, vec![tenant_id]);
-            let people =
-                colleagues.into_iter().map(|person| Person { tenant_id, user_id: person.user_id }).collect();
+            let people = colleagues
+                .into_iter()
+                .map(|person| Person { tenant_id, user_id: person.user_id, given: person.login_id })
+                .collect();
             let added = new_among(transaction, &id, people).await?;
             check_blacklists(transaction, "users", tenant_id, user, &added).await?;
             admit(&app, transaction, (&id, tenant_id), &added, user).await?;

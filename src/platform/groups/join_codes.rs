@@ -83,7 +83,7 @@ pub(super) async fn join(app: &Arc<App>, caller: Arc<Caller>, typed: &str) -> Re
             // It may have been given another one meanwhile.
             let group_id = found.ok_or_else(unknown)?;
             let user = caller.require_user()?;
-            let person = Person { tenant_id, user_id: user.person.user_id.clone() };
+            let person = Person::known(tenant_id, &user.person.user_id);
             let added = new_among(transaction, &group_id, vec![person]).await?;
             admit(&joining_app, transaction, (&group_id, tenant_id), &added, user).await?;
             Ok(group_id)

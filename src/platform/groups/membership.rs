@@ -1,10 +1,13 @@
 //! Who comes into a group, and who goes (decisions 9.4).
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::{
     fields::named,
-    model::{MOST_GROUPS, MOST_MEMBERS, Operation, Role, SeenGroup, may},
+    model::{MOST_GROUPS, MOST_MEMBERS, MOST_OUTER_GROUPS, Operation, Role, SeenGroup, may},
     people::{self, Person, by_code},
     repo::{
         self, joining,
@@ -18,10 +21,7 @@ use crate::{
         tenants,
     },
     error::{Error, Result},
-    platform::{
-        blacklist, robots,
-        users::model::{NamedBy, find_shown},
-    },
+    platform::{blacklist, robots},
     store::Transaction,
 };
 
@@ -92,10 +92,10 @@ pub(super) async fn new_among(
     group_id: &str,
     mut people: Vec<Person>,
 ) -> Result<Vec<Person>> {
-    people.sort_unstable();
-    people.dedup();
+    people.sort_unstable_by(|left, right| left.key().cmp(&right.key()));
+    people.dedup_by(|left, right| left.key() == right.key());
     let there = members::among(transaction, group_id, &people).await?;
-    people.retain(|person| !there.contains(person));
+    people.retain(|person| !there.contains(&(person.tenant_id, person.user_id.clone())));
     Ok(people)
 }
 
@@ -114,17 +114,38 @@ pub(super) async fn check_blacklists(
         .map(|person| person.user_id.as_str())
         .collect();
     let by = &by.person.user_id;
-    let mut refusing = blacklist::model::who_listed(&**transaction, tenant_id, by, &colleagues).await?;
+    let refusing = blacklist::model::who_listed(&**transaction, tenant_id, by, &colleagues).await?;
     if refusing.is_empty() {
         return Ok(());
     }
-    if field != "userIds" {
-        // As they were named.
-        let people = find_shown(&**transaction, tenant_id, NamedBy::UserId, &refusing).await?;
-        refusing = people.into_iter().map(|person| person.login_id).collect();
-    }
+    let refusing: HashSet<(i64, &str)> =
+        refusing.iter().map(|user_id| (tenant_id, user_id.as_str())).collect();
+    let refusing: Vec<&str> = added
+        .iter()
+        .filter(|person| refusing.contains(&person.key()))
+        .map(|person| person.given.as_str())
+        .collect();
     let message = format!("{field}: these do not want to be added by you: {}", named(&refusing));
     Err(Error::forbidden(message))
+}
+
+/// # Errors
+/// 409 that names those who are in as many groups as one may be, for a group of this tenant.
+pub(super) async fn check_room(transaction: &Transaction, tenant_id: i64, people: &[Person]) -> Result<()> {
+    let full = members::full(transaction, tenant_id, people).await?;
+    if full.is_empty() {
+        return Ok(());
+    }
+    let full: HashSet<(i64, &str)> = full.iter().map(|(home, user_id)| (*home, user_id.as_str())).collect();
+    let full: Vec<&str> = people
+        .iter()
+        .filter(|person| full.contains(&person.key()))
+        .map(|person| person.given.as_str())
+        .collect();
+    Err(Error::conflict(format!(
+        "a person is in at most {MOST_GROUPS} groups of his tenant, and in {MOST_OUTER_GROUPS} of others: {}",
+        named(&full)
+    )))
 }
 
 /// Lets people into a group (its id and its tenant) who are not in it, as ordinary members. What they had applied for is theirs
@@ -148,12 +169,8 @@ pub(super) async fn admit(
             "groupId: a group has at most {MOST_MEMBERS} members; this one has {there}"
         )));
     }
-    let full = members::full(transaction, people).await?;
-    if !full.is_empty() {
-        let full = named(&full);
-        return Err(Error::conflict(format!("a person is in at most {MOST_GROUPS} groups: {full}")));
-    }
-    members::insert(transaction, group_id, people, Role::Member).await?;
+    check_room(transaction, tenant_id, people).await?;
+    members::insert(transaction, (group_id, tenant_id), people, Role::Member).await?;
     let by = &decided_by.person.user_id;
     let of_tenant: Vec<&str> = people
         .iter()

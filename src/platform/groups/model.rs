@@ -16,8 +16,12 @@ use crate::{
 /// Members of one group at the most.
 pub const MOST_MEMBERS: usize = 10_000;
 
-/// Groups that one person is in at the most: each is a principal of his, which every search of his carries.
+/// Groups of his own tenant that one person is in at the most: each is a principal of his, which every search of his carries.
 pub const MOST_GROUPS: usize = 2_000;
+
+/// Groups of other tenants that one person is in at the most. They are counted apart, so that nobody elsewhere takes from him the
+/// groups that he may be in at home.
+pub const MOST_OUTER_GROUPS: usize = 500;
 
 /// What a member may do. Greater is more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -14,11 +14,25 @@ use crate::{
 };
 
 /// Somebody of some tenant.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug)]
 pub(super) struct Person {
     pub(super) tenant_id: i64,
     /// The id on the synchronising side.
     pub(super) user_id: String,
+    /// As he was named by the one who is answered: an id of another tenant is told to nobody.
+    pub(super) given: String,
+}
+
+impl Person {
+    /// Somebody whom the one who is answered knows by his id.
+    pub(super) fn known(tenant_id: i64, user_id: &str) -> Self {
+        Self { tenant_id, user_id: user_id.to_owned(), given: user_id.to_owned() }
+    }
+
+    /// Who it is, however he was named.
+    pub(super) fn key(&self) -> (i64, &str) {
+        (self.tenant_id, &self.user_id)
+    }
 }
 
 /// People of the tenant, by their ids.
@@ -33,7 +47,7 @@ pub(super) async fn by_ids(transaction: &Transaction, tenant_id: i64, ids: &[Str
     if !unknown.is_empty() {
         return Err(Error::not_found(format!("userIds: there are no such users: {}", named(&unknown))));
     }
-    Ok(found.into_keys().map(|user_id| Person { tenant_id, user_id }).collect())
+    Ok(found.into_keys().map(|user_id| Person::known(tenant_id, &user_id)).collect())
 }
 
 /// People by their logins: those of the tenant, and `login@eCode` of tenants that allow it (decisions 9.4). A login may itself
@@ -52,7 +66,8 @@ pub(super) async fn by_logins(
         own.iter().map(|person| (person.login_id.as_str(), person)).collect();
     for login in logins {
         if let Some(person) = by_login.get(login.as_str()) {
-            people.insert(login, Person { tenant_id: tenant.id, user_id: person.user_id.clone() });
+            let user_id = person.user_id.clone();
+            people.insert(login, Person { tenant_id: tenant.id, user_id, given: login.clone() });
         }
     }
     let elsewhere: Vec<&String> =
@@ -67,7 +82,8 @@ pub(super) async fn by_logins(
         for person in found {
             let given = of_code.iter().filter(|(_, login)| *login == person.login_id);
             for (given, _) in given {
-                people.insert(given, Person { tenant_id, user_id: person.user_id.clone() });
+                let user_id = person.user_id.clone();
+                people.insert(given, Person { tenant_id, user_id, given: (*given).to_owned() });
             }
         }
     }

@@ -130,9 +130,11 @@ CREATE TABLE group_members (
     -- 2 owner, 1 administrator, 0 ordinary member.
     role      INTEGER NOT NULL,
     joined_at INTEGER NOT NULL,
+    -- Whether the group is another tenant's.
+    is_outer  INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (group_id, tenant_id, user_id)
 ) WITHOUT ROWID;
-CREATE INDEX groups_by_member ON group_members (tenant_id, user_id);
+CREATE INDEX groups_by_member ON group_members (tenant_id, user_id, is_outer);
 CREATE UNIQUE INDEX owners_of_groups ON group_members (group_id) WHERE role = 2;
 -- Who stands in for an owner who is gone: the first in this order who is there.
 CREATE INDEX members_by_rank ON group_members (group_id, role DESC, joined_at, user_id);

@@ -7,7 +7,7 @@ use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 use super::ROLE;
 use crate::{
     platform::groups::{
-        model::{MOST_GROUPS, Role},
+        model::{MOST_GROUPS, MOST_OUTER_GROUPS, Role},
         people::Person,
     },
     store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, sql},
@@ -89,12 +89,12 @@ pub(in crate::platform::groups) async fn has_outer(
     Ok(transaction.query_one_raw(statement).await?.is_some())
 }
 
-/// Those of these people who are in the group, whether they are shown or not.
+/// Those of these people who are in the group, whether they are shown or not, by tenant and id.
 pub(in crate::platform::groups) async fn among(
     transaction: &Transaction,
     group_id: &str,
     people: &[Person],
-) -> Result<HashSet<Person>, DbErr> {
+) -> Result<HashSet<(i64, String)>, DbErr> {
     #[derive(FromQueryResult)]
     struct Row {
         user_id: String,
@@ -104,7 +104,7 @@ pub(in crate::platform::groups) async fn among(
         let text = "SELECT user_id FROM group_members WHERE group_id = ? AND tenant_id = ? AND user_id";
         let rows: Vec<Row> =
             find_in(&**transaction, text, &[group_id.into(), tenant_id.into()], &ids).await?;
-        found.extend(rows.into_iter().map(|row| Person { tenant_id, user_id: row.user_id }));
+        found.extend(rows.into_iter().map(|row| (tenant_id, row.user_id)));
     }
     Ok(found)
 }
@@ -121,26 +121,28 @@ pub(in crate::platform::groups) async fn count(
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// Those of these people who are in as many groups as one may be.
+/// Those of these people, by tenant and id, who are in as many groups as one may be: of their own tenant, where the group is one
+/// of these, else of others.
 pub(in crate::platform::groups) async fn full(
     transaction: &Transaction,
+    group_tenant: i64,
     people: &[Person],
-) -> Result<Vec<String>, DbErr> {
+) -> Result<Vec<(i64, String)>, DbErr> {
     #[derive(FromQueryResult)]
     struct Row {
         value: String,
     }
-    let most = i64::try_from(MOST_GROUPS).unwrap_or(i64::MAX);
     let mut full = Vec::new();
     for (tenant_id, ids) in by_tenant(people) {
+        let is_outer = tenant_id != group_tenant;
+        let most = i64::try_from(if is_outer { MOST_OUTER_GROUPS } else { MOST_GROUPS }).unwrap_or(i64::MAX);
         // No more rows of each are counted than it takes.
-        let text = "SELECT value FROM json_each(?2) WHERE ?3 <= (SELECT COUNT(*) FROM ( \
-            SELECT 1 FROM group_members WHERE tenant_id = ?1 AND user_id = value LIMIT ?3))";
+        let text = "SELECT value FROM json_each(?2) WHERE ?4 <= (SELECT COUNT(*) FROM ( \
+            SELECT 1 FROM group_members WHERE tenant_id = ?1 AND user_id = value AND is_outer = ?3 LIMIT ?4))";
         let ids = Value::from(serde_json::to_string(&ids).map_err(|error| DbErr::Json(error.to_string()))?);
-        let statement = sql(text, [tenant_id.into(), ids, most.into()]);
-        full.extend(
-            Row::find_by_statement(statement).all(&**transaction).await?.into_iter().map(|row| row.value),
-        );
+        let statement = sql(text, [tenant_id.into(), ids, is_outer.into(), most.into()]);
+        let rows = Row::find_by_statement(statement).all(&**transaction).await?;
+        full.extend(rows.into_iter().map(|row| (tenant_id, row.value)));
     }
     Ok(full)
 }
@@ -156,18 +158,18 @@ fn by_tenant(people: &[Person]) -> Vec<(i64, Vec<&str>)> {
         .collect()
 }
 
-/// Puts people into a group who are not in it, all in one role.
+/// Puts people into a group (its id and its tenant) who are not in it, all in one role.
 pub(in crate::platform::groups) async fn insert(
     transaction: &Transaction,
-    group_id: &str,
+    (group_id, group_tenant): (&str, i64),
     people: &[Person],
     role: Role,
 ) -> Result<(), DbErr> {
     let now = now_millis();
     for portion in people.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
-            "INSERT INTO group_members (group_id, tenant_id, user_id, role, joined_at) VALUES {}",
-            vec!["(?, ?, ?, ?, ?)"; portion.len()].join(", ")
+            "INSERT INTO group_members (group_id, tenant_id, user_id, role, joined_at, is_outer) VALUES {}",
+            vec!["(?, ?, ?, ?, ?, ?)"; portion.len()].join(", ")
         );
         let values = portion.iter().flat_map(|person| {
             [
@@ -176,6 +178,7 @@ pub(in crate::platform::groups) async fn insert(
                 person.user_id.as_str().into(),
                 role.number().into(),
                 now.into(),
+                (person.tenant_id != group_tenant).into(),
             ]
         });
         transaction.execute_raw(sql(text, values)).await?;
