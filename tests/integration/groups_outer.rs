@@ -212,6 +212,19 @@ async fn an_outer_member_is_an_ordinary_one_and_may_leave() {
     assert_eq!(role(&omar, &id).await, Some(0));
 }
 
+#[tokio::test]
+async fn whoever_is_named_with_the_code_of_the_own_tenant_is_removed_once() {
+    let (_app, _, [mei, omar, ..], id) = start().await;
+    let removed = outer(&omar, Method::DELETE, &id, &["omar@acme"]).await.ok();
+    assert_eq!(removed.data(), &json!([{"loginId": "omar@acme", "name": "User omar"}]));
+    assert_eq!(role(&omar, &id).await, Some(-1));
+    members(&mei, Method::POST, &id, &["omar"]).await.ok();
+    outer(&mei, Method::DELETE, &id, &["mei@acme"]).await.fails(409, "hand");
+    let removed = outer(&mei, Method::DELETE, &id, &["omar@acme", "omar"]).await.ok();
+    assert_eq!(removed.data(), &json!([{"loginId": "omar", "name": "User omar"}]));
+    assert_eq!(member_ids(&mei, &id).await, ["mei"]);
+}
+
 /// Who is added elsewhere without being asked loses nothing at home, and nobody there is told his id.
 #[tokio::test]
 async fn groups_of_other_tenants_are_counted_apart() {

@@ -326,9 +326,8 @@ async fn find(
         own.into_iter().map(|member| (member.login_id.clone(), member)).collect();
     let elsewhere: Vec<&String> = logins.iter().filter(|login| !found.contains_key(*login)).collect();
     for (code, of_code) in by_code(&elsewhere) {
-        // Whether it still allows outer members or not.
-        let tenant = tenants::find_by_code(&**transaction, code).await?;
-        let Some(tenant) = tenant.filter(|tenant| tenant.id != group.tenant_id) else { continue };
+        // Whether it still allows outer members or not; the group's own tenant has a code, too.
+        let Some(tenant) = tenants::find_by_code(&**transaction, code).await? else { continue };
         let names = of_code.iter().map(|(_, login)| (*login).to_owned()).collect();
         for member in of_tenant(tenant.id, By::LoginId, names).await? {
             found.insert(format!("{}@{code}", member.login_id), member);
@@ -336,5 +335,7 @@ async fn find(
     }
     let mut found: Vec<(String, Member)> = found.into_iter().collect();
     found.sort_by(|(left, _), (right, _)| left.cmp(right));
+    let mut seen = HashSet::new();
+    found.retain(|(_, member)| seen.insert((member.tenant_id, member.user_id.clone())));
     Ok(found)
 }

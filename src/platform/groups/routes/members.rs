@@ -153,7 +153,7 @@ pub async fn add_outer_members(
     Ok(done())
 }
 
-/// Removes members by their logins, in the form in which they are added.
+/// Removes members by their logins, in the form in which they are added; the tenant's own may be named with its code, too.
 #[utoipa::path(
     delete, path = "/v1/groups/{groupId}/members/outer", tag = "groups",
     params(("groupId" = String, Path, description = "Group id"), LoginIds),
