@@ -162,6 +162,34 @@ async fn a_department_without_chat_has_no_group_of_its_people_alone() {
 }
 
 #[tokio::test]
+async fn what_the_directory_does_to_its_members_changes_a_group() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar, _] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let id = group(&mei, "Harbour", &["omar", "lin"]).await;
+    group(&mei, "Without them", &[]).await;
+    let owned = group(&omar, "Of Omar", &["mei"]).await;
+    let all = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+    for (change, changed) in [
+        (json!([{"userId": "omar", "isHidden": true}]), all(&[&id, &owned])),
+        (
+            json!([{"userId": "omar", "isHidden": false}, {"userId": "lin", "isHidden": false}]),
+            all(&[&id, &owned]),
+        ),
+        (json!([{"userId": "lin", "isDeleted": true}]), all(&[&id])),
+        (json!([{"userId": "lin", "isDeleted": false}]), all(&[&id])),
+        (json!([{"userId": "omar", "status": 0}]), all(&[&id, &owned])),
+        (json!([{"userId": "omar", "status": 1}]), all(&[&id, &owned])),
+        // What changes nothing of it.
+        (json!([{"userId": "omar", "name": "Omar", "status": 1, "isHidden": false}]), all(&[])),
+    ] {
+        app.execute("UPDATE groups SET updated_at = 1000").await;
+        app.sync(&acme.caller, "users", &change).await;
+        assert_eq!(listed(&mei, "?lastUpdatedDate=1001").await, changed, "{change}");
+    }
+}
+
+#[tokio::test]
 async fn the_list_holds_ones_own_and_the_open_ones_of_the_tenant_by_time_of_change() {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;

@@ -187,6 +187,12 @@ pub async fn record_change(transaction: &Transaction, group_id: &str) -> Result<
     Ok(())
 }
 
+/// Notes that people of a tenant came or went, or may sign in or not any more: who is shown in their groups, how many they are and
+/// who stands in for an owner hangs on it.
+pub async fn record_people(transaction: &Transaction, tenant_id: i64, user_ids: &[&str]) -> Result<()> {
+    Ok(repo::touch_groups_of(transaction, tenant_id, user_ids).await?)
+}
+
 /// The tenants in which the group, and what is in it, is found by its members.
 pub async fn tenants_of<C: ConnectionTrait>(connection: &C, group_id: &str) -> Result<Vec<i64>> {
     Ok(repo::tenants_of(connection, group_id).await?)

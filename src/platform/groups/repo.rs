@@ -7,7 +7,7 @@ pub(super) mod views;
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 
 use super::fields::{GroupChange, NewGroup};
-use crate::store::{Transaction, end_of_portion, find_in, now_millis, sql};
+use crate::store::{ROWS_PER_STATEMENT, Transaction, end_of_portion, find_in, now_millis, placeholders, sql};
 
 /// The role of the member who stands in `group_members` beside his group; null where none does. Where the owner was deleted or
 /// disabled in the directory, the first of those who are there is in his place: administrators first, then who came first.
@@ -169,6 +169,25 @@ pub(super) async fn touch(transaction: &Transaction, group_id: &str) -> Result<(
         [now_millis().into(), group_id.into()],
     );
     transaction.execute_raw(statement).await.map(drop)
+}
+
+/// Notes that something of the groups in which these people of a tenant are changed just now.
+pub(super) async fn touch_groups_of(
+    transaction: &Transaction,
+    tenant_id: i64,
+    user_ids: &[&str],
+) -> Result<(), DbErr> {
+    for portion in user_ids.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "UPDATE groups SET updated_at = MAX(updated_at, ?) WHERE id IN (SELECT group_id FROM group_members \
+             INDEXED BY groups_by_member WHERE tenant_id = ? AND user_id IN ({}))",
+            placeholders(portion.len())
+        );
+        let values = [now_millis().into(), tenant_id.into()];
+        let values = values.into_iter().chain(portion.iter().map(|id| (*id).into()));
+        transaction.execute_raw(sql(text, values)).await?;
+    }
+    Ok(())
 }
 
 /// Ends a group: nobody sees it any more, and its join code opens nothing.

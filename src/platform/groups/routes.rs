@@ -36,7 +36,8 @@ fn done() -> Done {
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct GroupsQuery {
-    /// Epoch milliseconds as text: only groups that changed then or later, by their name, icon, members or roles.
+    /// Epoch milliseconds as text: only groups that changed then or later, by their name, icon, members or roles,
+    /// also where the directory has a member come or go.
     last_updated_date: Option<String>,
 }
 

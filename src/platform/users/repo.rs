@@ -13,7 +13,7 @@ use crate::{
     audit::{self, Actor, Deed},
     auth::tenants::Tenant,
     error::Result,
-    platform::{common::SyncFailure, organizations, tasks, tenants},
+    platform::{common::SyncFailure, groups, organizations, tasks, tenants},
     store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
 };
 
@@ -169,6 +169,13 @@ async fn store(people: &People, transaction: &Transaction, actor: &Actor, tenant
     for (user, _) in &changed {
         transaction.record_change(tenant_id, documents::PEOPLE, &user.user_id);
     }
+    let state = |user: &User| (user.is_deleted, user.is_hidden, user.status);
+    let come_or_gone: Vec<&str> = changed
+        .iter()
+        .filter(|(user, before)| before.is_some_and(|before| state(before) != state(user)))
+        .map(|(user, _)| user.user_id.as_str())
+        .collect();
+    groups::model::record_people(transaction, tenant_id, &come_or_gone).await?;
     let deeds = changed.iter().map(|(user, before)| deed(user, *before)).collect();
     audit::record(transaction, actor, tenant, deeds).await?;
     let logins: Vec<String> =
