@@ -221,6 +221,28 @@ async fn an_applicant_whom_nobody_sees_waits_until_he_is_seen() {
     assert_eq!(member_ids(&mei, &id).await, ["mei", "lin"]);
 }
 
+#[tokio::test]
+async fn nobody_applies_where_nobody_is_there_to_decide() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, lin] = people(&app, &acme, ["mei", "lin"]).await;
+    let id = group_of(&mei, json!({"name": "Harbour", "isPublic": true})).await;
+    for (gone, back) in [
+        (json!({"status": 0}), json!({"status": 1})),
+        (json!({"isDeleted": true}), json!({"isDeleted": false})),
+    ] {
+        let row = |change: &serde_json::Value| {
+            let mut row = change.clone();
+            row["userId"] = json!("mei");
+            json!([row])
+        };
+        app.sync(&acme.caller, "users", &row(&gone)).await;
+        lin.post_empty(&format!("/v1/groups/{id}/apply")).await.fails(409, "nobody");
+        app.sync(&acme.caller, "users", &row(&back)).await;
+    }
+    apply(&lin, &id).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn two_who_decide_at_once_decide_once() {
     let app = TestApp::start().await;

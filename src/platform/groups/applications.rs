@@ -29,7 +29,7 @@ pub(super) enum Answer {
 /// Asks to be let in; answers the application's id.
 ///
 /// # Errors
-/// 404 for a group that is not open to him, 409 for a member and for who has asked already.
+/// 404 for a group that is not open to him, 409 for a member, for who has asked already, and where nobody could decide it.
 pub(super) async fn apply(app: &Arc<App>, caller: Arc<Caller>, group_id: String) -> Result<String> {
     let job = app.store.write(move |transaction| {
         Box::pin(async move {
@@ -38,6 +38,11 @@ pub(super) async fn apply(app: &Arc<App>, caller: Arc<Caller>, group_id: String)
                 return Err(Error::conflict("groupId: the caller is a member of this group already"));
             }
             group.permit(Operation::Apply)?;
+            if !joining::somebody_decides(transaction, &group_id, group.tenant_id).await? {
+                return Err(Error::conflict(
+                    "groupId: nobody of this group is there at present who could decide it",
+                ));
+            }
             let (id, user_id) = (Uuid::now_v7().to_string(), &caller.require_user()?.person.user_id);
             if joining::apply(transaction, &id, &group_id, group.tenant_id, user_id).await? {
                 Ok(id)

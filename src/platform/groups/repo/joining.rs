@@ -84,6 +84,23 @@ pub(in crate::platform::groups) async fn apply(
     Ok(transaction.execute_raw(statement).await?.rows_affected() == 1)
 }
 
+/// Whether somebody is there who can decide applications to the group: its owner, or whoever
+/// stands in for him, which each member of its tenant may come to do.
+pub(in crate::platform::groups) async fn somebody_decides(
+    transaction: &Transaction,
+    group_id: &str,
+    tenant_id: i64,
+) -> Result<bool, DbErr> {
+    let statement = sql(
+        "SELECT 1 FROM group_members CROSS JOIN users ON users.tenant_id = group_members.tenant_id \
+           AND users.user_id = group_members.user_id \
+         WHERE group_members.group_id = ? AND group_members.tenant_id = ? \
+           AND users.is_deleted = 0 AND users.status = 1 LIMIT 1",
+        [group_id.into(), tenant_id.into()],
+    );
+    Ok(transaction.query_one_raw(statement).await?.is_some())
+}
+
 /// Applications of people who are shown.
 const APPLICATIONS: &str = "SELECT group_applications.id, users.user_id, users.name, users.picture, \
     CAST(group_applications.created_at AS TEXT) AS created_date FROM group_applications \

@@ -101,7 +101,7 @@ pub async fn join_by_code(
         (status = 200, description = "The application's id", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such group", body = FailureEnvelope),
-        (status = 409, description = "He is a member, or has applied already", body = FailureEnvelope),
+        (status = 409, description = "He is a member, has applied already, or nobody is there to decide it", body = FailureEnvelope),
     )
 )]
 pub async fn apply(
