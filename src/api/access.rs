@@ -267,14 +267,21 @@ impl fmt::Debug for Standing {
 
 impl Standing {
     /// # Errors
-    /// As at the door; 401 where the code he acts on is another tenant's by now, 503 where he may see something else.
+    /// As at the door; 401 where the code he acts on is another tenant's by now, 503 where he is not who he was, or, for a
+    /// search, may see something else.
     pub async fn confirm(&self) -> Result<()> {
         let now = let_in(&self.app, self.rule, &self.token, self.indicated.as_deref()).await?;
         if now.tenant.id != self.caller.tenant.id {
             return Err(Error::unauthorized("the tenant no longer exists"));
         }
-        if now.principals() != self.caller.principals() {
-            let changed = "what this caller may see has just changed; ask again";
+        // What he sees is a search's affair; everything else goes by who he is, and asks in its own write.
+        let is_changed = if self.rule.scope == Some(Scope::ContentsRead) {
+            now.principals() != self.caller.principals()
+        } else {
+            now.person() != self.caller.person()
+        };
+        if is_changed {
+            let changed = "who this caller is or what he may see has just changed; ask again";
             return Err(Error::unavailable(changed, CHANGED_FOR));
         }
         Ok(())

@@ -75,6 +75,11 @@ impl Caller {
         self.user.as_ref().map(|user| Arc::clone(&user.principals)).unwrap_or_default()
     }
 
+    /// The person behind a user token.
+    pub fn person(&self) -> Option<&Person> {
+        self.user.as_ref().map(|user| &user.person)
+    }
+
     /// The person, for an operation of people.
     ///
     /// # Errors

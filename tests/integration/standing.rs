@@ -123,6 +123,14 @@ async fn a_question_that_was_long_in_coming_is_answered_by_what_one_sees_now() {
     let begun = Begun::begin(&mei, "POST", "/contents/search", &search).await;
     app.sync(&acme.caller, "users", &json!([{"userId": "mei", "orgId": ""}])).await;
     begun.ends_with(503, "has just changed").await;
+    // Other operations do not go by what one sees, and ask who he is.
+    let group = json!({"name": "Harbour"});
+    let begun = Begun::begin(&mei, "POST", "/v1/groups", &group).await;
+    mei.post("/v1/groups", &group).await.ok();
+    begun.ends_with(200, "\"code\":200").await;
+    let begun = Begun::begin(&mei, "POST", "/v1/groups", &group).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "loginId": "mei.chen"}])).await;
+    begun.ends_with(503, "has just changed").await;
 }
 
 /// Whom it may no longer speak for, its tokens of people shall not either.
