@@ -43,14 +43,17 @@ impl Answers {
         Self { room: Arc::new(Semaphore::new(kibibytes as usize)), kibibytes }
     }
 
-    /// The answer with its room; 503 where there is none. One that is larger than all the room has it alone. What is sent as
-    /// it is made has bounds of its own.
-    pub async fn keep(&self, response: Response) -> Response {
+    /// The answer with its room. Where there is none it is 503, unless it tells what a write has done: that is sent all the same.
+    /// One that is larger than all the room has it alone. What is sent as it is made has bounds of its own.
+    pub async fn keep(&self, response: Response, has_written: bool) -> Response {
         let Some(size) = response.body().size_hint().exact().filter(|size| *size > SMALL) else {
             return response;
         };
         let kibibytes = u32::try_from(size.div_ceil(1 << 10)).unwrap_or(u32::MAX).min(self.kibibytes);
         let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(kibibytes) else {
+            if has_written {
+                return response;
+            }
             let refusal = "answers that are not taken yet hold all the room; ask for less, or again shortly";
             return Error::unavailable(refusal, FULL_FOR).into_response();
         };
@@ -75,21 +78,22 @@ mod tests {
     #[tokio::test]
     async fn large_answers_share_the_room_until_they_are_sent() {
         let answers = Answers::new(256 << 10);
-        let first = answers.keep(answer(200 << 10)).await;
+        let first = answers.keep(answer(200 << 10), false).await;
         assert_eq!(first.body().size_hint().exact(), Some(200 << 10));
-        let refused = answers.keep(answer(65 << 10)).await;
+        let refused = answers.keep(answer(65 << 10), false).await;
         assert_eq!(refused.status(), 503);
         assert_eq!(refused.headers()["retry-after"], "1");
-        assert_eq!(answers.keep(answer(64 << 10)).await.status(), 200, "a small one takes no room");
+        assert_eq!(answers.keep(answer(65 << 10), true).await.status(), 200, "what is done is told");
+        assert_eq!(answers.keep(answer(64 << 10), false).await.status(), 200, "a small one takes no room");
         // The body is done with when its bytes are handed over; they are held until they are sent.
         let bytes = to_bytes(first.into_body(), usize::MAX).await.unwrap();
-        assert_eq!(answers.keep(answer(65 << 10)).await.status(), 503);
+        assert_eq!(answers.keep(answer(65 << 10), false).await.status(), 503);
         drop(bytes);
-        assert_eq!(answers.keep(answer(65 << 10)).await.status(), 200);
+        assert_eq!(answers.keep(answer(65 << 10), false).await.status(), 200);
         // One that is larger than the room takes all of it.
-        let large = answers.keep(answer(1 << 20)).await;
+        let large = answers.keep(answer(1 << 20), false).await;
         assert_eq!(
-            (large.status().as_u16(), answers.keep(answer(65 << 10)).await.status().as_u16()),
+            (large.status().as_u16(), answers.keep(answer(65 << 10), false).await.status().as_u16()),
             (200, 503)
         );
     }

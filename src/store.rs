@@ -22,7 +22,7 @@ use sea_orm::{
     sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Semaphore, watch},
     time::timeout,
 };
 use uuid::Uuid;
@@ -125,16 +125,26 @@ impl Store {
         &self.index_reader
     }
 
-    /// A place for a read that looks into many rows, to be kept until it is done. There is one for every second connection
-    /// that reads, so that the reads of others find one.
+    /// Reads what takes a look into many rows. Such reads have places, one for every second connection that reads, so that the
+    /// reads of others find one. A read goes on to its end, with its place, where its caller goes away: its statement does too.
     ///
     /// # Errors
-    /// 503 where none is free for a second.
-    pub async fn place_for_scan(&self) -> Result<OwnedSemaphorePermit> {
+    /// 503 where no place is free for a second; else the read's own error.
+    pub async fn scan<T, F>(&self, read: impl FnOnce(DatabaseConnection) -> F) -> Result<T>
+    where
+        F: Future<Output = Result<T>> + Send + 'static,
+        T: Send + 'static,
+    {
         let waiting = timeout(SCAN_PATIENCE, Arc::clone(&self.scans).acquire_owned()).await;
         let place = waiting
-            .map_err(|_late| Error::unavailable("too much is being looked through already", SCAN_PATIENCE))?;
-        place.map_err(Error::internal)
+            .map_err(|_late| Error::unavailable("too much is being looked through already", SCAN_PATIENCE))?
+            .map_err(Error::internal)?;
+        let reading = read(self.reader.clone());
+        let scanning = tokio::spawn(async move {
+            let _place = place;
+            reading.await
+        });
+        scanning.await.map_err(Error::internal)?
     }
 
     /// Tells this database from every other one, so that an index of another database is not taken for its own.

@@ -320,11 +320,11 @@ pub async fn enforce(
         standing = Some(Standing { app: Arc::clone(&app), rule, token, indicated, caller });
     }
     if request.body().is_end_stream() {
-        return Ok(app.answers.keep(next.run(request).await).await);
+        return Ok(app.answers.keep(next.run(request).await, rule.writes).await);
     }
     let held = app.bodies.begin();
     request.extensions_mut().insert(body_rule(rule, &app.config.limits, held.clone(), standing));
-    Ok(app.answers.keep(held.during(next.run(request)).await).await)
+    Ok(app.answers.keep(held.during(next.run(request)).await, rule.writes).await)
 }
 
 fn body_rule(rule: &Rule, limits: &Limits, held: Held, standing: Option<Standing>) -> BodyRule {

@@ -362,8 +362,12 @@ async fn what_is_left_of_a_tenant_goes_on_being_removed_after_a_restart() {
 async fn people_of_a_deleted_tenant_leave_the_groups_of_others() {
     let (app, _, [mei, _, _, _], id) = start().await;
     outer(&mei, Method::POST, &id, &["lin@other", "kim@other"]).await.ok();
+    app.execute("UPDATE groups SET updated_at = 1000").await;
+    let changed = async || mei.get("/v1/groups?lastUpdatedDate=1001").await.ok().items().len();
+    assert_eq!(changed().await, 0);
     app.operator().await.caller.post_empty("/v1/enterprises/delete?eCode=other").await.ok();
     assert_eq!(member_ids(&mei, &id).await, ["mei", "omar"], "at once");
+    assert_eq!(changed().await, 1, "whoever follows the changes is told");
     app.app.upkeep.make_round().await.unwrap();
     assert_eq!((rows(&app, "group_members").await, rows(&app, "group_tenants").await), (2, 1));
     mei.put(&format!("/v1/groups/{id}"), &json!({"name": "Harbour again"})).await.ok();

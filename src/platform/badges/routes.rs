@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use sea_orm::ConnectionTrait;
+use sea_orm::{ConnectionTrait, DatabaseConnection};
 use serde::Deserialize;
 
 use super::{
@@ -122,16 +122,21 @@ pub async fn list_badges(
     QueryParameters(query): QueryParameters<ListQuery>,
 ) -> Result<DatedEnvelope<Vec<Badge>>> {
     let limit = query.limit()?;
-    let (reader, is_counted) = (app.store.reader(), query.is_count.unwrap_or(true));
+    let is_counted = query.is_count.unwrap_or(true);
     let keyword = fold_keyword(query.keyword, app.config.limits.keyword_chars)?;
     let wanted = Wanted { tenant_id: caller.tenant.id, keyword };
     if query.e_code.is_some_and(|code| !code.is_empty() && code != caller.tenant.code) {
         return Ok(DatedEnvelope::page(Vec::new(), is_counted.then_some(0), None));
     }
-    let _place = if wanted.keyword.is_some() { Some(app.store.place_for_scan().await?) } else { None };
-    let total = if is_counted { Some(repo::count(reader, &wanted).await?) } else { None };
-    let after = query.cursor.unwrap_or(i64::MIN);
-    let mut rows = repo::list(reader, &wanted, after, query.offset.unwrap_or_default(), limit + 1).await?;
+    let (after, offset) = (query.cursor.unwrap_or(i64::MIN), query.offset.unwrap_or_default());
+    let has_keyword = wanted.keyword.is_some();
+    let read = |reader: DatabaseConnection| async move {
+        let total = if is_counted { Some(repo::count(&reader, &wanted).await?) } else { None };
+        Ok::<_, Error>((total, repo::list(&reader, &wanted, after, offset, limit + 1).await?))
+    };
+    // A keyword is looked for in every one of them.
+    let (total, mut rows) =
+        if has_keyword { app.store.scan(read).await? } else { read(app.store.reader().clone()).await? };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = rows.len() > limit;
     rows.truncate(limit);

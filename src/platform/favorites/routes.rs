@@ -123,9 +123,13 @@ pub async fn list_favorites(
     QueryParameters(query): QueryParameters<ListQuery>,
 ) -> Result<Response> {
     let (owner, wanted) = (Owner::of(&caller)?, query.checked(app.config.limits.keyword_chars)?);
-    // A keyword is looked for in every one of them.
-    let _place = if wanted.has_keyword() { Some(app.store.place_for_scan().await?) } else { None };
-    let favorites = list::read(app.store.reader(), &owner, &wanted).await?;
+    let favorites = if wanted.has_keyword() {
+        // Looked for in every one of them.
+        let read = |reader| async move { Ok(list::read(&reader, &owner, &wanted).await?) };
+        app.store.scan(read).await?
+    } else {
+        list::read(app.store.reader(), &owner, &wanted).await?
+    };
     Ok(json(StatusCode::OK, &favorites))
 }
 

@@ -193,6 +193,11 @@ pub async fn record_people(transaction: &Transaction, tenant_id: i64, user_ids: 
     Ok(repo::touch_groups_of(transaction, tenant_id, user_ids).await?)
 }
 
+/// Notes that the people of a tenant that ends are gone from the groups of others.
+pub async fn record_end_of(transaction: &Transaction, tenant_id: i64) -> Result<()> {
+    Ok(repo::touch_groups_found_in(transaction, tenant_id).await?)
+}
+
 /// The tenants in which the group, and what is in it, is found by its members.
 pub async fn tenants_of<C: ConnectionTrait>(connection: &C, group_id: &str) -> Result<Vec<i64>> {
     Ok(repo::tenants_of(connection, group_id).await?)

@@ -190,6 +190,16 @@ pub(super) async fn touch_groups_of(
     Ok(())
 }
 
+/// Notes that the members changed of the groups of other tenants that are found in this one.
+pub(super) async fn touch_groups_found_in(transaction: &Transaction, tenant_id: i64) -> Result<(), DbErr> {
+    let statement = sql(
+        "UPDATE groups SET updated_at = MAX(updated_at, ?1) WHERE tenant_id <> ?2 \
+         AND id IN (SELECT group_id FROM group_tenants WHERE tenant_id = ?2)",
+        [now_millis().into(), tenant_id.into()],
+    );
+    transaction.execute_raw(statement).await.map(drop)
+}
+
 /// Ends a group: nobody sees it any more, and its join code opens nothing.
 pub(super) async fn end(transaction: &Transaction, group_id: &str) -> Result<(), DbErr> {
     let statement =

@@ -62,9 +62,9 @@ pub async fn list_groups(
 ) -> Result<Envelope<Vec<Group>>> {
     let (user, since) = (caller.require_user()?, query.since()?);
     // The members of each of them are counted.
-    let _place = app.store.place_for_scan().await?;
-    let groups = views::list(app.store.reader(), caller.tenant.id, &user.person.user_id, since).await?;
-    Ok(Envelope::list(groups))
+    let (tenant_id, user_id) = (caller.tenant.id, user.person.user_id.clone());
+    let read = |reader| async move { Ok(views::list(&reader, tenant_id, &user_id, since).await?) };
+    Ok(Envelope::list(app.store.scan(read).await?))
 }
 
 /// Makes a group, and answers its id. The caller is its owner.

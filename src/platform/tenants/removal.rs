@@ -26,6 +26,7 @@ pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
     let is_removed = tenants::set_aside(transaction, tenant_id).await?;
     if is_removed {
         transaction.record_tenant_removal(tenant_id);
+        groups::model::record_end_of(transaction, tenant_id).await?;
     }
     Ok(is_removed)
 }
