@@ -21,6 +21,9 @@ use crate::{
 /// Between two rounds, unless one is asked for.
 const EVERY: Duration = Duration::from_secs(30);
 
+/// Portions of groups' histories that are followed before everything else has its turn again.
+const PORTIONS_OF_HISTORY: usize = 20;
+
 /// The running upkeep.
 pub struct Upkeep {
     rounds: Arc<Rounds>,
@@ -89,12 +92,18 @@ async fn run(rounds: Arc<Rounds>, wake: Arc<Notify>) {
 
 impl Rounds {
     async fn make(&self) -> Result<()> {
-        let removed = self.remove_tenants().await.and(self.remove_groups().await);
-        let written = self.usage.write_down(&self.store).await;
-        let keys = self.tokens.remove_old_keys().await;
-        let expired = self.remove_expired().await;
-        // Last, as it may have to wait for the index.
-        removed.and(written).and(keys).and(expired).and(self.follow_groups().await)
+        loop {
+            let removed = self.remove_tenants().await.and(self.remove_groups().await);
+            let written = self.usage.write_down(&self.store).await;
+            let keys = self.tokens.remove_old_keys().await;
+            let expired = self.remove_expired().await;
+            // Last, as it may have to wait for the index.
+            let followed = self.follow_groups().await;
+            removed.and(written).and(keys).and(expired)?;
+            if followed? {
+                return Ok(());
+            }
+        }
     }
 
     async fn remove_expired(&self) -> Result<()> {
@@ -117,15 +126,19 @@ impl Rounds {
         Ok(())
     }
 
-    async fn follow_groups(&self) -> Result<()> {
-        while !self.stop.is_cancelled() && !robots::following::follow_portion(&self.store).await? {
+    /// Some portions of groups' histories, so that a long one holds up nothing else. Answers whether that was the last.
+    async fn follow_groups(&self) -> Result<bool> {
+        for _ in 0..PORTIONS_OF_HISTORY {
+            if self.stop.is_cancelled() || robots::following::follow_portion(&self.store).await? {
+                return Ok(true);
+            }
             // What others write meanwhile is not to wait in the change log behind a whole history.
             tokio::select! {
-                () = self.stop.cancelled() => break,
+                () = self.stop.cancelled() => return Ok(true),
                 room = self.bulk.wait_for_room(robots::following::PORTION) => room?,
             }
         }
-        Ok(())
+        Ok(false)
     }
 
     async fn remove_tenant(&self, tenant_id: i64) -> Result<()> {
