@@ -4,6 +4,7 @@
 
 mod issuers;
 mod limits;
+mod storage;
 mod suspension;
 mod tasks;
 mod telemetry;
@@ -27,6 +28,7 @@ use url::Url;
 pub use self::{
     issuers::Issuer,
     limits::Limits,
+    storage::{S3, Scanner, Storage, StorageKind},
     suspension::{Suspension, SuspensionRule},
     tasks::Tasks,
     telemetry::Telemetry,
@@ -36,7 +38,7 @@ pub use self::{
 const DEFAULT_FILE: &str = "trawl.toml";
 
 /// What `TRAWL_…` variables may set, besides the master key.
-const SETTINGS: [&str; 16] = [
+const SETTINGS: [&str; 18] = [
     "listen",
     "public_url",
     "trusted_proxies",
@@ -51,6 +53,8 @@ const SETTINGS: [&str; 16] = [
     "suspension",
     "limits",
     "tasks",
+    "storage",
+    "scanner",
     "audit",
     "telemetry",
 ];
@@ -98,6 +102,10 @@ pub struct Config {
     pub limits: Limits,
     /// Quick handling of tasks.
     pub tasks: Tasks,
+    /// Where the contents of files are.
+    pub storage: Storage,
+    /// What looks for harm in them.
+    pub scanner: Scanner,
     /// What is kept of who did what.
     pub audit: Audit,
     /// Where spans go.
@@ -225,6 +233,8 @@ impl Default for Config {
             suspension: Suspension::default(),
             limits: Limits::default(),
             tasks: Tasks::default(),
+            storage: Storage::default(),
+            scanner: Scanner::default(),
             audit: Audit { keep_days: 365 },
             telemetry: Telemetry::default(),
         }
@@ -311,6 +321,9 @@ impl Config {
             ("limits.body_bytes", self.limits.body_bytes as u64),
             ("limits.sync_body_bytes", self.limits.sync_body_bytes as u64),
             ("limits.picture_bytes", self.limits.picture_bytes as u64),
+            ("limits.file_name_bytes", self.limits.file_name_bytes as u64),
+            ("limits.file_bytes", self.limits.file_bytes),
+            ("limits.part_bytes", self.limits.part_bytes),
             ("limits.keyword_chars", self.limits.keyword_chars as u64),
             ("limits.writes_per_minute", u64::from(self.limits.writes_per_minute)),
             ("limits.robot_messages_per_minute", u64::from(self.limits.robot_messages_per_minute)),
@@ -345,6 +358,7 @@ impl Config {
         issuers::check(&self.auth.issuers, &self.connectors.allow_http_hosts, &self.public_url())?;
         self.suspension.check()?;
         self.tasks.check()?;
+        self.storage.check()?;
         self.telemetry.check()
     }
 }
@@ -364,4 +378,9 @@ fn masked<S: serde::Serializer>(secret: &Option<SecretString>, serializer: S) ->
         Some(secret) if !secret.expose_secret().is_empty() => serializer.serialize_str("********"),
         _ => serializer.serialize_none(),
     }
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "the shape that serialize_with asks for")]
+fn masked_secret<S: serde::Serializer>(_secret: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str("********")
 }

@@ -41,12 +41,57 @@ pub enum Kind {
     Unavailable,
     /// Every source of the module timed out.
     GatewayTimeout,
+    /// A business failure of folders and files: HTTP 200 with a code of its own.
+    Business(BusinessCode),
+}
+
+/// The failure codes of the folder and file operations (specification, "Errors" 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BusinessCode {
+    /// A failure that the message states.
+    General = 400,
+    /// A commit's folder does not exist.
+    NoParentOfFile = 430_001,
+    /// The folder exists already.
+    FolderExists = 430_002,
+    /// The folder, the folder above, or the file does not exist.
+    NotFound = 430_003,
+    /// The file's name is too long.
+    NameTooLong = 430_005,
+    /// The caller may read it, but not do that.
+    NotPermitted = 430_011,
+    /// The file is unsafe.
+    UnsafeFile = 430_012,
+    /// The subject's quota does not suffice.
+    SubjectQuota = 430_015,
+    /// The enterprise's quota does not suffice.
+    EnterpriseQuota = 430_016,
+    /// The folder, or one above it, is locked.
+    Locked = 430_017,
+    /// The folder holds a file that is unsafe.
+    UnsafeFolder = 430_020,
+}
+
+impl BusinessCode {
+    /// The envelope's `code`.
+    pub fn number(self) -> u32 {
+        self as u32
+    }
 }
 
 impl Kind {
-    /// The HTTP status, which is also the envelope's `code`.
+    /// The envelope's `code`: the HTTP status, but for business failures (decisions 2.2).
+    pub fn code(self) -> u32 {
+        match self {
+            Self::Business(code) => code.number(),
+            _ => self.status().into(),
+        }
+    }
+
+    /// The HTTP status.
     pub fn status(self) -> u16 {
         match self {
+            Self::Business(_) => 200,
             Self::BadRequest => 400,
             Self::Unauthorized => 401,
             Self::Forbidden => 403,
@@ -115,6 +160,11 @@ impl Error {
     /// 409.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(Kind::Conflict, message)
+    }
+
+    /// A business failure of folders and files (decisions 2.2).
+    pub fn business(code: BusinessCode, message: impl Into<String>) -> Self {
+        Self::new(Kind::Business(code), message)
     }
 
     /// 413.

@@ -9,6 +9,7 @@ pub mod common;
 pub mod contact;
 pub mod contents;
 pub mod devices;
+pub mod directories;
 pub mod favorites;
 pub mod groups;
 pub mod narrowing;

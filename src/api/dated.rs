@@ -63,7 +63,7 @@ impl<T: Serialize> IntoResponse for DatedEnvelope<T> {
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct DatedFailure {
     /// The HTTP status.
-    pub code: u16,
+    pub code: u32,
     /// What is wrong, which field, and what would be right.
     pub message: String,
     /// null.

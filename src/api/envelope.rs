@@ -53,11 +53,53 @@ impl<T: Serialize> IntoResponse for Envelope<T> {
     }
 }
 
+/// The envelope of folder and file operations, which has the time (decisions 2.1). A business failure comes in it too, by HTTP
+/// 200: `code` is its code, `message` says what is wrong, `data` is null.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct TimedEnvelope<T> {
+    /// 200, or the code of a business failure.
+    pub code: u32,
+    /// null; of a failure what is wrong, which field, and what would be right.
+    pub message: Option<String>,
+    /// The result; null of a failure.
+    #[schema(required)]
+    pub data: Option<T>,
+    /// Total number of items, of lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Number of items in this answer, of lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    /// Server time, epoch milliseconds.
+    pub date: i64,
+}
+
+impl<T> TimedEnvelope<T> {
+    /// A success, now.
+    pub fn of(data: T) -> Self {
+        Self { code: 200, message: None, data: Some(data), total: None, count: None, date: now_millis() }
+    }
+}
+
+impl<T> TimedEnvelope<Vec<T>> {
+    /// A whole list.
+    pub fn list(data: Vec<T>) -> Self {
+        let count = data.len();
+        Self { total: Some(count as u64), count: Some(count), ..Self::of(data) }
+    }
+}
+
+impl<T: Serialize> IntoResponse for TimedEnvelope<T> {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, &self)
+    }
+}
+
 /// The envelope of a failure. Its answer carries it as an extension too, for who has to write it otherwise (`dated`).
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct FailureEnvelope {
-    /// The HTTP status.
-    pub code: u16,
+    /// The HTTP status, or the code of a business failure.
+    pub code: u32,
     /// What is wrong, which field, and what would be right.
     pub message: String,
     /// null.
@@ -122,7 +164,7 @@ impl IntoResponse for Error {
         let retry_after = self.retry_after_header();
         let status = StatusCode::from_u16(self.kind.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let envelope =
-            FailureEnvelope { code: status.as_u16(), message: self.message, data: (), date: now_millis() };
+            FailureEnvelope { code: self.kind.code(), message: self.message, data: (), date: now_millis() };
         let mut response = json(status, &envelope);
         response.extensions_mut().insert(envelope);
         let headers = response.headers_mut();

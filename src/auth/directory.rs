@@ -80,14 +80,28 @@ pub async fn is_bound<C: ConnectionTrait>(
     Ok(connection.query_one_raw(statement).await?.is_some())
 }
 
+/// The role of the member who stands in `group_members` beside his group in `groups`; null where none does. Where the owner was
+/// deleted or disabled in the directory, the first of those who are there is in his place: administrators first, then who came first.
+pub const GROUP_ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant_id AND group_members.user_id = ( \
+    SELECT first.user_id FROM group_members AS first INDEXED BY members_by_rank CROSS JOIN users AS present \
+    ON present.tenant_id = first.tenant_id AND present.user_id = first.user_id \
+    WHERE first.group_id = groups.id AND first.tenant_id = groups.tenant_id \
+      AND present.is_deleted = 0 AND present.status = 1 \
+    ORDER BY first.role DESC, first.joined_at, first.user_id LIMIT 1) \
+    THEN 2 ELSE MIN(group_members.role, 1) END";
+
 /// The principals of a person: himself by id and by login, his departments, main and further ones, and every one above
 /// them, and the groups that he is a member of, unless their tenant is frozen or gone. An item that names any of them is visible to him (decisions 4.3, 4.5, 9.6), so moving a person changes no document.
+///
+/// For files there are, besides, the subjects whose folders he owns and the folders that he was given a right on, so that a right
+/// that is given or taken changes no document either.
 pub async fn principals<C: ConnectionTrait>(
     connection: &C,
     tenant_id: i64,
     person: &Person,
 ) -> Result<Vec<String>, DbErr> {
-    let mut principals = vec![user_principal(&person.user_id), login_principal(&person.login_id)];
+    let user = user_principal(&person.user_id);
+    let mut principals = vec![owner_principal(&user), user, login_principal(&person.login_id)];
     // UNION takes each department once, which ends the walk even if a cycle ever got in.
     let statement = sql(
         "WITH RECURSIVE mine (org_id, parent_id) AS ( \
@@ -102,19 +116,72 @@ pub async fn principals<C: ConnectionTrait>(
     for row in connection.query_all_raw(statement).await? {
         principals.push(department_principal(&row.try_get::<String>("", "org_id")?));
     }
-    let statement = sql(
-        "SELECT group_id FROM group_members JOIN groups ON groups.id = group_members.group_id \
+    let text = format!(
+        "SELECT group_id, groups.tenant_id = ?1 AND {GROUP_ROLE} = 2 AS is_owner \
+         FROM group_members JOIN groups ON groups.id = group_members.group_id \
          JOIN tenants ON tenants.id = groups.tenant_id \
-         WHERE group_members.tenant_id = ? AND user_id = ? AND groups.removed_at IS NULL \
-           AND tenants.removed_at IS NULL AND tenants.is_frozen = 0",
-        [tenant_id.into(), person.user_id.as_str().into()],
+         WHERE group_members.tenant_id = ?1 AND user_id = ?2 AND groups.removed_at IS NULL \
+           AND tenants.removed_at IS NULL AND tenants.is_frozen = 0"
     );
+    let statement = sql(text, [tenant_id.into(), person.user_id.as_str().into()]);
     for row in connection.query_all_raw(statement).await? {
-        principals.push(group_principal(&row.try_get::<String>("", "group_id")?));
+        let group = group_principal(&row.try_get::<String>("", "group_id")?);
+        if row.try_get("", "is_owner")? {
+            principals.push(owner_principal(&group));
+        }
+        principals.push(group);
     }
+    principals.extend(principals_in_charge(connection, tenant_id, person).await?);
+    principals.extend(directory_principals(connection, tenant_id, &principals).await?);
     // In one order, so that they can be compared.
     principals.sort_unstable();
     Ok(principals)
+}
+
+/// As the owner of the folders of departments that he is in charge of (`principal` of a department names a person by his id or
+/// his login), and of the enterprise's: for whom its operator named, and who is in charge of a department that has none above it.
+async fn principals_in_charge<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    person: &Person,
+) -> Result<Vec<String>, DbErr> {
+    let mut principals = Vec::new();
+    let statement = sql(
+        "SELECT org_id, NOT EXISTS (SELECT 1 FROM organizations AS above WHERE above.tenant_id = ?1 \
+             AND above.org_id = organizations.parent_id AND above.is_deleted = 0) AS is_top \
+         FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 AND json_extract(details, '$.principal') IN (?2, ?3)",
+        [tenant_id.into(), person.user_id.as_str().into(), person.login_id.as_str().into()],
+    );
+    let mut is_in_charge_of_all = false;
+    for row in connection.query_all_raw(statement).await? {
+        let department = department_principal(&row.try_get::<String>("", "org_id")?);
+        principals.push(owner_principal(&department));
+        is_in_charge_of_all |= row.try_get::<bool>("", "is_top")?;
+    }
+    let statement = sql(
+        "SELECT 1 FROM tenants WHERE id = ? AND ? IN (SELECT value FROM json_each(administrators))",
+        [tenant_id.into(), person.user_id.as_str().into()],
+    );
+    if is_in_charge_of_all || connection.query_one_raw(statement).await?.is_some() {
+        principals.push(owner_principal(ENTERPRISE));
+    }
+    Ok(principals)
+}
+
+/// The folders of the tenant on which any of these principals has a right; every right lets one read.
+async fn directory_principals<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    principals: &[String],
+) -> Result<Vec<String>, DbErr> {
+    let targets = serde_json::to_string(principals).map_err(|error| DbErr::Custom(error.to_string()))?;
+    let statement = sql(
+        "SELECT DISTINCT directory_id FROM directory_grants \
+         WHERE tenant_id = ? AND target IN (SELECT value FROM json_each(?))",
+        [tenant_id.into(), targets.into()],
+    );
+    let rows = connection.query_all_raw(statement).await?;
+    rows.iter().map(|row| Ok(directory_principal(&row.try_get::<String>("", "directory_id")?))).collect()
 }
 
 /// The principal of a person by his id on the synchronising side.
@@ -135,4 +202,21 @@ pub fn department_principal(org_id: &str) -> String {
 /// The principal of a group's members.
 pub fn group_principal(group_id: &str) -> String {
     format!("g:{group_id}")
+}
+
+/// The enterprise itself, as a subject of folders.
+pub const ENTERPRISE: &str = "e";
+
+/// The principal of who owns the folders of a subject: of a person, a department or a group, named by its own principal, or of
+/// [`ENTERPRISE`].
+pub fn owner_principal(subject: &str) -> String {
+    format!("o:{subject}")
+}
+
+/// What the principal of a folder begins with.
+pub const DIRECTORY: &str = "f:";
+
+/// The principal of those who were given a right on a folder.
+pub fn directory_principal(directory_id: &str) -> String {
+    format!("{DIRECTORY}{directory_id}")
 }

@@ -16,6 +16,12 @@ pub struct Limits {
     pub sync_body_bytes: usize,
     /// Bytes of an avatar, inflated.
     pub picture_bytes: usize,
+    /// Bytes of the name of a file or a folder, in UTF-8.
+    pub file_name_bytes: usize,
+    /// Bytes of a file.
+    pub file_bytes: u64,
+    /// Bytes that each part of an upload in parts has to have at least, but the last.
+    pub part_bytes: u64,
     /// Characters of a search keyword.
     pub keyword_chars: usize,
     /// Writing calls of one application in a minute.
@@ -48,6 +54,9 @@ impl Default for Limits {
             body_bytes: 8 << 20,
             sync_body_bytes: 64 << 20,
             picture_bytes: 1 << 20,
+            file_name_bytes: 255,
+            file_bytes: 5 << 30,
+            part_bytes: 5 << 20,
             keyword_chars: 256,
             writes_per_minute: 60_000,
             robot_messages_per_minute: 20,

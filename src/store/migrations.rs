@@ -54,6 +54,7 @@ impl MigratorTrait for Migrator {
                 name: "0006_collaboration",
                 sql: include_str!("migrations/0006_collaboration.sql"),
             }),
+            Box::new(SqlMigration { name: "0007_files", sql: include_str!("migrations/0007_files.sql") }),
         ]
     }
 }

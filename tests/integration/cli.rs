@@ -97,6 +97,22 @@ async fn help_and_version_are_exit_code_0() {
     }
 }
 
+/// What stands in it uncommented is what holds without it.
+#[tokio::test]
+async fn the_example_of_settings_says_the_defaults() {
+    let directory = tempfile::tempdir().unwrap();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/trawl.example.toml");
+    let mut printed = Vec::new();
+    for arguments in [&["serve", "--print-config"][..], &["serve", "--print-config", "--config", example]] {
+        let mut command = trawl(arguments);
+        command.current_dir(directory.path());
+        let output = run(command).await;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        printed.push(text(&output.stdout).parse::<toml::Table>().unwrap());
+    }
+    assert_eq!(printed[0], printed[1]);
+}
+
 /// Decisions 1: later wins; secrets are masked.
 #[tokio::test]
 async fn the_effective_settings_are_printed_with_secrets_masked() {

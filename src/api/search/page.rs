@@ -146,7 +146,7 @@ pub(super) fn no_source(
     sources: Vec<SourceReport>,
 ) -> Response {
     let (status, message) = say_no_source(whom, all_timed_out);
-    let failure = FailureEnvelope { code: status.as_u16(), message, data: (), date: now_millis() };
+    let failure = FailureEnvelope { code: status.as_u16().into(), message, data: (), date: now_millis() };
     let counts = SourceCounts::of(&sources);
     let mut response = json(status, &NoSourceEnvelope { failure, sources });
     response.extensions_mut().insert(counts);

@@ -7,17 +7,8 @@ pub(super) mod views;
 use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 
 use super::fields::{GroupChange, NewGroup};
+pub(super) use crate::auth::directory::GROUP_ROLE as ROLE;
 use crate::store::{ROWS_PER_STATEMENT, Transaction, end_of_portion, find_in, now_millis, placeholders, sql};
-
-/// The role of the member who stands in `group_members` beside his group; null where none does. Where the owner was deleted or
-/// disabled in the directory, the first of those who are there is in his place: administrators first, then who came first.
-pub(super) const ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant_id AND group_members.user_id = ( \
-    SELECT first.user_id FROM group_members AS first INDEXED BY members_by_rank CROSS JOIN users AS present \
-    ON present.tenant_id = first.tenant_id AND present.user_id = first.user_id \
-    WHERE first.group_id = groups.id AND first.tenant_id = groups.tenant_id \
-      AND present.is_deleted = 0 AND present.status = 1 \
-    ORDER BY first.role DESC, first.joined_at, first.user_id LIMIT 1) \
-    THEN 2 ELSE MIN(group_members.role, 1) END";
 
 /// Groups that are there, each with a person's own row of its members (`?1` his tenant, `?2` his id).
 pub(super) const GROUPS: &str = "FROM groups \

@@ -1,0 +1,4 @@
+//! Folders: who may do what in them, and what that is (specification, "Folders"; decisions 10).
+
+pub mod access;
+pub mod permissions;

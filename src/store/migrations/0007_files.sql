@@ -1,0 +1,141 @@
+-- Bytes of all files of a tenant, in all their versions (decisions 9.8), and whom its operator named to look after the folders
+-- of the enterprise: a JSON list of user ids.
+ALTER TABLE tenants ADD COLUMN file_bytes     INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE tenants ADD COLUMN administrators TEXT    NOT NULL DEFAULT '[]';
+
+-- Who is in charge of which departments: the owner of their folders.
+CREATE INDEX organizations_by_principal ON organizations (tenant_id, json_extract(details, '$.principal'))
+    WHERE json_extract(details, '$.principal') IS NOT NULL;
+
+-- Folders. Above the first-level folders of a subject stands its root, a row without a name that nobody sees but its owner
+-- ('root', decisions 10.1). Nothing is ever moved, so what is above a folder never changes.
+CREATE TABLE directories (
+    sequence   INTEGER PRIMARY KEY,
+    id         TEXT    NOT NULL UNIQUE,
+    tenant_id  INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    -- The folder or root above; NULL of a root, and of what was removed: it is in no tree, and neither is what is below it.
+    parent_id  TEXT,
+    -- Of a root: whose it is, a principal such as 'u:mei' (auth/directory).
+    subject    TEXT,
+    -- Of a root: bytes of the subject's files, in all their versions.
+    file_bytes INTEGER NOT NULL DEFAULT 0,
+    name       TEXT    NOT NULL,
+    -- What the name is compared by (platform/directories/names).
+    name_key   TEXT    NOT NULL,
+    version    INTEGER NOT NULL DEFAULT 1,
+    -- The user id of who locked it, and since when.
+    locked_by  TEXT,
+    locked_at  INTEGER,
+    created_by TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL,
+    -- Since when it is gone; what is below it is then removed in portions, and it at last.
+    removed_at INTEGER,
+    UNIQUE (tenant_id, subject)
+);
+CREATE UNIQUE INDEX directories_by_parent ON directories (parent_id, name_key) WHERE parent_id IS NOT NULL;
+CREATE INDEX removed_directories ON directories (removed_at) WHERE removed_at IS NOT NULL;
+CREATE INDEX locked_directories ON directories (tenant_id) WHERE locked_by IS NOT NULL;
+
+-- A right on a folder covers what is below it (decisions 10.7).
+CREATE TABLE directory_grants (
+    directory_id TEXT    NOT NULL REFERENCES directories (id) ON DELETE CASCADE,
+    -- Who has it: a principal (auth/directory) of a user, a department or a group.
+    target       TEXT    NOT NULL,
+    tenant_id    INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    -- 1 viewer, 2 downloader, 3 editor, 4 manager.
+    role         INTEGER NOT NULL,
+    created_at   INTEGER NOT NULL,
+    PRIMARY KEY (directory_id, target)
+) WITHOUT ROWID;
+CREATE INDEX grants_by_target ON directory_grants (tenant_id, target);
+
+CREATE TABLE files (
+    sequence        INTEGER PRIMARY KEY,
+    id              TEXT    NOT NULL UNIQUE,
+    tenant_id       INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    directory_id    TEXT    NOT NULL,
+    name            TEXT    NOT NULL,
+    -- What the name is compared by (platform/directories/names).
+    name_key        TEXT    NOT NULL,
+    -- Without the dot, in lower case; empty where there is none.
+    extension       TEXT    NOT NULL,
+    -- The newest one, its content and its size.
+    version         INTEGER NOT NULL,
+    sha256          TEXT    NOT NULL,
+    size            INTEGER NOT NULL,
+    -- Bytes of all its versions, as quotas count them.
+    stored_bytes    INTEGER NOT NULL,
+    created_by      TEXT    NOT NULL,
+    created_by_name TEXT    NOT NULL,
+    created_at      INTEGER NOT NULL,
+    updated_at      INTEGER NOT NULL,
+    UNIQUE (directory_id, name_key)
+);
+CREATE INDEX files_by_tenant ON files (tenant_id);
+CREATE INDEX files_by_content ON files (sha256);
+CREATE INDEX bytes_of_directories ON files (directory_id, stored_bytes);
+
+CREATE TABLE file_versions (
+    file_id    TEXT    NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+    version    INTEGER NOT NULL,
+    tenant_id  INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    sha256     TEXT    NOT NULL,
+    size       INTEGER NOT NULL,
+    created_by TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (file_id, version)
+) WITHOUT ROWID;
+CREATE INDEX versions_by_tenant ON file_versions (tenant_id);
+CREATE INDEX versions_by_content ON file_versions (sha256);
+
+-- What is in the store of contents, by the SHA-256 of it in hex: there is no content without a row, and no row that a version
+-- names without a content.
+CREATE TABLE blobs (
+    sha256     TEXT    NOT NULL PRIMARY KEY,
+    size       INTEGER NOT NULL,
+    -- Which store has it ('local', 's3'), and what that knows it by.
+    store      TEXT    NOT NULL,
+    store_key  TEXT    NOT NULL,
+    created_at INTEGER NOT NULL,
+    -- What the scanner found in it; NULL of what is safe as far as is known (decisions 10.6).
+    verdict    TEXT
+) WITHOUT ROWID;
+CREATE INDEX unsafe_blobs ON blobs (sha256) WHERE verdict IS NOT NULL;
+
+-- Contents that may have no version any more: they are looked at, and removed where that is so.
+CREATE TABLE doubtful_blobs (
+    sha256 TEXT NOT NULL PRIMARY KEY
+) WITHOUT ROWID;
+CREATE TRIGGER versions_that_go AFTER DELETE ON file_versions BEGIN
+    INSERT OR IGNORE INTO doubtful_blobs (sha256) VALUES (old.sha256);
+END;
+
+-- What is searched of a content.
+CREATE TABLE blob_texts (
+    sha256 TEXT NOT NULL PRIMARY KEY REFERENCES blobs (sha256) ON DELETE CASCADE,
+    -- NULL until it was looked at; empty where there is none.
+    text   TEXT
+) WITHOUT ROWID;
+CREATE INDEX texts_to_come ON blob_texts (sha256) WHERE text IS NULL;
+
+-- Uploads that are not committed.
+CREATE TABLE uploads (
+    id             TEXT    NOT NULL PRIMARY KEY,
+    tenant_id      INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    -- Whose it is; nobody else can do anything with it.
+    user_id        TEXT    NOT NULL,
+    is_multipart   INTEGER NOT NULL,
+    -- What was said when it was signed, where it was.
+    declared_bytes INTEGER,
+    declared_sha256 TEXT,
+    -- The root of the subject that it was said to be for.
+    root_id        TEXT,
+    -- What quotas count of it: what was declared, or what has come in where that is more.
+    reserved_bytes INTEGER NOT NULL,
+    created_at     INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX uploads_by_tenant ON uploads (tenant_id, reserved_bytes);
+CREATE INDEX uploads_by_person ON uploads (tenant_id, user_id);
+CREATE INDEX uploads_by_root ON uploads (root_id, reserved_bytes) WHERE root_id IS NOT NULL;
+CREATE INDEX uploads_by_age ON uploads (created_at);
