@@ -11,6 +11,7 @@ pub mod health;
 pub mod middleware;
 pub mod oauth;
 pub mod search;
+pub mod storage;
 pub mod sync;
 
 use std::sync::Arc;
@@ -146,8 +147,17 @@ fn operation_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(admin::audit::list_deeds))
 }
 
+/// What signed addresses lead to. Pages of other origins may use them: who has such an address needs nothing else.
+fn storage_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(storage::receiving::receive_part))
+        .routes(routes!(storage::giving::give_file))
+}
+
 /// The whole service.
 pub fn service(app: Arc<App>) -> Router {
-    let (router, description) = routes().split_for_parts();
-    middleware::wrap(router.merge(docs::pages(description)), app)
+    let (router, mut description) = routes().split_for_parts();
+    let (storage, of_storage) = storage_routes().split_for_parts();
+    description.merge(of_storage);
+    middleware::wrap(router.merge(docs::pages(description)), storage, app)
 }

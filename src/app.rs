@@ -24,6 +24,7 @@ use crate::{
         clock::{Clock, SystemClock},
         registry::{Reach, Registry},
     },
+    storage::{self, BlobStore, contents::Contents, local::Local},
     store::{OpenError, Store},
     upkeep::{Rounds, Upkeep},
 };
@@ -62,6 +63,12 @@ pub struct App {
     pub bodies: Bodies,
     /// The room for large answers.
     pub answers: Answers,
+    /// Where the contents of files are.
+    pub storage: Arc<dyn BlobStore>,
+    /// The same, where it is the embedded one.
+    pub embedded: Option<Arc<Local>>,
+    /// Keeps contents and their rows together.
+    pub contents: Arc<Contents>,
     /// What is done in the background.
     pub upkeep: Upkeep,
     /// Renders the metrics.
@@ -94,6 +101,9 @@ pub enum StartError {
     /// The full-text index is another server's, or could not be locked.
     #[error("the full-text index could not be locked: {0}")]
     Index(#[from] trawl_index::Error),
+    /// The store of contents could not be opened.
+    #[error("{0}")]
+    Storage(String),
     /// Something else.
     #[error(transparent)]
     Other(#[from] Error),
@@ -125,6 +135,8 @@ impl App {
 
         let indexer =
             Indexer::start(store.clone(), data, &config.index, &config.public_url(), rebuild_index).await?;
+        let opened = open_storage(&config, &keys, &store).await?;
+        let contents = Arc::new(Contents::new(Arc::clone(&opened.store)));
         let reach = reach(&config.connectors)?;
         let issuers = Issuers::new(&config.auth.issuers, &reach.addresses);
         let quick_deals = QuickDeals::new(store.clone(), Arc::clone(&keys), &reach.addresses, &config.tasks)?;
@@ -148,6 +160,7 @@ impl App {
             tokens: Arc::clone(authenticator.tokens()),
             keep_days: config.audit.keep_days,
             bulk: BulkGate::new(&store, &indexer),
+            contents: Arc::clone(&contents),
             stop: CancellationToken::new(),
         });
         let app = Self {
@@ -165,6 +178,9 @@ impl App {
             bodies: Bodies::new(config.limits.held_body_bytes),
             answers: Answers::new(config.limits.held_answer_bytes),
             metrics,
+            storage: opened.store,
+            embedded: opened.embedded,
+            contents,
             upkeep,
             store,
             keys,
@@ -172,6 +188,16 @@ impl App {
         };
         Ok((Arc::new(app), indexer))
     }
+}
+
+/// The store of contents, once the index is locked: nobody else is at work on it then.
+async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<storage::Opened, StartError> {
+    let opened = storage::open(config, keys)?;
+    storage::contents::check_store(store, opened.store.name()).await?;
+    if let Some(embedded) = &opened.embedded {
+        embedded.remove_unfinished().await?;
+    }
+    Ok(opened)
 }
 
 fn reach(connectors: &Connectors) -> Result<Reach, StartError> {

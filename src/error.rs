@@ -27,10 +27,14 @@ pub enum Kind {
     RequestTimeout,
     /// It exists already, or is in a state that does not allow this.
     Conflict,
-    /// The body is larger than `limits.body_bytes`.
+    /// What is there is not what the caller's precondition names.
+    PreconditionFailed,
+    /// The body is larger than `limits.body_bytes`, or a content than it may be.
     TooLarge,
     /// The body has another content type or charset than the endpoint reads.
     UnsupportedMediaType,
+    /// The range lies behind the end of the content.
+    RangeNotSatisfiable,
     /// More calls than a limit allows.
     TooManyRequests,
     /// Something inside failed; the log says what.
@@ -99,8 +103,10 @@ impl Kind {
             Self::MethodNotAllowed => 405,
             Self::RequestTimeout => 408,
             Self::Conflict => 409,
+            Self::PreconditionFailed => 412,
             Self::TooLarge => 413,
             Self::UnsupportedMediaType => 415,
+            Self::RangeNotSatisfiable => 416,
             Self::TooManyRequests => 429,
             Self::Internal => 500,
             Self::BadGateway => 502,
@@ -165,6 +171,16 @@ impl Error {
     /// A business failure of folders and files (decisions 2.2).
     pub fn business(code: BusinessCode, message: impl Into<String>) -> Self {
         Self::new(Kind::Business(code), message)
+    }
+
+    /// 412.
+    pub fn precondition_failed(message: impl Into<String>) -> Self {
+        Self::new(Kind::PreconditionFailed, message)
+    }
+
+    /// 416.
+    pub fn range_not_satisfiable(message: impl Into<String>) -> Self {
+        Self::new(Kind::RangeNotSatisfiable, message)
     }
 
     /// 413.

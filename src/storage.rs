@@ -4,14 +4,25 @@
 //! that came in are composed to one content, which is durable and nobody's yet; the database notes that it is to be there
 //! (`blobs`); it is kept. So a crash leaves nothing that no row tells of.
 
-use std::{collections::BTreeMap, ops::Range};
+pub mod contents;
+pub mod local;
+pub mod reservations;
+pub mod signing;
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use futures::stream::BoxStream;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::error::Result;
+use self::local::Local;
+use crate::{
+    app::StartError,
+    auth::keys::Keys,
+    config::{Config, StorageKind},
+    error::Result,
+};
 
 /// The content of something, piece by piece.
 pub type Pieces = BoxStream<'static, Result<Bytes>>;
@@ -134,4 +145,33 @@ pub trait BlobStore: Send + Sync {
 
     /// Every content that is there.
     async fn list(&self) -> Result<BoxStream<'static, Result<Stored>>>;
+
+    /// The uploads of which anything is there, by their ids: what is left of one that has no row any more is discarded. A store
+    /// that keeps nothing of what it was not told of has none to tell.
+    async fn uploads(&self) -> Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+}
+
+/// The store that the settings name.
+#[derive(Clone)]
+pub struct Opened {
+    /// The store.
+    pub store: Arc<dyn BlobStore>,
+    /// The embedded one, where it is that: it takes and gives contents at addresses of this server.
+    pub embedded: Option<Arc<Local>>,
+}
+
+/// Opens the store that the settings name.
+///
+/// # Errors
+/// Its directory cannot be made, or there is no such store.
+pub fn open(config: &Config, keys: &Keys) -> Result<Opened, StartError> {
+    match config.storage.kind {
+        StorageKind::Local => {
+            let local = Arc::new(Local::open(config, keys.addresses.clone())?);
+            Ok(Opened { store: Arc::clone(&local) as _, embedded: Some(local) })
+        }
+        StorageKind::S3 => Err(StartError::Storage("storage.kind: s3 is not there yet".to_owned())),
+    }
 }

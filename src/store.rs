@@ -4,7 +4,7 @@
 
 pub mod change_log;
 mod migrations;
-mod room;
+pub(crate) mod room;
 #[cfg(test)]
 pub(crate) mod tests;
 mod writer;

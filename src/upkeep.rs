@@ -1,5 +1,6 @@
 //! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants and of
-//! groups that are gone, messages of groups that came to another tenant, when applications were last used, what has expired.
+//! groups that are gone, messages of groups that came to another tenant, when applications were last used, what has expired,
+//! contents that no file has any more.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -15,6 +16,7 @@ use crate::{
     error::Result,
     indexer::BulkGate,
     platform::{groups, robots, tenants::removal},
+    storage::contents::{self, Contents},
     store::Store,
 };
 
@@ -38,6 +40,7 @@ pub(crate) struct Rounds {
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) keep_days: u32,
     pub(crate) bulk: BulkGate,
+    pub(crate) contents: Arc<Contents>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -97,9 +100,10 @@ impl Rounds {
             let written = self.usage.write_down(&self.store).await;
             let keys = self.tokens.remove_old_keys().await;
             let expired = self.remove_expired().await;
+            let unnamed = self.remove_unnamed().await;
             // Last, as it may have to wait for the index.
             let followed = self.follow_groups().await;
-            removed.and(written).and(keys).and(expired)?;
+            removed.and(written).and(keys).and(expired).and(unnamed)?;
             if followed? {
                 return Ok(());
             }
@@ -110,6 +114,12 @@ impl Rounds {
         while !self.stop.is_cancelled() && !revocations::remove_expired(&self.store).await? {}
         while !self.stop.is_cancelled() && !kept::remove_old(&self.store, self.keep_days).await? {}
         Ok(())
+    }
+
+    /// Contents that no file has any more, and what is left of uploads.
+    async fn remove_unnamed(&self) -> Result<()> {
+        let doubtful = self.contents.remove_doubtful(&self.store, &self.stop).await;
+        doubtful.and(contents::discard_leftovers(&self.contents, &self.store).await)
     }
 
     async fn remove_tenants(&self) -> Result<()> {

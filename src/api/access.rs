@@ -49,6 +49,8 @@ pub enum Body {
     Form,
     /// That of a robot's message, 64 KiB.
     Message,
+    /// What the address allows: its own operation takes it piece by piece, and it is never in memory.
+    Content,
 }
 
 /// What an operation answers while the caller's tenant, or the one that he acts on, is frozen (decisions 3.6).
@@ -108,6 +110,11 @@ const fn hooked(method: &'static str, path: &'static str) -> Rule {
     Rule { body: Body::Message, ..anyone(method, path) }
 }
 
+/// A signed address says who may what.
+const fn stores(method: &'static str, path: &'static str) -> Rule {
+    Rule { body: Body::Content, ..anyone(method, path) }
+}
+
 const fn operated(rule: Rule) -> Rule {
     Rule { frozen: Frozen::Operated, ..rule }
 }
@@ -130,6 +137,8 @@ pub const TABLE: &[Rule] = &[
     syncs("PUT", "/v1/organizations/sync"),
     reads("GET", "/v1/organizations/sync", Identity::Application, Scope::DirectoryRead),
     anyone("GET", "/storage/pictures/{id}"),
+    stores("PUT", "/storage/uploads/{uploadId}/{partNumber}"),
+    stores("GET", "/storage/files/{fileId}/{version}"),
     reads("GET", "/v1/users/blacklists", Identity::User, Scope::DirectoryRead),
     writes("POST", "/v1/users/blacklist", Identity::User, Scope::DirectoryWrite),
     writes("POST", "/v1/users/blacklist/remove", Identity::User, Scope::DirectoryWrite),
@@ -319,7 +328,7 @@ pub async fn enforce(
         request.extensions_mut().insert(Arc::clone(&caller));
         standing = Some(Standing { app: Arc::clone(&app), rule, token, indicated, caller });
     }
-    if request.body().is_end_stream() {
+    if rule.body == Body::Content || request.body().is_end_stream() {
         return Ok(app.answers.keep(next.run(request).await, rule.writes).await);
     }
     let held = app.bodies.begin();
@@ -333,6 +342,7 @@ fn body_rule(rule: &Rule, limits: &Limits, held: Held, standing: Option<Standing
         Body::Sync => limits.sync_body_bytes,
         Body::Form => FORM_BYTES,
         Body::Message => MESSAGE_BYTES,
+        Body::Content => 0,
     };
     BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), held, standing }
 }

@@ -188,7 +188,8 @@ async fn read_chunks(
     Ok(body.into())
 }
 
-async fn drain(mut chunks: BodyDataStream) {
+/// Reads what is left of a body that was refused and throws it away, as far as that goes, so that its sender gets to read why.
+pub(super) async fn drain(mut chunks: BodyDataStream) {
     let mut left = DRAINED_BYTES;
     while let Some(Ok(chunk)) = chunks.next().await {
         if chunk.len() > left {

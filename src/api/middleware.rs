@@ -1,11 +1,15 @@
 //! What every request goes through, in order, with the reason for each place.
 
-use std::{any::Any, sync::Arc, time::Instant};
+use std::{
+    any::Any,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use axum::{
     Router,
     extract::{MatchedPath, Request},
-    http::{HeaderValue, Method, StatusCode, Uri},
+    http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     middleware::{Next, from_fn, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -13,6 +17,7 @@ use metrics::Label;
 use tower::ServiceBuilder;
 use tower_http::{
     catch_panic::CatchPanicLayer,
+    cors::{self, CorsLayer},
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
 };
 use tracing::Instrument;
@@ -20,14 +25,20 @@ use tracing::Instrument;
 use super::{access, dated};
 use crate::{app::App, error::Error, search::SourceCounts, telemetry};
 
-/// Wraps the routes. What stands further out runs first: below, the layers of the builder from its first to its last,
-/// then the routes' own.
-pub fn wrap(router: Router<Arc<App>>, app: Arc<App>) -> Router {
+/// Wraps the routes, and those that pages of any origin may call. What stands further out runs first: below, the layers of the
+/// builder from its first to its last, then the routes' own.
+pub fn wrap(router: Router<Arc<App>>, of_any_origin: Router<Arc<App>>, app: Arc<App>) -> Router {
+    let of_any_origin = of_any_origin
+        .route_layer(from_fn_with_state(Arc::clone(&app), access::enforce))
+        .method_not_allowed_fallback(wrong_method)
+        // Before the table: what asks for leave (OPTIONS) is no operation.
+        .layer(any_origin());
     router
         // Innermost, and only for routes that exist: who calls, and may he.
         .route_layer(from_fn_with_state(Arc::clone(&app), access::enforce))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
+        .merge(of_any_origin)
         // One layer of several, since the router boxes each layer's service and future anew for every request.
         .layer(
             ServiceBuilder::new()
@@ -42,6 +53,28 @@ pub fn wrap(router: Router<Arc<App>>, app: Arc<App>) -> Router {
         )
         .with_state(app)
 }
+
+/// A page of any origin may send and take what it has an address for; credentials of its own it does not send along.
+fn any_origin() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(cors::Any)
+        .allow_methods([Method::GET, Method::HEAD, Method::PUT])
+        .allow_headers(cors::Any)
+        .expose_headers([
+            header::ETAG,
+            header::ACCEPT_RANGES,
+            header::CONTENT_RANGE,
+            header::CONTENT_LENGTH,
+            header::CONTENT_DISPOSITION,
+            header::LAST_MODIFIED,
+            header::RETRY_AFTER,
+            HeaderName::from_static("x-request-id"),
+        ])
+        .max_age(LEAVE)
+}
+
+/// How long a browser need not ask for leave again.
+const LEAVE: Duration = Duration::from_hours(1);
 
 /// The longest request id that is taken from a caller, in bytes.
 const REQUEST_ID_BYTES: usize = 128;
@@ -146,7 +179,9 @@ async fn observe(request: Request, next: Next) -> Response {
 fn status_label(status: StatusCode) -> &'static str {
     match status.as_u16() {
         200 => "200",
+        206 => "206",
         303 => "303",
+        304 => "304",
         307 => "307",
         400 => "400",
         401 => "401",
@@ -155,8 +190,10 @@ fn status_label(status: StatusCode) -> &'static str {
         405 => "405",
         408 => "408",
         409 => "409",
+        412 => "412",
         413 => "413",
         415 => "415",
+        416 => "416",
         429 => "429",
         500 => "500",
         502 => "502",

@@ -10,7 +10,7 @@ use std::{
 
 use aws_lc_rs::{
     aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey},
-    hkdf, rand,
+    hkdf, hmac, rand,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use secrecy::{ExposeSecret, SecretString};
@@ -55,6 +55,8 @@ pub struct Keys {
     pub cursors: SealingKey,
     /// Seals what a login page is for.
     pub logins: SealingKey,
+    /// Signs addresses of the embedded store of contents (decisions 10.3).
+    pub addresses: hmac::Key,
 }
 
 impl Keys {
@@ -70,6 +72,7 @@ impl Keys {
             secrets: SealingKey::derive(&root, b"secrets")?,
             cursors: SealingKey::derive(&root, b"cursors")?,
             logins: SealingKey::derive(&root, b"logins")?,
+            addresses: hmac::Key::new(hmac::HMAC_SHA256, &derive(&root, b"addresses")?),
         })
     }
 }
@@ -80,12 +83,8 @@ pub struct SealingKey(RandomizedNonceKey);
 
 impl SealingKey {
     fn derive(root: &hkdf::Prk, purpose: &[u8]) -> Result<Self, KeyError> {
-        let mut key = [0; KEY_BYTES];
-        root.expand(&[purpose], hkdf::HKDF_SHA256)
-            .and_then(|derived| derived.fill(&mut key))
-            .and_then(|()| RandomizedNonceKey::new(&AES_256_GCM, &key))
-            .map(Self)
-            .map_err(|_| KeyError::Cryptography)
+        let key = derive(root, purpose)?;
+        RandomizedNonceKey::new(&AES_256_GCM, &key).map(Self).map_err(|_| KeyError::Cryptography)
     }
 
     /// Seals `value`; it opens only with the same `context`, which is not part of the result.
@@ -108,6 +107,14 @@ impl SealingKey {
         value.truncate(length);
         Ok(value)
     }
+}
+
+fn derive(root: &hkdf::Prk, purpose: &[u8]) -> Result<[u8; KEY_BYTES], KeyError> {
+    let mut key = [0; KEY_BYTES];
+    root.expand(&[purpose], hkdf::HKDF_SHA256)
+        .and_then(|derived| derived.fill(&mut key))
+        .map_err(|_| KeyError::Cryptography)?;
+    Ok(key)
 }
 
 fn decode(text: &str, origin: &str) -> Result<[u8; KEY_BYTES], KeyError> {

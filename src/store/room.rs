@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
 /// Watches over the disk of a directory.
-pub(super) struct Room {
+pub(crate) struct Room {
     directory: PathBuf,
     reserve_bytes: u64,
     /// When the disk was looked at, and whether there was room.
@@ -24,19 +24,19 @@ pub(super) struct Room {
 
 impl Room {
     /// Keeps so many bytes free on the disk of this directory; 0: does not look at it.
-    pub(super) fn new(directory: &Path, reserve_bytes: u64) -> Self {
+    pub(crate) fn new(directory: &Path, reserve_bytes: u64) -> Self {
         Self { directory: directory.to_owned(), reserve_bytes, looked: Mutex::default() }
     }
 
     /// The bytes that are free, where the system tells.
-    pub(super) fn free_bytes(&self) -> Option<u64> {
+    pub(crate) fn free_bytes(&self) -> Option<u64> {
         let disk = rustix::fs::statvfs(&self.directory).ok()?;
         // Some file systems tell nothing, and say so by zeros.
         (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
     /// Whether so many bytes more can be written and the reserve is still there. Where nobody can tell, they may.
-    pub(super) fn has_room_for(&self, bytes: u64) -> bool {
+    pub(crate) fn has_room_for(&self, bytes: u64) -> bool {
         self.free_bytes().is_none_or(|free| free >= self.reserve_bytes.saturating_add(bytes))
     }
 
@@ -44,7 +44,7 @@ impl Room {
     ///
     /// # Errors
     /// 503 while less is free than is to be.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.reserve_bytes == 0 {
             return Ok(());
         }

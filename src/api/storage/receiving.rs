@@ -1,0 +1,176 @@
+//! `PUT /storage/uploads/{uploadId}/{partNumber}`: takes a part of an upload in.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, BodyDataStream, Bytes},
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, HeaderValue, header, request::Parts},
+    response::Response,
+};
+use futures::{Stream, StreamExt, stream};
+use tokio::time::timeout;
+
+use super::{embedded, now};
+use crate::{
+    api::{
+        envelope::FailureEnvelope,
+        extract::{PathParameters, QueryParameters, drain},
+    },
+    app::App,
+    error::{Error, Kind, Result},
+    storage::{
+        BlobStore,
+        local::{Coming, Local},
+        reservations::{self, OpenUpload},
+        signing::{SignedPart, UploadQuery},
+    },
+};
+
+/// Takes the content of an upload in, or one part of it.
+///
+/// The address is what `POST /v1/stream/upload` or `POST /v1/stream/multipart/upload/parts` answered, and needs no token. A part
+/// that is sent again takes the place of the earlier one. What breaks off leaves nothing. The answer has no body; its `ETag` names
+/// the part at the commit.
+#[utoipa::path(
+    put, path = "/storage/uploads/{uploadId}/{partNumber}", tag = "storage", security(()),
+    params(
+        ("uploadId" = String, Path, description = "The upload"),
+        ("partNumber" = String, Path, description = "The part's number"),
+        ("size" = Option<String>, Query, description = "The bytes that it may have"),
+        ("expires" = Option<String>, Query, description = "Until when, epoch seconds"),
+        ("signature" = Option<String>, Query, description = "What says that the server made this address"),
+    ),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 200, description = "The part is there; `ETag` names it", headers(("etag" = String, description = "Its SHA-256"))),
+        (status = 400, description = "The request is malformed, or the content broke off", body = FailureEnvelope),
+        (status = 403, description = "The address is not valid, or no longer; or the tenant is frozen", body = FailureEnvelope),
+        (status = 404, description = "The upload is over", body = FailureEnvelope),
+        (status = 408, description = "Nothing came for too long", body = FailureEnvelope),
+        (status = 413, description = "It is larger than it may be, or a quota does not suffice", body = FailureEnvelope),
+        (status = 503, description = "There is no room for it at the moment", body = FailureEnvelope),
+    )
+)]
+pub async fn receive_part(State(app): State<Arc<App>>, request: Request) -> Result<Response> {
+    let (mut parts, body) = request.into_parts();
+    let mut chunks = body.into_data_stream();
+    match admit(&app, &mut parts).await {
+        Ok(admitted) => {
+            let received = receive(&app, admitted, &mut chunks).await;
+            if received
+                .as_ref()
+                .is_err_and(|error| !matches!(error.kind, Kind::RequestTimeout | Kind::BadRequest))
+            {
+                throw_away(&app, chunks).await;
+            }
+            received
+        }
+        Err(error) => {
+            // Who asks first is answered first, and keeps his content.
+            if !parts.headers.contains_key(header::EXPECT) {
+                throw_away(&app, chunks).await;
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn throw_away(app: &App, chunks: BodyDataStream) {
+    let patience = Duration::from_millis(app.config.limits.body_timeout_ms);
+    // However long that takes, it stays refused for what it was.
+    drop(timeout(patience, drain(chunks)).await);
+}
+
+/// A part that may come in.
+struct Admitted {
+    part: SignedPart,
+    upload: OpenUpload,
+    /// What its sender announced; none where he did not.
+    announced: Option<u64>,
+    /// Bytes of its upload with it, as far as is known.
+    bytes: u64,
+    _coming: Coming,
+}
+
+/// Looks whether a part may come in, before anything of it is read.
+async fn admit(app: &App, parts: &mut Parts) -> Result<Admitted> {
+    let local = embedded(app)?;
+    let PathParameters((upload_id, part_number)) =
+        PathParameters::<(String, String)>::from_request_parts(parts, &()).await?;
+    let QueryParameters(query) = QueryParameters::<UploadQuery>::from_request_parts(parts, &()).await?;
+    let part = local.signer().check_upload(&upload_id, &part_number, &query, now())?;
+    let announced = announced_bytes(&parts.headers);
+    if announced.is_some_and(|bytes| bytes > part.most_bytes) {
+        return Err(Error::too_large(format!("body: this address allows {} bytes at most", part.most_bytes)));
+    }
+    let upload = reservations::find_open(app.store.reader(), &part.upload_id).await?;
+    let (coming, on_their_way) = local.expect(&part.upload_id, announced.unwrap_or(0));
+    let bytes = come_in_besides(local, &part).await?.saturating_add(on_their_way);
+    check_size(app, bytes)?;
+    local.check_room(announced.unwrap_or(0))?;
+    reservations::reserve(&app.store, &upload, bytes).await?;
+    Ok(Admitted { part, upload, announced, bytes, _coming: coming })
+}
+
+/// Bytes of the other parts that have come in.
+async fn come_in_besides(local: &Local, part: &SignedPart) -> Result<u64> {
+    let parts = local.parts(&part.upload_id).await?;
+    let others = parts.iter().filter(|other| other.number != part.part_number);
+    Ok(others.map(|other| other.size).sum())
+}
+
+fn check_size(app: &App, bytes: u64) -> Result<()> {
+    let most = app.config.limits.file_bytes;
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::too_large(format!(
+        "body: with it the parts of this upload have more than {most} bytes, as a file may have"
+    )))
+}
+
+fn announced_bytes(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+async fn receive(app: &App, admitted: Admitted, chunks: &mut BodyDataStream) -> Result<Response> {
+    let local = embedded(app)?;
+    let patience = Duration::from_millis(app.config.limits.idle_timeout_ms);
+    let arrived = local.receive(&admitted.part, impatiently(chunks, patience)).await?;
+    if admitted.announced.is_none() {
+        let bytes = admitted.bytes.saturating_add(arrived.part().size);
+        check_size(app, bytes)?;
+        reservations::reserve(&app.store, &admitted.upload, bytes).await?;
+    }
+    let part = local.place(arrived).await?;
+    // Whoever ends an upload takes its row away first: either he finds the part, or we see that.
+    if let Err(error) = reservations::find_open(app.store.reader(), &admitted.part.upload_id).await {
+        if error.kind == Kind::NotFound {
+            local.discard(&admitted.part.upload_id).await?;
+        }
+        return Err(error);
+    }
+    let mut response = Response::new(Body::empty());
+    let e_tag = HeaderValue::try_from(format!("\"{}\"", part.e_tag)).map_err(Error::internal)?;
+    response.headers_mut().insert(header::ETAG, e_tag);
+    Ok(response)
+}
+
+/// The pieces of a body, each of which has to come in time.
+fn impatiently(
+    chunks: &mut BodyDataStream,
+    patience: Duration,
+) -> impl Stream<Item = Result<Bytes>> + Send + Unpin {
+    let pieces = stream::unfold(chunks, move |chunks| async move {
+        let piece = match timeout(patience, chunks.next()).await {
+            Ok(piece) => piece?.map_err(|error| Error::bad_request("body: it broke off").caused_by(error)),
+            Err(_elapsed) => {
+                let told = format!("body: nothing of it came for {} ms", patience.as_millis());
+                Err(Error::request_timeout(told))
+            }
+        };
+        Some((piece, chunks))
+    });
+    Box::pin(pieces)
+}

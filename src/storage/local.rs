@@ -1,0 +1,234 @@
+//! The embedded store: contents are files below one directory of the local disk.
+//!
+//! `uploads/<upload id>/<part number>-<bytes>-<sha256>` is a part that came in whole, `uploads/<upload id>/whole-<sha256>` what
+//! was composed of an upload, `contents/ab/cd/<sha256>` what is kept. Everything is written under another name first (it begins
+//! with a dot), so whatever has such a name is whole and durable, after a crash too. The one step from an upload to what is
+//! kept is a rename: all is on one file system.
+
+mod composing;
+mod layout;
+mod reading;
+mod receiving;
+
+use std::{
+    collections::HashMap,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use aws_lc_rs::hmac;
+use bytes::Bytes;
+use futures::{StreamExt, stream, stream::BoxStream};
+use tokio::sync::mpsc;
+
+use self::layout::Layout;
+pub use self::receiving::Arrived;
+use super::{
+    BlobStore, Composed, Download, Expected, Part, Pieces, SignedUpload, Stored,
+    signing::{SignedPart, Signer},
+};
+use crate::{
+    app::StartError,
+    config::Config,
+    error::{Error, Result, disk_full},
+    store::room::Room,
+};
+
+/// What rows call it.
+pub const NAME: &str = "local";
+
+/// Where it is in the data directory, where the settings name no other place.
+const DIRECTORY: &str = "files";
+
+/// Bytes of a piece that is read or written at once.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// The embedded store.
+pub struct Local {
+    layout: Layout,
+    signer: Signer,
+    /// What addresses begin with.
+    public_url: String,
+    room: Arc<Room>,
+    /// Held while a part takes the place of an earlier one.
+    placing: Arc<Mutex<()>>,
+    /// Bytes that are on their way, by the upload that they are for.
+    coming: Arc<Mutex<HashMap<String, u64>>>,
+}
+
+/// Bytes that are on their way, until it is dropped.
+pub struct Coming {
+    upload_id: String,
+    bytes: u64,
+    all: Arc<Mutex<HashMap<String, u64>>>,
+}
+
+impl Local {
+    /// Opens the store that the settings name, making its directory where it is not there.
+    pub(super) fn open(config: &Config, key: hmac::Key) -> Result<Self, StartError> {
+        let root = match &config.storage.path {
+            Some(path) => path.clone(),
+            None => config.data.join(DIRECTORY),
+        };
+        let layout = Layout::make(&root).map_err(|cause| StartError::Data { path: root.clone(), cause })?;
+        Ok(Self {
+            layout,
+            signer: Signer::new(key),
+            public_url: config.public_url(),
+            room: Arc::new(Room::new(&root, config.store.reserve_bytes)),
+            placing: Arc::default(),
+            coming: Arc::default(),
+        })
+    }
+
+    /// What signs its addresses.
+    pub fn signer(&self) -> &Signer {
+        &self.signer
+    }
+
+    /// The directory that it is in.
+    pub fn directory(&self) -> &Path {
+        self.layout.root()
+    }
+
+    /// Refuses what its disk has no room for.
+    ///
+    /// # Errors
+    /// 503.
+    pub fn check_room(&self, bytes: u64) -> Result<()> {
+        if self.room.has_room_for(bytes) { Ok(()) } else { Err(disk_full()) }
+    }
+
+    /// Notes that so many bytes are on their way for an upload. Answers all that are, these included.
+    pub fn expect(&self, upload_id: &str, bytes: u64) -> (Coming, u64) {
+        let mut all = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = all.entry(upload_id.to_owned()).or_default();
+        *sum = sum.saturating_add(bytes);
+        (Coming { upload_id: upload_id.to_owned(), bytes, all: Arc::clone(&self.coming) }, *sum)
+    }
+
+    /// Takes a part in, without letting anybody see it: [`Local::place`] does.
+    ///
+    /// # Errors
+    /// Those of `content`; 413 where it has more bytes than the part may have, 503 where the disk has no room for them. Nothing
+    /// of it is left then.
+    pub async fn receive(
+        &self,
+        part: &SignedPart,
+        content: impl futures::Stream<Item = Result<Bytes>> + Send + Unpin,
+    ) -> Result<Arrived> {
+        let directory = self.layout.upload(&part.upload_id)?;
+        receiving::receive(directory, part, content, &self.room).await
+    }
+
+    /// Has a part be there that was taken in, in the place of an earlier one of its number.
+    ///
+    /// # Errors
+    /// 404 where its upload was discarded meanwhile.
+    pub async fn place(&self, arrived: Arrived) -> Result<Part> {
+        let placing = Arc::clone(&self.placing);
+        blocking(move || receiving::place(arrived, &placing)).await?.ok_or_else(upload_gone)
+    }
+
+    /// Removes what an earlier process was in the middle of writing.
+    pub async fn remove_unfinished(&self) -> Result<()> {
+        let layout = self.layout.clone();
+        blocking(move || layout.remove_unfinished()).await
+    }
+}
+
+impl Drop for Coming {
+    fn drop(&mut self) {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sum) = all.get_mut(&self.upload_id) {
+            *sum = sum.saturating_sub(self.bytes);
+            if *sum == 0 {
+                all.remove(&self.upload_id);
+            }
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl BlobStore for Local {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    async fn sign_upload(&self, expected: Expected<'_>) -> Result<SignedUpload> {
+        let url = format!("{}{}", self.public_url, self.signer.sign_upload(expected));
+        Ok(SignedUpload { url, method: "PUT", headers: None })
+    }
+
+    async fn sign_download(&self, download: &Download) -> Result<String> {
+        Ok(format!("{}{}", self.public_url, self.signer.sign_download(download)))
+    }
+
+    async fn parts(&self, upload_id: &str) -> Result<Vec<Part>> {
+        let directory = self.layout.upload(upload_id)?;
+        blocking(move || layout::parts(&directory)).await
+    }
+
+    async fn compose(
+        &self,
+        upload_id: &str,
+        parts: &[Part],
+        tap: Option<mpsc::Sender<Bytes>>,
+    ) -> Result<Composed> {
+        let directory = self.layout.upload(upload_id)?;
+        match parts {
+            [only] if tap.is_none() => composing::take_whole(directory, only.clone()).await,
+            _ => composing::compose(directory, parts, tap, &self.room).await,
+        }
+    }
+
+    async fn keep(&self, upload_id: &str, composed: &Composed) -> Result<()> {
+        let whole = layout::whole(&self.layout.upload(upload_id)?, &composed.sha256);
+        let (layout, key) = (self.layout.clone(), composed.store_key.clone());
+        blocking(move || layout.keep(&whole, &key)).await
+    }
+
+    async fn read(&self, store_key: &str, range: Range<u64>) -> Result<Pieces> {
+        let path = self.layout.content(store_key)?;
+        reading::read(path, range).await
+    }
+
+    async fn remove(&self, store_key: &str) -> Result<()> {
+        let path = self.layout.content(store_key)?;
+        blocking(move || layout::remove(&path)).await
+    }
+
+    async fn discard(&self, upload_id: &str) -> Result<()> {
+        let directory = self.layout.upload(upload_id)?;
+        blocking(move || layout::remove_directory(&directory)).await
+    }
+
+    async fn list(&self) -> Result<BoxStream<'static, Result<Stored>>> {
+        let layout = self.layout.clone();
+        let directories: Vec<PathBuf> = blocking(move || layout.content_directories()).await?;
+        let listed = stream::iter(directories).then(|directory| async move {
+            let contents = blocking(move || layout::contents(&directory)).await;
+            stream::iter(match contents {
+                Ok(contents) => contents.into_iter().map(Ok).collect::<Vec<_>>(),
+                Err(error) => vec![Err(error)],
+            })
+        });
+        Ok(listed.flatten().boxed())
+    }
+
+    async fn uploads(&self) -> Result<Vec<String>> {
+        let layout = self.layout.clone();
+        blocking(move || layout.uploads()).await
+    }
+}
+
+/// 404: an upload is over, or was never there.
+pub fn upload_gone() -> Error {
+    Error::not_found("this upload is over: it was committed, or given up; begin a new one")
+}
+
+/// Does something with files where it holds up nobody.
+async fn blocking<T: Send + 'static>(job: impl FnOnce() -> std::io::Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(job).await.map_err(Error::internal)?.map_err(layout::failed)
+}

@@ -1,0 +1,159 @@
+//! Making one content of the parts of an upload.
+
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Read, Write},
+    path::PathBuf,
+};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use bytes::Bytes;
+use tempfile::NamedTempFile;
+use tokio::{sync::mpsc, task::spawn_blocking};
+
+use super::{PIECE_BYTES, blocking, layout, receiving};
+use crate::{
+    error::{BusinessCode, Error, Result, disk_full},
+    storage::{Composed, Part},
+    store::room::Room,
+};
+
+fn changed(number: u32) -> Error {
+    let message = format!("partNumber {number}: this part was sent anew, or is gone; commit again");
+    Error::business(BusinessCode::General, message)
+}
+
+/// The name that a part had when it was listed.
+fn path_of(directory: &std::path::Path, part: &Part) -> Result<PathBuf> {
+    // A part that was never sent may be called anything.
+    if layout::is_sha256(&part.e_tag) {
+        Ok(directory.join(layout::part_name(part.number, part.size, &part.e_tag)))
+    } else {
+        Err(changed(part.number))
+    }
+}
+
+/// One part is the content: another name for it does, and nothing is copied.
+pub(super) async fn take_whole(directory: PathBuf, part: Part) -> Result<Composed> {
+    let path = path_of(&directory, &part)?;
+    let sha256 = part.e_tag.clone();
+    let linked = blocking(move || {
+        // Linked aside and renamed: there may be a whole of an earlier try.
+        let aside = directory.join(format!("{}{}", layout::UNFINISHED, uuid::Uuid::new_v4()));
+        match fs::hard_link(&path, &aside) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            linked => linked?,
+        }
+        fs::rename(&aside, layout::whole(&directory, &part.e_tag))?;
+        // Where that was the same file already, a rename does nothing.
+        layout::remove(&aside)?;
+        layout::sync_directory(&directory)?;
+        Ok(true)
+    });
+    if linked.await? {
+        Ok(Composed { store_key: sha256.clone(), sha256, size: part.size })
+    } else {
+        Err(changed(part.number))
+    }
+}
+
+/// What is made of the parts so far.
+struct Making {
+    whole: NamedTempFile,
+    hash: Context,
+    size: u64,
+    /// The part that is read, and what its hash is to be.
+    part: Option<(File, Context)>,
+}
+
+impl Making {
+    /// Opens a part. Answers whether it is still the one that was listed.
+    fn open(&mut self, path: &PathBuf, size: u64) -> io::Result<bool> {
+        match File::open(path) {
+            Ok(file) => {
+                let is_as_listed = file.metadata()?.len() == size;
+                self.part = Some((file, Context::new(&SHA256)));
+                Ok(is_as_listed)
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the next piece of the part; an empty one at its end.
+    fn step(&mut self) -> io::Result<Bytes> {
+        let Some((file, hash)) = &mut self.part else { return Ok(Bytes::new()) };
+        let mut piece = Vec::with_capacity(PIECE_BYTES);
+        file.take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
+        hash.update(&piece);
+        self.hash.update(&piece);
+        self.whole.write_all(&piece)?;
+        self.size += piece.len() as u64;
+        Ok(piece.into())
+    }
+
+    /// The hash of the part that was read to its end.
+    fn close(&mut self) -> Option<String> {
+        self.part.take().map(|(_, hash)| hex::encode(hash.finish()))
+    }
+
+    fn finish(self, directory: &PathBuf) -> io::Result<Composed> {
+        let sha256 = hex::encode(self.hash.finish());
+        self.whole.as_file().sync_all()?;
+        self.whole.persist(layout::whole(directory, &sha256))?;
+        layout::sync_directory(directory)?;
+        Ok(Composed { store_key: sha256.clone(), sha256, size: self.size })
+    }
+}
+
+/// Reads the parts through, each piece to the whole and to `tap`.
+pub(super) async fn compose(
+    directory: PathBuf,
+    parts: &[Part],
+    mut tap: Option<mpsc::Sender<Bytes>>,
+    room: &Room,
+) -> Result<Composed> {
+    let within = directory.clone();
+    let mut making = blocking(move || {
+        let whole = receiving::unfinished(&within)?;
+        Ok(Making { whole, hash: Context::new(&SHA256), size: 0, part: None })
+    })
+    .await?;
+    for part in parts {
+        let (path, size) = (path_of(&directory, part)?, part.size);
+        let is_as_listed;
+        (making, is_as_listed) = on(making, move |making| making.open(&path, size)).await?;
+        if !is_as_listed {
+            return Err(changed(part.number));
+        }
+        loop {
+            if !room.has_room_for(0) {
+                return Err(disk_full());
+            }
+            let piece;
+            (making, piece) = on(making, Making::step).await?;
+            if piece.is_empty() {
+                break;
+            }
+            if let Some(listening) = &tap
+                && listening.send(piece).await.is_err()
+            {
+                tap = None;
+            }
+        }
+        if making.close().as_deref() != Some(&part.e_tag) {
+            let told = format!("part {} in {} is damaged", part.number, directory.display());
+            return Err(Error::internal(told));
+        }
+    }
+    blocking(move || making.finish(&directory)).await
+}
+
+/// Does something with what is made, where it holds up nobody.
+async fn on<T: Send + 'static>(
+    mut making: Making,
+    job: impl FnOnce(&mut Making) -> io::Result<T> + Send + 'static,
+) -> Result<(Making, T)> {
+    let done = spawn_blocking(move || job(&mut making).map(|outcome| (making, outcome)));
+    done.await.map_err(Error::internal)?.map_err(layout::failed)
+}

@@ -1,0 +1,239 @@
+//! Where what is, and how it gets there durably.
+
+use std::{
+    fs::{self, DirEntry, File},
+    io::{self, ErrorKind},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use crate::{
+    error::{Error, Result, disk_full},
+    storage::{Part, Stored},
+};
+
+/// What the names of unfinished files begin with.
+pub(super) const UNFINISHED: &str = ".";
+
+/// What the name of a whole begins with.
+const WHOLE: &str = "whole-";
+
+/// When what failed for want of descriptors may be tried again.
+const FULL_FOR: Duration = Duration::from_secs(1);
+
+/// So often a directory is emptied into which something is put meanwhile.
+const TRIES: usize = 100;
+
+/// The directories of the store.
+#[derive(Clone, Debug)]
+pub(super) struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    pub(super) fn make(root: &Path) -> io::Result<Self> {
+        let layout = Self { root: root.to_owned() };
+        fs::create_dir_all(layout.uploads_directory())?;
+        fs::create_dir_all(layout.contents_directory())?;
+        sync_directory(root)?;
+        Ok(layout)
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn uploads_directory(&self) -> PathBuf {
+        self.root.join("uploads")
+    }
+
+    fn contents_directory(&self) -> PathBuf {
+        self.root.join("contents")
+    }
+
+    /// The directory of an upload.
+    pub(super) fn upload(&self, upload_id: &str) -> Result<PathBuf> {
+        let is_fit = (1..=64).contains(&upload_id.len())
+            && upload_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if is_fit {
+            Ok(self.uploads_directory().join(upload_id))
+        } else {
+            Err(Error::internal(format!("{upload_id:?} is not the id of an upload")))
+        }
+    }
+
+    /// The file of a content.
+    pub(super) fn content(&self, store_key: &str) -> Result<PathBuf> {
+        if is_sha256(store_key) {
+            let (first, second) = (&store_key[..2], &store_key[2..4]);
+            Ok(self.contents_directory().join(first).join(second).join(store_key))
+        } else {
+            Err(Error::internal(format!("{store_key:?} is not the key of a content")))
+        }
+    }
+
+    /// Has a whole be a content.
+    pub(super) fn keep(&self, whole: &Path, store_key: &str) -> io::Result<()> {
+        let path = self.content(store_key).map_err(io::Error::other)?;
+        let directory = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(directory)?;
+        match fs::rename(whole, &path) {
+            // It was kept before.
+            Err(error) if error.kind() == ErrorKind::NotFound && path.exists() => {}
+            renamed => renamed?,
+        }
+        // Also those that were there: whoever made them may not have come to this yet.
+        for directory in directory.ancestors().take(3) {
+            sync_directory(directory)?;
+        }
+        Ok(())
+    }
+
+    /// The ids of uploads.
+    pub(super) fn uploads(&self) -> io::Result<Vec<String>> {
+        let entries = entries(&self.uploads_directory())?;
+        Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+    }
+
+    /// Directories that hold contents, or directories of them.
+    pub(super) fn content_directories(&self) -> io::Result<Vec<PathBuf>> {
+        let mut directories: Vec<PathBuf> =
+            entries(&self.contents_directory())?.iter().map(DirEntry::path).collect();
+        directories.sort_unstable();
+        Ok(directories)
+    }
+
+    pub(super) fn remove_unfinished(&self) -> io::Result<()> {
+        for upload in entries(&self.uploads_directory())? {
+            for entry in entries(&upload.path())? {
+                if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                    remove(&entry.path())?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is in one of the directories that [`Layout::content_directories`] names.
+pub(super) fn contents(directory: &Path) -> io::Result<Vec<Stored>> {
+    let mut contents = Vec::new();
+    for below in entries(directory)? {
+        for entry in entries(&below.path())? {
+            let Ok(store_key) = entry.file_name().into_string() else { continue };
+            match entry.metadata() {
+                Ok(metadata) => contents.push(Stored { store_key, size: metadata.len() }),
+                // It was removed in this moment.
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    contents.sort_unstable_by(|one, other| one.store_key.cmp(&other.store_key));
+    Ok(contents)
+}
+
+/// The name of a part.
+pub(super) fn part_name(number: u32, size: u64, sha256: &str) -> String {
+    format!("{number}-{size}-{sha256}")
+}
+
+/// The part that has this name, if any has.
+pub(super) fn read_part_name(name: &str) -> Option<Part> {
+    let (number, rest) = name.split_once('-')?;
+    let (size, e_tag) = rest.split_once('-')?;
+    let part = Part { number: number.parse().ok()?, size: size.parse().ok()?, e_tag: e_tag.to_owned() };
+    is_sha256(e_tag).then_some(part)
+}
+
+/// The parts in the directory of an upload, by their numbers.
+pub(super) fn parts(directory: &Path) -> io::Result<Vec<Part>> {
+    let mut parts: Vec<(Part, PathBuf)> = entries(directory)?
+        .iter()
+        .filter_map(|entry| Some((read_part_name(entry.file_name().to_str()?)?, entry.path())))
+        .collect();
+    parts
+        .sort_unstable_by(|(one, _), (other, _)| (one.number, &one.e_tag).cmp(&(other.number, &other.e_tag)));
+    // Where a crash left two of one number, the newer one counts.
+    let mut listed: Vec<(Part, PathBuf)> = Vec::with_capacity(parts.len());
+    for (part, path) in parts {
+        match listed.last_mut() {
+            Some(last) if last.0.number == part.number => {
+                if modified(&path) > modified(&last.1) {
+                    *last = (part, path);
+                }
+            }
+            _ => listed.push((part, path)),
+        }
+    }
+    Ok(listed.into_iter().map(|(part, _)| part).collect())
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// What was composed of an upload.
+pub(super) fn whole(directory: &Path, sha256: &str) -> PathBuf {
+    directory.join(format!("{WHOLE}{sha256}"))
+}
+
+/// What is in a directory; nothing where it is not there.
+pub(super) fn entries(directory: &Path) -> io::Result<Vec<DirEntry>> {
+    match fs::read_dir(directory) {
+        Ok(entries) => entries.collect(),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Has what was made, renamed and removed in a directory be durable.
+pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Removes a file; one that is not there is no error.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a directory with what is in it, also where somebody is still putting something in.
+pub(super) fn remove_directory(directory: &Path) -> io::Result<()> {
+    let mut outcome = Ok(());
+    for _ in 0..TRIES {
+        outcome = fs::remove_dir_all(directory);
+        match &outcome {
+            Err(error) if error.kind() == ErrorKind::NotFound && !directory.exists() => return Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::NotFound) => {}
+            _ => break,
+        }
+    }
+    outcome
+}
+
+pub(super) fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// What a failure of the disk is to callers.
+pub(super) fn failed(error: io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => disk_full().caused_by(error),
+        _ if is_out_of_descriptors(&error) => {
+            Error::unavailable("too many files are open; try again shortly", FULL_FOR).caused_by(error)
+        }
+        _ => Error::internal(error),
+    }
+}
+
+fn is_out_of_descriptors(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE]
+        .iter()
+        .any(|errno| code == Some(errno.raw_os_error()))
+}

@@ -1,0 +1,189 @@
+//! Taking a part in: what arrives is hashed and written piece by piece, and never more of it is in memory than two pieces.
+//!
+//! A thread works on a piece that is there. None waits for a sender: there are fewer threads than senders.
+
+use std::{
+    fs,
+    io::{self, ErrorKind, Write},
+    mem,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use bytes::Bytes;
+use futures::{Stream, StreamExt};
+use tempfile::NamedTempFile;
+use tokio::task::spawn_blocking;
+
+use super::{PIECE_BYTES, layout};
+use crate::{
+    error::{Error, Result, disk_full},
+    storage::{Part, signing::SignedPart},
+    store::room::Room,
+};
+
+/// Chunks of one piece: senders may send single bytes.
+const PIECE_CHUNKS: usize = 256;
+
+/// A part that came in and is not in its place yet. It goes when it is dropped.
+pub struct Arrived {
+    /// None once it was taken to its place, or is gone.
+    file: Option<NamedTempFile>,
+    directory: PathBuf,
+    part: Part,
+}
+
+impl Arrived {
+    /// What came in.
+    pub fn part(&self) -> &Part {
+        &self.part
+    }
+}
+
+/// What is written.
+struct Sink {
+    file: Option<NamedTempFile>,
+    hash: Context,
+    size: u64,
+}
+
+impl Sink {
+    fn create(directory: &PathBuf) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        let file = unfinished(directory)?;
+        Ok(Self { file: Some(file), hash: Context::new(&SHA256), size: 0 })
+    }
+
+    fn write(mut self, piece: &[Bytes]) -> io::Result<Self> {
+        let file = self.file.as_mut().ok_or(ErrorKind::NotFound)?;
+        for chunk in piece {
+            self.hash.update(chunk);
+            file.write_all(chunk)?;
+            self.size += chunk.len() as u64;
+        }
+        Ok(self)
+    }
+
+    fn finish(mut self, directory: PathBuf, number: u32) -> io::Result<Arrived> {
+        let file = self.file.take();
+        if let Some(file) = &file {
+            file.as_file().sync_all()?;
+        }
+        let e_tag = hex::encode(mem::replace(&mut self.hash, Context::new(&SHA256)).finish());
+        Ok(Arrived { file, directory, part: Part { number, size: self.size, e_tag } })
+    }
+}
+
+/// Removing a large file takes long.
+fn let_go(file: Option<NamedTempFile>) {
+    let Some(file) = file else { return };
+    match tokio::runtime::Handle::try_current() {
+        Ok(runtime) => drop(runtime.spawn_blocking(move || drop(file))),
+        Err(_) => drop(file),
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        let_go(self.file.take());
+    }
+}
+
+impl Drop for Arrived {
+    fn drop(&mut self) {
+        let_go(self.file.take());
+    }
+}
+
+/// A file for what is not whole yet, which goes when it is dropped.
+pub(super) fn unfinished(directory: &PathBuf) -> io::Result<NamedTempFile> {
+    tempfile::Builder::new().prefix(layout::UNFINISHED).tempfile_in(directory)
+}
+
+/// Takes a part in, to a file that nobody sees.
+pub(super) async fn receive(
+    directory: PathBuf,
+    part: &SignedPart,
+    mut content: impl Stream<Item = Result<Bytes>> + Send + Unpin,
+    room: &Room,
+) -> Result<Arrived> {
+    let to = directory.clone();
+    let mut writing = spawn_blocking(move || Sink::create(&to));
+    let mut left = part.most_bytes;
+    loop {
+        let gathered = gather(&mut content, &mut left).await;
+        // Waited for also where the sender is gone, so that nothing is left when that is answered.
+        let written = writing.await.map_err(Error::internal)?;
+        let mut sink = written.map_err(layout::failed)?;
+        let gathered =
+            gathered.and_then(|piece| if room.has_room_for(0) { Ok(piece) } else { Err(disk_full()) });
+        let piece = match gathered {
+            Ok(piece) => piece,
+            Err(error) => {
+                let file = sink.file.take();
+                spawn_blocking(move || drop(file)).await.map_err(Error::internal)?;
+                return Err(error);
+            }
+        };
+        if piece.is_empty() {
+            let number = part.part_number;
+            let finishing = spawn_blocking(move || sink.finish(directory, number));
+            return finishing.await.map_err(Error::internal)?.map_err(layout::failed);
+        }
+        writing = spawn_blocking(move || sink.write(&piece));
+    }
+}
+
+/// The next piece; an empty one is the end.
+async fn gather(
+    content: &mut (impl Stream<Item = Result<Bytes>> + Unpin),
+    left: &mut u64,
+) -> Result<Vec<Bytes>> {
+    let (mut piece, mut bytes) = (Vec::new(), 0);
+    while bytes < PIECE_BYTES && piece.len() < PIECE_CHUNKS {
+        let Some(chunk) = content.next().await.transpose()? else { break };
+        let size = chunk.len() as u64;
+        *left = left.checked_sub(size).ok_or_else(too_large)?;
+        if size > 0 {
+            bytes += chunk.len();
+            piece.push(chunk);
+        }
+    }
+    Ok(piece)
+}
+
+/// 413: it is larger than its address allows.
+pub(super) fn too_large() -> Error {
+    Error::too_large("body: has more bytes than this address allows")
+}
+
+/// Has a part be in its place, and none besides of its number. None where its upload is gone.
+pub(super) fn place(mut arrived: Arrived, placing: &Mutex<()>) -> io::Result<Option<Part>> {
+    let Arrived { directory, part, .. } = &arrived;
+    let (directory, part) = (directory.clone(), part.clone());
+    let name = layout::part_name(part.number, part.size, &part.e_tag);
+    let Some(file) = arrived.file.take() else { return Ok(None) };
+    {
+        // One at a time: two of one number that come in at once must not remove each other.
+        let _placing = placing.lock().unwrap_or_else(PoisonError::into_inner);
+        match file.persist(directory.join(&name)) {
+            Err(error) if error.error.kind() == ErrorKind::NotFound => return Ok(None),
+            placed => placed?,
+        };
+        for entry in layout::entries(&directory)? {
+            let other = entry.file_name().to_str().and_then(layout::read_part_name);
+            if other.is_some_and(|other| other.number == part.number) && entry.file_name() != name.as_str() {
+                layout::remove(&entry.path())?;
+            }
+        }
+    }
+    match layout::sync_directory(&directory).and_then(|()| sync_parent(&directory)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        synced => synced.map(|()| Some(part)),
+    }
+}
+
+fn sync_parent(directory: &std::path::Path) -> io::Result<()> {
+    directory.parent().map_or(Ok(()), layout::sync_directory)
+}

@@ -1,0 +1,96 @@
+//! Room that uploads have before they are committed: what quotas count of them (decisions 10.1).
+
+use sea_orm::{ConnectionTrait, FromQueryResult};
+
+use super::local::upload_gone;
+use crate::{
+    error::{Error, Result},
+    store::{Store, Transaction, sql},
+};
+
+/// An upload as it is when a part of it comes in.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub struct OpenUpload {
+    /// Its id.
+    pub id: String,
+    /// Whose tenant's.
+    pub tenant_id: i64,
+    /// What quotas count of it already.
+    pub reserved_bytes: i64,
+    /// Whether its tenant is frozen.
+    pub is_frozen: bool,
+}
+
+/// The upload with this id, if it is not over, and its person may still sign in.
+///
+/// # Errors
+/// 404 where there is none, 403 where its tenant is frozen.
+pub async fn find_open<C: ConnectionTrait>(connection: &C, upload_id: &str) -> Result<OpenUpload> {
+    let statement = sql(
+        "SELECT uploads.id, uploads.tenant_id, uploads.reserved_bytes, tenants.is_frozen FROM uploads \
+         JOIN tenants ON tenants.id = uploads.tenant_id AND tenants.removed_at IS NULL \
+         JOIN users ON users.tenant_id = uploads.tenant_id AND users.user_id = uploads.user_id \
+           AND users.is_deleted = 0 AND users.status = 1 \
+         WHERE uploads.id = ?",
+        [upload_id.into()],
+    );
+    let upload = OpenUpload::find_by_statement(statement).one(connection).await?.ok_or_else(upload_gone)?;
+    if upload.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(upload) }
+}
+
+/// Has quotas count so many bytes of an upload at least, where they suffice for that.
+///
+/// # Errors
+/// 413 that says which quota does not suffice; nothing is changed then. 404 where the upload is over.
+pub async fn reserve(store: &Store, upload: &OpenUpload, bytes: u64) -> Result<()> {
+    let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+    if bytes <= upload.reserved_bytes {
+        return Ok(());
+    }
+    let id = upload.id.clone();
+    let reserving = store.write(move |transaction| {
+        Box::pin(async move {
+            let raise = sql(
+                "UPDATE uploads SET reserved_bytes = MAX(reserved_bytes, ?) WHERE id = ?",
+                [bytes.into(), id.as_str().into()],
+            );
+            if transaction.execute_raw(raise).await?.rows_affected() == 0 {
+                return Err(upload_gone());
+            }
+            check_quotas(transaction, &id).await
+        })
+    });
+    reserving.await
+}
+
+/// What there is of quotas, and what counts by them with all reservations.
+#[derive(Debug, FromQueryResult)]
+struct Counted {
+    quota_bytes: i64,
+    subject_quota_bytes: i64,
+    tenant_bytes: i64,
+    root_bytes: Option<i64>,
+}
+
+async fn check_quotas(transaction: &Transaction, upload_id: &str) -> Result<()> {
+    // A sum of everybody's uploads is made only where there is a quota to hold it against.
+    let statement = sql(
+        "SELECT tenants.quota_bytes, tenants.subject_quota_bytes, \
+           CASE WHEN tenants.quota_bytes > 0 THEN tenants.file_bytes \
+             + (SELECT SUM(reserved_bytes) FROM uploads AS every WHERE every.tenant_id = tenants.id) ELSE 0 END AS tenant_bytes, \
+           CASE WHEN tenants.subject_quota_bytes > 0 THEN \
+             (SELECT file_bytes FROM directories WHERE id = uploads.root_id AND directories.tenant_id = tenants.id) \
+             + (SELECT SUM(reserved_bytes) FROM uploads AS every WHERE every.root_id = uploads.root_id) END AS root_bytes \
+         FROM uploads JOIN tenants ON tenants.id = uploads.tenant_id WHERE uploads.id = ?",
+        [upload_id.into()],
+    );
+    let counted = Counted::find_by_statement(statement).one(&**transaction).await?.ok_or_else(upload_gone)?;
+    let exceeds = |quota: i64, bytes: i64| quota > 0 && bytes > quota;
+    if exceeds(counted.subject_quota_bytes, counted.root_bytes.unwrap_or(0)) {
+        return Err(Error::too_large("the quota of whom the folder belongs to does not suffice"));
+    }
+    if exceeds(counted.quota_bytes, counted.tenant_bytes) {
+        return Err(Error::too_large("the quota of the enterprise does not suffice"));
+    }
+    Ok(())
+}
