@@ -159,5 +159,6 @@ pub fn service(app: Arc<App>) -> Router {
     let (router, mut description) = routes().split_for_parts();
     let (storage, of_storage) = storage_routes().split_for_parts();
     description.merge(of_storage);
+    let storage = middleware::of_any_origin(storage, &app);
     middleware::wrap(router.merge(docs::pages(description)), storage, app)
 }

@@ -6,6 +6,7 @@ pub mod client;
 pub mod connector;
 pub mod import;
 pub mod serve;
+pub mod storage;
 
 use std::process::ExitCode;
 
@@ -33,6 +34,9 @@ enum Command {
     /// Help the authors of external sources
     #[command(subcommand)]
     Connector(connector::Command),
+    /// Look after the contents of files
+    #[command(subcommand)]
+    Storage(storage::Command),
 }
 
 impl Program {
@@ -45,6 +49,7 @@ impl Program {
             Command::Bench(options) => bench::run(*options).await,
             Command::Connector(connector::Command::Check(options)) => connector::check(*options).await,
             Command::Connector(connector::Command::Schema) => connector::schema(),
+            Command::Storage(storage::Command::Verify(options)) => storage::verify_contents(options).await,
         }
     }
 }

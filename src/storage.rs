@@ -8,6 +8,7 @@ pub mod contents;
 pub mod local;
 pub mod reservations;
 pub mod signing;
+pub mod verification;
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc};
 

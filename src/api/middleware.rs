@@ -25,14 +25,18 @@ use tracing::Instrument;
 use super::{access, dated};
 use crate::{app::App, error::Error, search::SourceCounts, telemetry};
 
-/// Wraps the routes, and those that pages of any origin may call. What stands further out runs first: below, the layers of the
-/// builder from its first to its last, then the routes' own.
-pub fn wrap(router: Router<Arc<App>>, of_any_origin: Router<Arc<App>>, app: Arc<App>) -> Router {
-    let of_any_origin = of_any_origin
-        .route_layer(from_fn_with_state(Arc::clone(&app), access::enforce))
+/// Routes that pages of any origin may call.
+pub fn of_any_origin(router: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App>> {
+    router
+        .route_layer(from_fn_with_state(Arc::clone(app), access::enforce))
         .method_not_allowed_fallback(wrong_method)
         // Before the table: what asks for leave (OPTIONS) is no operation.
-        .layer(any_origin());
+        .layer(any_origin())
+}
+
+/// Wraps the routes, and those of [`of_any_origin`]. What stands further out runs first: below, the layers of the builder from
+/// its first to its last, then the routes' own.
+pub fn wrap(router: Router<Arc<App>>, of_any_origin: Router<Arc<App>>, app: Arc<App>) -> Router {
     router
         // Innermost, and only for routes that exist: who calls, and may he.
         .route_layer(from_fn_with_state(Arc::clone(&app), access::enforce))

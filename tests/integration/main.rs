@@ -140,6 +140,8 @@ mod sources_live;
 #[cfg(test)]
 mod standing;
 #[cfg(test)]
+mod storage;
+#[cfg(test)]
 mod suspension;
 #[cfg(test)]
 mod tasks;

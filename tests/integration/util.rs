@@ -19,6 +19,7 @@ pub(crate) mod program;
 pub(crate) mod protected;
 pub(crate) mod raw;
 pub(crate) mod small_disk;
+pub(crate) mod stored;
 
 use std::time::Duration;
 

@@ -105,9 +105,10 @@ pub(super) fn unfinished(directory: &PathBuf) -> io::Result<NamedTempFile> {
 pub(super) async fn receive(
     directory: PathBuf,
     part: &SignedPart,
-    mut content: impl Stream<Item = Result<Bytes>> + Send + Unpin,
+    content: impl Stream<Item = Result<Bytes>> + Send + Unpin,
     room: &Room,
 ) -> Result<Arrived> {
+    let mut content = content.fuse();
     let to = directory.clone();
     let mut writing = spawn_blocking(move || Sink::create(&to));
     let mut left = part.most_bytes;

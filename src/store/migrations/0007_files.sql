@@ -101,6 +101,7 @@ CREATE TABLE blobs (
     -- What the scanner found in it; NULL of what is safe as far as is known (decisions 10.6).
     verdict    TEXT
 ) WITHOUT ROWID;
+CREATE INDEX blobs_by_key ON blobs (store_key, store);
 CREATE INDEX unsafe_blobs ON blobs (sha256) WHERE verdict IS NOT NULL;
 
 -- Contents that may have no version any more: they are looked at, and removed where that is so.

@@ -1,0 +1,111 @@
+//! `trawl storage`: looks after the contents of files, also while the server runs.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{WRONG_USAGE, fail};
+use crate::{
+    auth::keys::Keys,
+    config::{Config, Flags},
+    storage::{
+        self,
+        contents::check_store,
+        verification::{Report, verify},
+    },
+    store::Store,
+};
+
+/// What can be done with contents.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Look whether every content is what it was.
+    Verify(VerifyOptions),
+}
+
+/// Read every content of files again and say which are damaged, missing, or nobody's; exit 1 if anything is wrong
+#[derive(Debug, clap::Args)]
+pub struct VerifyOptions {
+    /// Settings file
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Data directory of the server
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Looks through all contents.
+pub async fn verify_contents(options: VerifyOptions) -> ExitCode {
+    let flags = Flags { data: options.data, listen: None };
+    let config = match Config::load(options.config.as_deref(), flags) {
+        Ok(config) => config,
+        Err(reason) => return fail(WRONG_USAGE, reason),
+    };
+    match look_through(&config).await {
+        Ok(report) if options.json => match serde_json::to_string(&report) {
+            Ok(text) => {
+                println!("{text}");
+                outcome_of(&report)
+            }
+            Err(error) => fail(1, error),
+        },
+        Ok(report) => {
+            print(&report);
+            outcome_of(&report)
+        }
+        Err(reason) => fail(1, reason),
+    }
+}
+
+fn outcome_of(report: &Report) -> ExitCode {
+    if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+async fn look_through(config: &Config) -> Result<Report, String> {
+    if !config.data.is_dir() {
+        return Err(format!("there is no data directory {}", config.data.display()));
+    }
+    let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| error.to_string())?;
+    let rows = Store::open(&config.data, 2).await.map_err(|error| error.to_string())?;
+    let opened = storage::open(config, &keys).map_err(|error| error.to_string())?;
+    check_store(&rows, opened.store.name()).await.map_err(|error| error.to_string())?;
+    let bar = progress_bar();
+    let report = verify(&rows, opened.store.as_ref(), |read, of| {
+        bar.set_length(of);
+        bar.set_position(read);
+    })
+    .await;
+    bar.finish_and_clear();
+    rows.close().await.map_err(|error| error.to_string())?;
+    report.map_err(|error| error.to_string())
+}
+
+/// Nothing is drawn where the standard error is no terminal.
+fn progress_bar() -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} contents");
+    ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
+fn print(report: &Report) {
+    for damaged in &report.damaged {
+        println!("damaged  {}: {}", damaged.sha256, damaged.problem);
+        for file in &damaged.files {
+            // A name may hold anything.
+            println!(
+                "         {} version {} in {}: {:?}",
+                file.file_id, file.version, file.tenant, file.name
+            );
+        }
+    }
+    for store_key in &report.unknown {
+        println!("unknown  {store_key}: no row tells of it");
+    }
+    for sum in &report.sums {
+        println!("sum      {} {}: {} bytes are told, {} are there", sum.of, sum.id, sum.told, sum.counted);
+    }
+    let verdict = if report.is_good() { "all is well" } else { "something is wrong" };
+    println!("{} contents of {} bytes were read; {verdict}", report.contents, report.bytes);
+}

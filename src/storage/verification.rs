@@ -1,0 +1,278 @@
+//! Whether what is in the store is what its rows say, and whether the sums that quotas go by are right.
+//!
+//! It looks beside a running server: what is kept or removed in this moment is no fault, so everything that looks like one is looked
+//! at twice.
+
+use aws_lc_rs::digest::{Context, SHA256};
+use futures::{StreamExt, TryStreamExt, stream};
+use sea_orm::{DatabaseConnection, FromQueryResult};
+use serde::Serialize;
+
+use super::{BlobStore, Stored};
+use crate::{
+    error::{Error, Kind, Result},
+    store::{ROWS_PER_STATEMENT, Store, find_in, sql},
+};
+
+/// Contents that are read at the same time.
+const AT_ONCE: usize = 4;
+
+/// Files that are named of a damaged content.
+const FILES_NAMED: u64 = 1_000;
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Contents that were read.
+    pub contents: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Contents that are missing or not what they were.
+    pub damaged: Vec<Damaged>,
+    /// What the store has and no row tells of, by what the store knows it by.
+    pub unknown: Vec<String>,
+    /// Sums that are not what they count.
+    pub sums: Vec<WrongSum>,
+}
+
+impl Report {
+    /// Whether nothing is wrong.
+    pub fn is_good(&self) -> bool {
+        self.damaged.is_empty() && self.unknown.is_empty() && self.sums.is_empty()
+    }
+}
+
+/// A content that is missing or not what it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Damaged {
+    /// What its SHA-256 should be.
+    pub sha256: String,
+    /// What is wrong.
+    pub problem: String,
+    /// The versions of files that have it.
+    pub files: Vec<NamedFile>,
+}
+
+/// A version of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromQueryResult)]
+#[serde(rename_all = "camelCase")]
+pub struct NamedFile {
+    /// Its tenant's code.
+    pub tenant: String,
+    /// The file's id.
+    pub file_id: String,
+    /// Which version.
+    pub version: i64,
+    /// What the file is called.
+    pub name: String,
+}
+
+/// A sum that is not what it counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromQueryResult)]
+#[serde(rename_all = "camelCase")]
+pub struct WrongSum {
+    /// Whose: `tenant`, `root`, `file`.
+    pub of: String,
+    /// The code of the tenant, or the id.
+    pub id: String,
+    /// Bytes that its row tells.
+    pub told: i64,
+    /// Bytes that there are.
+    pub counted: i64,
+}
+
+/// A content as its row tells of it.
+#[derive(Clone, Debug, FromQueryResult)]
+struct Row {
+    sha256: String,
+    size: i64,
+    store_key: String,
+}
+
+/// Looks through everything. `progress` hears how many contents have been read, of how many.
+///
+/// # Errors
+/// The database or the listing of the store fails; a content that cannot be read is a finding.
+pub async fn verify(
+    rows: &Store,
+    store: &dyn BlobStore,
+    progress: impl Fn(u64, u64) + Sync,
+) -> Result<Report> {
+    let mut report = Report::default();
+    read_all(rows.reader(), store, &mut report, progress).await?;
+    look_for_unknown(rows.reader(), store, &mut report).await?;
+    report.sums = wrong_sums(rows.reader()).await?;
+    Ok(report)
+}
+
+async fn read_all(
+    reader: &DatabaseConnection,
+    store: &dyn BlobStore,
+    report: &mut Report,
+    progress: impl Fn(u64, u64),
+) -> Result<()> {
+    let count =
+        sea_orm::ConnectionTrait::query_one_raw(reader, sql("SELECT COUNT(*) AS count FROM blobs", []))
+            .await?;
+    let count: i64 = count.map_or(Ok(0), |row| row.try_get("", "count"))?;
+    let count = u64::try_from(count).unwrap_or(0);
+    let mut after = String::new();
+    loop {
+        let statement = sql(
+            "SELECT sha256, size, store_key FROM blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?",
+            [after.as_str().into(), (ROWS_PER_STATEMENT as u64).into()],
+        );
+        let portion = Row::find_by_statement(statement).all(reader).await?;
+        let Some(last) = portion.last() else { return Ok(()) };
+        after.clone_from(&last.sha256);
+        let mut looks = stream::iter(portion).map(|row| look_twice(reader, store, row)).buffered(AT_ONCE);
+        while let Some((size, damaged)) = looks.try_next().await? {
+            report.contents += 1;
+            report.bytes += size;
+            report.damaged.extend(damaged);
+            progress(report.contents, count);
+        }
+    }
+}
+
+/// Reads a content; where something is wrong with it, whether that is so still.
+async fn look_twice(
+    reader: &DatabaseConnection,
+    store: &dyn BlobStore,
+    row: Row,
+) -> Result<(u64, Option<Damaged>)> {
+    let size = u64::try_from(row.size).unwrap_or(0);
+    if problem_of(store, &row, size).await.is_none() {
+        return Ok((size, None));
+    }
+    let is_there = "SELECT sha256, size, store_key FROM blobs WHERE sha256";
+    let still: Vec<Row> = find_in(reader, is_there, &[], std::slice::from_ref(&row.sha256)).await?;
+    // What has a file before and after the second look has to be there in between: its row comes before it and goes after it.
+    let files_before = files_of(reader, &row.sha256).await?;
+    let (Some(row), Some((problem, is_missing))) = (still.first(), problem_of(store, &row, size).await)
+    else {
+        return Ok((size, None));
+    };
+    let files = files_of(reader, &row.sha256).await?;
+    let is_on_its_way = is_missing && (files_before.is_empty() || files.is_empty());
+    Ok((size, (!is_on_its_way).then(|| Damaged { sha256: row.sha256.clone(), problem, files })))
+}
+
+/// What is wrong with a content, and whether that is that it is not there.
+async fn problem_of(store: &dyn BlobStore, row: &Row, size: u64) -> Option<(String, bool)> {
+    match hash(store, row, size).await {
+        Ok(sha256) if sha256 == row.sha256 => None,
+        Ok(sha256) => Some((format!("its SHA-256 is {sha256}"), false)),
+        Err(error) if error.kind == Kind::NotFound => Some(("it is missing".to_owned(), true)),
+        Err(error) => Some((format!("it cannot be read: {error}"), false)),
+    }
+}
+
+async fn hash(store: &dyn BlobStore, row: &Row, size: u64) -> Result<String> {
+    let mut pieces = store.read(&row.store_key, 0..size).await?;
+    let mut hash = Context::new(&SHA256);
+    while let Some(piece) = pieces.try_next().await? {
+        hash = tokio::task::spawn_blocking(move || {
+            hash.update(&piece);
+            hash
+        })
+        .await
+        .map_err(Error::internal)?;
+    }
+    Ok(hex::encode(hash.finish()))
+}
+
+async fn files_of(reader: &DatabaseConnection, sha256: &str) -> Result<Vec<NamedFile>> {
+    let statement = sql(
+        "SELECT tenants.code AS tenant, files.id AS file_id, file_versions.version, files.name FROM file_versions \
+         JOIN files ON files.id = file_versions.file_id JOIN tenants ON tenants.id = files.tenant_id \
+         WHERE file_versions.sha256 = ? ORDER BY files.sequence, file_versions.version LIMIT ?",
+        [sha256.into(), FILES_NAMED.into()],
+    );
+    Ok(NamedFile::find_by_statement(statement).all(reader).await?)
+}
+
+/// What no row tells of, and what is larger or smaller than its row says.
+async fn look_for_unknown(
+    reader: &DatabaseConnection,
+    store: &dyn BlobStore,
+    report: &mut Report,
+) -> Result<()> {
+    let mut listed = store.list().await?.try_chunks(ROWS_PER_STATEMENT);
+    while let Some(portion) = listed.next().await {
+        let portion: Vec<Stored> = portion.map_err(|failed| failed.1)?;
+        // A row is written before its content and goes after it, so these are read after the listing.
+        let rows = rows_of(reader, &portion).await?;
+        for Stored { store_key, size } in portion {
+            match rows.iter().find(|row| row.store_key == store_key) {
+                Some(row) if u64::try_from(row.size).is_ok_and(|told| told != size) => {
+                    if report.damaged.iter().all(|damaged| damaged.sha256 != row.sha256) {
+                        let problem = format!("it has {size} bytes and not {}", row.size);
+                        let files = files_of(reader, &row.sha256).await?;
+                        report.damaged.push(Damaged { sha256: row.sha256.clone(), problem, files });
+                    }
+                }
+                Some(_) => {}
+                None if is_still_unknown(reader, store, &store_key).await? => report.unknown.push(store_key),
+                None => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn is_still_unknown(
+    reader: &DatabaseConnection,
+    store: &dyn BlobStore,
+    store_key: &str,
+) -> Result<bool> {
+    // Both may have gone since the listing.
+    let is_there = match store.read(store_key, 0..0).await {
+        Err(error) if error.kind == Kind::NotFound => false,
+        // What cannot be read is there.
+        _ => true,
+    };
+    let stored = Stored { store_key: store_key.to_owned(), size: 0 };
+    Ok(is_there && rows_of(reader, &[stored]).await?.is_empty())
+}
+
+async fn rows_of(reader: &DatabaseConnection, stored: &[Stored]) -> Result<Vec<Row>> {
+    let keys: Vec<&str> = stored.iter().map(|stored| stored.store_key.as_str()).collect();
+    let text = "SELECT sha256, size, store_key FROM blobs WHERE store_key";
+    Ok(find_in(reader, text, &[], &keys).await?)
+}
+
+/// Sums that are not what they count. Each statement sees one moment, so nothing can change in between.
+async fn wrong_sums(reader: &DatabaseConnection) -> Result<Vec<WrongSum>> {
+    // What was removed is below no root.
+    let live = "WITH RECURSIVE tree (root_id, tenant_id, id) AS ( \
+            SELECT id, tenant_id, id FROM directories WHERE subject IS NOT NULL AND removed_at IS NULL \
+            UNION ALL \
+            SELECT root_id, tree.tenant_id, below.id FROM directories AS below JOIN tree ON below.parent_id = tree.id), \
+          live (root_id, tenant_id, bytes) AS ( \
+            SELECT root_id, tree.tenant_id, SUM(stored_bytes) FROM tree JOIN files ON files.directory_id = tree.id \
+            GROUP BY root_id, tree.tenant_id)";
+    let statements = [
+        format!(
+            "{live} SELECT 'tenant' AS of, code AS id, file_bytes AS told, \
+               COALESCE((SELECT SUM(bytes) FROM live WHERE live.tenant_id = tenants.id), 0) AS counted \
+             FROM tenants WHERE removed_at IS NULL AND told <> counted ORDER BY code"
+        ),
+        format!(
+            "{live} SELECT 'root' AS of, directories.id, file_bytes AS told, \
+               COALESCE((SELECT bytes FROM live WHERE live.root_id = directories.id), 0) AS counted \
+             FROM directories WHERE subject IS NOT NULL AND removed_at IS NULL AND told <> counted ORDER BY sequence"
+        ),
+        "SELECT 'file' AS of, id, stored_bytes AS told, \
+           COALESCE((SELECT SUM(size) FROM file_versions WHERE file_id = files.id), 0) AS counted \
+         FROM files WHERE told <> counted ORDER BY sequence"
+            .to_owned(),
+    ];
+    let mut wrong = Vec::new();
+    for statement in statements {
+        wrong.extend(WrongSum::find_by_statement(sql(statement, [])).all(reader).await?);
+    }
+    Ok(wrong)
+}

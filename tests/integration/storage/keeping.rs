@@ -1,0 +1,196 @@
+//! What is kept and what is removed, and `trawl storage verify`.
+
+use std::fs;
+
+use sea_orm::ConnectionTrait;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use trawl::{app::App, storage::contents::discard_leftovers, store::sql, telemetry};
+
+use super::{bytes, sha256, started};
+use crate::util::{
+    app::TestApp,
+    program::{run, text, trawl},
+    stored::NEVER,
+};
+
+async fn count(app: &TestApp, table: &str) -> i64 {
+    let statement = sql(format!("SELECT COUNT(*) AS n FROM {table}"), []);
+    let row = app.app.store.reader().query_one_raw(statement).await.unwrap();
+    row.unwrap().try_get("", "n").unwrap()
+}
+
+async fn remove_doubtful(app: &TestApp) {
+    app.app.contents.remove_doubtful(&app.app.store, &CancellationToken::new()).await.unwrap();
+}
+
+async fn is_kept(app: &TestApp, sha256: &str) -> bool {
+    app.app.storage.read(sha256, 0..0).await.is_ok()
+}
+
+#[tokio::test]
+async fn a_content_goes_with_the_last_file_that_has_it() {
+    let (app, acme) = started().await;
+    let content = b"the same".to_vec();
+    let one = app.file(&acme, "mei", "one.txt", content.clone()).await;
+    let other = app.file(&acme, "lin", "other.txt", content.clone()).await;
+    assert_eq!((one.sha256.as_str(), count(&app, "blobs").await), (sha256(&content).as_str(), 1));
+    app.write_row("DELETE FROM files WHERE id = ?", vec![one.id.as_str().into()]).await;
+    remove_doubtful(&app).await;
+    assert!(is_kept(&app, &one.sha256).await);
+    assert_eq!(count(&app, "doubtful_blobs").await, 0);
+    app.write_row("DELETE FROM files WHERE id = ?", vec![other.id.as_str().into()]).await;
+    // Somebody is committing the same content again.
+    let claim = app.app.contents.claim(&one.sha256).await;
+    remove_doubtful(&app).await;
+    assert!(is_kept(&app, &one.sha256).await);
+    drop(claim);
+    remove_doubtful(&app).await;
+    assert!(!is_kept(&app, &one.sha256).await);
+    assert_eq!((count(&app, "blobs").await, count(&app, "doubtful_blobs").await), (0, 0));
+    // It can come again.
+    let again = app.file(&acme, "mei", "again.txt", content.clone()).await;
+    let address = app.file_address(&again, "mei", NEVER).await;
+    assert_eq!(app.http.get(address).send().await.unwrap().bytes().await.unwrap(), content);
+}
+
+/// More than one portion, a doubt about nothing, and one that cannot be removed, which holds up no other.
+#[tokio::test]
+async fn many_doubtful_contents_are_removed_in_portions() {
+    let (app, acme) = started().await;
+    let kept = app.file(&acme, "mei", "kept.txt", b"kept".to_vec()).await;
+    let text = "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 250) \
+        INSERT INTO doubtful_blobs (sha256) SELECT printf('%064d', number) FROM numbers";
+    app.execute(text).await;
+    app.execute("INSERT INTO doubtful_blobs (sha256) SELECT sha256 FROM blobs").await;
+    app.execute(
+        "INSERT INTO blobs (sha256, size, store, store_key, created_at) \
+         SELECT sha256, 1, 'local', CASE WHEN sha256 LIKE '%5' THEN 'no key' ELSE sha256 END, 0 FROM doubtful_blobs \
+         WHERE sha256 LIKE '000%' AND sha256 <= printf('%064d', 200)",
+    )
+    .await;
+    let outcome = app.app.contents.remove_doubtful(&app.app.store, &CancellationToken::new()).await;
+    assert!(outcome.unwrap_err().to_string().contains("no key"));
+    assert_eq!((count(&app, "blobs").await, count(&app, "doubtful_blobs").await), (21, 20));
+    assert!(is_kept(&app, &kept.sha256).await);
+}
+
+#[tokio::test]
+async fn what_is_left_of_uploads_that_are_over_is_discarded() {
+    let (app, acme) = started().await;
+    let open = app.upload(&acme, "mei", None).await;
+    for upload in [&open, "over"] {
+        fs::create_dir_all(app.files().join("uploads").join(upload)).unwrap();
+        fs::write(app.files().join("uploads").join(upload).join("x"), "x").unwrap();
+    }
+    discard_leftovers(&app.app.contents, &app.app.store).await.unwrap();
+    assert_eq!(app.app.storage.uploads().await.unwrap(), [open]);
+}
+
+#[tokio::test]
+async fn a_server_does_not_start_over_contents_of_another_store() {
+    let (app, acme) = started().await;
+    app.file(&acme, "mei", "a.txt", b"abc".to_vec()).await;
+    app.execute("UPDATE blobs SET store = 's3'").await;
+    let data = tempfile::tempdir().unwrap();
+    app.execute("PRAGMA wal_checkpoint").await;
+    fs::copy(app.data().join("trawl.db"), data.path().join("trawl.db")).unwrap();
+    let mut config = app.app.config.clone();
+    data.path().clone_into(&mut config.data);
+    let started = App::start(config, telemetry::collect_metrics().unwrap(), false).await;
+    let refusal = started.err().unwrap().to_string();
+    assert!(refusal.contains("storage.kind: is local") && refusal.contains("s3"), "{refusal}");
+}
+
+async fn verify(app: &TestApp, arguments: &[&str]) -> (i32, String) {
+    let data = app.data().to_str().unwrap();
+    let mut command = trawl(&[&["storage", "verify", "--data", data], arguments].concat());
+    command.current_dir(app.data());
+    let output = run(command).await;
+    assert_eq!(text(&output.stderr), "");
+    (output.status.code().unwrap(), text(&output.stdout).to_owned())
+}
+
+async fn verified(app: &TestApp) -> (i32, Value) {
+    let (code, printed) = verify(app, &["--json"]).await;
+    (code, serde_json::from_str(&printed).unwrap())
+}
+
+/// Beside the running server.
+#[tokio::test]
+async fn what_is_damaged_missing_unknown_or_miscounted_is_told() {
+    let (app, acme) = started().await;
+    let good = app.file(&acme, "mei", "good.bin", bytes(600_000)).await;
+    let bad = app.file(&acme, "mei", "bad\n.txt", b"right".to_vec()).await;
+    let lost = app.file(&acme, "lin", "lost.txt", b"lost".to_vec()).await;
+    let longer = app.file(&acme, "lin", "longer.txt", b"longer".to_vec()).await;
+    // A commit has begun: its row is there, its content not yet.
+    app.execute(
+        "INSERT INTO blobs (sha256, size, store, store_key, created_at) \
+         SELECT value, 3, 'local', value, 0 FROM json_each('[\"aa00000000000000000000000000000000000000000000000000000000000000\"]')",
+    )
+    .await;
+    let all_well = json!({"contents": 5, "bytes": 600_018, "damaged": [], "unknown": [], "sums": []});
+    assert_eq!(verified(&app).await, (0, all_well));
+    assert_eq!(
+        verify(&app, &[]).await,
+        (0, "5 contents of 600018 bytes were read; all is well\n".to_owned())
+    );
+
+    let path =
+        |sha256: &str| app.files().join("contents").join(&sha256[..2]).join(&sha256[2..4]).join(sha256);
+    fs::write(path(&bad.sha256), "wrong").unwrap();
+    fs::remove_file(path(&lost.sha256)).unwrap();
+    fs::write(path(&longer.sha256), "longer than that").unwrap();
+    let unknown = sha256(b"unknown");
+    fs::create_dir_all(path(&unknown).parent().unwrap()).unwrap();
+    fs::write(path(&unknown), "unknown").unwrap();
+    app.execute("UPDATE tenants SET file_bytes = file_bytes + 1").await;
+    app.execute("UPDATE files SET stored_bytes = stored_bytes + 5 WHERE name = 'good.bin'").await;
+    let root = app.root(acme.tenant_id, "mei").await;
+
+    let (code, report) = verified(&app).await;
+    assert_eq!(code, 1);
+    let files = |file: &crate::util::stored::StoredFile| json!([{"tenant": "acme", "fileId": file.id, "version": 1, "name": file.name}]);
+    let mut damaged = report["damaged"].as_array().unwrap().clone();
+    damaged.sort_by_key(|damaged| damaged["problem"].to_string());
+    assert_eq!(
+        Value::from(damaged),
+        json!([
+            {"sha256": longer.sha256, "problem": "it has 16 bytes and not 6", "files": files(&longer)},
+            {"sha256": lost.sha256, "problem": "it is missing", "files": files(&lost)},
+            {"sha256": bad.sha256, "problem": format!("its SHA-256 is {}", sha256(b"wrong")), "files": files(&bad)},
+        ])
+    );
+    assert_eq!(report["unknown"], json!([unknown]));
+    assert_eq!(
+        report["sums"],
+        json!([
+            {"of": "tenant", "id": "acme", "told": 600_016, "counted": 600_020},
+            {"of": "root", "id": root, "told": 600_005, "counted": 600_010},
+            {"of": "file", "id": good.id, "told": 600_005, "counted": 600_000},
+        ])
+    );
+    let (code, printed) = verify(&app, &[]).await;
+    assert_eq!(code, 1);
+    for told in [
+        format!("damaged  {}: it is missing", lost.sha256),
+        format!("{} version 1 in acme: \"bad\\n.txt\"", bad.id),
+        format!("unknown  {unknown}"),
+        "sum      tenant acme: 600016 bytes are told, 600020 are there".to_owned(),
+        "something is wrong".to_owned(),
+    ] {
+        assert!(printed.contains(&told), "{told}: {printed}");
+    }
+}
+
+#[tokio::test]
+async fn a_directory_that_is_not_there_is_not_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("none");
+    let mut command = trawl(&["storage", "verify", "--data", data.to_str().unwrap()]);
+    command.current_dir(directory.path());
+    let output = run(command).await;
+    assert_eq!((output.status.code(), data.exists()), (Some(1), false));
+    assert!(text(&output.stderr).contains("there is no data directory"));
+}

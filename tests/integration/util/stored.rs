@@ -1,0 +1,159 @@
+//! Files behind the interface's back: uploads, and contents with their rows, as operations of files make them.
+
+use std::path::PathBuf;
+
+use sea_orm::{ConnectionTrait, Value};
+use trawl::{
+    auth::directory::user_principal,
+    platform::directories::access::{Seer, root_of},
+    storage::{Download, Expected},
+    store::{now_millis, sql},
+};
+
+use super::app::{Application, TestApp};
+
+/// A time that does not come.
+pub(crate) const NEVER: i64 = 4_000_000_000;
+
+/// A file that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredFile {
+    pub(crate) id: String,
+    pub(crate) sha256: String,
+    pub(crate) name: String,
+    pub(crate) tenant_id: i64,
+}
+
+impl TestApp {
+    /// Writes a row behind the server's back.
+    pub(crate) async fn write_row(&self, statement: &'static str, values: Vec<Value>) {
+        let job = self.app.store.write(move |transaction| {
+            Box::pin(async move {
+                transaction.execute_raw(sql(statement, values)).await?;
+                Ok(())
+            })
+        });
+        job.await.unwrap();
+    }
+
+    /// The embedded store's directory.
+    pub(crate) fn files(&self) -> PathBuf {
+        self.app.embedded.as_ref().unwrap().directory().to_owned()
+    }
+
+    /// An upload that a person began, for the folders of a root or nobody's.
+    pub(crate) async fn upload(&self, of: &Application, user_id: &str, root_id: Option<&str>) -> String {
+        let id = uuid::Uuid::now_v7().to_string();
+        let values = vec![
+            id.as_str().into(),
+            of.tenant_id.into(),
+            user_id.into(),
+            root_id.map(str::to_owned).into(),
+            now_millis().into(),
+        ];
+        let text = "INSERT INTO uploads (id, tenant_id, user_id, is_multipart, root_id, reserved_bytes, created_at) \
+            VALUES (?, ?, ?, 1, ?, 0, ?)";
+        self.write_row(text, values).await;
+        id
+    }
+
+    /// The address of a part.
+    pub(crate) async fn part_address(&self, upload_id: &str, part_number: u32, most_bytes: u64) -> String {
+        let expected = Expected { upload_id, part_number, most_bytes, expires_at: NEVER };
+        let signed = self.app.storage.sign_upload(expected).await.unwrap();
+        assert_eq!((signed.method, signed.headers), ("PUT", None));
+        signed.url
+    }
+
+    /// The root of a person's own folders.
+    pub(crate) async fn root(&self, tenant_id: i64, user_id: &str) -> String {
+        let user_id = user_id.to_owned();
+        let job = self.app.store.write(move |transaction| {
+            Box::pin(async move {
+                let seer = Seer { tenant_id, user_id: &user_id, principals: &[] };
+                Ok(root_of(transaction, &seer, &user_principal(&user_id)).await?)
+            })
+        });
+        job.await.unwrap()
+    }
+
+    /// A content that is kept, with its row; answers its SHA-256.
+    pub(crate) async fn content(&self, of: &Application, user_id: &str, content: Vec<u8>) -> String {
+        let upload = self.upload(of, user_id, None).await;
+        let (address, size) = (self.part_address(&upload, 1, content.len() as u64).await, content.len());
+        let sent = self.http.put(&address).body(content).send().await.unwrap();
+        assert_eq!(sent.status(), 200);
+        let parts = self.app.storage.parts(&upload).await.unwrap();
+        let composed = self.app.storage.compose(&upload, &parts, None).await.unwrap();
+        assert_eq!(composed.size, size as u64);
+        let claim = self.app.contents.claim(&composed.sha256).await;
+        let text = "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES (?, ?, 'local', ?, ?) \
+            ON CONFLICT DO NOTHING";
+        let sha256 = composed.sha256.clone();
+        let key = composed.store_key.clone();
+        self.write_row(text, vec![sha256.into(), (size as i64).into(), key.into(), now_millis().into()])
+            .await;
+        self.app.storage.keep(&upload, &composed).await.unwrap();
+        drop(claim);
+        self.write_row("DELETE FROM uploads WHERE id = ?", vec![upload.as_str().into()]).await;
+        self.app.storage.discard(&upload).await.unwrap();
+        composed.sha256
+    }
+
+    /// A file in a person's own root, with its sums.
+    pub(crate) async fn file(
+        &self,
+        of: &Application,
+        user_id: &str,
+        name: &str,
+        content: Vec<u8>,
+    ) -> StoredFile {
+        let size = content.len() as i64;
+        let sha256 = self.content(of, user_id, content).await;
+        let root = self.root(of.tenant_id, user_id).await;
+        let id = uuid::Uuid::now_v7().to_string();
+        let values: Vec<Value> = vec![
+            id.as_str().into(),
+            of.tenant_id.into(),
+            root.as_str().into(),
+            name.into(),
+            name.into(),
+            sha256.as_str().into(),
+            size.into(),
+            size.into(),
+            user_id.into(),
+        ];
+        let text = "INSERT INTO files (id, tenant_id, directory_id, name, name_key, extension, version, sha256, size, \
+              stored_bytes, created_by, created_by_name, created_at, updated_at) \
+            VALUES (?, ?, ?, ?, ?, '', 1, ?, ?, ?, ?, '', 1700000000000, 1700000000000)";
+        self.write_row(text, values).await;
+        let text = "INSERT INTO file_versions (file_id, version, tenant_id, sha256, size, created_by, created_at) \
+            SELECT id, version, tenant_id, sha256, size, created_by, created_at FROM files WHERE id = ?";
+        self.write_row(text, vec![id.as_str().into()]).await;
+        self.write_row(
+            "UPDATE tenants SET file_bytes = file_bytes + ? WHERE id = ?",
+            vec![size.into(), of.tenant_id.into()],
+        )
+        .await;
+        self.write_row(
+            "UPDATE directories SET file_bytes = file_bytes + ? WHERE id = ?",
+            vec![size.into(), root.into()],
+        )
+        .await;
+        StoredFile { id, sha256, name: name.to_owned(), tenant_id: of.tenant_id }
+    }
+
+    /// The address at which a person may take a file until then.
+    pub(crate) async fn file_address(&self, file: &StoredFile, user_id: &str, expires_at: i64) -> String {
+        let download = Download {
+            file_id: file.id.clone(),
+            version: 1,
+            name: file.name.clone(),
+            user_id: user_id.to_owned(),
+            tenant_id: file.tenant_id,
+            store_key: file.sha256.clone(),
+            expires_at,
+        };
+        self.app.storage.sign_download(&download).await.unwrap()
+    }
+}
