@@ -23,8 +23,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     app::App,
     platform::{
-        badges, blacklist, contents, devices, favorites, groups, organizations, robots, tasks, tenants,
-        users, work_status,
+        badges, blacklist, contents, devices, directories, favorites, groups, organizations, robots, tasks,
+        tenants, users, work_status,
     },
 };
 
@@ -56,6 +56,7 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(health::readyz))
         .routes(routes!(health::metrics))
         .merge(work_routes())
+        .merge(file_routes())
         .merge(operation_routes())
 }
 
@@ -111,6 +112,20 @@ fn work_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(robots::routes::messages::list_messages))
         .routes(routes!(robots::routes::hook::send_message))
         .routes(routes!(robots::routes::templates::find_template, robots::routes::templates::put_template))
+}
+
+/// Folders and files.
+fn file_routes() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new()
+        .routes(routes!(directories::routes::list_files))
+        .routes(routes!(directories::routes::list_directories))
+        .routes(routes!(directories::routes::create_directory))
+        .routes(routes!(directories::routes::delete_directory))
+        .routes(routes!(directories::routes::rename_directory))
+        .routes(routes!(directories::routes::lock_directory))
+        .routes(routes!(directories::routes::unlock_directory))
+        .routes(routes!(directories::routes::authorize))
+        .routes(routes!(directories::routes::remove_authorization))
 }
 
 /// What operators do.

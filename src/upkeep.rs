@@ -1,5 +1,5 @@
-//! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants and of
-//! groups that are gone, messages of groups that came to another tenant, when applications were last used, what has expired,
+//! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants, groups
+//! and folders that are gone, messages of groups that came to another tenant, when applications were last used, what has expired,
 //! contents that no file has any more.
 
 use std::{
@@ -15,7 +15,7 @@ use crate::{
     auth::{revocations, tenants, tokens::Tokens, usage::Usage},
     error::Result,
     indexer::BulkGate,
-    platform::{groups, robots, tenants::removal},
+    platform::{directories, groups, robots, tenants::removal},
     storage::contents::{self, Contents},
     store::Store,
 };
@@ -96,7 +96,8 @@ async fn run(rounds: Arc<Rounds>, wake: Arc<Notify>) {
 impl Rounds {
     async fn make(&self) -> Result<()> {
         loop {
-            let removed = self.remove_tenants().await.and(self.remove_groups().await);
+            let removed =
+                self.remove_tenants().await.and(self.remove_groups().await).and(self.remove_folders().await);
             let written = self.usage.write_down(&self.store).await;
             let keys = self.tokens.remove_old_keys().await;
             let expired = self.remove_expired().await;
@@ -133,6 +134,11 @@ impl Rounds {
 
     async fn remove_groups(&self) -> Result<()> {
         while !self.stop.is_cancelled() && !groups::model::remove_portion(&self.store).await? {}
+        Ok(())
+    }
+
+    async fn remove_folders(&self) -> Result<()> {
+        while !self.stop.is_cancelled() && !directories::removal::remove_portion(&self.store).await? {}
         Ok(())
     }
 

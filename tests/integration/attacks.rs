@@ -117,6 +117,14 @@ fn good_body(path: &str) -> Option<Value> {
         "/v1/favorites" => json!({"itemId": Uuid::new_v4().to_string(), "content": "harbour"}),
         "/v1/favorite/label" => json!({"name": Uuid::new_v4().to_string()}),
         "/v1/badge" | "/v1/badge/{badgeId}" => json!({"name": "Star"}),
+        "/v1/directories/create" => json!({"name": Uuid::new_v4().to_string()}),
+        "/v1/directories/rename" => json!({"dirId": Uuid::nil().to_string(), "name": "New"}),
+        "/v1/directories/authorize" => {
+            json!({"dirId": "root", "roleIds": ["viewer"], "authTarget": ["acme-person"], "targetType": 1})
+        }
+        "/v1/directories/authorize/remove" => {
+            json!({"dirId": "root", "target": "acme-person", "targetType": 1})
+        }
         "/v1/enterprises/register" => json!({"enterpriseName": "New"}),
         "/admin/v1/applications" => json!({"kind": "application"}),
         _ => return None,
@@ -196,6 +204,8 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
     let favorite =
         json!({"itemId": id("favorite"), "content": format!("harbour {name}"), "labelList": [&label]});
     someone.post("/v1/favorites", &favorite).await.ok();
+    let folder = someone.post("/v1/directories/create", &json!({"name": id("folder")})).await.ok();
+    let folder = folder.data()["id"].as_str().unwrap().to_owned();
     let badge = tenant.caller.post("/v1/badge", &json!({"name": id("badge"), "remark": name})).await.ok();
     let badge = badge.data()["id"].as_str().unwrap().to_owned();
     let operator = app.operator().await.caller.on(name);
@@ -220,7 +230,7 @@ async fn furnished(app: &TestApp, name: &str) -> (Application, BTreeSet<String>)
         "favorite",
     ];
     let mut ids: BTreeSet<String> = named.into_iter().map(id).chain(said).collect();
-    ids.extend([label, badge]);
+    ids.extend([label, badge, folder]);
     ids.insert(name.to_owned());
     ids.insert(tenant.client_id.clone());
     for task in [created, done] {
@@ -345,6 +355,7 @@ async fn another_tenants_ids_are_answered_as_ids_of_nothing() {
     assert_eq!(left.get(&format!("/open/v1/devices?id={MARK}-person&idType=3")).await.ok().items().len(), 1);
     app.settled().await;
     let person = app.user(&their_tenant, &format!("{MARK}-person")).await;
+    assert_eq!(person.get("/v1/directories/list").await.ok().items()[0]["name"], format!("{MARK}-folder"));
     assert_eq!((person.find("todo", "sign").await.len(), person.find("done", "signed").await.len()), (1, 1));
 }
 

@@ -52,6 +52,8 @@ mod external;
 #[cfg(test)]
 mod favorites;
 #[cfg(test)]
+mod folders;
+#[cfg(test)]
 mod groups;
 #[cfg(test)]
 mod groups_joining;

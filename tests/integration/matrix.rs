@@ -155,6 +155,7 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/v1/favorite/labels",
     ];
     let are_groups = |path: &str| path.starts_with("/v1/groups");
+    let are_folders = |path: &str| path.starts_with("/v1/directories/");
     // Who reads them and who writes them is not the same.
     let read_by_either = ["/v1/badge/{badgeId}", "/v1/badge/list"];
     let of_either = [
@@ -187,7 +188,7 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/docs/{*rest}",
     ];
     for Rule { path, identity, method, .. } in TABLE {
-        let expected = if of_people.contains(path) || are_groups(path) {
+        let expected = if of_people.contains(path) || are_groups(path) || are_folders(path) {
             Identity::User
         } else if of_either.contains(path) || read_by_either.contains(path) && *method == "GET" {
             Identity::Either

@@ -25,7 +25,7 @@ async fn what_a_tenant_told_of_itself_is_read_back() {
     let expected = json!({
         "eCode": code, "name": "Acme", "frozen": false, "createdAt": tenant["createdAt"], "isAllowManage": false,
         "profile": profile, "loginSuffix": null, "allowOuterMembers": false, "quotaBytes": 0, "subjectQuotaBytes": 0,
-        "labelLimit": 10,
+        "labelLimit": 10, "administrators": [],
     });
     assert_eq!(tenant, expected);
 }
@@ -39,6 +39,7 @@ async fn settings_are_changed_one_by_one() {
     let path = format!("{PATH}/acme");
     let all = json!({
         "loginSuffix": "acme.com", "allowOuterMembers": true, "quotaBytes": 5, "subjectQuotaBytes": 3, "labelLimit": 20,
+        "administrators": ["mei"],
     });
     let holds = |answer: Value, expected: &Value| {
         for (field, value) in expected.as_object().unwrap() {

@@ -46,6 +46,14 @@ impl<'a> Seer<'a> {
         let principal = owner_principal(subject);
         self.principals.binary_search(&principal).is_ok()
     }
+
+    /// To whom rights are given that are his, as a JSON list.
+    pub(super) fn targets(&self) -> Result<String, DbErr> {
+        // Rights are given to people, departments and groups; folders among the principals are what came of that.
+        let targets: Vec<&String> =
+            self.principals.iter().filter(|principal| !principal.starts_with(DIRECTORY)).collect();
+        serde_json::to_string(&targets).map_err(|error| DbErr::Custom(error.to_string()))
+    }
 }
 
 /// A folder, or a root, with what the person who looks may do there.
@@ -59,8 +67,10 @@ pub struct Access {
     pub parent_id: Option<String>,
     /// Its version.
     pub version: i64,
-    /// Names from the first-level folder on, each behind a slash; empty of a root.
+    /// Names from the uppermost folder on that the person may read, each behind a slash; empty of a root.
     pub full_path: String,
+    /// Whether it is the uppermost one that he may read, its root apart: to him nothing is above it.
+    pub is_topmost: bool,
     /// The id of its subject's root; its own, of a root.
     pub root_id: String,
     /// Whose it is: the principal of a person, a department or a group, or the enterprise.
@@ -117,21 +127,28 @@ impl Access {
     }
 
     /// From the folder itself up to the root.
-    fn of(seer: &Seer<'_>, links: &[Link]) -> Option<Self> {
+    pub(super) fn of(seer: &Seer<'_>, links: &[Link]) -> Option<Self> {
         let root = links.last()?;
         // What was removed is in no tree.
         let subject = root.subject.clone()?;
         let granted = links.iter().filter_map(|link| link.role).max().and_then(Role::from_number);
         let role = if seer.owns(&subject) { Some(Role::Manager) } else { granted }?;
+        // What is above what he may read does not exist to him, its name included (decisions 2.2).
+        let first_level = links.len().saturating_sub(2);
+        let topmost =
+            if seer.owns(&subject) { None } else { links.iter().rposition(|link| link.role.is_some()) };
+        let topmost = topmost.map_or(first_level, |topmost| topmost.min(first_level));
         let locked: Vec<&Link> = links.iter().filter(|link| link.locked_by.is_some()).collect();
         let locks = Locks {
             itself: links[0].locked_by.is_some(),
             above: links[1..].iter().any(|link| link.locked_by.is_some()),
             by_another: locked.iter().any(|link| link.locked_by.as_deref() != Some(seer.user_id)),
         };
-        let names = links.iter().rev().skip(1).map(|link| format!("/{}", link.name));
+        let shown = if links.len() == 1 { &[] } else { &links[..=topmost] };
+        let names = shown.iter().rev().map(|link| format!("/{}", link.name));
         Some(Self {
             full_path: names.collect(),
+            is_topmost: topmost == 0,
             root_id: root.id.clone(),
             depth: links.len() - 1,
             locked_at: locked.last().and_then(|link| link.locked_at),
@@ -148,6 +165,30 @@ impl Access {
     /// Whether it is a subject's root.
     pub fn is_root(&self) -> bool {
         self.parent_id.is_none()
+    }
+
+    /// A folder directly below this one.
+    pub(super) fn child(&self, seer: &Seer<'_>, link: Link) -> Self {
+        let is_locked = link.locked_by.is_some();
+        let locks = Locks {
+            itself: is_locked,
+            above: self.locks.itself || self.locks.above,
+            by_another: self.locks.by_another || is_locked && link.locked_by.as_deref() != Some(seer.user_id),
+        };
+        Self {
+            full_path: format!("{}/{}", self.full_path, link.name),
+            is_topmost: self.is_root(),
+            root_id: self.root_id.clone(),
+            depth: self.depth + 1,
+            locked_at: self.locked_at.or(link.locked_at),
+            id: link.id,
+            name: link.name,
+            parent_id: link.parent_id,
+            version: link.version,
+            subject: self.subject.clone(),
+            role: link.role.and_then(Role::from_number).map_or(self.role, |role| role.max(self.role)),
+            locks,
+        }
     }
 
     /// What the person may do here.
@@ -204,8 +245,8 @@ pub async fn own_root(transaction: &Transaction, seer: &Seer<'_>) -> Result<Stri
 
 /// A folder on the way up, with what the person was given on it.
 #[derive(Clone, Debug, FromQueryResult)]
-struct Link {
-    id: String,
+pub(super) struct Link {
+    pub(super) id: String,
     name: String,
     parent_id: Option<String>,
     subject: Option<String>,
@@ -227,10 +268,7 @@ impl Link {
         } else {
             ("id", directory_id.to_owned())
         };
-        // Rights are given to people, departments and groups; folders among the principals are what came of that.
-        let targets: Vec<&String> =
-            seer.principals.iter().filter(|principal| !principal.starts_with(DIRECTORY)).collect();
-        let targets = serde_json::to_string(&targets).map_err(|error| DbErr::Custom(error.to_string()))?;
+        let targets = seer.targets()?;
         let text = format!(
             "WITH RECURSIVE above (depth, id, name, parent_id, subject, version, locked_by, locked_at) AS ( \
                SELECT 0, id, name, parent_id, subject, version, locked_by, locked_at FROM directories \

@@ -197,6 +197,15 @@ pub async fn existing(
     repo::existing(transaction, tenant_id, org_ids).await
 }
 
+/// Those of these departments that the tenant sees: neither hidden nor deleted.
+pub async fn shown(
+    transaction: &Transaction,
+    tenant_id: i64,
+    org_ids: &[impl AsRef<str>],
+) -> error::Result<HashSet<String>> {
+    repo::shown(transaction, tenant_id, org_ids).await
+}
+
 /// Whether all of these departments are one that has no chat (`enableChat` 0), or lie below it.
 pub async fn are_without_chat(
     transaction: &Transaction,

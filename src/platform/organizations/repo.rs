@@ -43,12 +43,30 @@ pub(super) async fn existing(
     tenant_id: i64,
     org_ids: &[impl AsRef<str>],
 ) -> Result<HashSet<String>> {
+    ids_of(transaction, tenant_id, "is_deleted = 0", org_ids).await
+}
+
+/// Those of these departments that the tenant sees.
+pub(super) async fn shown(
+    transaction: &Transaction,
+    tenant_id: i64,
+    org_ids: &[impl AsRef<str>],
+) -> Result<HashSet<String>> {
+    ids_of(transaction, tenant_id, "is_deleted = 0 AND is_hidden = 0", org_ids).await
+}
+
+async fn ids_of(
+    transaction: &Transaction,
+    tenant_id: i64,
+    condition: &'static str,
+    org_ids: &[impl AsRef<str>],
+) -> Result<HashSet<String>> {
     #[derive(FromQueryResult)]
     struct Row {
         org_id: String,
     }
-    let text = "SELECT org_id FROM organizations WHERE tenant_id = ? AND is_deleted = 0 AND org_id";
-    let rows: Vec<Row> = find_in(&**transaction, text, &[tenant_id.into()], org_ids).await?;
+    let text = format!("SELECT org_id FROM organizations WHERE tenant_id = ? AND {condition} AND org_id");
+    let rows: Vec<Row> = find_in(&**transaction, &text, &[tenant_id.into()], org_ids).await?;
     Ok(rows.into_iter().map(|row| row.org_id).collect())
 }
 

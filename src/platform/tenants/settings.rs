@@ -12,6 +12,7 @@ use crate::{
     audit::{self, Actor, Deed},
     auth::{caller::Caller, tenants},
     error::{Error, Result},
+    platform::common::check_id_of,
     store::sql,
 };
 
@@ -22,6 +23,8 @@ const LABEL_BYTES: usize = 63;
 const MOST_BYTES: i64 = (1 << 53) - 1;
 /// Labels that one favorite may have at the most.
 pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
+/// People who look after the folders of an enterprise, at the most.
+const MOST_ADMINISTRATORS: usize = 100;
 
 /// A tenant as operators see it: what it is, what it told of itself, and its settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -50,6 +53,8 @@ pub struct TenantSettings {
     pub subject_quota_bytes: i64,
     /// Labels that one favorite may have.
     pub label_limit: i64,
+    /// Who looks after the folders of the enterprise: user ids.
+    pub administrators: Vec<String>,
 }
 
 /// What is to be changed of a tenant's settings; what is absent or null stays.
@@ -66,6 +71,8 @@ pub struct SettingsForm {
     pub subject_quota_bytes: Option<i64>,
     /// Labels that one favorite may have, 0 to 1,000.
     pub label_limit: Option<i64>,
+    /// Who looks after the folders of the enterprise: up to 100 user ids; those whom nobody has are kept for who comes.
+    pub administrators: Option<Vec<String>>,
 }
 
 impl SettingsForm {
@@ -93,9 +100,30 @@ impl SettingsForm {
             label_limit: self.label_limit.map_or(Ok(known.label_limit), |limit| {
                 number("labelLimit", limit, &(0..=MOST_LABELS_OF_A_FAVORITE))
             })?,
+            administrators: match self.administrators {
+                None => known.administrators.clone(),
+                Some(ids) => check_administrators(ids)?,
+            },
             ..known.clone()
         })
     }
+}
+
+fn check_administrators(ids: Vec<String>) -> Result<Vec<String>> {
+    if ids.len() > MOST_ADMINISTRATORS {
+        return Err(Error::bad_request(format!(
+            "administrators: must hold at most {MOST_ADMINISTRATORS} user ids, not {}",
+            ids.len()
+        )));
+    }
+    let mut named: Vec<String> = Vec::with_capacity(ids.len());
+    for id in ids {
+        check_id_of("administrators", &id).map_err(Error::bad_request)?;
+        if !named.contains(&id) {
+            named.push(id);
+        }
+    }
+    Ok(named)
 }
 
 fn check_suffix(suffix: String) -> Result<String> {
@@ -119,6 +147,7 @@ fn changed(before: &TenantSettings, after: &TenantSettings) -> Vec<&'static str>
         ("quotaBytes", before.quota_bytes != after.quota_bytes),
         ("subjectQuotaBytes", before.subject_quota_bytes != after.subject_quota_bytes),
         ("labelLimit", before.label_limit != after.label_limit),
+        ("administrators", before.administrators != after.administrators),
     ];
     changes.into_iter().filter(|(_, changed)| *changed).map(|(field, _)| field).collect()
 }
@@ -165,11 +194,12 @@ pub async fn find(app: &App, code: &str) -> Result<TenantSettings> {
 /// # Errors
 /// 400 that names the field, 404.
 pub async fn change(
-    app: &App,
+    app: &Arc<App>,
     caller: Arc<Caller>,
     code: String,
     form: SettingsForm,
 ) -> Result<TenantSettings> {
+    let forgetting = Arc::clone(app);
     let job = app.store.write(move |transaction| {
         Box::pin(async move {
             let before = read(&**transaction, &code).await?;
@@ -180,13 +210,14 @@ pub async fn change(
             }
             let statement = sql(
                 "UPDATE tenants SET login_suffix = ?, allow_outer_members = ?, quota_bytes = ?, \
-                   subject_quota_bytes = ?, label_limit = ? WHERE code = ?",
+                   subject_quota_bytes = ?, label_limit = ?, administrators = ? WHERE code = ?",
                 [
                     after.login_suffix.as_deref().into(),
                     after.allow_outer_members.into(),
                     after.quota_bytes.into(),
                     after.subject_quota_bytes.into(),
                     after.label_limit.into(),
+                    serde_json::to_string(&after.administrators).map_err(Error::internal)?.into(),
                     code.as_str().into(),
                 ],
             );
@@ -194,6 +225,10 @@ pub async fn change(
             let tenant = tenants::find_by_code(&**transaction, &code).await?.ok_or_else(unknown)?;
             let deed = Deed::new("change", "tenant", code).with("fields", fields);
             audit::record(transaction, &Actor::caller(&caller), &tenant, vec![deed]).await?;
+            if before.administrators != after.administrators {
+                // What somebody owns counts from the answer on.
+                transaction.after_commit(move || forgetting.authenticator.forget_callers(tenant.id));
+            }
             Ok(after)
         })
     });
@@ -213,12 +248,13 @@ struct Row {
     quota_bytes: i64,
     subject_quota_bytes: i64,
     label_limit: i64,
+    administrators: String,
 }
 
 async fn read<C: ConnectionTrait>(connection: &C, code: &str) -> Result<TenantSettings> {
     let statement = sql(
         "SELECT code, name, is_frozen, created_at, allow_manage, profile, login_suffix, allow_outer_members, quota_bytes, \
-           subject_quota_bytes, label_limit FROM tenants WHERE code = ? AND removed_at IS NULL",
+           subject_quota_bytes, label_limit, administrators FROM tenants WHERE code = ? AND removed_at IS NULL",
         [code.into()],
     );
     let row: Result<Option<Row>, DbErr> = Row::find_by_statement(statement).one(connection).await;
@@ -235,6 +271,7 @@ async fn read<C: ConnectionTrait>(connection: &C, code: &str) -> Result<TenantSe
         quota_bytes: row.quota_bytes,
         subject_quota_bytes: row.subject_quota_bytes,
         label_limit: row.label_limit,
+        administrators: serde_json::from_str(&row.administrators).map_err(Error::internal)?,
     })
 }
 

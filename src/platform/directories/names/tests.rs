@@ -197,7 +197,9 @@ proptest! {
     #[test]
     fn forms_and_cases_are_the_same_name(text in any_text()) {
         // A mark that is a letter by its capital, and takes another place among marks than among letters.
-        prop_assume!(!text.nfd().any(|character| character == '\u{345}'));
+        if text.nfd().any(|character| character == '\u{345}') {
+            return Ok(());
+        }
         let forms: [String; 4] =
             [text.nfd().collect(), text.nfc().collect(), text.nfkc().collect(), text.nfkd().collect()];
         let folded = key(&text);
