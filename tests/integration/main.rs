@@ -54,6 +54,14 @@ mod favorites;
 #[cfg(test)]
 mod folders;
 #[cfg(test)]
+mod folders_locks;
+#[cfg(test)]
+mod folders_property;
+#[cfg(test)]
+mod folders_removal;
+#[cfg(test)]
+mod folders_rights;
+#[cfg(test)]
 mod groups;
 #[cfg(test)]
 mod groups_joining;

@@ -111,6 +111,13 @@ pub(crate) async fn number(app: &TestApp, query: &str) -> i64 {
     row.unwrap().try_get_by_index(0).unwrap()
 }
 
+/// The text that this query answers.
+pub(crate) async fn text(app: &TestApp, query: &str) -> String {
+    use sea_orm::ConnectionTrait;
+    let row = app.app.store.reader().query_one_raw(trawl::store::sql(query, [])).await.unwrap();
+    row.unwrap().try_get_by_index(0).unwrap()
+}
+
 /// Every permission that a folder gives, in one line.
 pub(crate) fn allowed(folder: &Value) -> String {
     let permissions = folder["permissions"].as_object().unwrap();

@@ -1,0 +1,141 @@
+//! `/v1/directories/delete`: what is gone at once, and what goes afterwards.
+
+use serde_json::json;
+
+use crate::util::{
+    app::TestApp,
+    eventually,
+    folders::{ask, files, folder, give, list, number, put_files},
+    groups::people,
+};
+
+/// Adds up the bytes that tenants and roots count, and those of the files that are in a tree.
+async fn bytes(app: &TestApp) -> [i64; 3] {
+    let live = "WITH RECURSIVE live (id) AS (SELECT id FROM directories WHERE subject IS NOT NULL \
+          UNION ALL SELECT next.id FROM live JOIN directories AS next ON next.parent_id = live.id) \
+        SELECT COALESCE(SUM(stored_bytes), 0) FROM files WHERE directory_id IN (SELECT id FROM live)";
+    [
+        number(app, "SELECT SUM(file_bytes) FROM tenants").await,
+        number(app, "SELECT SUM(file_bytes) FROM directories WHERE subject IS NOT NULL").await,
+        number(app, live).await,
+    ]
+}
+
+#[tokio::test]
+async fn a_folder_goes_with_all_that_is_below_it() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (kept, gone) = (folder(&mei, "", "Kept").await, folder(&mei, "", "Gone").await);
+    let below = folder(&mei, &gone, "Below").await;
+    let deep = folder(&mei, &below, "Deep").await;
+    give(&mei, &deep, "viewer", &["omar"]).await;
+    for (id, sizes) in [(&kept, [1, 2]), (&gone, [10, 20]), (&below, [100, 200]), (&deep, [1_000, 2_000])] {
+        put_files(&app, id, "f", &sizes).await;
+    }
+    assert_eq!(bytes(&app).await, [3_333; 3]);
+    let answer = ask(&mei, "delete", json!({"dirId": gone})).await.ok_timed();
+    let only = json!({"id": gone, "name": null, "fullPath": null, "parentId": null, "version": null, "permissions": null});
+    assert_eq!(answer.data(), &only);
+    assert_eq!(bytes(&app).await, [3; 3]);
+    assert_eq!(list(&mei, "").await.ok_timed().ids(), [kept.as_str()]);
+    assert_eq!(list(&omar, "").await.ok_timed().total(), 0);
+    for id in [&gone, &below, &deep] {
+        files(&mei, id).await.refuses(430_003, "no folder");
+        files(&omar, id).await.refuses(430_003, "no folder");
+    }
+    // Its name is free.
+    folder(&mei, "", "Gone").await;
+    app.app.upkeep.make_round().await.unwrap();
+    for (query, left) in [
+        // The root, the one that was kept, and the new one.
+        ("SELECT COUNT(*) FROM directories", 3),
+        ("SELECT COUNT(*) FROM files", 2),
+        ("SELECT COUNT(*) FROM file_versions", 2),
+        ("SELECT COUNT(*) FROM directory_grants", 0),
+    ] {
+        assert_eq!(number(&app, query).await, left, "{query}");
+    }
+    assert_eq!(files(&mei, &kept).await.ok_timed().total(), 2);
+}
+
+#[tokio::test]
+async fn only_who_may_delete_it_does() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let top = folder(&mei, "", "Top").await;
+    let below = folder(&mei, &top, "Below").await;
+    let delete = async |caller, id: &str| ask(caller, "delete", json!({"dirId": id})).await;
+    delete(&omar, &below).await.refuses(430_003, "no folder");
+    give(&mei, &below, "downloader", &["omar"]).await;
+    delete(&omar, &below).await.refuses(430_011, "editor");
+    delete(&omar, &top).await.refuses(430_003, "no folder");
+    delete(&mei, "root").await.refuses(430_011, "root");
+    give(&mei, &below, "editor", &["omar"]).await;
+    delete(&omar, &below).await.ok_timed();
+    delete(&omar, &below).await.refuses(430_003, "no folder");
+    assert_eq!(list(&mei, &top).await.ok_timed().total(), 0);
+}
+
+/// Rows go in portions of 500, versions counted.
+#[tokio::test]
+async fn many_rows_go_in_portions() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei] = people(&app, &acme, ["mei"]).await;
+    let gone = folder(&mei, "", "Gone").await;
+    put_files(&app, &gone, "f", &[1; 700]).await;
+    app.execute(
+        "WITH RECURSIVE numbers (number) AS (SELECT 2 UNION ALL SELECT number + 1 FROM numbers WHERE number < 900) \
+         INSERT INTO file_versions (file_id, version, tenant_id, sha256, size, created_by, created_at) \
+         SELECT id, number, tenant_id, sha256, 1, 'mei', 1 FROM files, numbers WHERE name = 'f7.txt'",
+    )
+    .await;
+    app.execute(
+        "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 1200) \
+         INSERT INTO directories (id, tenant_id, parent_id, name, name_key, created_by, created_at, updated_at) \
+         SELECT 'd' || number, tenant_id, id, 'f' || number, 'f' || number, 'mei', 1, 1 FROM directories, numbers \
+         WHERE name = 'Gone'",
+    )
+    .await;
+    app.app.upkeep.stop().await;
+    ask(&mei, "delete", json!({"dirId": gone})).await.ok_timed();
+    let rows = "SELECT (SELECT COUNT(*) FROM directories) + (SELECT COUNT(*) FROM files) + (SELECT COUNT(*) FROM file_versions)";
+    let mut left = number(&app, rows).await;
+    assert_eq!(left, 2 + 1_200 + 700 + 700 + 899);
+    let mut portions = 0;
+    while !trawl::platform::directories::removal::remove_portion(&app.app.store).await.unwrap() {
+        let now = number(&app, rows).await;
+        assert!(left - now <= 500, "{left} {now}");
+        left = now;
+        portions += 1;
+    }
+    assert_eq!(number(&app, rows).await, 1, "the root");
+    // 3,500 rows, and the folders below are touched once more each.
+    assert!((7..=12).contains(&portions), "{portions}");
+    // Each content that lost a version is doubtful.
+    assert_eq!(number(&app, "SELECT COUNT(*) FROM doubtful_blobs").await, 700);
+}
+
+/// What was left undone by an earlier process is done after the start, and what the removal wakes is done without being asked for.
+#[tokio::test]
+async fn the_rest_goes_by_itself() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei] = people(&app, &acme, ["mei"]).await;
+    let gone = folder(&mei, "", "Gone").await;
+    put_files(&app, &gone, "f", &[1; 20]).await;
+    ask(&mei, "delete", json!({"dirId": gone})).await.ok_timed();
+    let is_empty = async |app: &TestApp| {
+        let rows = "SELECT (SELECT COUNT(*) FROM files) + (SELECT COUNT(*) FROM directories WHERE removed_at IS NOT NULL)";
+        (number(app, rows).await == 0).then_some(())
+    };
+    eventually("the end of the rows", async || is_empty(&app).await).await;
+    let gone = folder(&mei, "", "Gone too").await;
+    put_files(&app, &gone, "f", &[1; 20]).await;
+    app.app.upkeep.stop().await;
+    ask(&mei, "delete", json!({"dirId": gone})).await.ok_timed();
+    let app = app.restart().await;
+    eventually("the end of the rows", async || is_empty(&app).await).await;
+}

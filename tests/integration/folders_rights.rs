@@ -1,0 +1,256 @@
+//! `/v1/directories/authorize` and its remove: who may do what (decisions 10.7).
+
+use serde_json::json;
+
+use crate::util::{
+    app::TestApp,
+    caller::Caller,
+    folders::{allowed, ask, files, folder, give, list, number, text},
+    groups::{group, members, people},
+    items::{department, user},
+};
+
+async fn take(caller: &Caller, folder: &str, target: &str, kind: u8) -> String {
+    let form = json!({"dirId": folder, "target": target, "targetType": kind});
+    let answer = ask(caller, "authorize/remove", form).await.ok_timed();
+    answer.data().as_str().unwrap().to_owned()
+}
+
+async fn give_group(caller: &Caller, folder: &str, role: &str, target: &str) {
+    let form = json!({"dirId": folder, "roleIds": [role], "authTarget": [target], "targetType": 2});
+    assert_eq!(ask(caller, "authorize", form).await.ok_timed().data(), "the right is given");
+}
+
+/// The table of roles and operations, as it is written down.
+#[tokio::test]
+async fn each_role_may_do_what_the_table_says() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let roles = [
+        (None, 0, ""),
+        (Some("viewer"), 1, "previewable readable"),
+        (Some("downloader"), 2, "downloadable previewable readable shareable"),
+        (
+            Some("editor"),
+            3,
+            "deleteable downloadable editable previewable readable restoreable shareable uploadable",
+        ),
+        (
+            Some("manager"),
+            4,
+            "deleteable downloadable editable lockable manageable previewable readable restoreable shareable uploadable",
+        ),
+    ];
+    for (role, rank, permissions) in roles {
+        let top = folder(&mei, "", &format!("Top {rank}")).await;
+        let id = folder(&mei, &top, "Below").await;
+        if let Some(role) = role {
+            give(&mei, &top, role, &["omar"]).await;
+            assert_eq!(allowed(&list(&omar, &top).await.ok_timed().items()[0]), permissions);
+            files(&omar, &id).await.ok_timed();
+        } else {
+            files(&omar, &id).await.refuses(430_003, "no folder");
+        }
+        // What each needs at least; in an order in which each can be done.
+        for (operation, body, least) in [
+            ("create", json!({"name": "New", "parentId": id}), 3),
+            ("rename", json!({"dirId": id, "name": "Renamed"}), 3),
+            ("lock", json!({"dirId": id}), 4),
+            ("unlock", json!({"dirId": id}), 4),
+            (
+                "authorize",
+                json!({"dirId": id, "roleIds": ["viewer"], "authTarget": ["omar"], "targetType": 1}),
+                4,
+            ),
+            ("authorize/remove", json!({"dirId": id, "target": "omar", "targetType": 1}), 4),
+            ("delete", json!({"dirId": id}), 3),
+        ] {
+            let answer = ask(&omar, operation, body).await;
+            match rank {
+                0 => answer.refuses(430_003, "no folder"),
+                _ if rank < least => answer.refuses(430_011, "role"),
+                _ => answer.ok_timed(),
+            };
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_right_covers_what_is_below_and_the_greatest_counts() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let top = folder(&mei, "", "Top").await;
+    let middle = folder(&mei, &top, "Middle").await;
+    let bottom = folder(&mei, &middle, "Bottom").await;
+    give(&mei, &middle, "editor", &["omar"]).await;
+    // What is above does not exist to him, by name or by id.
+    let seen = list(&omar, "").await.ok_timed().items()[0].clone();
+    assert_eq!(
+        (&seen["id"], &seen["fullPath"], &seen["parentId"]),
+        (&json!(middle), &json!("/Middle"), &json!(""))
+    );
+    let seen = list(&omar, &middle).await.ok_timed().items()[0].clone();
+    assert_eq!((&seen["fullPath"], &seen["parentId"]), (&json!("/Middle/Bottom"), &json!(middle)));
+    list(&omar, &top).await.refuses(430_003, "no folder");
+    // Less below takes nothing, and the uppermost is listed alone.
+    give(&mei, &bottom, "viewer", &["omar"]).await;
+    assert_eq!(list(&omar, "").await.ok_timed().ids(), [middle.as_str()]);
+    folder(&omar, &bottom, "New").await;
+    give(&mei, &bottom, "manager", &["omar"]).await;
+    ask(&omar, "lock", json!({"dirId": bottom})).await.ok_timed();
+    ask(&omar, "lock", json!({"dirId": middle})).await.refuses(430_011, "manager");
+    // The greatest of those that are given; and it takes the place of what was given before.
+    let form = json!({"dirId": middle, "roleIds": ["downloader", "viewer", "downloader"], "authTarget": ["omar", "omar"], "targetType": 1});
+    ask(&mei, "authorize", form).await.ok_timed();
+    assert!(!allowed(&list(&omar, "").await.ok_timed().items()[0]).contains("editable"));
+    give(&mei, &top, "viewer", &["omar"]).await;
+    let seen = list(&omar, "").await.ok_timed().items()[0].clone();
+    assert_eq!((&seen["id"], allowed(&seen).as_str()), (&json!(top), "previewable readable"));
+    assert_eq!(list(&omar, &middle).await.ok_timed().items()[0]["fullPath"], "/Top/Middle/Bottom");
+
+    assert_eq!(take(&mei, &top, "omar", 1).await, "the right is taken");
+    assert_eq!(take(&mei, &top, "omar", 1).await, "there was no right to take");
+    assert_eq!(list(&omar, "").await.ok_timed().ids(), [middle.as_str()]);
+    take(&mei, &middle, "omar", 1).await;
+    assert_eq!(list(&omar, "").await.ok_timed().ids(), [bottom.as_str()]);
+    // A manager may give up what he has.
+    take(&omar, &bottom, "omar", 1).await;
+    assert_eq!(list(&omar, "").await.ok_timed().total(), 0);
+    assert_eq!(number(&app, "SELECT COUNT(*) FROM directory_grants").await, 0);
+}
+
+#[tokio::test]
+async fn groups_and_departments_have_rights_for_who_is_in_them() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let rows = json!([department("sales", ""), department("north", "sales")]);
+    app.sync(&acme.caller, "organizations", &rows).await;
+    let rows = json!([user("mei", ""), user("omar", "north"), user("lin", "")]);
+    app.sync(&acme.caller, "users", &rows).await;
+    let [mei, omar, lin] =
+        [app.user(&acme, "mei").await, app.user(&acme, "omar").await, app.user(&acme, "lin").await];
+    let (one, two) = (folder(&mei, "", "One").await, folder(&mei, "", "Two").await);
+    give_group(&mei, &one, "viewer", "sales").await;
+    assert_eq!(list(&omar, "").await.ok_timed().ids(), [one.as_str()]);
+    assert_eq!(list(&lin, "").await.ok_timed().total(), 0);
+    let team = group(&mei, "Team", &["lin"]).await;
+    give_group(&mei, &two, "editor", &team).await;
+    folder(&lin, &two, "Of Lin").await;
+    members(&mei, reqwest::Method::DELETE, &team, &["lin"]).await.ok();
+    assert_eq!(list(&lin, "").await.ok_timed().total(), 0);
+    members(&mei, reqwest::Method::POST, &team, &["omar"]).await.ok();
+    assert_eq!(list(&omar, "").await.ok_timed().names(), ["One", "Two"]);
+    app.sync(&acme.caller, "users", &json!([{"userId": "omar", "orgId": ""}])).await;
+    assert_eq!(list(&omar, "").await.ok_timed().names(), ["Two"]);
+    assert_eq!(take(&mei, &two, &team, 1).await, "there was no right to take");
+    assert_eq!(take(&mei, &two, &team, 2).await, "the right is taken");
+    assert_eq!(take(&mei, &one, "sales", 2).await, "the right is taken");
+    assert_eq!(list(&omar, "").await.ok_timed().total(), 0);
+}
+
+#[tokio::test]
+async fn unknown_targets_change_nothing() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let other = app.tenant("other").await;
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let [theirs, _] = people(&app, &other, ["zoe", "yan"]).await;
+    let foreign = group(&theirs, "Foreign", &["yan"]).await;
+    let closed = group(&omar, "Closed", &[]).await;
+    let id = folder(&mei, "", "One").await;
+    for (targets, kind, named) in [
+        (json!(["omar", "zoe", "nobody"]), 1, "\"zoe\""),
+        (json!(["omar"]), 2, "\"omar\""),
+        (json!([foreign]), 2, foreign.as_str()),
+        // She is not in it.
+        (json!([closed]), 2, closed.as_str()),
+        (json!([closed]), 1, closed.as_str()),
+    ] {
+        let form = json!({"dirId": id, "roleIds": ["viewer"], "authTarget": targets, "targetType": kind});
+        ask(&mei, "authorize", form).await.refuses(400, named);
+    }
+    assert_eq!(number(&app, "SELECT COUNT(*) FROM directory_grants").await, 0);
+}
+
+#[tokio::test]
+async fn a_root_is_shared_by_its_owner_alone() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    // Before there is anything in it, too.
+    give(&mei, "root", "manager", &["omar"]).await;
+    let id = folder(&mei, "", "One").await;
+    let seen = list(&omar, "").await.ok_timed().items()[0].clone();
+    assert_eq!((&seen["id"], &seen["fullPath"], &seen["parentId"]), (&json!(id), &json!("/One"), &json!("")));
+    // It is named by nobody else; and who knows the id of its row is told that it is not his to share.
+    let root = text(&app, "SELECT id FROM directories WHERE subject = 'u:mei'").await;
+    let form = json!({"dirId": root, "roleIds": ["viewer"], "authTarget": ["lin"], "targetType": 1});
+    ask(&omar, "authorize", form).await.refuses(430_011, "owner");
+    for operation in ["delete", "lock", "unlock"] {
+        ask(&omar, operation, json!({"dirId": root})).await.refuses(430_011, "root");
+    }
+    ask(&lin, "lock", json!({"dirId": root})).await.refuses(430_003, "no folder");
+    assert_eq!(take(&mei, "root", "omar", 1).await, "the right is taken");
+    assert_eq!(list(&omar, "").await.ok_timed().total(), 0);
+}
+
+#[tokio::test]
+async fn rights_are_bounded() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, _] = people(&app, &acme, ["mei", "omar"]).await;
+    let (one, two) = (folder(&mei, "", "One").await, folder(&mei, "", "Two").await);
+    app.execute(
+        "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 1000) \
+         INSERT INTO directory_grants (directory_id, target, tenant_id, role, created_at) \
+         SELECT id, 'u:' || number, tenant_id, 1, 1 FROM directories, numbers WHERE name = 'One'",
+    )
+    .await;
+    let form = json!({"dirId": one, "roleIds": ["viewer"], "authTarget": ["omar"], "targetType": 1});
+    ask(&mei, "authorize", form.clone()).await.refuses(400, "1000");
+    take(&mei, &one, "7", 1).await;
+    ask(&mei, "authorize", form.clone()).await.ok_timed();
+    // What is there can be changed.
+    ask(&mei, "authorize", form).await.ok_timed();
+    app.execute(
+        "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 1999) \
+         INSERT INTO directories (id, tenant_id, parent_id, name, name_key, created_by, created_at, updated_at) \
+         SELECT 'd' || number, tenant_id, id, 'f' || number, 'f' || number, 'mei', 1, 1 FROM directories, numbers \
+         WHERE name = 'Two'",
+    )
+    .await;
+    app.execute(
+        "INSERT INTO directory_grants (directory_id, target, tenant_id, role, created_at) \
+         SELECT id, 'u:omar', tenant_id, 1, 1 FROM directories WHERE id GLOB 'd[0-9]*' AND length(id) < 6",
+    )
+    .await;
+    let form = json!({"dirId": two, "roleIds": ["viewer"], "authTarget": ["mei", "omar"], "targetType": 1});
+    ask(&mei, "authorize", form).await.refuses(400, "omar");
+    assert_eq!(number(&app, "SELECT COUNT(*) FROM directory_grants WHERE target = 'u:mei'").await, 0);
+    take(&mei, "d5", "omar", 1).await;
+    give(&mei, &two, "viewer", &["mei", "omar"]).await;
+}
+
+#[tokio::test]
+async fn what_is_done_to_folders_is_written_down() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, _] = people(&app, &acme, ["mei", "omar"]).await;
+    let id = folder(&mei, "", "One").await;
+    give(&mei, &id, "editor", &["omar"]).await;
+    take(&mei, &id, "omar", 1).await;
+    take(&mei, &id, "omar", 1).await;
+    for operation in ["lock", "unlock", "delete"] {
+        ask(&mei, operation, json!({"dirId": id})).await.ok_timed();
+    }
+    let kept = app.operator().await.caller.on("acme").get("/admin/v1/audit?limit=100").await.ok();
+    let deeds: Vec<_> = kept.items().iter().filter(|deed| deed["objectKind"] == "folder").collect();
+    let mut actions: Vec<&str> = deeds.iter().map(|deed| deed["action"].as_str().unwrap()).collect();
+    actions.sort_unstable();
+    assert_eq!(actions, ["authorize", "delete", "lock", "remove-authorization", "unlock"]);
+    assert!(deeds.iter().all(|deed| deed["objectId"] == id && deed["userId"] == "mei"), "{}", kept.text);
+    let given = deeds.iter().find(|deed| deed["action"] == "authorize").unwrap();
+    assert_eq!(given["details"], json!({"role": "editor", "targets": ["u:omar"]}));
+}
