@@ -115,9 +115,8 @@ fn good_body(path: &str) -> Option<Value> {
         "/notificationapi/hook/send" => json!({"msgType": "text", "content": {"text": "high tide"}}),
         "/v1/card_templates/{templateCode}" => json!({"name": "New", "template": {"body": "{{height}}"}}),
         "/v1/favorites" => json!({"itemId": Uuid::new_v4().to_string(), "content": "harbour"}),
-        "/v1/favorite/label" => json!({"name": Uuid::new_v4().to_string()}),
+        "/v1/favorite/label" | "/v1/directories/create" => json!({"name": Uuid::new_v4().to_string()}),
         "/v1/badge" | "/v1/badge/{badgeId}" => json!({"name": "Star"}),
-        "/v1/directories/create" => json!({"name": Uuid::new_v4().to_string()}),
         "/v1/directories/rename" => json!({"dirId": Uuid::nil().to_string(), "name": "New"}),
         "/v1/directories/authorize" => {
             json!({"dirId": "root", "roleIds": ["viewer"], "authTarget": ["acme-person"], "targetType": 1})
