@@ -63,13 +63,13 @@ pub async fn reserve(store: &Store, upload: &OpenUpload, bytes: u64) -> Result<(
     reserving.await
 }
 
-/// What there is of quotas, and what counts by them with all reservations.
+/// Quotas, 0 where there is none, and what counts by them with all reservations.
 #[derive(Debug, FromQueryResult)]
 struct Counted {
     quota_bytes: i64,
     subject_quota_bytes: i64,
-    tenant_bytes: i64,
-    root_bytes: Option<i64>,
+    of_tenant: i64,
+    of_root: Option<i64>,
 }
 
 async fn check_quotas(transaction: &Transaction, upload_id: &str) -> Result<()> {
@@ -77,19 +77,19 @@ async fn check_quotas(transaction: &Transaction, upload_id: &str) -> Result<()> 
     let statement = sql(
         "SELECT tenants.quota_bytes, tenants.subject_quota_bytes, \
            CASE WHEN tenants.quota_bytes > 0 THEN tenants.file_bytes \
-             + (SELECT SUM(reserved_bytes) FROM uploads AS every WHERE every.tenant_id = tenants.id) ELSE 0 END AS tenant_bytes, \
+             + (SELECT SUM(reserved_bytes) FROM uploads AS every WHERE every.tenant_id = tenants.id) ELSE 0 END AS of_tenant, \
            CASE WHEN tenants.subject_quota_bytes > 0 THEN \
              (SELECT file_bytes FROM directories WHERE id = uploads.root_id AND directories.tenant_id = tenants.id) \
-             + (SELECT SUM(reserved_bytes) FROM uploads AS every WHERE every.root_id = uploads.root_id) END AS root_bytes \
+             + (SELECT SUM(reserved_bytes) FROM uploads AS every WHERE every.root_id = uploads.root_id) END AS of_root \
          FROM uploads JOIN tenants ON tenants.id = uploads.tenant_id WHERE uploads.id = ?",
         [upload_id.into()],
     );
     let counted = Counted::find_by_statement(statement).one(&**transaction).await?.ok_or_else(upload_gone)?;
     let exceeds = |quota: i64, bytes: i64| quota > 0 && bytes > quota;
-    if exceeds(counted.subject_quota_bytes, counted.root_bytes.unwrap_or(0)) {
+    if exceeds(counted.subject_quota_bytes, counted.of_root.unwrap_or(0)) {
         return Err(Error::too_large("the quota of whom the folder belongs to does not suffice"));
     }
-    if exceeds(counted.quota_bytes, counted.tenant_bytes) {
+    if exceeds(counted.quota_bytes, counted.of_tenant) {
         return Err(Error::too_large("the quota of the enterprise does not suffice"));
     }
     Ok(())

@@ -3,6 +3,8 @@
 //! It looks beside a running server: what is kept or removed in this moment is no fault, so everything that looks like one is looked
 //! at twice.
 
+use std::collections::HashMap;
+
 use aws_lc_rs::digest::{Context, SHA256};
 use futures::{StreamExt, TryStreamExt, stream};
 use sea_orm::{DatabaseConnection, FromQueryResult};
@@ -205,18 +207,20 @@ async fn look_for_unknown(
         let portion: Vec<Stored> = portion.map_err(|failed| failed.1)?;
         // A row is written before its content and goes after it, so these are read after the listing.
         let rows = rows_of(reader, &portion).await?;
+        let by_key: HashMap<&str, &Row> = rows.iter().map(|row| (row.store_key.as_str(), row)).collect();
         for Stored { store_key, size } in portion {
-            match rows.iter().find(|row| row.store_key == store_key) {
-                Some(row) if u64::try_from(row.size).is_ok_and(|told| told != size) => {
-                    if report.damaged.iter().all(|damaged| damaged.sha256 != row.sha256) {
-                        let problem = format!("it has {size} bytes and not {}", row.size);
-                        let files = files_of(reader, &row.sha256).await?;
-                        report.damaged.push(Damaged { sha256: row.sha256.clone(), problem, files });
-                    }
+            let Some(row) = by_key.get(store_key.as_str()) else {
+                if is_still_unknown(reader, store, &store_key).await? {
+                    report.unknown.push(store_key);
                 }
-                Some(_) => {}
-                None if is_still_unknown(reader, store, &store_key).await? => report.unknown.push(store_key),
-                None => {}
+                continue;
+            };
+            let is_told = report.damaged.iter().any(|damaged| damaged.sha256 == row.sha256);
+            // What is longer than it should be begins as it should.
+            if !is_told && u64::try_from(row.size) != Ok(size) {
+                let problem = format!("it has {size} bytes and not {}", row.size);
+                let files = files_of(reader, &row.sha256).await?;
+                report.damaged.push(Damaged { sha256: row.sha256.clone(), problem, files });
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, ErrorKind, Read, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use aws_lc_rs::digest::{Context, SHA256};
@@ -24,7 +24,7 @@ fn changed(number: u32) -> Error {
 }
 
 /// The name that a part had when it was listed.
-fn path_of(directory: &std::path::Path, part: &Part) -> Result<PathBuf> {
+fn path_of(directory: &Path, part: &Part) -> Result<PathBuf> {
     // A part that was never sent may be called anything.
     if layout::is_sha256(&part.e_tag) {
         Ok(directory.join(layout::part_name(part.number, part.size, &part.e_tag)))
@@ -68,7 +68,7 @@ struct Making {
 
 impl Making {
     /// Opens a part. Answers whether it is still the one that was listed.
-    fn open(&mut self, path: &PathBuf, size: u64) -> io::Result<bool> {
+    fn open(&mut self, path: &Path, size: u64) -> io::Result<bool> {
         match File::open(path) {
             Ok(file) => {
                 let is_as_listed = file.metadata()?.len() == size;
@@ -97,7 +97,7 @@ impl Making {
         self.part.take().map(|(_, hash)| hex::encode(hash.finish()))
     }
 
-    fn finish(self, directory: &PathBuf) -> io::Result<Composed> {
+    fn finish(self, directory: &Path) -> io::Result<Composed> {
         let sha256 = hex::encode(self.hash.finish());
         self.whole.as_file().sync_all()?;
         self.whole.persist(layout::whole(directory, &sha256))?;

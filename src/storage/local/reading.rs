@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::{self, ErrorKind, Read, Seek, SeekFrom},
     ops::Range,
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use bytes::Bytes;
@@ -25,7 +25,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn open(path: &PathBuf, range: &Range<u64>) -> io::Result<Self> {
+    fn open(path: &Path, range: &Range<u64>) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if file.metadata()?.len() < range.end {
             return Err(io::Error::other(format!("{} is shorter than it should be", path.display())));

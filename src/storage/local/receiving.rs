@@ -6,7 +6,7 @@ use std::{
     fs,
     io::{self, ErrorKind, Write},
     mem,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
 };
 
@@ -49,7 +49,7 @@ struct Sink {
 }
 
 impl Sink {
-    fn create(directory: &PathBuf) -> io::Result<Self> {
+    fn create(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         let file = unfinished(directory)?;
         Ok(Self { file: Some(file), hash: Context::new(&SHA256), size: 0 })
@@ -97,7 +97,7 @@ impl Drop for Arrived {
 }
 
 /// A file for what is not whole yet, which goes when it is dropped.
-pub(super) fn unfinished(directory: &PathBuf) -> io::Result<NamedTempFile> {
+pub(super) fn unfinished(directory: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(layout::UNFINISHED).tempfile_in(directory)
 }
 
@@ -185,6 +185,6 @@ pub(super) fn place(mut arrived: Arrived, placing: &Mutex<()>) -> io::Result<Opt
     }
 }
 
-fn sync_parent(directory: &std::path::Path) -> io::Result<()> {
+fn sync_parent(directory: &Path) -> io::Result<()> {
     directory.parent().map_or(Ok(()), layout::sync_directory)
 }

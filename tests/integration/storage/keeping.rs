@@ -5,7 +5,13 @@ use std::fs;
 use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use trawl::{app::App, storage::contents::discard_leftovers, store::sql, telemetry};
+use trawl::{
+    app::App,
+    config::Config,
+    storage::contents::discard_leftovers,
+    store::{Store, sql},
+    telemetry,
+};
 
 use super::{bytes, sha256, started};
 use crate::util::{
@@ -89,14 +95,18 @@ async fn what_is_left_of_uploads_that_are_over_is_discarded() {
 
 #[tokio::test]
 async fn a_server_does_not_start_over_contents_of_another_store() {
-    let (app, acme) = started().await;
-    app.file(&acme, "mei", "a.txt", b"abc".to_vec()).await;
-    app.execute("UPDATE blobs SET store = 's3'").await;
     let data = tempfile::tempdir().unwrap();
-    app.execute("PRAGMA wal_checkpoint").await;
-    fs::copy(app.data().join("trawl.db"), data.path().join("trawl.db")).unwrap();
-    let mut config = app.app.config.clone();
-    data.path().clone_into(&mut config.data);
+    let rows = Store::open(data.path(), 1).await.unwrap();
+    let job = rows.write(|transaction| {
+        Box::pin(async move {
+            let text = "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES ('x', 1, 's3', 'x', 0)";
+            transaction.execute_raw(sql(text, [])).await?;
+            Ok(())
+        })
+    });
+    job.await.unwrap();
+    rows.close().await.unwrap();
+    let config = Config { data: data.path().to_owned(), ..Config::default() };
     let started = App::start(config, telemetry::collect_metrics().unwrap(), false).await;
     let refusal = started.err().unwrap().to_string();
     assert!(refusal.contains("storage.kind: is local") && refusal.contains("s3"), "{refusal}");

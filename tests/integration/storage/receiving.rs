@@ -19,7 +19,7 @@ async fn put(app: &TestApp, address: &str, content: impl Into<Body>) -> Answer {
 }
 
 /// A body of which nobody knows how long it is.
-fn in_chunks(content: Vec<u8>, size: usize) -> Body {
+fn in_chunks(content: &[u8], size: usize) -> Body {
     let chunks: Vec<_> =
         content.chunks(size).map(|chunk| Ok::<_, std::io::Error>(Bytes::copy_from_slice(chunk))).collect();
     Body::wrap_stream(stream::iter(chunks))
@@ -57,7 +57,7 @@ async fn what_came_in_is_there_after_a_restart_and_the_rest_can_follow() {
     assert!(!unfinished.exists());
     assert_eq!(app.app.storage.parts(&upload).await.unwrap(), [part(1, &first)]);
     let address = app.part_address(&upload, 10_000, 1_000_000).await;
-    assert_eq!(put(&app, &address, in_chunks(second.clone(), 1_000)).await.status, 200);
+    assert_eq!(put(&app, &address, in_chunks(&second, 1_000)).await.status, 200);
     let parts = app.app.storage.parts(&upload).await.unwrap();
     assert_eq!(parts, [part(1, &first), part(10_000, &second)]);
 
@@ -172,9 +172,7 @@ async fn more_than_an_address_allows_is_refused_and_the_refusal_can_be_read() {
     let address = app.part_address(&upload, 1, 1_000_000).await;
     let content = bytes(1_000_001);
     put(&app, &address, content.clone()).await.fails(413, "1000000 bytes");
-    put(&app, &address, in_chunks(content.clone(), 10_000))
-        .await
-        .fails(413, "more bytes than this address allows");
+    put(&app, &address, in_chunks(&content, 10_000)).await.fails(413, "more bytes than this address allows");
     put(&app, &address, bytes(20 << 20)).await.fails(413, "1000000 bytes");
     assert!(files_of(&app, &upload).is_empty());
     assert_eq!(put(&app, &address, content[..1_000_000].to_vec()).await.status, 200);
@@ -191,8 +189,8 @@ async fn all_parts_together_are_no_larger_than_a_file() {
     assert_eq!(put(&app, &first, bytes(600)).await.status, 200);
     let second = app.part_address(&upload, 2, 1_000).await;
     put(&app, &second, bytes(401)).await.fails(413, "1000 bytes, as a file may have");
-    put(&app, &second, in_chunks(bytes(401), 100)).await.fails(413, "1000 bytes, as a file may have");
-    assert_eq!(put(&app, &second, in_chunks(bytes(400), 100)).await.status, 200);
+    put(&app, &second, in_chunks(&bytes(401), 100)).await.fails(413, "1000 bytes, as a file may have");
+    assert_eq!(put(&app, &second, in_chunks(&bytes(400), 100)).await.status, 200);
     // In the place of what it had before, it may have as much.
     assert_eq!(put(&app, &first, bytes(600)).await.status, 200);
 }
@@ -274,7 +272,7 @@ async fn quotas_count_what_is_on_its_way() {
     let first = app.part_address(&upload, 1, 10_000).await;
     let subject = "the quota of whom the folder belongs to does not suffice";
     put(&app, &first, bytes(401)).await.fails(413, subject);
-    put(&app, &first, in_chunks(bytes(401), 100)).await.fails(413, subject);
+    put(&app, &first, in_chunks(&bytes(401), 100)).await.fails(413, subject);
     assert!(files_of(&app, &upload).is_empty());
     assert_eq!(put(&app, &first, bytes(300)).await.status, 200);
     // Another upload for the same root has what is left.

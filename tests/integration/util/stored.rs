@@ -91,8 +91,11 @@ impl TestApp {
             ON CONFLICT DO NOTHING";
         let sha256 = composed.sha256.clone();
         let key = composed.store_key.clone();
-        self.write_row(text, vec![sha256.into(), (size as i64).into(), key.into(), now_millis().into()])
-            .await;
+        self.write_row(
+            text,
+            vec![sha256.into(), i64::try_from(size).unwrap().into(), key.into(), now_millis().into()],
+        )
+        .await;
         self.app.storage.keep(&upload, &composed).await.unwrap();
         drop(claim);
         self.write_row("DELETE FROM uploads WHERE id = ?", vec![upload.as_str().into()]).await;
@@ -108,7 +111,7 @@ impl TestApp {
         name: &str,
         content: Vec<u8>,
     ) -> StoredFile {
-        let size = content.len() as i64;
+        let size = i64::try_from(content.len()).unwrap();
         let sha256 = self.content(of, user_id, content).await;
         let root = self.root(of.tenant_id, user_id).await;
         let id = uuid::Uuid::now_v7().to_string();
