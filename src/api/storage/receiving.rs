@@ -138,10 +138,9 @@ async fn receive(app: &App, admitted: Admitted, chunks: &mut BodyDataStream) -> 
     let local = embedded(app)?;
     let patience = Duration::from_millis(app.config.limits.idle_timeout_ms);
     let arrived = local.receive(&admitted.part, impatiently(chunks, patience)).await?;
-    if admitted.announced.is_none() {
-        let bytes = admitted.bytes.saturating_add(arrived.part().size);
-        check_size(app, bytes)?;
-        reservations::reserve(&app.store, &admitted.upload, bytes).await?;
+    if let Err(error) = count(app, &admitted, arrived.part().size).await {
+        arrived.discard().await;
+        return Err(error);
     }
     let part = local.place(arrived).await?;
     // Whoever ends an upload takes its row away first: either he finds the part, or we see that.
@@ -155,6 +154,16 @@ async fn receive(app: &App, admitted: Admitted, chunks: &mut BodyDataStream) -> 
     let e_tag = HeaderValue::try_from(format!("\"{}\"", part.e_tag)).map_err(Error::internal)?;
     response.headers_mut().insert(header::ETAG, e_tag);
     Ok(response)
+}
+
+/// Has quotas count what came in, where nobody had said how much it would be.
+async fn count(app: &App, admitted: &Admitted, size: u64) -> Result<()> {
+    if admitted.announced.is_some() {
+        return Ok(());
+    }
+    let bytes = admitted.bytes.saturating_add(size);
+    check_size(app, bytes)?;
+    reservations::reserve(&app.store, &admitted.upload, bytes).await
 }
 
 /// The pieces of a body, each of which has to come in time.

@@ -39,6 +39,14 @@ impl Arrived {
     pub fn part(&self) -> &Part {
         &self.part
     }
+
+    /// Has nothing be left of it.
+    pub async fn discard(mut self) {
+        let file = self.file.take();
+        if let Err(error) = spawn_blocking(move || drop(file)).await {
+            tracing::error!(%error, "a part that was refused could not be removed");
+        }
+    }
 }
 
 /// What is written.
