@@ -23,8 +23,8 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 use crate::{
     app::App,
     platform::{
-        badges, blacklist, contents, devices, directories, favorites, groups, organizations, robots, tasks,
-        tenants, users, work_status,
+        badges, blacklist, contents, devices, directories, favorites, files, groups, organizations, robots,
+        tasks, tenants, users, work_status,
     },
 };
 
@@ -126,6 +126,13 @@ fn file_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(directories::routes::unlock_directory))
         .routes(routes!(directories::routes::authorize))
         .routes(routes!(directories::routes::remove_authorization))
+        .routes(routes!(files::routes::sign_upload))
+        .routes(routes!(files::routes::commit_upload))
+        .routes(routes!(files::routes::start_multipart, files::routes::start_multipart_by_get))
+        .routes(routes!(files::routes::sign_part))
+        .routes(routes!(files::routes::commit_multipart))
+        .routes(routes!(files::routes::download))
+        .routes(routes!(files::routes::delete_files))
 }
 
 /// What operators do.

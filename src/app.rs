@@ -18,7 +18,8 @@ use crate::{
     config::{Config, Connectors},
     error::Error,
     indexer::{BulkGate, Indexer, Progress},
-    platform::{robots::limits::RobotLimits, tasks::quick_deal::QuickDeals},
+    platform::{files::commit::Commits, robots::limits::RobotLimits, tasks::quick_deal::QuickDeals},
+    scanner::Scanner,
     search::{
         Coordinator,
         clock::{Clock, SystemClock},
@@ -69,6 +70,10 @@ pub struct App {
     pub embedded: Option<Arc<Local>>,
     /// Keeps contents and their rows together.
     pub contents: Arc<Contents>,
+    /// The commits of files that go on.
+    pub commits: Commits,
+    /// What looks for harm in files before they are committed, where anything does.
+    pub scanner: Option<Arc<dyn Scanner>>,
     /// What is done in the background.
     pub upkeep: Upkeep,
     /// Renders the metrics.
@@ -159,6 +164,7 @@ impl App {
             usage: Arc::clone(authenticator.usage()),
             tokens: Arc::clone(authenticator.tokens()),
             keep_days: config.audit.keep_days,
+            upload_hours: config.storage.upload_hours,
             bulk: BulkGate::new(&store, &indexer),
             contents: Arc::clone(&contents),
             stop: CancellationToken::new(),
@@ -177,6 +183,8 @@ impl App {
             robot_limits: RobotLimits::new(config.limits.robot_messages_per_minute),
             bodies: Bodies::new(config.limits.held_body_bytes),
             answers: Answers::new(config.limits.held_answer_bytes),
+            commits: Commits::default(),
+            scanner: None,
             metrics,
             storage: opened.store,
             embedded: opened.embedded,

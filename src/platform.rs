@@ -11,6 +11,7 @@ pub mod contents;
 pub mod devices;
 pub mod directories;
 pub mod favorites;
+pub mod files;
 pub mod groups;
 pub mod narrowing;
 pub mod organizations;

@@ -15,7 +15,7 @@ use crate::{
     auth::{revocations, tenants, tokens::Tokens, usage::Usage},
     error::Result,
     indexer::BulkGate,
-    platform::{directories, groups, robots, tenants::removal},
+    platform::{directories, files::abandoned, groups, robots, tenants::removal},
     storage::contents::{self, Contents},
     store::Store,
 };
@@ -39,6 +39,7 @@ pub(crate) struct Rounds {
     pub(crate) usage: Arc<Usage>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) keep_days: u32,
+    pub(crate) upload_hours: u32,
     pub(crate) bulk: BulkGate,
     pub(crate) contents: Arc<Contents>,
     pub(crate) stop: CancellationToken,
@@ -113,6 +114,7 @@ impl Rounds {
 
     async fn remove_expired(&self) -> Result<()> {
         while !self.stop.is_cancelled() && !revocations::remove_expired(&self.store).await? {}
+        while !self.stop.is_cancelled() && !abandoned::remove_old(&self.store, self.upload_hours).await? {}
         while !self.stop.is_cancelled() && !kept::remove_old(&self.store, self.keep_days).await? {}
         Ok(())
     }

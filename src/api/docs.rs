@@ -37,6 +37,7 @@ use crate::app::App;
         (name = "groups", description = "Groups of people: members, join codes and applications"),
         (name = "storage", description = "Contents of files, at signed addresses"),
         (name = "folders", description = "Folders, and who may do what in them"),
+        (name = "files", description = "Files: addresses for their bytes, commits, and their end"),
         (name = "admin", description = "Modules, the external sources that they show, and how these are"),
         (name = "identity", description = "Tokens"),
         (name = "operation", description = "Health and metrics"),

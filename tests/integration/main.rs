@@ -52,6 +52,14 @@ mod external;
 #[cfg(test)]
 mod favorites;
 #[cfg(test)]
+mod files;
+#[cfg(test)]
+mod files_errors;
+#[cfg(test)]
+mod files_multipart;
+#[cfg(test)]
+mod files_quotas;
+#[cfg(test)]
 mod folders;
 #[cfg(test)]
 mod folders_locks;

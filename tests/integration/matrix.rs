@@ -154,6 +154,7 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/v1/favorite/label/delete",
         "/v1/favorite/labels",
     ];
+    let are_files = |path: &str| path.starts_with("/v1/stream/") || path.starts_with("/v1/files/");
     let are_groups = |path: &str| path.starts_with("/v1/groups");
     let are_folders = |path: &str| path.starts_with("/v1/directories/");
     // Who reads them and who writes them is not the same.
@@ -188,7 +189,8 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/docs/{*rest}",
     ];
     for Rule { path, identity, method, .. } in TABLE {
-        let expected = if of_people.contains(path) || are_groups(path) || are_folders(path) {
+        let expected = if of_people.contains(path) || are_groups(path) || are_folders(path) || are_files(path)
+        {
             Identity::User
         } else if of_either.contains(path) || read_by_either.contains(path) && *method == "GET" {
             Identity::Either

@@ -7,6 +7,7 @@ pub(crate) mod clock;
 pub(crate) mod collector;
 pub(crate) mod directory;
 pub(crate) mod external;
+pub(crate) mod files;
 pub(crate) mod folders;
 pub(crate) mod groups;
 pub(crate) mod issuer;

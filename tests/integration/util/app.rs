@@ -20,6 +20,7 @@ use trawl::{
     edge,
     indexer::Indexer,
     platform::tenants::model::register_application,
+    scanner::Scanner,
     store::sql,
     telemetry,
 };
@@ -94,7 +95,13 @@ impl TestApp {
         // What they answer is asked for anew by each search, where a test is not about that.
         (config.cache.fresh_ms, config.cache.stale_ms) = (0, 0);
         change(&mut config);
-        Self::start_in(tempfile::tempdir().unwrap(), config, Arc::default(), false).await
+        Self::start_in(tempfile::tempdir().unwrap(), config, Arc::default(), false, None).await
+    }
+
+    /// Starts a server whose files this looks through.
+    pub(crate) async fn start_scanning(scanner: Arc<dyn Scanner>) -> Self {
+        let started = Self::start().await;
+        started.restart_in(false, |_| {}, Some(scanner)).await
     }
 
     async fn start_in(
@@ -102,13 +109,17 @@ impl TestApp {
         mut config: Config,
         clock: Arc<StillClock>,
         rebuild_index: bool,
+        scanner: Option<Arc<dyn Scanner>>,
     ) -> Self {
         directory.path().clone_into(&mut config.data);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         config.listen = listener.local_addr().unwrap();
         let metrics = telemetry::collect_metrics().unwrap();
         let started = App::start_by(Arc::clone(&clock) as _, config, metrics, rebuild_index).await;
-        let (app, indexer) = started.unwrap();
+        let (mut app, indexer) = started.unwrap();
+        if scanner.is_some() {
+            Arc::get_mut(&mut app).unwrap().scanner = scanner;
+        }
         let base = format!("http://{}", listener.local_addr().unwrap());
         let stop = CancellationToken::new();
         let server = tokio::spawn({
@@ -136,6 +147,15 @@ impl TestApp {
     }
 
     async fn restart_and(self, rebuild_index: bool, change: impl FnOnce(&mut Config)) -> Self {
+        self.restart_in(rebuild_index, change, None).await
+    }
+
+    async fn restart_in(
+        self,
+        rebuild_index: bool,
+        change: impl FnOnce(&mut Config),
+        scanner: Option<Arc<dyn Scanner>>,
+    ) -> Self {
         let Self { app, http, clock, directory, stop, server, indexer, .. } = self;
         // Kept connections would hold the server up.
         drop(http);
@@ -151,7 +171,7 @@ impl TestApp {
         let mut config = app.config.clone();
         change(&mut config);
         drop(app);
-        Self::start_in(directory, config, clock, rebuild_index).await
+        Self::start_in(directory, config, clock, rebuild_index, scanner).await
     }
 
     /// Tells the server to stop.

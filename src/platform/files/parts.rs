@@ -1,0 +1,178 @@
+//! Which parts of an upload a commit names (`partETags`, decisions 10.5): read and checked here, without I/O.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::{
+    json,
+    storage::{MOST_PARTS, Part},
+};
+
+/// A part as a commit names it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct PartTag {
+    /// What the store answered as `ETag`, with or without quotation marks.
+    #[serde(rename = "eTag", alias = "etag")]
+    pub(super) e_tag: String,
+    #[serde(rename = "partNumber", alias = "partnumber")]
+    pub(super) part_number: u32,
+}
+
+/// Reads the text of `partETags`.
+///
+/// # Errors
+/// A message that names the field and its place: it is not a JSON array of objects with `eTag` and `partNumber`.
+pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
+    let elements: Vec<&RawValue> = json::read(text.as_bytes())
+        .map_err(|reason| format!("partETags: must be a JSON array in a text: {reason}"))?;
+    if elements.len() > MOST_PARTS as usize {
+        return Err(format!("partETags: must name at most {MOST_PARTS} parts, not {}", elements.len()));
+    }
+    let read_one = |(place, element): (usize, &RawValue)| {
+        let named = json::read_object::<PartTag>(element.get().as_bytes());
+        let named = named.map_err(|reason| format!("partETags[{place}]: {reason}"))?;
+        if (1..=MOST_PARTS).contains(&named.part_number) {
+            Ok(named)
+        } else {
+            Err(format!(
+                "partETags[{place}].partNumber: must be 1 to {MOST_PARTS}, not {}",
+                named.part_number
+            ))
+        }
+    };
+    elements.into_iter().enumerate().map(read_one).collect()
+}
+
+/// The parts that `named` names among those that came in: in ascending order, each once, each of at least `least_bytes` but the
+/// last.
+///
+/// # Errors
+/// A message that names the first part that is wrong.
+pub(super) fn choose(named: &[PartTag], sent: &[Part], least_bytes: u64) -> Result<Vec<Part>, String> {
+    if named.is_empty() {
+        return Err("partETags: must name at least one part".to_owned());
+    }
+    let mut chosen: Vec<Part> = Vec::with_capacity(named.len());
+    for PartTag { e_tag, part_number: number } in named {
+        if let Some(before) = chosen.last() {
+            if before.number >= *number {
+                return Err(format!(
+                    "partETags: part {number} stands behind part {}; the order must be ascending, each part once",
+                    before.number
+                ));
+            }
+            if before.size < least_bytes {
+                return Err(format!(
+                    "partETags: part {} has {} bytes; each but the last must have at least {least_bytes}",
+                    before.number, before.size
+                ));
+            }
+        }
+        let found = sent.iter().find(|part| part.number == *number);
+        let part = found.ok_or_else(|| format!("partETags: part {number} has not come in"))?;
+        if bare(&part.e_tag) != bare(e_tag) {
+            return Err(format!("partETags: the eTag of part {number} is not that of what came in last"));
+        }
+        chosen.push(part.clone());
+    }
+    Ok(chosen)
+}
+
+/// An e-tag without its quotation marks.
+fn bare(e_tag: &str) -> &str {
+    let inner = e_tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.unwrap_or(e_tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    fn part(number: u32, size: u64) -> Part {
+        Part { number, size, e_tag: format!("e{number}") }
+    }
+
+    fn tag(part_number: u32) -> PartTag {
+        PartTag { e_tag: format!("\"e{part_number}\""), part_number }
+    }
+
+    #[test]
+    fn both_spellings_are_read() {
+        let text = r#"[{"eTag": "\"e1\"", "partNumber": 1}, {"etag": "e7", "partnumber": 7}]"#;
+        let named = read(text).unwrap();
+        assert_eq!(named, [tag(1), PartTag { e_tag: "e7".to_owned(), part_number: 7 }]);
+        assert_eq!(choose(&named, &[part(7, 1), part(1, 5)], 5).unwrap(), [part(1, 5), part(7, 1)]);
+        assert_eq!(read("[]").unwrap(), []);
+    }
+
+    #[test]
+    fn malformed_text_is_named_with_its_place() {
+        for (text, reason) in [
+            ("", "partETags: must be a JSON array in a text: malformed JSON"),
+            ("{}", "partETags: must be a JSON array in a text: invalid type: object, expected an array"),
+            (r#"[["e1", 1]]"#, "partETags[0]: must be an object"),
+            (r#"[{"eTag": "e1"}]"#, "partETags[0]: missing field `partNumber`"),
+            (r#"[{"partNumber": 1}]"#, "partETags[0]: missing field `eTag`"),
+            (r#"[{"eTag": "a", "partNumber": "1"}]"#, "partETags[0]: partNumber: invalid type"),
+            (r#"[{"eTag": "a", "etag": "b", "partNumber": 1}]"#, "partETags[0]: duplicate field `eTag`"),
+            (
+                r#"[{"eTag": "a", "partNumber": 1}, {"eTag": "a", "partNumber": 0}]"#,
+                "partETags[1].partNumber: must be 1 to 10000",
+            ),
+            (r#"[{"eTag": "a", "partNumber": 10001}]"#, "partETags[0].partNumber: must be 1 to 10000"),
+        ] {
+            let refused = read(text).unwrap_err();
+            assert!(refused.starts_with(reason), "{text}: {refused}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_list_is_refused_by_the_part() {
+        let sent = [part(1, 5), part(2, 4), part(3, 5)];
+        for (named, reason) in [
+            (vec![], "at least one part"),
+            (vec![tag(3), tag(1)], "part 1 stands behind part 3"),
+            (vec![tag(1), tag(1)], "part 1 stands behind part 1"),
+            (vec![tag(2), tag(3)], "part 2 has 4 bytes; each but the last must have at least 5"),
+            (vec![tag(1), tag(4)], "part 4 has not come in"),
+            (vec![PartTag { e_tag: "e2".to_owned(), part_number: 1 }], "the eTag of part 1 is not"),
+        ] {
+            let refused = choose(&named, &sent, 5).unwrap_err();
+            assert!(refused.starts_with("partETags: ") && refused.contains(reason), "{refused}");
+        }
+        assert_eq!(choose(&[tag(1), tag(2)], &sent, 5).unwrap(), sent[..2]);
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(512))]
+
+        /// Against the rule as it is written down.
+        #[test]
+        fn what_is_chosen_is_what_the_rule_says(
+            sizes in vec(0_u64..8, 0..6),
+            named in vec((1_u32..7, 0_u32..8), 0..6),
+        ) {
+            let sent: Vec<Part> = (1..).zip(&sizes).map(|(number, size)| part(number, *size)).collect();
+            // One in eight has an e-tag of something else.
+            let named: Vec<PartTag> = named
+                .into_iter()
+                .map(|(number, wrong)| if wrong == 0 { PartTag { e_tag: "x".to_owned(), ..tag(number) } } else { tag(number) })
+                .collect();
+            let is_ascending = named.windows(2).all(|pair| pair[0].part_number < pair[1].part_number);
+            let size = |tag: &PartTag| sizes.get(tag.part_number as usize - 1).copied();
+            let is_there = named.iter().all(|tag| size(tag).is_some() && tag.e_tag != "x");
+            let is_large = named.iter().rev().skip(1).all(|tag| size(tag).is_some_and(|size| size >= 5));
+            let is_right = !named.is_empty() && is_ascending && is_there && is_large;
+            match choose(&named, &sent, 5) {
+                Ok(chosen) => {
+                    prop_assert!(is_right);
+                    let numbers: Vec<u32> = chosen.iter().map(|part| part.number).collect();
+                    prop_assert_eq!(numbers, named.iter().map(|tag| tag.part_number).collect::<Vec<_>>());
+                }
+                Err(reason) => prop_assert!(!is_right, "{}", reason),
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Whether a file may be where a commit wants it, and putting it there: what is asked before anything large is read, and asked
+//! again inside the transaction that writes.
+
+use sea_orm::ConnectionTrait;
+
+use super::{
+    FILE,
+    forms::{Wanted, check_limit, check_name, general},
+    info::FileInfo,
+    person::Present,
+    quotas::{self, Counted},
+    repo::{self, Author, File, Upload},
+    signing::{folder_for, no_such_upload},
+};
+use crate::{
+    auth::caller::Caller,
+    config::Limits,
+    error::{BusinessCode, Result},
+    platform::directories::{
+        access::{Access, Needed, ROOT, Seer},
+        names::Name,
+    },
+    storage::Composed,
+    store::{Store, Transaction, now_millis},
+};
+
+/// Where a file may be.
+pub(super) struct Place {
+    folder: Access,
+    name: Name,
+    /// The file that gets a new version.
+    known: Option<File>,
+}
+
+/// What a commit of an upload wants.
+#[derive(Clone, Copy)]
+pub(super) struct Claim<'a> {
+    pub(super) seer: Seer<'a>,
+    pub(super) upload: &'a Upload,
+    pub(super) wanted: &'a Wanted,
+    pub(super) limits: &'a Limits,
+}
+
+impl Claim<'_> {
+    /// Whether the file may be there.
+    ///
+    /// # Errors
+    /// The business failures of a commit but for those of the content.
+    pub(super) async fn check<C: ConnectionTrait>(&self, connection: &C) -> Result<Place> {
+        let Self { seer, upload, wanted, limits } = self;
+        let missing = BusinessCode::NoParentOfFile;
+        let folder = Access::require(connection, seer, &wanted.directory_id, missing).await?;
+        folder.check(Needed::Upload)?;
+        let name = check_name(limits, &wanted.name)?;
+        check_limit(wanted.bytes, limits.file_bytes)?;
+        if let Some(declared) = upload.declared_bytes.filter(|declared| wanted.bytes > *declared) {
+            return Err(general(format!("fileSize: the upload was signed for {declared} bytes at the most")));
+        }
+        let known = repo::find_named(connection, seer.tenant_id, &folder.id, &name.key).await?;
+        if known.is_some() {
+            if !wanted.replaces {
+                return Err(general(
+                    "fileName: the folder has a file of this name; with ondup it gets a new version",
+                ));
+            }
+            folder.check(Needed::Edit)?;
+        }
+        let counted =
+            Counted { tenant_id: seer.tenant_id, root_id: Some(&folder.root_id), upload_id: &upload.id };
+        quotas::check(connection, counted, wanted.bytes).await?;
+        Ok(Place { folder, name, known })
+    }
+}
+
+/// The same, before anything large is read.
+///
+/// # Errors
+/// As [`Claim::check`].
+pub(super) async fn look(store: &Store, caller: &Caller, claim: Claim<'_>) -> Result<()> {
+    if claim.wanted.directory_id == ROOT {
+        make_own_root(store, caller).await?;
+    }
+    claim.check(store.reader()).await.map(drop)
+}
+
+/// A person's own root is there once he puts something into it.
+async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
+    let seer = Seer::of(caller)?;
+    if Access::find(store.reader(), &seer, ROOT).await?.is_some() {
+        return Ok(());
+    }
+    let caller = caller.clone();
+    let job = store.write(move |transaction| {
+        Box::pin(async move { folder_for(transaction, &Seer::of(&caller)?, ROOT).await.map(drop) })
+    });
+    job.await
+}
+
+/// Puts a content, which is in the store, into its place, and ends its upload.
+///
+/// # Errors
+/// As [`Claim::check`]; 401 and 403 where the caller may not call any more; no such upload, where somebody was faster.
+pub(super) async fn put(
+    transaction: &Transaction,
+    caller: &Caller,
+    limits: &Limits,
+    wanted: &Wanted,
+    content: &Composed,
+) -> Result<FileInfo> {
+    let present = Present::of(transaction, caller).await?;
+    let (seer, person) = (present.seer(), &present.person);
+    let upload = repo::find_upload(&**transaction, seer.tenant_id, seer.user_id, &wanted.upload_id).await?;
+    let upload = upload.ok_or_else(no_such_upload)?;
+    let Place { folder, name, known } =
+        Claim { seer, upload: &upload, wanted, limits }.check(&**transaction).await?;
+    let author =
+        Author { tenant_id: seer.tenant_id, user_id: seer.user_id, name: &person.name, now: now_millis() };
+    let content = (content.sha256.as_str(), wanted.bytes);
+    let file = match known {
+        Some(known) => repo::replace(transaction, author, known, content).await?,
+        None => repo::insert(transaction, author, &folder.id, &name, content).await?,
+    };
+    quotas::count(transaction, seer.tenant_id, &folder.root_id, wanted.bytes).await?;
+    repo::remove_upload(transaction, &upload.id).await?;
+    transaction.record_change(seer.tenant_id, FILE, &file.id);
+    Ok(FileInfo::of(file, &folder))
+}

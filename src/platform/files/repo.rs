@@ -1,0 +1,277 @@
+//! Rows of files, their versions and uploads.
+
+use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
+
+use crate::{
+    platform::directories::names::{self, Name},
+    storage::Composed,
+    store::{Transaction, find_in, sql},
+};
+
+/// A file.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub(super) struct File {
+    pub(super) id: String,
+    pub(super) directory_id: String,
+    pub(super) name: String,
+    pub(super) extension: String,
+    pub(super) version: i64,
+    pub(super) sha256: String,
+    pub(super) size: i64,
+    pub(super) stored_bytes: i64,
+    pub(super) created_at: i64,
+    pub(super) updated_at: i64,
+}
+
+const FILE_COLUMNS: &str = "SELECT id, directory_id, name, extension, version, sha256, size, stored_bytes, created_at, updated_at FROM files";
+
+/// The file of a name in a folder.
+pub(super) async fn find_named<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    directory_id: &str,
+    name_key: &str,
+) -> Result<Option<File>, DbErr> {
+    let text = format!("{FILE_COLUMNS} WHERE directory_id = ? AND name_key = ? AND tenant_id = ?");
+    let values = [directory_id.into(), name_key.into(), tenant_id.into()];
+    File::find_by_statement(sql(text, values)).one(connection).await
+}
+
+/// The files with these ids, in no order.
+pub(super) async fn find<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    ids: &[impl AsRef<str>],
+) -> Result<Vec<File>, DbErr> {
+    let text = format!("{FILE_COLUMNS} WHERE +tenant_id = ? AND id");
+    find_in(connection, &text, &[tenant_id.into()], ids).await
+}
+
+/// Who brings a version, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Author<'a> {
+    pub(super) tenant_id: i64,
+    pub(super) user_id: &'a str,
+    pub(super) name: &'a str,
+    pub(super) now: i64,
+}
+
+/// A new file, with its first version.
+pub(super) async fn insert(
+    transaction: &Transaction,
+    author: Author<'_>,
+    directory_id: &str,
+    name: &Name,
+    content: (&str, i64),
+) -> Result<File, DbErr> {
+    let (sha256, size) = content;
+    let file = File {
+        id: uuid::Uuid::now_v7().to_string(),
+        directory_id: directory_id.to_owned(),
+        name: name.shown.clone(),
+        extension: names::extension(&name.shown),
+        version: 1,
+        sha256: sha256.to_owned(),
+        size,
+        stored_bytes: size,
+        created_at: author.now,
+        updated_at: author.now,
+    };
+    let statement = sql(
+        "INSERT INTO files (id, tenant_id, directory_id, name, name_key, extension, version, sha256, size, stored_bytes, \
+           created_by, created_by_name, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            file.id.as_str().into(),
+            author.tenant_id.into(),
+            directory_id.into(),
+            file.name.as_str().into(),
+            name.key.as_str().into(),
+            file.extension.as_str().into(),
+            sha256.into(),
+            size.into(),
+            size.into(),
+            author.user_id.into(),
+            author.name.into(),
+            author.now.into(),
+            author.now.into(),
+        ],
+    );
+    transaction.execute_raw(statement).await?;
+    insert_version(transaction, author, &file).await?;
+    Ok(file)
+}
+
+/// A new version of a file that is there. It keeps the name that it has.
+pub(super) async fn replace(
+    transaction: &Transaction,
+    author: Author<'_>,
+    known: File,
+    content: (&str, i64),
+) -> Result<File, DbErr> {
+    let (sha256, size) = content;
+    let file = File {
+        version: known.version + 1,
+        sha256: sha256.to_owned(),
+        size,
+        stored_bytes: known.stored_bytes + size,
+        updated_at: author.now,
+        ..known
+    };
+    let statement = sql(
+        "UPDATE files SET version = ?, sha256 = ?, size = ?, stored_bytes = ?, updated_at = ? WHERE id = ? AND +tenant_id = ?",
+        [
+            file.version.into(),
+            sha256.into(),
+            size.into(),
+            file.stored_bytes.into(),
+            author.now.into(),
+            file.id.as_str().into(),
+            author.tenant_id.into(),
+        ],
+    );
+    transaction.execute_raw(statement).await?;
+    insert_version(transaction, author, &file).await?;
+    Ok(file)
+}
+
+async fn insert_version(transaction: &Transaction, author: Author<'_>, file: &File) -> Result<(), DbErr> {
+    let statement = sql(
+        "INSERT INTO file_versions (file_id, version, tenant_id, sha256, size, created_by, created_at) \
+         VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [
+            file.id.as_str().into(),
+            file.version.into(),
+            author.tenant_id.into(),
+            file.sha256.as_str().into(),
+            file.size.into(),
+            author.user_id.into(),
+            author.now.into(),
+        ],
+    );
+    transaction.execute_raw(statement).await?;
+    // It has a version now.
+    let statement = sql("DELETE FROM doubtful_blobs WHERE sha256 = ?", [file.sha256.as_str().into()]);
+    transaction.execute_raw(statement).await.map(drop)
+}
+
+/// Removes a file with all its versions.
+pub(super) async fn remove(transaction: &Transaction, tenant_id: i64, id: &str) -> Result<(), DbErr> {
+    let statement = sql("DELETE FROM files WHERE id = ? AND +tenant_id = ?", [id.into(), tenant_id.into()]);
+    transaction.execute_raw(statement).await.map(drop)
+}
+
+/// The content of a version.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub(super) struct Content {
+    pub(super) version: i64,
+    pub(super) store_key: String,
+    /// What was found in it.
+    pub(super) verdict: Option<String>,
+}
+
+/// The content of a version of a file.
+pub(super) async fn find_content<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    file_id: &str,
+    version: i64,
+) -> Result<Option<Content>, DbErr> {
+    let text = "SELECT version, store_key, verdict FROM file_versions JOIN blobs ON blobs.sha256 = file_versions.sha256 \
+        WHERE file_id = ? AND version = ? AND tenant_id = ?";
+    let values = [file_id.into(), version.into(), tenant_id.into()];
+    Content::find_by_statement(sql(text, values)).one(connection).await
+}
+
+/// Notes that a content is to be in the store, and in doubt until a version has it. Answers what is known to be wrong with it.
+pub(super) async fn note_content(
+    transaction: &Transaction,
+    store: &str,
+    content: &Composed,
+    now: i64,
+) -> Result<Option<String>, DbErr> {
+    let size = i64::try_from(content.size).map_err(|error| DbErr::Custom(error.to_string()))?;
+    let statement = sql(
+        "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES (?, ?, ?, ?, ?) \
+         ON CONFLICT (sha256) DO UPDATE SET store_key = excluded.store_key RETURNING verdict",
+        [
+            content.sha256.as_str().into(),
+            size.into(),
+            store.into(),
+            content.store_key.as_str().into(),
+            now.into(),
+        ],
+    );
+    let row = transaction.query_one_raw(statement).await?;
+    let doubt =
+        sql("INSERT OR IGNORE INTO doubtful_blobs (sha256) VALUES (?)", [content.sha256.as_str().into()]);
+    transaction.execute_raw(doubt).await?;
+    row.map_or(Ok(None), |row| row.try_get("", "verdict"))
+}
+
+/// An upload that is not committed.
+#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+pub(super) struct Upload {
+    pub(super) id: String,
+    pub(super) is_multipart: bool,
+    pub(super) declared_bytes: Option<i64>,
+    pub(super) declared_sha256: Option<String>,
+    pub(super) root_id: Option<String>,
+    pub(super) reserved_bytes: i64,
+}
+
+/// A person's upload.
+pub(super) async fn find_upload<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    user_id: &str,
+    upload_id: &str,
+) -> Result<Option<Upload>, DbErr> {
+    let text = "SELECT id, is_multipart, declared_bytes, declared_sha256, root_id, reserved_bytes FROM uploads \
+        WHERE id = ? AND +tenant_id = ? AND +user_id = ?";
+    let values = [upload_id.into(), tenant_id.into(), user_id.into()];
+    Upload::find_by_statement(sql(text, values)).one(connection).await
+}
+
+/// How many uploads of a person are open.
+pub(super) async fn count_uploads<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    user_id: &str,
+) -> Result<i64, DbErr> {
+    let statement = sql(
+        "SELECT COUNT(*) AS uploads FROM uploads WHERE tenant_id = ? AND user_id = ?",
+        [tenant_id.into(), user_id.into()],
+    );
+    connection.query_one_raw(statement).await?.map_or(Ok(0), |row| row.try_get("", "uploads"))
+}
+
+/// A new upload.
+pub(super) async fn insert_upload(
+    transaction: &Transaction,
+    tenant_id: i64,
+    user_id: &str,
+    upload: &Upload,
+    now: i64,
+) -> Result<(), DbErr> {
+    let statement = sql(
+        "INSERT INTO uploads (id, tenant_id, user_id, is_multipart, declared_bytes, declared_sha256, root_id, reserved_bytes, \
+           created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            upload.id.as_str().into(),
+            tenant_id.into(),
+            user_id.into(),
+            upload.is_multipart.into(),
+            upload.declared_bytes.into(),
+            upload.declared_sha256.as_deref().into(),
+            upload.root_id.as_deref().into(),
+            upload.reserved_bytes.into(),
+            now.into(),
+        ],
+    );
+    transaction.execute_raw(statement).await.map(drop)
+}
+
+/// Removes an upload; what there is of it in the store is then swept up (`abandoned`).
+pub(super) async fn remove_upload(transaction: &Transaction, upload_id: &str) -> Result<(), DbErr> {
+    transaction.execute_raw(sql("DELETE FROM uploads WHERE id = ?", [upload_id.into()])).await.map(drop)
+}
