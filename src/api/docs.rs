@@ -6,7 +6,8 @@ use axum::Router;
 use utoipa::{
     Modify, OpenApi,
     openapi::{
-        OpenApi as Document,
+        ObjectBuilder, OpenApi as Document, RefOr,
+        schema::{OneOfBuilder, Schema, Type},
         security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
     },
 };
@@ -57,8 +58,23 @@ impl Modify for Bearer {
     }
 }
 
+/// Says that `data` is null in a business failure, which comes in the envelope of a success: what is derived does not say so of a
+/// type that is a parameter.
+fn let_data_be_null(description: &mut Document) {
+    let schemas = description.components.iter_mut().flat_map(|components| &mut components.schemas);
+    for (_, schema) in schemas.filter(|(name, _)| name.starts_with("TimedEnvelope")) {
+        if let RefOr::T(Schema::Object(envelope)) = schema
+            && let Some(data) = envelope.properties.get_mut("data")
+        {
+            let null = ObjectBuilder::new().schema_type(Type::Null);
+            *data = OneOfBuilder::new().item(data.clone()).item(null).into();
+        }
+    }
+}
+
 /// The pages.
-pub fn pages(description: Document) -> Router<Arc<App>> {
+pub fn pages(mut description: Document) -> Router<Arc<App>> {
+    let_data_be_null(&mut description);
     // Swagger UI would send this address to a validator in the internet.
     let config = Config::default().validator_url("none");
     SwaggerUi::new("/docs").config(config).url("/openapi.json", description).into()

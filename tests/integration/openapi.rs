@@ -68,3 +68,17 @@ async fn the_page_needs_no_network() {
     let settings = app.caller("").get("/docs/swagger-initializer.js").await;
     assert!(settings.text.contains(r#""validatorUrl": "none""#), "{}", settings.text);
 }
+
+/// A business failure comes by HTTP 200, without data.
+#[tokio::test]
+async fn what_may_be_a_business_failure_may_have_no_data() {
+    let app = TestApp::start().await;
+    let description = app.caller("").get("/openapi.json").await.body;
+    let schemas = description["components"]["schemas"].as_object().unwrap();
+    let timed: Vec<_> = schemas.iter().filter(|(name, _)| name.starts_with("TimedEnvelope")).collect();
+    assert!(timed.len() > 3, "{timed:?}");
+    for (name, schema) in timed {
+        let choices = schema["properties"]["data"]["oneOf"].as_array().unwrap();
+        assert!(choices.iter().any(|choice| choice["type"] == "null"), "{name}: {schema}");
+    }
+}
