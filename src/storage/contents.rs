@@ -181,13 +181,17 @@ async fn settle(store: &Store, sure: Vec<String>, removed: Vec<String>) -> Resul
     }
     let settling = store.write(move |transaction| {
         Box::pin(async move {
-            let of = |table: &str, sha256s: &[String]| {
-                let text = format!("DELETE FROM {table} WHERE sha256 IN ({})", placeholders(sha256s.len()));
+            let of = |text: &str, sha256s: &[String]| {
+                let text = format!("{text} AND sha256 IN ({})", placeholders(sha256s.len()));
                 sql(text, sha256s.iter().map(Into::into))
             };
-            transaction.execute_raw(of("blobs", &removed)).await?;
-            transaction.execute_raw(of("doubtful_blobs", &removed)).await?;
-            transaction.execute_raw(of("doubtful_blobs", &sure)).await?;
+            transaction.execute_raw(of("DELETE FROM blobs WHERE TRUE", &removed)).await?;
+            transaction.execute_raw(of("DELETE FROM doubtful_blobs WHERE TRUE", &removed)).await?;
+            // A version may have gone since it was seen: it takes no claim to delete one.
+            let still_sure = "DELETE FROM doubtful_blobs WHERE ( \
+                  EXISTS (SELECT 1 FROM file_versions WHERE file_versions.sha256 = doubtful_blobs.sha256) \
+                  OR NOT EXISTS (SELECT 1 FROM blobs WHERE blobs.sha256 = doubtful_blobs.sha256))";
+            transaction.execute_raw(of(still_sure, &sure)).await?;
             Ok(())
         })
     });

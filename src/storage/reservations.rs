@@ -38,6 +38,12 @@ pub async fn find_open<C: ConnectionTrait>(connection: &C, upload_id: &str) -> R
     if upload.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(upload) }
 }
 
+/// Whether there is such an upload still, whoever may do what with it.
+pub async fn is_there<C: ConnectionTrait>(connection: &C, upload_id: &str) -> Result<bool> {
+    let statement = sql("SELECT 1 FROM uploads WHERE id = ?", [upload_id.into()]);
+    Ok(connection.query_one_raw(statement).await?.is_some())
+}
+
 /// Has quotas count so many bytes of an upload at least, where they suffice for that.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ use crate::{
     error::{Error, Kind, Result},
     storage::{
         BlobStore,
-        local::{Coming, Local},
+        local::{Coming, Local, upload_gone},
         reservations::{self, OpenUpload},
         signing::{SignedPart, UploadQuery},
     },
@@ -144,11 +144,9 @@ async fn receive(app: &App, admitted: Admitted, chunks: &mut BodyDataStream) -> 
     }
     let part = local.place(arrived).await?;
     // Whoever ends an upload takes its row away first: either he finds the part, or we see that.
-    if let Err(error) = reservations::find_open(app.store.reader(), &admitted.part.upload_id).await {
-        if error.kind == Kind::NotFound {
-            local.discard(&admitted.part.upload_id).await?;
-        }
-        return Err(error);
+    if !reservations::is_there(app.store.reader(), &admitted.part.upload_id).await? {
+        local.discard(&admitted.part.upload_id).await?;
+        return Err(upload_gone());
     }
     let mut response = Response::new(Body::empty());
     let e_tag = HeaderValue::try_from(format!("\"{}\"", part.e_tag)).map_err(Error::internal)?;
