@@ -74,7 +74,7 @@ async fn a_wrong_list_names_the_part_and_keeps_the_upload() {
     let commit = "/v1/stream/multipart/upload/commit";
     mei.post(commit, &form).await.refuses(400, "at least one part");
     for (text, message) in [
-        (json!("[{"), "partETags: must be a JSON array in a text"),
+        (json!("[{"), "partETags: must be a text that holds a JSON array"),
         (json!(r#"[{"eTag": "a"}]"#), "partETags[0]: missing field `partNumber`"),
         (json!(r#"[{"eTag": "a", "partNumber": 10001}]"#), "partETags[0].partNumber"),
         (json!([]), "partETags"),

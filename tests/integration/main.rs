@@ -56,6 +56,8 @@ mod files;
 #[cfg(test)]
 mod files_errors;
 #[cfg(test)]
+mod files_meanwhile;
+#[cfg(test)]
 mod files_multipart;
 #[cfg(test)]
 mod files_quotas;

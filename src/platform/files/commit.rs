@@ -147,11 +147,11 @@ fn check_size(bytes: u64, wanted: &Wanted) -> Result<()> {
 async fn compose(app: &App, upload_id: &str, chosen: &[Part]) -> Result<Composed> {
     let Some(scanner) = &app.scanner else { return app.storage.compose(upload_id, chosen, None).await };
     let (tap, pieces) = mpsc::channel(PIECES_AHEAD);
-    let (composed, scanned) =
+    let (composed, verdict) =
         tokio::join!(app.storage.compose(upload_id, chosen, Some(tap)), scan(scanner.as_ref(), pieces));
     // A content that did not come to its end was not looked through either.
     let composed = composed?;
-    match scanned? {
+    match verdict? {
         Verdict::Safe => Ok(composed),
         Verdict::Unsafe(what) => {
             tracing::warn!(what, "an unsafe file was refused");

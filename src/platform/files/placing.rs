@@ -65,8 +65,7 @@ impl Claim<'_> {
             }
             folder.check(Needed::Edit)?;
         }
-        let counted =
-            Counted { tenant_id: seer.tenant_id, root_id: Some(&folder.root_id), upload_id: &upload.id };
+        let counted = Counted { tenant: seer.tenant_id, root: Some(&folder.root_id), but: &upload.id };
         quotas::check(connection, counted, wanted.bytes).await?;
         Ok(Place { folder, name, known })
     }

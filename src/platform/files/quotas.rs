@@ -29,11 +29,11 @@ impl Usage {
 /// Whose quotas something counts towards.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted<'a> {
-    pub(super) tenant_id: i64,
+    pub(super) tenant: i64,
     /// The root of the subject, where it is known.
-    pub(super) root_id: Option<&'a str>,
+    pub(super) root: Option<&'a str>,
     /// The upload whose own reservation does not count; empty where there is none yet.
-    pub(super) upload_id: &'a str,
+    pub(super) but: &'a str,
 }
 
 /// Refuses so many bytes more than a quota allows.
@@ -45,7 +45,7 @@ pub(super) async fn check<C: ConnectionTrait>(
     counted: Counted<'_>,
     bytes: i64,
 ) -> Result<()> {
-    if let Some(root_id) = counted.root_id {
+    if let Some(root_id) = counted.root {
         let usage = of_root(connection, counted, root_id).await?;
         if !usage.has_room_for(bytes) {
             let message =
@@ -65,7 +65,7 @@ async fn of_tenant<C: ConnectionTrait>(connection: &C, counted: Counted<'_>) -> 
     let text = "SELECT file_bytes AS used, quota_bytes AS most, CASE WHEN quota_bytes = 0 THEN 0 ELSE \
           (SELECT COALESCE(SUM(reserved_bytes), 0) FROM uploads WHERE tenant_id = ?1 AND id <> ?2) END AS reserved \
         FROM tenants WHERE id = ?1";
-    one(connection, text, [counted.tenant_id.into(), counted.upload_id.into()]).await
+    one(connection, text, [counted.tenant.into(), counted.but.into()]).await
 }
 
 async fn of_root<C: ConnectionTrait>(
@@ -77,7 +77,7 @@ async fn of_root<C: ConnectionTrait>(
           (SELECT COALESCE(SUM(reserved_bytes), 0) FROM uploads WHERE root_id = ?2 AND id <> ?3) END AS reserved \
         FROM directories JOIN tenants ON tenants.id = directories.tenant_id \
         WHERE directories.id = ?2 AND directories.tenant_id = ?1";
-    one(connection, text, [counted.tenant_id.into(), root_id.into(), counted.upload_id.into()]).await
+    one(connection, text, [counted.tenant.into(), root_id.into(), counted.but.into()]).await
 }
 
 async fn one<C: ConnectionTrait>(

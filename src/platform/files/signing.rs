@@ -54,7 +54,7 @@ pub(super) async fn sign_part(app: &App, caller: &Caller, part: AnnouncedPart) -
     }
     if let Some(bytes) = part.bytes {
         check_limit(bytes, app.config.limits.file_bytes)?;
-        let counted = Counted { tenant_id, root_id: upload.root_id.as_deref(), upload_id: &upload.id };
+        let counted = Counted { tenant: tenant_id, root: upload.root_id.as_deref(), but: &upload.id };
         quotas::check(reader, counted, bytes.max(upload.reserved_bytes)).await?;
     }
     sign_address(app, &upload, part.number, part.bytes).await
@@ -93,7 +93,7 @@ async fn note(transaction: &Transaction, seer: &Seer<'_>, announced: Announced, 
         )));
     }
     let reserved_bytes = announced.bytes.unwrap_or(0);
-    let counted = Counted { tenant_id: seer.tenant_id, root_id: root_id.as_deref(), upload_id: "" };
+    let counted = Counted { tenant: seer.tenant_id, root: root_id.as_deref(), but: "" };
     quotas::check(&**transaction, counted, reserved_bytes).await?;
     let upload = Upload {
         id: Uuid::now_v7().to_string(),

@@ -1,0 +1,160 @@
+//! What happens while a commit is at work, which with a large file and a scanner is long: who called goes away, loses a right, or
+//! calls again (decisions 10.4).
+
+use std::sync::Arc;
+
+use futures::StreamExt;
+use serde_json::json;
+use tokio::{sync::Semaphore, task::JoinHandle};
+use trawl::{
+    error::Result,
+    scanner::{Scanner, Verdict},
+    storage::Pieces,
+};
+
+use crate::util::{
+    PATIENCE,
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::Caller,
+    eventually,
+    files::{commit, commit_form, delete, put_file, sent, take, until_contents_are},
+    folders::{ask, files, folder, give, number},
+    items::user,
+};
+
+/// A scanner that tells when it is at work, and finds nothing once it is let; one content passes at once.
+struct Gate {
+    begun: Semaphore,
+    open: Semaphore,
+}
+
+#[async_trait::async_trait]
+impl Scanner for Gate {
+    async fn scan(&self, mut content: Pieces) -> Result<Verdict> {
+        let mut whole = Vec::new();
+        while let Some(piece) = content.next().await {
+            whole.extend_from_slice(&piece?);
+        }
+        if whole != b"passes" {
+            self.begun.add_permits(1);
+            self.open.acquire().await.unwrap().forget();
+        }
+        Ok(Verdict::Safe)
+    }
+}
+
+struct World {
+    app: TestApp,
+    gate: Arc<Gate>,
+    acme: Application,
+    mei: Caller,
+    omar: Caller,
+    /// Mei's, in which Omar may write.
+    folder: String,
+}
+
+async fn world() -> World {
+    let gate = Arc::new(Gate { begun: Semaphore::new(0), open: Semaphore::new(0) });
+    let app = TestApp::start_scanning(Arc::clone(&gate) as _).await;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
+    let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
+    let folder = folder(&mei, "", "Plans").await;
+    give(&mei, &folder, "editor", &["omar"]).await;
+    World { app, gate, acme, mei, omar, folder }
+}
+
+impl World {
+    /// Has Omar commit an upload, as far as the scanner.
+    async fn begin(&self, upload: &str) -> JoinHandle<Answer> {
+        let (omar, form) = (self.omar.clone(), commit_form(upload, &self.folder, "tide.txt", 9));
+        let committing = tokio::spawn(async move { commit(&omar, &form).await });
+        let begun = tokio::time::timeout(PATIENCE, self.gate.begun.acquire()).await;
+        begun.expect("nothing is scanned").unwrap().forget();
+        committing
+    }
+
+    /// Lets it come to its end.
+    async fn end(&self, committing: JoinHandle<Answer>) -> Answer {
+        self.gate.open.add_permits(1);
+        committing.await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_commit_goes_on_when_its_caller_is_gone_and_is_the_only_one() {
+    let world = world().await;
+    let upload = sent(&world.omar, b"high tide").await;
+    let committing = world.begin(&upload).await;
+    let form = commit_form(&upload, &world.folder, "tide.txt", 9);
+    commit(&world.omar, &form).await.refuses(400, "is being committed by another call");
+    // To others it is as unknown as ever.
+    commit(&world.mei, &form).await.refuses(400, "there is no such upload");
+    committing.abort();
+    assert!(committing.await.unwrap_err().is_cancelled());
+    world.gate.open.add_permits(1);
+    eventually("the file", async || {
+        (number(&world.app, "SELECT COUNT(*) FROM files").await == 1).then_some(())
+    })
+    .await;
+    // The answer was lost: the list of the folder has what the commit made.
+    assert_eq!(files(&world.omar, &world.folder).await.ok().names(), ["tide.txt"]);
+    eventually("the end of the commit", async || {
+        commit(&world.omar, &form).await.message().contains("there is no such upload").then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_lost_meanwhile_counts_at_its_end() {
+    let world = world().await;
+    let World { mei, omar, folder, acme, app, .. } = &world;
+    let upload = sent(omar, b"high tide").await;
+    let committing = world.begin(&upload).await;
+    ask(mei, "authorize/remove", json!({"dirId": folder, "target": "omar", "targetType": 1})).await.ok();
+    world.end(committing).await.refuses(430_001, "no folder");
+
+    give(mei, folder, "editor", &["omar"]).await;
+    let committing = world.begin(&upload).await;
+    give(mei, folder, "viewer", &["omar"]).await;
+    world.end(committing).await.refuses(430_011, "editor");
+
+    give(mei, folder, "editor", &["omar"]).await;
+    let committing = world.begin(&upload).await;
+    ask(mei, "lock", json!({"dirId": folder})).await.ok();
+    world.end(committing).await.refuses(430_017, "locked");
+    ask(mei, "unlock", json!({"dirId": folder})).await.ok();
+
+    let committing = world.begin(&upload).await;
+    app.execute("UPDATE tenants SET subject_quota_bytes = 8").await;
+    world.end(committing).await.refuses(430_015, "quota");
+    app.execute("UPDATE tenants SET subject_quota_bytes = 0").await;
+
+    let committing = world.begin(&upload).await;
+    let known = put_file(mei, folder, "TIDE.txt", b"passes").await;
+    world.end(committing).await.refuses(400, "of this name");
+    // Nothing of all that has left anything, but for the upload.
+    assert_eq!(number(app, "SELECT COUNT(*) FROM uploads").await, 1);
+    until_contents_are(app, 1).await;
+    delete(mei, &[&known]).await.ok();
+
+    let committing = world.begin(&upload).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "omar", "status": 0}])).await;
+    world.end(committing).await.fails(401, "sign in again");
+    assert_eq!(number(app, "SELECT COUNT(*) FROM files").await, 0);
+}
+
+#[tokio::test]
+async fn a_folder_that_goes_meanwhile_gets_no_file() {
+    let world = world().await;
+    let upload = sent(&world.omar, b"high tide").await;
+    let committing = world.begin(&upload).await;
+    ask(&world.mei, "delete", json!({"dirId": world.folder})).await.ok();
+    world.end(committing).await.refuses(430_001, "no folder");
+    // It may be somewhere else.
+    world.gate.open.add_permits(1);
+    let file = commit(&world.omar, &commit_form(&upload, "root", "tide.txt", 9)).await.ok();
+    assert_eq!(take(&world.omar, file.data()["id"].as_str().unwrap(), None).await, b"high tide");
+    assert_eq!(number(&world.app, "SELECT file_bytes FROM tenants WHERE code = 'acme'").await, 9);
+}
