@@ -167,12 +167,11 @@ impl World {
             (known, None) => {
                 let file = answer.ok();
                 self.account.uploads.remove(place);
-                match known {
-                    Some((_, versions)) => versions.push(size),
-                    None => {
-                        let id = file.data()["id"].as_str().unwrap().to_owned();
-                        self.account.files.insert((to, name), (id, vec![size]));
-                    }
+                if let Some((_, versions)) = known {
+                    versions.push(size);
+                } else {
+                    let id = file.data()["id"].as_str().unwrap().to_owned();
+                    self.account.files.insert((to, name), (id, vec![size]));
                 }
             }
         }
@@ -247,7 +246,9 @@ async fn of_many_commits_of_one_name_one_wins() {
     let answers = commit_all(false, &uploads).await;
     let (won, lost): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.body["code"] == 200);
     assert_eq!(won.len(), 1);
-    lost.into_iter().for_each(|answer| drop(answer.refuses(400, "of this name")));
+    for answer in lost {
+        answer.refuses(400, "of this name");
+    }
     // Each of the others, committed again, is a version of its own.
     let answers = commit_all(true, &uploads).await;
     let mut versions: Vec<i64> =
