@@ -65,6 +65,10 @@ const LISTS: [&str; 2] = ["connectors.allow_http_hosts", "trusted_proxies"];
 /// A secret among the settings of a section.
 const COLLECTOR_HEADERS: &str = "telemetry.headers";
 
+/// Settings whose variables are texts, whatever they hold: a decoder would take digits for a number, and say so with the secret
+/// in its message.
+const TEXTS: [&str; 3] = ["storage.s3.bucket", "storage.s3.access_key_id", "storage.s3.secret_access_key"];
+
 /// The effective settings of a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -271,9 +275,12 @@ impl Config {
             .split("__");
         let mut figment = Figment::from(Serialized::defaults(Self::default()))
             .merge(Toml::file(file.unwrap_or(Path::new(DEFAULT_FILE))))
-            .merge(environment.clone().filter(|key| !is_list(key.as_str()) && *key != COLLECTOR_HEADERS));
+            .merge(environment.clone().filter(|key| !is_read_as_it_is(key.as_str())));
         for (name, text) in environment.iter().filter(|(name, _)| is_list(name.as_str())) {
             figment = figment.merge(Serialized::default(name.as_str(), elements(&text)));
+        }
+        for (name, text) in environment.iter().filter(|(name, _)| is_text(name.as_str())) {
+            figment = figment.merge(Serialized::default(name.as_str(), text));
         }
         let mut config: Self =
             figment.merge(Serialized::globals(flags)).extract().map_err(|error| error.to_string())?;
@@ -359,8 +366,17 @@ impl Config {
         self.suspension.check()?;
         self.tasks.check()?;
         self.storage.check()?;
+        self.scanner.check()?;
         self.telemetry.check()
     }
+}
+
+fn is_read_as_it_is(name: &str) -> bool {
+    is_list(name) || is_text(name) || name.eq_ignore_ascii_case(COLLECTOR_HEADERS)
+}
+
+fn is_text(name: &str) -> bool {
+    TEXTS.iter().any(|text| text.eq_ignore_ascii_case(name))
 }
 
 fn is_list(name: &str) -> bool {

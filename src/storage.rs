@@ -7,6 +7,8 @@
 pub mod contents;
 pub mod local;
 pub mod reservations;
+pub mod s3;
+pub(crate) mod shown;
 pub mod signing;
 pub mod verification;
 
@@ -17,12 +19,12 @@ use futures::stream::BoxStream;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use self::local::Local;
+use self::{local::Local, s3::S3};
 use crate::{
     app::StartError,
     auth::keys::Keys,
     config::{Config, StorageKind},
-    error::Result,
+    error::{BusinessCode, Error, Result},
 };
 
 /// The content of something, piece by piece.
@@ -154,6 +156,12 @@ pub trait BlobStore: Send + Sync {
     }
 }
 
+/// What a commit is told whose part is another one by now.
+fn changed(part_number: u32) -> Error {
+    let message = format!("partNumber {part_number}: this part was sent anew, or is gone; commit again");
+    Error::business(BusinessCode::General, message)
+}
+
 /// The store that the settings name.
 #[derive(Clone)]
 pub struct Opened {
@@ -173,6 +181,12 @@ pub fn open(config: &Config, keys: &Keys) -> Result<Opened, StartError> {
             let local = Arc::new(Local::open(config, keys.addresses.clone())?);
             Ok(Opened { store: Arc::clone(&local) as _, embedded: Some(local) })
         }
-        StorageKind::S3 => Err(StartError::Storage("storage.kind: s3 is not there yet".to_owned())),
+        StorageKind::S3 => {
+            let settings = config.storage.s3.as_ref();
+            let settings = settings.ok_or_else(|| StartError::Storage("storage.s3 is missing".to_owned()))?;
+            let store =
+                S3::new(settings).map_err(|reason| StartError::Storage(format!("storage.s3: {reason}")))?;
+            Ok(Opened { store: Arc::new(store), embedded: None })
+        }
     }
 }

@@ -4,7 +4,6 @@
 pub mod giving;
 mod preconditions;
 pub mod receiving;
-mod shown;
 
 use crate::{
     app::App,

@@ -53,12 +53,46 @@ pub struct S3 {
 }
 
 /// What looks for harm in files before they are committed (decisions 10.6).
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scanner {
     /// The `clamd` that scans: `127.0.0.1:3310`, or `unix:/run/clamav/clamd.ctl`; without it nothing does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clamd: Option<String>,
+    /// Contents that are scanned at once; others wait.
+    pub at_once: usize,
+    /// A `clamd` that takes nothing, or has everything and does not answer, is given up after so many seconds.
+    pub idle_seconds: u32,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self { clamd: None, at_once: 4, idle_seconds: 120 }
+    }
+}
+
+impl Scanner {
+    /// # Errors
+    /// A message for the operator that names the setting.
+    pub(super) fn check(&self) -> Result<(), String> {
+        if !(1..=1_000).contains(&self.at_once) {
+            return Err("scanner.at_once must be 1 to 1000".to_owned());
+        }
+        if !(1..=3_600).contains(&self.idle_seconds) {
+            return Err("scanner.idle_seconds must be 1 to 3600".to_owned());
+        }
+        let Some(address) = &self.clamd else { return Ok(()) };
+        let is_named = match address.strip_prefix("unix:") {
+            Some(path) => path.starts_with('/'),
+            None => address.rsplit_once(':').is_some_and(|(host, port)| {
+                !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+            }),
+        };
+        if is_named {
+            return Ok(());
+        }
+        Err("scanner.clamd must be host:port, or unix: and the whole path of a socket".to_owned())
+    }
 }
 
 impl Default for Storage {
@@ -77,9 +111,25 @@ impl Storage {
         if self.upload_hours == 0 {
             return Err("storage.upload_hours must be at least 1".to_owned());
         }
-        match (self.kind, &self.s3) {
-            (StorageKind::S3, None) => Err("storage.s3 must be there where storage.kind is s3".to_owned()),
-            _ => Ok(()),
+        let Some(s3) = &self.s3 else {
+            return match self.kind {
+                StorageKind::Local => Ok(()),
+                StorageKind::S3 => Err("storage.s3 must be there where storage.kind is s3".to_owned()),
+            };
+        };
+        if s3.bucket.is_empty() {
+            return Err("storage.s3.bucket must name a bucket".to_owned());
         }
+        let is_address = |endpoint: &Url| {
+            matches!(endpoint.scheme(), "http" | "https")
+                && endpoint.query().is_none()
+                && endpoint.fragment().is_none()
+        };
+        if s3.endpoint.as_ref().is_some_and(|endpoint| !is_address(endpoint)) {
+            return Err(
+                "storage.s3.endpoint must be an http or https address without query and fragment".to_owned()
+            );
+        }
+        Ok(())
     }
 }

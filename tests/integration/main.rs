@@ -162,6 +162,8 @@ mod standing;
 #[cfg(test)]
 mod storage;
 #[cfg(test)]
+mod stores;
+#[cfg(test)]
 mod suspension;
 #[cfg(test)]
 mod tasks;

@@ -20,6 +20,7 @@ pub(crate) mod paths;
 pub(crate) mod program;
 pub(crate) mod protected;
 pub(crate) mod raw;
+pub(crate) mod s3;
 pub(crate) mod small_disk;
 pub(crate) mod stored;
 

@@ -17,7 +17,6 @@ use sea_orm::{DatabaseConnection, FromQueryResult};
 use super::{
     embedded, now,
     preconditions::{Asked, asked},
-    shown,
 };
 use crate::{
     api::{
@@ -31,7 +30,10 @@ use crate::{
     },
     error::{Error, Kind, Result},
     platform::directories::access::{Access, Needed, Seer},
-    storage::signing::{DownloadQuery, SignedFile},
+    storage::{
+        shown,
+        signing::{DownloadQuery, SignedFile},
+    },
     store::sql,
 };
 
@@ -106,8 +108,12 @@ pub async fn give_file(
     headers.typed_insert(e_tag);
     headers.typed_insert(last_modified);
     if status != StatusCode::NOT_MODIFIED {
-        headers.insert(header::CONTENT_TYPE, shown::content_type(&kept.name));
-        headers.insert(header::CONTENT_DISPOSITION, shown::disposition(&kept.name)?);
+        for (name, text) in [
+            (header::CONTENT_TYPE, shown::content_type(&kept.name).to_string()),
+            (header::CONTENT_DISPOSITION, shown::disposition(&kept.name)),
+        ] {
+            headers.insert(name, HeaderValue::try_from(text).map_err(Error::internal)?);
+        }
         headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
     }
     if status == StatusCode::PARTIAL_CONTENT {

@@ -13,15 +13,10 @@ use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::{PIECE_BYTES, blocking, layout, receiving};
 use crate::{
-    error::{BusinessCode, Error, Result, disk_full},
-    storage::{Composed, Part},
+    error::{Error, Result, disk_full},
+    storage::{Composed, Part, changed},
     store::room::Room,
 };
-
-fn changed(number: u32) -> Error {
-    let message = format!("partNumber {number}: this part was sent anew, or is gone; commit again");
-    Error::business(BusinessCode::General, message)
-}
 
 /// The name that a part had when it was listed.
 fn path_of(directory: &Path, part: &Part) -> Result<PathBuf> {

@@ -1,10 +1,7 @@
 //! How a content is shown to whom it is given to: as something to keep, and never as something that a browser runs.
 
-use axum::http::HeaderValue;
 use mime_guess::{Mime, mime};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
-use crate::error::{Error, Result};
 
 /// What stays as it is in an extended value besides letters and digits (RFC 8187 §3.2.1, `attr-char`).
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -38,11 +35,8 @@ const PASSIVE: [&str; 12] = [
 ];
 
 /// What a file of this name is said to be. A type of which it is not known that no browser runs it is not told.
-pub(super) fn content_type(name: &str) -> HeaderValue {
-    let guessed = mime_guess::from_path(name).first().filter(is_passive);
-    guessed
-        .and_then(|kind| HeaderValue::from_str(kind.as_ref()).ok())
-        .unwrap_or(HeaderValue::from_static("application/octet-stream"))
+pub(crate) fn content_type(name: &str) -> Mime {
+    mime_guess::from_path(name).first().filter(is_passive).unwrap_or(mime::APPLICATION_OCTET_STREAM)
 }
 
 fn is_passive(kind: &Mime) -> bool {
@@ -53,7 +47,7 @@ fn is_passive(kind: &Mime) -> bool {
 }
 
 /// That it is to be kept, and under which name (RFC 6266): in ASCII for those who know no other, and as it is.
-pub(super) fn disposition(name: &str) -> Result<HeaderValue> {
+pub(crate) fn disposition(name: &str) -> String {
     let fallback: String = name
         .chars()
         .map(|character| match character {
@@ -64,8 +58,7 @@ pub(super) fn disposition(name: &str) -> Result<HeaderValue> {
         })
         .collect();
     let encoded = utf8_percent_encode(name, ENCODED);
-    let text = format!("attachment; filename=\"{fallback}\"; filename*=UTF-8''{encoded}");
-    HeaderValue::try_from(text).map_err(Error::internal)
+    format!("attachment; filename=\"{fallback}\"; filename*=UTF-8''{encoded}")
 }
 
 #[cfg(test)]
@@ -77,7 +70,7 @@ mod tests {
 
     #[test]
     fn nothing_that_a_browser_runs_is_told_as_that() {
-        let told = |name: &str| content_type(name).to_str().unwrap().to_owned();
+        let told = |name: &str| content_type(name).to_string();
         for name in [
             "a.html",
             "a.HTM",
@@ -116,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_name_is_told_in_both_ways() {
-        let told = |name| disposition(name).unwrap().to_str().unwrap().to_owned();
+        let told = |name| disposition(name);
         assert_eq!(told("a b.txt"), "attachment; filename=\"a b.txt\"; filename*=UTF-8''a%20b.txt");
         assert_eq!(
             told("计划\"; x=\"1\r\n.txt"),
@@ -130,7 +123,7 @@ mod tests {
         /// Whatever a name holds, it ends neither the quotation nor the header, and can be read again.
         #[test]
         fn a_name_stays_in_its_place(name in any::<String>()) {
-            let told = disposition(&name).unwrap().to_str().unwrap().to_owned();
+            let told = disposition(&name);
             let rest = told.strip_prefix("attachment; filename=\"").unwrap();
             let (fallback, encoded) = rest.split_once("\"; filename*=UTF-8''").unwrap();
             prop_assert!(fallback.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'));

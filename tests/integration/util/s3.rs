@@ -1,0 +1,145 @@
+//! S3-compatible servers: one in a process of its own (the package moto, by `tests/s3/server.py`), which does all that a store
+//! is asked for, and one in this process (s3s-fs), which checks signatures.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Read, Seek},
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+};
+
+use hyper::server::conn::http1;
+use hyper_util::rt::TokioIo;
+use s3s::{auth::SimpleAuth, service::S3ServiceBuilder};
+use s3s_fs::FileSystem;
+use tempfile::TempDir;
+use tokio::{net::TcpListener, task::JoinSet};
+use trawl::config::S3;
+
+use super::PATIENCE;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/s3");
+
+const BUCKET: &str = "harbour";
+const KEY: (&str, &str) = ("trawl-key", "secret-of-the-key");
+
+fn settings(endpoint: &str) -> S3 {
+    S3 {
+        endpoint: Some(endpoint.parse().unwrap()),
+        bucket: BUCKET.to_owned(),
+        region: "eu-north-1".to_owned(),
+        access_key_id: KEY.0.to_owned(),
+        secret_access_key: KEY.1.into(),
+    }
+}
+
+/// A running store with an empty bucket. It is killed when it is dropped, and ends by itself when this process does.
+pub(crate) struct S3Server {
+    pub(crate) settings: S3,
+    child: Child,
+    /// Its end is the server's.
+    _stdin: ChildStdin,
+}
+
+impl S3Server {
+    /// Starts it and waits until it listens.
+    pub(crate) async fn start() -> Self {
+        let (child, stdin, endpoint) = tokio::task::spawn_blocking(spawn).await.unwrap();
+        let settings = settings(&endpoint);
+        let server = Self { settings, child, _stdin: stdin };
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let made = http.put(format!("{endpoint}/{BUCKET}")).body(
+            "<CreateBucketConfiguration>\
+            <LocationConstraint>eu-north-1</LocationConstraint></CreateBucketConfiguration>",
+        );
+        // It belongs to the region that the request is signed for.
+        let scope = format!("AWS4-HMAC-SHA256 Credential={}/20260101/eu-north-1/s3/aws4_request", KEY.0);
+        assert_eq!(made.header("authorization", scope).send().await.unwrap().status(), 200);
+        server
+    }
+
+    /// Ends it: its address refuses connections from now on.
+    pub(crate) fn stop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for S3Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn spawn() -> (Child, ChildStdin, String) {
+    let python = Path::new(FOLDER).join("venv/bin/python");
+    assert!(python.exists(), "{} is not there; ./tests/run installs it", python.display());
+    let mut log = tempfile::tempfile().unwrap();
+    let mut child = Command::new(python)
+        .args(["-u", "server.py"])
+        .current_dir(FOLDER)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(log.try_clone().unwrap())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.take().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(line.starts_with("http://"), "the S3 server did not start: {line}{}", read_from_start(&mut log));
+    (child, stdin, line.trim().to_owned())
+}
+
+fn read_from_start(file: &mut File) -> String {
+    let mut text = String::new();
+    file.rewind().unwrap();
+    file.read_to_string(&mut text).unwrap();
+    text
+}
+
+/// A store that answers nobody without a signature of the key, over a directory.
+pub(crate) struct CheckingServer {
+    pub(crate) settings: S3,
+    directory: TempDir,
+    _serving: JoinSet<()>,
+}
+
+impl CheckingServer {
+    pub(crate) async fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(BUCKET)).unwrap();
+        let mut builder = S3ServiceBuilder::new(FileSystem::new(directory.path()).unwrap());
+        builder.set_auth(SimpleAuth::from_single(KEY.0, KEY.1));
+        let service = builder.build();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let settings = settings(&format!("http://{}", listener.local_addr().unwrap()));
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let connection =
+                    http1::Builder::new().serve_connection(TokioIo::new(stream), service.clone());
+                connections.spawn(async move {
+                    // A client that went away is no failure.
+                    let _ = connection.await;
+                });
+            }
+        });
+        Self { settings, directory, _serving: serving }
+    }
+
+    /// What it has under a key.
+    pub(crate) fn object(&self, key: &str) -> Option<Vec<u8>> {
+        std::fs::read(self.directory.path().join(BUCKET).join(key)).ok()
+    }
+
+    /// Puts a content under a key.
+    pub(crate) fn put(&self, key: &str, content: &[u8]) {
+        let path = self.directory.path().join(BUCKET).join(key);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+}
