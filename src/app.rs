@@ -19,7 +19,7 @@ use crate::{
     error::Error,
     indexer::{BulkGate, Indexer, Progress},
     platform::{files::commit::Commits, robots::limits::RobotLimits, tasks::quick_deal::QuickDeals},
-    scanner::Scanner,
+    scanner::{Scanner, clamd::Clamd},
     search::{
         Coordinator,
         clock::{Clock, SystemClock},
@@ -184,7 +184,7 @@ impl App {
             bodies: Bodies::new(config.limits.held_body_bytes),
             answers: Answers::new(config.limits.held_answer_bytes),
             commits: Commits::default(),
-            scanner: None,
+            scanner: Clamd::new(&config.scanner).map(|clamd| Arc::new(clamd) as _),
             metrics,
             storage: opened.store,
             embedded: opened.embedded,

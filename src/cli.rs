@@ -50,6 +50,7 @@ impl Program {
             Command::Connector(connector::Command::Check(options)) => connector::check(*options).await,
             Command::Connector(connector::Command::Schema) => connector::schema(),
             Command::Storage(storage::Command::Verify(options)) => storage::verify_contents(options).await,
+            Command::Storage(storage::Command::Scan(options)) => storage::scan::scan_contents(options).await,
         }
     }
 }

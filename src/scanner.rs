@@ -1,5 +1,7 @@
 //! What looks for harm in contents before they are committed (decisions 10.6).
 
+pub mod clamd;
+
 use crate::{error::Result, storage::Pieces};
 
 /// What a scanner says of a content.

@@ -6,6 +6,7 @@
 
 pub mod contents;
 pub mod local;
+pub mod rescanning;
 pub mod reservations;
 pub mod s3;
 pub(crate) mod shown;

@@ -1,6 +1,8 @@
 //! `trawl storage`: looks after the contents of files, also while the server runs.
 
-use std::{path::PathBuf, process::ExitCode};
+pub mod scan;
+
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -9,9 +11,9 @@ use crate::{
     auth::keys::Keys,
     config::{Config, Flags},
     storage::{
-        self,
+        self, BlobStore,
         contents::check_store,
-        verification::{Report, verify},
+        verification::{NamedFile, Report, verify},
     },
     store::Store,
 };
@@ -21,6 +23,8 @@ use crate::{
 pub enum Command {
     /// Look whether every content is what it was.
     Verify(VerifyOptions),
+    /// Look for harm in every content.
+    Scan(scan::Options),
 }
 
 /// Read every content of files again and say which are damaged, missing, or nobody's; exit 1 if anything is wrong
@@ -65,15 +69,9 @@ fn outcome_of(report: &Report) -> ExitCode {
 }
 
 async fn look_through(config: &Config) -> Result<Report, String> {
-    if !config.data.is_dir() {
-        return Err(format!("there is no data directory {}", config.data.display()));
-    }
-    let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| error.to_string())?;
-    let rows = Store::open(&config.data, 2).await.map_err(|error| error.to_string())?;
-    let opened = storage::open(config, &keys).map_err(|error| error.to_string())?;
-    check_store(&rows, opened.store.name()).await.map_err(|error| error.to_string())?;
+    let (rows, store) = open(config).await?;
     let bar = progress_bar();
-    let report = verify(&rows, opened.store.as_ref(), |read, of| {
+    let report = verify(&rows, store.as_ref(), |read, of| {
         bar.set_length(of);
         bar.set_position(read);
     })
@@ -83,22 +81,35 @@ async fn look_through(config: &Config) -> Result<Report, String> {
     report.map_err(|error| error.to_string())
 }
 
+/// The rows of a server and its store of contents.
+async fn open(config: &Config) -> Result<(Store, Arc<dyn BlobStore>), String> {
+    if !config.data.is_dir() {
+        return Err(format!("there is no data directory {}", config.data.display()));
+    }
+    let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| error.to_string())?;
+    let rows = Store::open(&config.data, 2).await.map_err(|error| error.to_string())?;
+    let opened = storage::open(config, &keys).map_err(|error| error.to_string())?;
+    check_store(&rows, opened.store.name()).await.map_err(|error| error.to_string())?;
+    Ok((rows, opened.store))
+}
+
 /// Nothing is drawn where the standard error is no terminal.
 fn progress_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} contents");
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
+fn print_files(files: &[NamedFile]) {
+    for file in files {
+        // A name may hold anything.
+        println!("         {} version {} in {}: {:?}", file.file_id, file.version, file.tenant, file.name);
+    }
+}
+
 fn print(report: &Report) {
     for damaged in &report.damaged {
         println!("damaged  {}: {}", damaged.sha256, damaged.problem);
-        for file in &damaged.files {
-            // A name may hold anything.
-            println!(
-                "         {} version {} in {}: {:?}",
-                file.file_id, file.version, file.tenant, file.name
-            );
-        }
+        print_files(&damaged.files);
     }
     for store_key in &report.unknown {
         println!("unknown  {store_key}: no row tells of it");

@@ -186,7 +186,8 @@ async fn hash(store: &dyn BlobStore, row: &Row, size: u64) -> Result<String> {
     Ok(hex::encode(hash.finish()))
 }
 
-async fn files_of(reader: &DatabaseConnection, sha256: &str) -> Result<Vec<NamedFile>> {
+/// The versions of files that have a content.
+pub(super) async fn files_of(reader: &DatabaseConnection, sha256: &str) -> Result<Vec<NamedFile>> {
     let statement = sql(
         "SELECT tenants.code AS tenant, files.id AS file_id, file_versions.version, files.name FROM file_versions \
          JOIN files ON files.id = file_versions.file_id JOIN tenants ON tenants.id = files.tenant_id \

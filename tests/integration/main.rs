@@ -62,6 +62,10 @@ mod files_multipart;
 #[cfg(test)]
 mod files_quotas;
 #[cfg(test)]
+mod files_s3;
+#[cfg(test)]
+mod files_unsafe;
+#[cfg(test)]
 mod folders;
 #[cfg(test)]
 mod folders_locks;
@@ -143,6 +147,8 @@ mod relevance;
 mod revocation;
 #[cfg(test)]
 mod robots;
+#[cfg(test)]
+mod scanner;
 #[cfg(test)]
 mod schemathesis;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod caller;
+pub(crate) mod clamd;
 pub(crate) mod clock;
 pub(crate) mod collector;
 pub(crate) mod directory;
@@ -20,6 +21,7 @@ pub(crate) mod paths;
 pub(crate) mod program;
 pub(crate) mod protected;
 pub(crate) mod raw;
+pub(crate) mod relay;
 pub(crate) mod s3;
 pub(crate) mod small_disk;
 pub(crate) mod stored;
