@@ -63,6 +63,7 @@ async fn main() {
     let nameless = made.0.iter().map(|document| Document {
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         ..document.clone()
     });
     println!("- the same indexed as titles that are no names: {}", rate(people, index(nameless.collect())));

@@ -98,6 +98,7 @@ pub(crate) fn document(scope: &Scope, texts: &[String], number: usize) -> Docume
         title,
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         sub_title: String::new(),
         brief: String::new(),
         author: "bench".to_owned(),

@@ -230,6 +230,7 @@ mod tests {
                 title: "text".to_owned(),
                 title_is_name: false,
                 other_names: Vec::new(),
+                text: None,
                 sub_title: String::new(),
                 brief: String::new(),
                 author: String::new(),

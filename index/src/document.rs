@@ -64,6 +64,9 @@ pub struct Document {
     pub sub_title: String,
     /// Plain text; matched.
     pub brief: String,
+    /// Plain text that it holds and does not show, such as the content of a file; matched, and never highlighted. In relevance
+    /// order a word in the title of such a document, be its text empty, comes before any number of the same word in a text.
+    pub text: Option<String>,
     /// A name; matched by `author:NAME` and [`Request::author`](crate::Request::author) only.
     pub author: String,
     /// Who may see it.
@@ -84,6 +87,13 @@ pub enum Change {
         /// Its id there.
         id: String,
     },
+    /// Removes every document of a scope that names this principal in its [`Audience`]; of those that the whole tenant sees none.
+    RemoveSeenBy {
+        /// Where they live.
+        scope: Scope,
+        /// The principal.
+        principal: String,
+    },
     /// Removes every document of every scope of a tenant.
     RemoveTenant {
         /// The tenant's row id.
@@ -97,7 +107,7 @@ impl Change {
         match self {
             Self::Put(document) => Some((document.scope.prefix(), &document.id)),
             Self::Remove { scope, id } => Some((scope.prefix(), id)),
-            Self::RemoveTenant { .. } => None,
+            Self::RemoveSeenBy { .. } | Self::RemoveTenant { .. } => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use tantivy::{IndexSettings, IndexSortByField, Order};
 use crate::text::TOKENIZER;
 
 /// Raised whenever fields, terms or analysis change, so that an older index is rebuilt and never misread.
-pub(crate) const VERSION: u32 = 3;
+pub(crate) const VERSION: u32 = 4;
 
 /// The bytes of a block of stored items before compression. A page of ten reads about ten blocks, so a block is small.
 const STORE_BLOCK_BYTES: usize = 4_096;

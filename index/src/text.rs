@@ -9,7 +9,7 @@ mod pinyin;
 mod segmentation;
 mod traditional;
 
-pub(crate) use encoding::{EncodedTokenizer, EncodedWords, TOKENIZER, WHOLE};
+pub(crate) use encoding::{EncodedTokenizer, EncodedWords, HEADING, TOKENIZER, WHOLE};
 pub(crate) use folded::Folded;
 pub use folding::fold;
 pub(crate) use idle::is_idle;

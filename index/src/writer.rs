@@ -12,7 +12,7 @@ use tantivy::query::{AllQuery, RangeQuery};
 use tantivy::schema::Term;
 use tantivy::{IndexWriter, TantivyDocument, TantivyError};
 
-use crate::document::{Audience, Change, Document, MAX_ID_BYTES, tenant_prefix};
+use crate::document::{Audience, Change, Document, MAX_ID_BYTES, Scope, tenant_prefix};
 use crate::index::{Options, Shared};
 use crate::merging::Pace;
 use crate::schema::{Fields, VERSION};
@@ -120,15 +120,20 @@ impl Writer {
     /// Applies the changes; they are visible after the next commit. Of several changes to one document the last wins.
     ///
     /// A batch is analysed on all cores (rayon's threads). Fails with [`Error::IdTooLong`] before anything is applied, or,
-    /// where tenants are removed, before anything behind the last of them is.
+    /// where much is removed at once, before anything behind the last such change is.
     pub fn apply(&mut self, changes: Vec<Change>) -> Result<(), Error> {
         let mut documents = Vec::with_capacity(changes.len());
         for change in changes {
-            if let Change::RemoveTenant { tenant } = change {
-                self.apply_to_documents(std::mem::take(&mut documents))?;
-                self.remove_tenant(tenant)?;
-            } else {
-                documents.push(change);
+            match change {
+                Change::RemoveTenant { tenant } => {
+                    self.apply_to_documents(std::mem::take(&mut documents))?;
+                    self.remove_tenant(tenant)?;
+                }
+                Change::RemoveSeenBy { scope, principal } => {
+                    self.apply_to_documents(std::mem::take(&mut documents))?;
+                    self.remove_seen_by(&scope, &principal);
+                }
+                change => documents.push(change),
             }
         }
         self.apply_to_documents(documents)
@@ -147,6 +152,13 @@ impl Writer {
         let of_tenant = RangeQuery::new(Bound::Included(first), Bound::Excluded(behind));
         self.engine.delete_query(Box::new(of_tenant))?;
         Ok(())
+    }
+
+    /// One operation, whose work is that of reading the principal's own postings.
+    fn remove_seen_by(&mut self, scope: &Scope, principal: &str) {
+        let principals = self.shared.fields().principals;
+        self.engine
+            .delete_term(Term::from_field_text(principals, &principal_term(&scope.prefix(), principal)));
     }
 
     fn apply_to_documents(&mut self, changes: Vec<Change>) -> Result<(), Error> {
@@ -275,7 +287,7 @@ impl Prepared {
         let delete = exists.then(|| Term::from_field_text(fields.key, &key.term));
         let add = match change {
             Change::Put(document) => Some(engine_document(key, document, fields)),
-            Change::Remove { .. } | Change::RemoveTenant { .. } => None,
+            Change::Remove { .. } | Change::RemoveSeenBy { .. } | Change::RemoveTenant { .. } => None,
         };
         Ok(Self { key_hash: key.hash, delete, add })
     }
@@ -289,6 +301,11 @@ pub fn bare_document(document: Document) -> TantivyDocument {
     engine_document(&Key { prefix, term, hash: 0 }, document, fields)
 }
 
+/// By what those are found that a principal sees.
+fn principal_term(prefix: &str, principal: &str) -> String {
+    format!("{prefix}{principal}")
+}
+
 fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocument {
     let prefix = &key.prefix;
     let mut engine = TantivyDocument::new();
@@ -299,7 +316,7 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocu
         Audience::Tenant => fields.open,
         Audience::Principals(principals) => {
             for principal in principals {
-                engine.add_text(fields.principals, format!("{prefix}{principal}"));
+                engine.add_text(fields.principals, principal_term(prefix, principal));
             }
             fields.restricted
         }
@@ -314,11 +331,15 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocu
     }
     body.add_text(&document.sub_title);
     body.add_text(&document.brief);
+    body.add_text(document.text.as_deref().unwrap_or_default());
     for name in &document.other_names {
         body.add_name(name);
     }
     let mut title = EncodedWords::new(prefix);
     title.add_text(&document.title);
+    if document.text.is_some() {
+        title.add_headings(&document.title);
+    }
     let mut author = EncodedWords::new(prefix);
     author.add_text(&document.author);
     for (field, words) in [(texts.body, body), (texts.title, title), (fields.author, author)] {

@@ -20,6 +20,7 @@ fn document(id: &str, title: &str) -> Document {
         title: title.to_owned(),
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),
@@ -389,6 +390,78 @@ fn clearing_takes_what_is_uncommitted_too_and_spares_what_comes_after() {
     writer.apply(vec![Change::Put(document("a", "x"))]).unwrap();
     writer.commit(&checkpoint(2)).unwrap();
     assert_eq!(found(&index, "x"), ["a"]);
+}
+
+#[test]
+fn what_a_principal_sees_is_removed_at_once_and_nothing_that_comes_later() {
+    let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+    let seen_by = |id: &str, principals: &[&str]| {
+        let principals = principals.iter().map(|&principal| principal.to_owned()).collect();
+        Document { audience: Audience::Principals(principals), ..document(id, "harbour") }
+    };
+    let removal = || Change::RemoveSeenBy { scope: news(), principal: "f:1".to_owned() };
+    let seen = |index: &Index, principals: &[&str]| {
+        let principals: Vec<String> = principals.iter().map(|&principal| principal.to_owned()).collect();
+        let (scope, query) = (news(), Query::parse("harbour"));
+        let request = Request {
+            scope: &scope,
+            query: &query,
+            principals: &principals,
+            from: None,
+            to: None,
+            author: None,
+            start: NEWEST,
+            limit: 100,
+        };
+        let page = index.snapshot().search(&request).unwrap();
+        assert_eq!(page.total, page.hits.len() as u64);
+        page.hits.into_iter().map(|hit| hit.id).collect::<Vec<_>>()
+    };
+    let all = ["f:1", "f:10", "f:2"];
+    let elsewhere = Document { scope: Scope::new(7, "newsletter"), ..seen_by("elsewhere", &["f:1"]) };
+    put(
+        &mut writer,
+        vec![seen_by("a", &["f:2", "f:1"]), seen_by("b", &["f:10"]), document("open", "harbour"), elsewhere],
+    );
+    assert_eq!(seen(&index, &all), ["a", "b", "open"]);
+
+    // What is in hand goes too, what comes behind it stays, again and again; others are spared.
+    for _ in 0..2 {
+        let changes = vec![
+            Change::Put(seen_by("c", &["f:1"])),
+            removal(),
+            Change::Put(seen_by("d", &["f:1"])),
+            Change::Put(seen_by("a", &["f:2"])),
+        ];
+        writer.apply(changes).unwrap();
+        writer.commit(&checkpoint(2)).unwrap();
+        assert_eq!(seen(&index, &all), ["a", "b", "d", "open"]);
+        assert_eq!(seen(&index, &["f:1"]), ["d", "open"]);
+    }
+    writer.merge_all().unwrap();
+    writer.apply(vec![removal()]).unwrap();
+    writer.commit(&checkpoint(3)).unwrap();
+    assert_eq!(seen(&index, &all), ["a", "b", "open"]);
+    assert_eq!(index.snapshot().documents(), 4, "that of the other module is there");
+}
+
+#[test]
+fn a_title_comes_before_any_number_of_the_same_word_in_a_text() {
+    let named =
+        |id: &str, title: &str, text: &str| Document { text: Some(text.to_owned()), ..document(id, title) };
+    let filling = "tide and quay and crane ".repeat(2_000);
+    let (index, _writer) = index_of(vec![
+        named("says it often", "minutes", &"harbour ".repeat(500)),
+        named("is called so, long", "harbour report", &filling),
+        named("is called so, empty", "plan of the old harbour", ""),
+        named("says it once", "letter", &format!("{filling} harbour")),
+    ]);
+    let best = page(&index.snapshot(), "harbour", Start::Relevance { skip: 0, now: 0 }, 10);
+    let ids: Vec<&str> = best.hits.iter().map(|hit| hit.id.as_str()).collect();
+    assert_eq!(ids[2..], ["says it often", "says it once"], "{ids:?}");
+    assert_eq!(best.total, 4);
+    assert_eq!(found(&index, "\"quay and crane\"").len(), 2, "a phrase of a text");
+    assert_eq!(found(&index, "\"report tide\"").len(), 0, "none that begins in the title");
 }
 
 #[test]

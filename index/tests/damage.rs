@@ -19,6 +19,7 @@ fn put(writer: &mut Writer, first: usize, count: usize) {
         brief: String::new(),
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         author: "Ann".to_owned(),
         audience: if number.is_multiple_of(2) {
             Audience::Tenant

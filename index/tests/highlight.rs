@@ -18,6 +18,7 @@ fn index_of(texts: &[String], are_names: bool) -> Index {
         title: text.clone(),
         title_is_name: are_names,
         other_names: Vec::new(),
+        text: None,
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),

@@ -63,7 +63,9 @@ impl Ask {
 
     /// In time order every word is required; in relevance order any one is enough, and where there is a phrase, none is needed.
     fn matches(&self, document: &Document, by_relevance: bool) -> bool {
-        let texts = [&document.title, &document.sub_title, &document.brief];
+        let none = String::new();
+        let texts =
+            [&document.title, &document.sub_title, &document.brief, document.text.as_ref().unwrap_or(&none)];
         let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
         let has = |wanted: &str| words.iter().flatten().any(|&word| word == wanted);
         let by = |name: &str| {
@@ -150,8 +152,9 @@ fn principals() -> impl Strategy<Value = Vec<String>> {
 
 fn document() -> impl Strategy<Value = Document> {
     let audience = prop_oneof![3 => Just(Audience::Tenant), 2 => principals().prop_map(Audience::Principals)];
-    (scope(), id(), -2..3_i64, text(3), text(2), text(4), select(AUTHORS.to_vec()), audience, any::<u32>())
-        .prop_map(|(scope, id, display_time, title, sub_title, brief, author, audience, mark)| Document {
+    let texts = (text(3), text(2), text(4), prop::option::weighted(0.3, text(6)));
+    (scope(), id(), -2..3_i64, texts, select(AUTHORS.to_vec()), audience, any::<u32>()).prop_map(
+        |(scope, id, display_time, (title, sub_title, brief, text), author, audience, mark)| Document {
             item: format!("{{\"mark\": {mark}}}"),
             scope,
             id,
@@ -159,11 +162,13 @@ fn document() -> impl Strategy<Value = Document> {
             title,
             title_is_name: false,
             other_names: Vec::new(),
+            text,
             sub_title,
             brief,
             author: author.to_owned(),
             audience,
-        })
+        },
+    )
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -171,6 +176,8 @@ fn step() -> impl Strategy<Value = Step> {
         50 => document().prop_map(Change::Put),
         10 => (scope(), id()).prop_map(|(scope, id)| Change::Remove { scope, id }),
         1 => scope().prop_map(|Scope { tenant, .. }| Change::RemoveTenant { tenant }),
+        3 => (scope(), select(PRINCIPALS.to_vec()))
+            .prop_map(|(scope, principal)| Change::RemoveSeenBy { scope, principal: principal.to_owned() }),
     ];
     prop_oneof![
         8 => vec(change, 1..40).prop_map(Step::Apply),
@@ -242,6 +249,15 @@ fn run_watched(
                         }
                         Change::Remove { scope, id } => {
                             model.remove(&(scope.tenant, scope.module, id));
+                        }
+                        Change::RemoveSeenBy { scope, principal } => {
+                            model.retain(|_, document| {
+                                let names = match &document.audience {
+                                    Audience::Tenant => false,
+                                    Audience::Principals(principals) => principals.contains(&principal),
+                                };
+                                document.scope != scope || !names
+                            });
                         }
                         Change::RemoveTenant { tenant } => {
                             model.retain(|(of_tenant, _, _), _| *of_tenant != tenant);

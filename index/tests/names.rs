@@ -12,6 +12,7 @@ fn person(id: &str, name: &str) -> Document {
         title: name.to_owned(),
         title_is_name: true,
         other_names: Vec::new(),
+        text: None,
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),
@@ -185,6 +186,7 @@ fn a_name_that_is_all_that_was_typed_comes_before_longer_ones() {
 fn other_names_find_and_are_as_good_as_the_title() {
     let named = |id: &str, name: &str, other: &[&str]| Document {
         other_names: other.iter().map(|name| (*name).to_owned()).collect(),
+        text: None,
         ..person(id, name)
     };
     let index = index_of(vec![

@@ -21,6 +21,7 @@ fn put(scope: &Scope, id: String, display_time: i64, brief: &str) -> Change {
         title: String::new(),
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         sub_title: String::new(),
         brief: brief.to_owned(),
         author: String::new(),

@@ -41,6 +41,7 @@ pub(crate) fn documents(scope: &Scope, count: usize, times: Times) -> Vec<Docume
                 title: text.clone(),
                 title_is_name: false,
                 other_names: Vec::new(),
+                text: None,
 sub_title: String::new(),
                 brief: String::new(),
                 author: "微博热搜".to_owned(),

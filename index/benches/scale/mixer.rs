@@ -145,6 +145,7 @@ impl Mixer {
             title,
             title_is_name: false,
             other_names: Vec::new(),
+            text: None,
             sub_title: String::new(),
             brief: text,
             author,

@@ -13,6 +13,9 @@ pub(super) const SATURATION: f32 = 1.2;
 pub(super) const LENGTH: f32 = 0.75;
 /// What a word in the title adds to the same word in the whole text, of which the title is a part.
 pub(super) const TITLE_WEIGHT: f32 = 0.5;
+/// What a word adds in the title of a document that holds a text, however often it is said in the text of another: occurrences
+/// that stop to count are worth 1 + [`SATURATION`] at the most.
+pub(super) const HEADING_WEIGHT: f32 = 3.0;
 /// What it is worth that a name is all of what was typed, and not a part of a longer one: as if the rarest word were there so
 /// many times.
 pub(super) const WHOLE_NAME_WEIGHT: f32 = 3.0;

@@ -21,6 +21,7 @@ use super::words::Words;
 use super::work::{Stop, Work};
 use super::{Found, Request};
 use crate::schema::TextFields;
+use crate::text::HEADING;
 
 /// What the documents of one scope are ranked by.
 pub(super) struct Ranking<'a> {
@@ -96,6 +97,7 @@ impl Bm25StatisticsProvider for WordStatistics<'_> {
         if self.words.whole.as_deref() == Some(word) {
             return Ok(1);
         }
+        let word = word.strip_prefix(HEADING).unwrap_or(word);
         let known = self.words.known.iter().find(|known| known.term == word);
         let begun = self.words.begun.as_ref().map_or(1, |begun| begun.documents);
         Ok(known.map_or(begun, |known| known.documents).min(self.scope.documents()))

@@ -20,6 +20,9 @@ const GAP: char = '\u{3}';
 /// What the whole of a name begins with. No word does, so whoever looks for words never meets it.
 pub(crate) const WHOLE: char = '=';
 
+/// What a word of the title of a document that holds a text begins with, as [`WHOLE`] does.
+pub(crate) const HEADING: char = '#';
+
 /// Words being encoded for one field of one document.
 #[derive(Debug)]
 pub(crate) struct EncodedWords {
@@ -68,6 +71,11 @@ impl EncodedWords {
         for whole in wholes {
             self.add_word(Spot::Same, false, &format!("{WHOLE}{whole}"));
         }
+    }
+
+    /// Adds the words of a text that stands above another one, each told from the same word elsewhere.
+    pub(crate) fn add_headings(&mut self, text: &str) {
+        document_words(&fold(text), |spot, _, word| self.add_word(spot, false, &format!("{HEADING}{word}")));
     }
 
     fn add_word(&mut self, spot: Spot, begins_text: bool, word: &str) {

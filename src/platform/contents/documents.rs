@@ -62,6 +62,7 @@ fn into_document(row: Row) -> Result<Document> {
         title: item.title,
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         sub_title: item.sub_title.unwrap_or_default(),
         brief: item.brief.unwrap_or_default(),
         author: item.author.unwrap_or_default(),

@@ -105,6 +105,7 @@ fn into_document(row: Row) -> Result<Document> {
         title: item.title,
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         sub_title: indexed_source,
         brief: indexed_brief,
         author: String::new(),

@@ -56,6 +56,7 @@ fn into_document(row: Row) -> Result<Document> {
         title: item.title,
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),

@@ -105,6 +105,7 @@ fn document(row: &Row, above: &HashMap<String, Above>) -> Result<Document> {
         title: item.title,
         title_is_name: true,
         other_names,
+        text: None,
         sub_title,
         brief,
         author: String::new(),

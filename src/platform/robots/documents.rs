@@ -138,6 +138,7 @@ fn into_document(row: Row) -> Result<Document> {
         title: item.title,
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         // Else every message of a group would be found by the group's name.
         sub_title: String::new(),
         brief: brief.unwrap_or_default(),

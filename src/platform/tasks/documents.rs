@@ -79,6 +79,7 @@ fn into_document(row: Row, module: &str) -> Result<Document> {
         title: item.title,
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         sub_title: item.sub_title.unwrap_or_default(),
         brief: String::new(),
         author: item.author.unwrap_or_default(),

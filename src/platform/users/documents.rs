@@ -105,6 +105,7 @@ fn document(
         title: item.title,
         title_is_name: true,
         other_names: other_names(row, &details),
+        text: None,
         sub_title,
         brief,
         author: String::new(),

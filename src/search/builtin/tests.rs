@@ -87,6 +87,7 @@ impl Write {
             title: words.join(" "),
             title_is_name: false,
             other_names: Vec::new(),
+            text: None,
             sub_title: String::new(),
             brief: String::new(),
             author: String::new(),

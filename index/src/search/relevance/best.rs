@@ -12,11 +12,12 @@ use super::{Ranking, WordStatistics};
 use crate::Error;
 use crate::schema::TextFields;
 use crate::search::lists::Lists;
-use crate::search::parameters::{TITLE_WEIGHT, WHOLE_NAME_WEIGHT};
+use crate::search::parameters::{HEADING_WEIGHT, TITLE_WEIGHT, WHOLE_NAME_WEIGHT};
 use crate::search::plan::{Plan, Sight};
 use crate::search::statistics::mean;
 use crate::search::work::{Stop, Work};
 use crate::search::{Found, Request};
+use crate::text::HEADING;
 use crate::view::{Segment, View};
 
 /// By how much, relatively, an upper bound may fall short of the score that it bounds.
@@ -47,7 +48,7 @@ pub(super) fn collect(
     let mut best =
         Best { view, wanted, kept: Vec::new(), threshold: Score::MIN, mean_lengths, failure: None };
     for (texts, filters) in Plan::filters(sight, request, &ranking.words, work)? {
-        let words = weighed_words(sight, ranking, texts).weight(scoring)?;
+        let words = weighed_words(sight, ranking, texts)?.weight(scoring)?;
         for (ordinal, segment) in view.segments.iter().enumerate() {
             let Some(range) = segment.between(request.from, request.to) else { continue };
             let part = Part { ordinal, segment, range, texts };
@@ -84,7 +85,11 @@ struct Part<'a> {
 }
 
 /// The words that find documents, each with what it weighs, in the whole text and in the title.
-fn weighed_words(sight: &Sight<'_>, ranking: &Ranking<'_>, texts: TextFields) -> BooleanQuery {
+fn weighed_words(
+    sight: &Sight<'_>,
+    ranking: &Ranking<'_>,
+    texts: TextFields,
+) -> std::io::Result<BooleanQuery> {
     let mut clauses: Vec<(Occur, Box<dyn EngineQuery>)> = Vec::new();
     let mut add = |term: Term, weight: f32| {
         let query = Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs));
@@ -93,6 +98,11 @@ fn weighed_words(sight: &Sight<'_>, ranking: &Ranking<'_>, texts: TextFields) ->
     for word in ranking.words.known.iter().filter(|word| word.finds) {
         add(sight.term(texts.body, &word.term), word.weight);
         add(sight.term(texts.title, &word.term), word.weight * TITLE_WEIGHT);
+        let heading = sight.term(texts.title, &format!("{HEADING}{}", word.term));
+        // Most scopes have none.
+        if sight.view.document_frequency(&heading)? > 0 {
+            add(heading, word.weight * HEADING_WEIGHT);
+        }
     }
     if let Some(begun) = &ranking.words.begun {
         for term in &begun.terms {
@@ -102,7 +112,7 @@ fn weighed_words(sight: &Sight<'_>, ranking: &Ranking<'_>, texts: TextFields) ->
     if let Some(whole) = &ranking.words.whole {
         add(sight.term(texts.body, whole), WHOLE_NAME_WEIGHT);
     }
-    BooleanQuery::new(clauses)
+    Ok(BooleanQuery::new(clauses))
 }
 
 /// Keeps the best documents, in bounded memory.

@@ -20,6 +20,7 @@ fn put(writer: &mut Writer, position: i64, id: &str, length: usize) {
         title: "harbour quay".to_owned(),
         title_is_name: false,
         other_names: Vec::new(),
+        text: None,
         sub_title: String::new(),
         brief: String::new(),
         author: String::new(),
