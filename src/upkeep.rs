@@ -1,6 +1,6 @@
 //! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants, groups
-//! and folders that are gone, messages of groups that came to another tenant, when applications were last used, what has expired,
-//! contents that no file has any more.
+//! and folders that are gone, messages of groups that came to another tenant, files whose documents changed with a folder's name
+//! or a text, when applications were last used, what has expired, contents that no file has any more.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -15,7 +15,12 @@ use crate::{
     auth::{revocations, tenants, tokens::Tokens, usage::Usage},
     error::Result,
     indexer::BulkGate,
-    platform::{directories, files::abandoned, groups, robots, tenants::removal},
+    platform::{
+        directories,
+        files::{abandoned, following},
+        groups, robots,
+        tenants::removal,
+    },
     storage::contents::{self, Contents},
     store::Store,
 };
@@ -23,7 +28,7 @@ use crate::{
 /// Between two rounds, unless one is asked for.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// Portions of groups' histories that are followed before everything else has its turn again.
+/// Portions of groups' histories, and of files that changed together, that are followed before everything else has its turn again.
 const PORTIONS_OF_HISTORY: usize = 20;
 
 /// The running upkeep.
@@ -105,8 +110,9 @@ impl Rounds {
             let unnamed = self.remove_unnamed().await;
             // Last, as it may have to wait for the index.
             let followed = self.follow_groups().await;
+            let recorded = self.follow_files().await;
             removed.and(written).and(keys).and(expired).and(unnamed)?;
-            if followed? {
+            if followed? && recorded? {
                 return Ok(());
             }
         }
@@ -154,6 +160,20 @@ impl Rounds {
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(true),
                 room = self.bulk.wait_for_room(robots::following::PORTION) => room?,
+            }
+        }
+        Ok(false)
+    }
+
+    /// The same, of files below folders that were renamed, and of files whose text came.
+    async fn follow_files(&self) -> Result<bool> {
+        for _ in 0..PORTIONS_OF_HISTORY {
+            if self.stop.is_cancelled() || following::follow_portion(&self.store).await? {
+                return Ok(true);
+            }
+            tokio::select! {
+                () = self.stop.cancelled() => return Ok(true),
+                room = self.bulk.wait_for_room(following::PORTION) => room?,
             }
         }
         Ok(false)

@@ -12,7 +12,7 @@ use trawl_index::{Change, Document, Scope};
 use crate::{
     auth::tenants,
     error::{Error, Result},
-    platform::{contents, favorites, groups, organizations, robots, tasks, users},
+    platform::{contents, favorites, files, groups, organizations, robots, tasks, users},
     store::{
         Store,
         change_log::{self, Entry},
@@ -101,7 +101,8 @@ impl LogReader {
     }
 }
 
-/// The items that the entries name, each once, in pieces of one module. The end of a whole tenant, whose place is that of a
+/// The items that the entries name, each once, in pieces of one module. What a folder's end removes is read as gone by the pieces
+/// of files, so these may come in any order. The end of a whole tenant, whose place is that of a
 /// module without a name, comes before what the tenant has now.
 fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
     let mut items: BTreeMap<(i64, String), BTreeSet<String>> = BTreeMap::new();
@@ -113,7 +114,8 @@ fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
         .flat_map(|((tenant_id, module), ids)| {
             let ids: Vec<String> = ids.into_iter().collect();
             let piece = |ids: &[String]| Piece { tenant_id, module: module.clone(), ids: ids.to_vec() };
-            ids.chunks(ITEMS_AT_A_TIME).map(piece).collect::<Vec<_>>()
+            let at_a_time = if module == files::FILE { files::documents::AT_A_TIME } else { ITEMS_AT_A_TIME };
+            ids.chunks(at_a_time).map(piece).collect::<Vec<_>>()
         })
         .collect()
 }
@@ -128,11 +130,12 @@ pub(super) enum Area {
     Favorites,
     Groups,
     Messages,
+    Files,
 }
 
 impl Area {
     /// Every area.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Departments,
         Self::People,
         Self::Contents,
@@ -140,6 +143,7 @@ impl Area {
         Self::Favorites,
         Self::Groups,
         Self::Messages,
+        Self::Files,
     ];
 
     /// The area that a built-in module's items belong to.
@@ -151,6 +155,7 @@ impl Area {
             favorites::documents::FAVORITE => Self::Favorites,
             groups::documents::GROUP => Self::Groups,
             robots::documents::MESSAGE => Self::Messages,
+            files::FILE => Self::Files,
             _ => Self::Contents,
         }
     }
@@ -165,6 +170,7 @@ impl Area {
             Self::Favorites => favorites::documents::find(reader, tenant_id, ids).await,
             Self::Groups => groups::documents::find(reader, tenant_id, ids).await,
             Self::Messages => robots::documents::find(reader, tenant_id, ids).await,
+            Self::Files => files::documents::find(reader, tenant_id, ids).await,
         }
     }
 
@@ -178,6 +184,7 @@ impl Area {
             Self::Favorites => "favorites",
             Self::Groups => "groups",
             Self::Messages => "messages",
+            Self::Files => "files",
         }
     }
 
@@ -191,6 +198,7 @@ impl Area {
             Self::Favorites => favorites::documents::count(store.index_reader()).await?,
             Self::Groups => groups::documents::count(store.index_reader()).await?,
             Self::Messages => robots::documents::count(store.index_reader()).await?,
+            Self::Files => files::documents::count(store.index_reader()).await?,
         };
         Ok(u64::try_from(count).unwrap_or_default())
     }
@@ -206,6 +214,9 @@ impl Area {
             Self::Favorites => favorites::documents::scan(reader, sequence, SCAN_ROWS).await?,
             Self::Groups => groups::documents::scan(reader, sequence, SCAN_ROWS).await?,
             Self::Messages => robots::documents::scan(reader, sequence, SCAN_ROWS).await?,
+            Self::Files => {
+                files::documents::scan(reader, sequence, files::documents::AT_A_TIME as u64).await?
+            }
         };
         let Some((mut documents, last)) = scanned else { return Ok(None) };
         // One that goes after this look has its end in the log, which is followed later.
@@ -243,6 +254,11 @@ impl Piece {
         let mut changes: Vec<Change> =
             gone.map(|id| Change::Remove { scope: scope.clone(), id: id.clone() }).collect();
         changes.extend(documents.into_iter().map(Change::Put));
+        if scope.module == files::documents::DIRECTORY {
+            changes.extend(
+                files::documents::removed(rows.store.index_reader(), self.tenant_id, &self.ids).await?,
+            );
+        }
         Ok(changes)
     }
 }

@@ -4,6 +4,8 @@
 
 pub mod abandoned;
 pub mod commit;
+pub mod documents;
+pub mod following;
 pub mod forms;
 pub mod info;
 mod parts;

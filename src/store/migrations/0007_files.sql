@@ -116,9 +116,22 @@ END;
 CREATE TABLE blob_texts (
     sha256 TEXT NOT NULL PRIMARY KEY REFERENCES blobs (sha256) ON DELETE CASCADE,
     -- NULL until it was looked at; empty where there is none.
-    text   TEXT
-) WITHOUT ROWID;
+    text   TEXT,
+    -- Where not all files of this content are recorded as changed by its text yet: the number of the last one that is.
+    told_after INTEGER
+);
 CREATE INDEX texts_to_come ON blob_texts (sha256) WHERE text IS NULL;
+CREATE INDEX texts_to_tell ON blob_texts (sha256) WHERE told_after IS NOT NULL;
+
+-- Folders that were renamed and those below them, whose files are still to be recorded as changed: the last one first.
+CREATE TABLE renamed_directories (
+    sequence     INTEGER PRIMARY KEY,
+    directory_id TEXT    NOT NULL UNIQUE REFERENCES directories (id) ON DELETE CASCADE,
+    tenant_id    INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    -- The key of the last name that was recorded.
+    reached      TEXT    NOT NULL
+);
+CREATE INDEX renamed_directories_by_tenant ON renamed_directories (tenant_id);
 
 -- Uploads that are not committed.
 CREATE TABLE uploads (
