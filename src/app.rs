@@ -17,6 +17,7 @@ use crate::{
     bodies::Bodies,
     config::{Config, Connectors},
     error::Error,
+    extraction::worker::Texts,
     indexer::{BulkGate, Indexer, Progress},
     platform::{files::commit::Commits, robots::limits::RobotLimits, tasks::quick_deal::QuickDeals},
     scanner::{Scanner, clamd::Clamd},
@@ -74,6 +75,8 @@ pub struct App {
     pub commits: Commits,
     /// What looks for harm in files before they are committed, where anything does.
     pub scanner: Option<Arc<dyn Scanner>>,
+    /// Reads what contents say.
+    pub texts: Texts,
     /// What is done in the background.
     pub upkeep: Upkeep,
     /// Renders the metrics.
@@ -169,7 +172,14 @@ impl App {
             contents: Arc::clone(&contents),
             stop: CancellationToken::new(),
         });
+        let texts = Texts::start(
+            store.clone(),
+            Arc::clone(&opened.store),
+            (&config.storage, &config.limits),
+            upkeep.waker(),
+        )?;
         let app = Self {
+            texts,
             authenticator,
             secret_checker: SecretChecker::new(config.auth.secret_checks_at_once)?,
             codes: Codes::default(),

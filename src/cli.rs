@@ -12,6 +12,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::extraction::confined;
+
 /// Wrong usage; 0 is done, 1 is that the work failed or fell short.
 pub const WRONG_USAGE: u8 = 2;
 
@@ -34,12 +36,20 @@ enum Command {
     /// Help the authors of external sources
     #[command(subcommand)]
     Connector(connector::Command),
+    /// Write the text of the content on standard input to standard output
+    #[command(hide = true)]
+    ExtractText(confined::Options),
     /// Look after the contents of files
     #[command(subcommand)]
     Storage(storage::Command),
 }
 
 impl Program {
+    /// Runs the command to its end where it may begin no thread.
+    pub fn run_alone(&self) -> Option<ExitCode> {
+        if let Command::ExtractText(options) = &self.command { Some(extract_text(options)) } else { None }
+    }
+
     /// Runs the command to its end.
     pub async fn run(self) -> ExitCode {
         match self.command {
@@ -49,9 +59,17 @@ impl Program {
             Command::Bench(options) => bench::run(*options).await,
             Command::Connector(connector::Command::Check(options)) => connector::check(*options).await,
             Command::Connector(connector::Command::Schema) => connector::schema(),
+            Command::ExtractText(options) => extract_text(&options),
             Command::Storage(storage::Command::Verify(options)) => storage::verify_contents(options).await,
             Command::Storage(storage::Command::Scan(options)) => storage::scan::scan_contents(options).await,
         }
+    }
+}
+
+fn extract_text(options: &confined::Options) -> ExitCode {
+    match confined::run(options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => fail(1, reason),
     }
 }
 

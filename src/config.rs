@@ -331,6 +331,7 @@ impl Config {
             ("limits.file_name_bytes", self.limits.file_name_bytes as u64),
             ("limits.file_bytes", self.limits.file_bytes),
             ("limits.part_bytes", self.limits.part_bytes),
+            ("limits.file_text_bytes", self.limits.file_text_bytes as u64),
             ("limits.keyword_chars", self.limits.keyword_chars as u64),
             ("limits.writes_per_minute", u64::from(self.limits.writes_per_minute)),
             ("limits.robot_messages_per_minute", u64::from(self.limits.robot_messages_per_minute)),

@@ -11,6 +11,7 @@ pub mod config;
 pub mod demo;
 pub mod edge;
 pub mod error;
+pub mod extraction;
 pub mod indexer;
 pub mod json;
 pub mod platform;

@@ -14,9 +14,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[global_allocator]
 static ALLOCATOR: cap::Cap<mimalloc::MiMalloc> = cap::Cap::new(mimalloc::MiMalloc, usize::MAX);
 
-#[tokio::main]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     #[cfg(debug_assertions)]
     trawl::telemetry::tell_allocated(|| ALLOCATOR.allocated());
-    Program::parse().run().await
+    let program = Program::parse();
+    program.run_alone().unwrap_or_else(|| run(program))
+}
+
+#[tokio::main]
+async fn run(program: Program) -> ExitCode {
+    program.run().await
 }

@@ -63,6 +63,11 @@ impl Upkeep {
         self.wake.notify_one();
     }
 
+    /// What has a round begin soon when it is notified.
+    pub(crate) fn waker(&self) -> Arc<Notify> {
+        Arc::clone(&self.wake)
+    }
+
     /// Makes a round now, and ends with it.
     ///
     /// # Errors

@@ -149,6 +149,7 @@ async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: b
     }
     upkeep.abort();
     app.quick_deals.stop().await;
+    app.texts.stop().await;
     app.upkeep.stop().await;
     indexer.stop().await;
     app.store.clone().close().await.map_err(|error| error.to_string())

@@ -22,6 +22,8 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Bytes that each part of an upload in parts has to have at least, but the last.
     pub part_bytes: u64,
+    /// Bytes of a file's text that are searched, in UTF-8.
+    pub file_text_bytes: usize,
     /// Characters of a search keyword.
     pub keyword_chars: usize,
     /// Writing calls of one application in a minute.
@@ -57,6 +59,7 @@ impl Default for Limits {
             file_name_bytes: 255,
             file_bytes: 5 << 30,
             part_bytes: 5 << 20,
+            file_text_bytes: 256 << 10,
             keyword_chars: 256,
             writes_per_minute: 60_000,
             robot_messages_per_minute: 20,

@@ -19,6 +19,13 @@ pub struct Storage {
     pub address_seconds: u32,
     /// Uploads that nobody commits are removed after so many hours (decisions 10.4).
     pub upload_hours: u32,
+    /// How long the text of one content may take to be read, in seconds.
+    pub text_seconds: u64,
+    /// How long a commit waits for the text of its content, in milliseconds.
+    pub text_wait_ms: u64,
+    /// The program that reads texts, called as `extract-text` of this one is; this one where none is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text_program: Option<PathBuf>,
     /// The S3-compatible store, where that is the kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s3: Option<S3>,
@@ -97,7 +104,16 @@ impl Scanner {
 
 impl Default for Storage {
     fn default() -> Self {
-        Self { kind: StorageKind::Local, path: None, address_seconds: 900, upload_hours: 24, s3: None }
+        Self {
+            kind: StorageKind::Local,
+            path: None,
+            address_seconds: 900,
+            upload_hours: 24,
+            text_seconds: 10,
+            text_wait_ms: 1_000,
+            text_program: None,
+            s3: None,
+        }
     }
 }
 
@@ -110,6 +126,12 @@ impl Storage {
         }
         if self.upload_hours == 0 {
             return Err("storage.upload_hours must be at least 1".to_owned());
+        }
+        if !(1..=600).contains(&self.text_seconds) {
+            return Err("storage.text_seconds must be 1 to 600".to_owned());
+        }
+        if self.text_wait_ms > 10_000 {
+            return Err("storage.text_wait_ms must be at most 10000 (milliseconds)".to_owned());
         }
         let Some(s3) = &self.s3 else {
             return match self.kind {

@@ -114,14 +114,18 @@ END;
 
 -- What is searched of a content.
 CREATE TABLE blob_texts (
-    sha256 TEXT NOT NULL PRIMARY KEY REFERENCES blobs (sha256) ON DELETE CASCADE,
+    sequence   INTEGER PRIMARY KEY,
+    sha256     TEXT    NOT NULL UNIQUE REFERENCES blobs (sha256) ON DELETE CASCADE,
     -- NULL until it was looked at; empty where there is none.
-    text   TEXT,
+    text       TEXT,
     -- Where not all files of this content are recorded as changed by its text yet: the number of the last one that is.
     told_after INTEGER
 );
-CREATE INDEX texts_to_come ON blob_texts (sha256) WHERE text IS NULL;
+CREATE INDEX texts_to_come ON blob_texts (sequence) WHERE text IS NULL;
 CREATE INDEX texts_to_tell ON blob_texts (sha256) WHERE told_after IS NOT NULL;
+CREATE TRIGGER contents_that_come AFTER INSERT ON blobs BEGIN
+    INSERT OR IGNORE INTO blob_texts (sha256) VALUES (new.sha256);
+END;
 
 -- Folders that were renamed and those below them, whose files are still to be recorded as changed: the last one first.
 CREATE TABLE renamed_directories (

@@ -166,6 +166,7 @@ impl TestApp {
             aborted.abort();
         }
         app.quick_deals.stop().await;
+        app.texts.stop().await;
         app.upkeep.stop().await;
         app.store.clone().close().await.unwrap();
         let mut config = app.config.clone();

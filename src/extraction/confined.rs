@@ -1,0 +1,68 @@
+//! The process that reads one content: `trawl extract-text`, which gives up what it does not need before it looks at a byte.
+
+use std::io::{Read, Write, stdin, stdout};
+
+use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
+
+use super::{MOST_BYTES, Stop, Text, extract};
+
+/// Memory that it may take, in bytes of addresses.
+const ADDRESS_BYTES: u64 = 1 << 30;
+
+/// How much it stands back behind searches.
+const NICENESS: i32 = 5;
+
+/// What is to be read.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// What the name of the file ends in, without the dot
+    #[arg(long, default_value = "")]
+    extension: String,
+    /// Only the beginning of the content comes
+    #[arg(long)]
+    part: bool,
+    /// Bytes of text to write at the most
+    #[arg(long, default_value_t = 256 << 10)]
+    most_bytes: usize,
+    /// Seconds of processor time to take at the most
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+}
+
+/// Reads the content on standard input and writes its text to standard output.
+///
+/// # Errors
+/// Why there is no more text than was written.
+pub fn run(options: &Options) -> Result<(), Stop> {
+    confine(options.seconds)?;
+    let mut content = Vec::new();
+    stdin().lock().take(MOST_BYTES).read_to_end(&mut content)?;
+    let mut text = Text::new(stdout().lock(), options.most_bytes);
+    let extracted = extract(&content, &options.extension, !options.part, &mut text);
+    text.flush()?;
+    match extracted {
+        Err(Stop::Full) => Ok(()),
+        extracted => extracted,
+    }
+}
+
+/// No more memory and time than this, no files, no other processes, and no end later than that of the server.
+fn confine(seconds: u64) -> Result<(), Stop> {
+    let failed = |error: rustix::io::Errno| Stop::Lost(error.into());
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)?;
+    let limits = [
+        (Resource::As, ADDRESS_BYTES),
+        (Resource::Cpu, seconds),
+        (Resource::Fsize, 0),
+        (Resource::Nofile, 0),
+        (Resource::Nproc, 0),
+        (Resource::Core, 0),
+    ];
+    for (resource, most) in limits {
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }).map_err(failed)?;
+    }
+    // Whoever may not stand back does not.
+    let _nicer = nice(NICENESS);
+    stdout().flush()?;
+    Ok(())
+}

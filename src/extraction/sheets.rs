@@ -1,0 +1,96 @@
+//! Workbooks: the names of their sheets, and what stands in their cells, a row in a line.
+
+use std::io::{Cursor, Write};
+
+use calamine::{Data, DataRef, ExcelDateTime, Reader, Xls, Xlsb, Xlsx};
+
+use super::{Stop, Text};
+
+/// Cell by cell, so that one that stands far out takes no room for all before it.
+pub(super) fn xlsx<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+    let mut workbook = Xlsx::new(Cursor::new(content)).map_err(Stop::unreadable)?;
+    for name in workbook.sheet_names() {
+        begin_sheet(&name, text)?;
+        // Charts are sheets without cells.
+        let Ok(mut cells) = workbook.worksheet_cells_reader(&name) else { continue };
+        let mut row = None;
+        while let Some(cell) = cells.next_cell().map_err(Stop::unreadable)? {
+            push_cell(&mut row, cell.get_position().0, cell.get_value(), text)?;
+        }
+    }
+    text.push("\n")
+}
+
+/// The same, in binary.
+pub(super) fn xlsb<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+    let mut workbook = Xlsb::new(Cursor::new(content)).map_err(Stop::unreadable)?;
+    for name in workbook.sheet_names() {
+        begin_sheet(&name, text)?;
+        let Ok(mut cells) = workbook.worksheet_cells_reader(&name) else { continue };
+        let mut row = None;
+        while let Some(cell) = cells.next_cell().map_err(Stop::unreadable)? {
+            push_cell(&mut row, cell.get_position().0, cell.get_value(), text)?;
+        }
+    }
+    text.push("\n")
+}
+
+/// The format of 1997, whose sheets are read whole.
+pub(super) fn xls<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+    let mut workbook = Xls::new(Cursor::new(content)).map_err(Stop::unreadable)?;
+    for (name, range) in workbook.worksheets() {
+        begin_sheet(&name, text)?;
+        let mut last = None;
+        for (row, _, value) in range.used_cells() {
+            let row = u32::try_from(row).unwrap_or(u32::MAX);
+            push_cell(&mut last, row, &borrowed(value), text)?;
+        }
+    }
+    text.push("\n")
+}
+
+fn begin_sheet<W: Write>(name: &str, text: &mut Text<W>) -> Result<(), Stop> {
+    text.push("\n")?;
+    text.push(name)?;
+    text.flush()
+}
+
+fn borrowed(value: &Data) -> DataRef<'_> {
+    match value {
+        Data::String(value) => DataRef::SharedString(value),
+        Data::Int(value) => DataRef::Int(*value),
+        Data::Float(value) => DataRef::Float(*value),
+        Data::Bool(value) => DataRef::Bool(*value),
+        Data::DateTime(value) => DataRef::DateTime(*value),
+        Data::DateTimeIso(value) | Data::DurationIso(value) => DataRef::SharedString(value),
+        _ => DataRef::Empty,
+    }
+}
+
+fn push_cell<W: Write>(
+    last: &mut Option<u32>,
+    row: u32,
+    value: &DataRef<'_>,
+    text: &mut Text<W>,
+) -> Result<(), Stop> {
+    let shown = match value {
+        DataRef::String(value) | DataRef::DateTimeIso(value) | DataRef::DurationIso(value) => value.clone(),
+        DataRef::SharedString(value) => (*value).to_owned(),
+        DataRef::Int(value) => value.to_string(),
+        DataRef::Float(value) => value.to_string(),
+        DataRef::DateTime(value) => time(value),
+        DataRef::Bool(_) | DataRef::Error(_) | DataRef::Empty => return Ok(()),
+    };
+    text.push(if *last == Some(row) { "\t" } else { "\n" })?;
+    *last = Some(row);
+    text.push(&shown)
+}
+
+/// A day is what people look for.
+fn time(value: &ExcelDateTime) -> String {
+    if value.is_duration() {
+        return String::new();
+    }
+    let (year, month, day, ..) = value.to_ymd_hms_milli();
+    format!("{year:04}-{month:02}-{day:02}")
+}
