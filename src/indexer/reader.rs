@@ -12,7 +12,7 @@ use trawl_index::{Change, Document, Scope};
 use crate::{
     auth::tenants,
     error::{Error, Result},
-    platform::{contents, favorites, files, groups, organizations, robots, tasks, users},
+    platform::{contents, directories, favorites, files, groups, organizations, robots, tasks, users},
     store::{
         Store,
         change_log::{self, Entry},
@@ -254,7 +254,7 @@ impl Piece {
         let mut changes: Vec<Change> =
             gone.map(|id| Change::Remove { scope: scope.clone(), id: id.clone() }).collect();
         changes.extend(documents.into_iter().map(Change::Put));
-        if scope.module == files::documents::DIRECTORY {
+        if scope.module == directories::removal::DIRECTORY {
             changes.extend(
                 files::documents::removed(rows.store.index_reader(), self.tenant_id, &self.ids).await?,
             );

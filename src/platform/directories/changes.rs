@@ -14,6 +14,7 @@ use crate::{
     audit::{self, Actor, Deed},
     auth::caller::Caller,
     error::{BusinessCode, Error, Result},
+    platform::files::following,
     store::Transaction,
 };
 
@@ -81,12 +82,13 @@ fn exists() -> Error {
 
 /// Gives a folder another name.
 pub(super) async fn rename(
-    app: &App,
+    app: &Arc<App>,
     caller: Arc<Caller>,
     directory_id: String,
     name: String,
 ) -> Result<Directory> {
     let name = names::check_folder(&app.config.limits, &name);
+    let upkeep = Arc::clone(app);
     let job = app.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
@@ -99,6 +101,10 @@ pub(super) async fn rename(
             }
             if name.shown != found.name {
                 repo::rename(transaction, &found.id, &name).await?;
+                // Files are found by the names of the folders that they lie in.
+                if following::record_renamed(transaction, seer.tenant_id, &found.id).await? {
+                    transaction.after_commit(move || upkeep.upkeep.wake());
+                }
             }
             Ok(Directory::only(found.id))
         })

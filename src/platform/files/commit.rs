@@ -78,12 +78,15 @@ impl Drop for Begun {
 /// The business failures of a commit (specification, "Errors" 4). The upload is as it was then.
 pub(super) async fn commit(app: &Arc<App>, caller: Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
     let place = Arc::clone(&app.commits.places).acquire_owned().await.map_err(Error::internal)?;
-    let app = Arc::clone(app);
+    let (app, texts) = (Arc::clone(app), &app.texts);
     let going_on = async move {
         let _place = place;
         run(&app, &caller, wanted).await
     };
-    tokio::spawn(going_on.in_current_span()).await.map_err(Error::internal)?
+    let file = tokio::spawn(going_on.in_current_span()).await.map_err(Error::internal)??;
+    // So that it is found by what it says a moment after it is answered; it is read in any case.
+    texts.wait(&file.file_hash).await;
+    Ok(file)
 }
 
 async fn run(app: &App, caller: &Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {

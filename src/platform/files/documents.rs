@@ -21,10 +21,6 @@ use crate::{
     error::{Error, Result},
 };
 
-/// What entries of the change log call folders that are removed. A module of an operator's own may have the same code: its
-/// items are none of these.
-pub const DIRECTORY: &str = "directory";
-
 /// Documents that are made at a time: each may hold a text of `limits.file_text_bytes`.
 pub const AT_A_TIME: usize = 32;
 
@@ -52,7 +48,8 @@ pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
     Ok(rows::count(reader).await?)
 }
 
-/// What the index loses with those of these folders that are removed: everything below each.
+/// What the index loses with those of these folders that are removed: everything below each. A module of an operator's own may have
+/// the code by which the change log names folders; its items are none, and nothing is below them.
 pub async fn removed<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Change>> {
     let there = rows::live_directories(reader, tenant_id, ids).await?;
     let gone = ids.iter().filter(|id| !there.contains(*id));

@@ -94,6 +94,8 @@ impl TestApp {
         config.connectors.allow_auth_none = true;
         // What they answer is asked for anew by each search, where a test is not about that.
         (config.cache.fresh_ms, config.cache.stale_ms) = (0, 0);
+        // This is another program than the one that reads texts.
+        config.storage.text_program = Some(env!("CARGO_BIN_EXE_trawl").into());
         change(&mut config);
         Self::start_in(tempfile::tempdir().unwrap(), config, Arc::default(), false, None).await
     }
