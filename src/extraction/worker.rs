@@ -51,7 +51,10 @@ struct Work {
     contents: Arc<dyn BlobStore>,
     reader: TextReader,
     asked: Mutex<Asked>,
-    wake: Notify,
+    /// Somebody waits for a text.
+    hurry: Notify,
+    /// There may be more to read.
+    more: Notify,
     /// Has files be recorded that are left over.
     follow: Arc<Notify>,
     stop: CancellationToken,
@@ -85,7 +88,8 @@ impl Texts {
             contents,
             reader: TextReader::new(storage, limits)?,
             asked: Mutex::default(),
-            wake: Notify::new(),
+            hurry: Notify::new(),
+            more: Notify::new(),
             follow,
             stop: CancellationToken::new(),
         });
@@ -109,7 +113,7 @@ impl Texts {
             }
             told
         };
-        self.work.wake.notify_one();
+        self.work.hurry.notify_one();
         let _late = timeout(self.wait, told).await;
     }
 
@@ -137,11 +141,12 @@ impl Work {
                 pause = self.make_step() => pause,
             };
             let Some(pause) = pause else { continue };
-            // After a failure nobody hurries it.
+            // After a failure only what somebody waits for is worth a try.
             let is_idle = pause == LOOK_EVERY;
             tokio::select! {
                 () = self.stop.cancelled() => return,
-                () = self.wake.notified(), if is_idle => {}
+                () = self.hurry.notified() => {}
+                () = self.more.notified(), if is_idle => {}
                 () = tokio::time::sleep(pause) => {}
             }
         }
@@ -158,7 +163,7 @@ impl Work {
             }
         };
         // There may be more, for the other one.
-        self.wake.notify_one();
+        self.more.notify_one();
         let in_hand = InHand { work: self, sha256 };
         let read = self.read(&in_hand.sha256).await;
         drop(in_hand);
@@ -251,7 +256,7 @@ impl Drop for InHand<'_> {
         asked.in_hand.remove(&self.sha256);
         if asked.again.remove(&self.sha256) {
             asked.first.push_back(self.sha256.clone());
-            self.work.wake.notify_one();
+            self.work.hurry.notify_one();
             return;
         }
         asked.waiting.remove(&self.sha256).into_iter().flatten().for_each(|waiting| {

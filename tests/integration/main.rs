@@ -64,6 +64,8 @@ mod files_quotas;
 #[cfg(test)]
 mod files_s3;
 #[cfg(test)]
+mod files_search;
+#[cfg(test)]
 mod files_unsafe;
 #[cfg(test)]
 mod folders;
