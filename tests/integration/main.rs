@@ -50,6 +50,8 @@ mod errors;
 #[cfg(test)]
 mod external;
 #[cfg(test)]
+mod extraction;
+#[cfg(test)]
 mod favorites;
 #[cfg(test)]
 mod files;
