@@ -93,6 +93,19 @@ const fn content(module: &'static str, write: &'static [Call], remove: &'static 
     }
 }
 
+/// Puts a file that says the word, again and again.
+const SAY: &[Call] = &[
+    call(Mei, "POST", "/v1/stream/upload", "{}").keeping(&[("url", "/url"), ("upload", "/uploadId")]),
+    call(Nobody, "PUT", "$url", "$word"),
+    call(
+        Mei,
+        "POST",
+        "/v1/stream/upload/commit",
+        r#"{"uploadId": "$upload", "dirId": "root", "fileName": "tide.txt", "fileSize": 9, "ondup": true}"#,
+    )
+    .keeping(&[("id", "/id")]),
+];
+
 /// Every kind of object.
 #[rustfmt::skip]
 const OBJECTS: &[Object] = &[
@@ -205,6 +218,13 @@ const OBJECTS: &[Object] = &[
                 r#"{"uploadId": "$upload", "dirId": "$folder", "fileName": "$word.txt", "fileSize": 4}"#).keeping(&[("id", "/id")]),
         ],
         change: Change::Nothing,
+        remove: &[call(Mei, "POST", "/v1/files/delete", r#"["$id"]"#)],
+    },
+    Object {
+        name: "what a file says", module: "file", seen_by: &[Mei],
+        given: &[],
+        write: SAY,
+        change: Change::Word(SAY),
         remove: &[call(Mei, "POST", "/v1/files/delete", r#"["$id"]"#)],
     },
 ];

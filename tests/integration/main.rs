@@ -68,6 +68,8 @@ mod files_s3;
 #[cfg(test)]
 mod files_search;
 #[cfg(test)]
+mod files_search_property;
+#[cfg(test)]
 mod files_unsafe;
 #[cfg(test)]
 mod folders;
