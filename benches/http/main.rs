@@ -3,7 +3,7 @@
 //! Every section measures the `trawl` program and its peer at the same time, in short slices that take turns, so that
 //! what disturbs one disturbs the other. Servers and peers are processes of their own. README.md says how to read it.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|objects|directory …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|objects|directory|files …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -13,6 +13,7 @@
 mod common;
 mod data;
 mod directory;
+mod files;
 mod objects;
 mod pages;
 mod peers;
@@ -43,6 +44,8 @@ pub(crate) struct Scale {
     pub(crate) objects: usize,
     /// Departments and users of the directory.
     pub(crate) directory: [usize; 2],
+    /// Rounds of files up and down.
+    pub(crate) files: usize,
 }
 
 const FULL: Scale = Scale {
@@ -52,6 +55,7 @@ const FULL: Scale = Scale {
     import: 100_000,
     objects: 1_000,
     directory: [5_000, 100_000],
+    files: 8,
 };
 
 const QUICK: Scale = Scale {
@@ -61,6 +65,7 @@ const QUICK: Scale = Scale {
     import: 20_000,
     objects: 400,
     directory: [1_000, 20_000],
+    files: 2,
 };
 
 /// The documents of the large index when it is asked for.
@@ -76,7 +81,7 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections = ["pages", "freshness", "merge", "import", "todos", "objects", "directory"];
+    let sections = ["pages", "freshness", "merge", "import", "todos", "objects", "directory", "files"];
     let chosen = |name: &str| has(name) || !sections.iter().any(|section| has(section));
 
     let started = Instant::now();
@@ -101,6 +106,9 @@ fn main() {
     }
     if chosen("directory") {
         directory::run(&scale);
+    }
+    if chosen("files") {
+        files::run(&scale);
     }
     println!("\nThe run took {:.0} s.", started.elapsed().as_secs_f64());
 }

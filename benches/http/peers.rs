@@ -1,6 +1,7 @@
-//! The peer: a bare axum handler, a process of its own made from this executable.
+//! The peers: bare axum handlers, each a process of its own made from this executable.
 
 mod bare;
+mod files;
 
 use std::{path::Path, sync::Arc};
 
@@ -20,9 +21,16 @@ use crate::common::server::serve;
 /// Becomes a peer that answers pages from an index: the directory and the tenant's number follow.
 pub(crate) const PAGES: &str = "peer-pages";
 
+/// Becomes a peer that takes and gives files: `lazy` or `durable` and the directory follow.
+pub(crate) const FILES: &str = "peer-files";
+
 /// Whether the arguments make this process a peer, which it then was until it was killed.
 pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let [FILES, how, directory] = arguments[..] {
+        serve(files::routes(directory, how == "durable"));
+        return true;
+    }
     let [PAGES, directory, tenant_id] = arguments[..] else { return false };
     let bare = Bare::open(Path::new(directory), tenant_id.parse().unwrap());
     serve(Router::new().route("/page", get(page)).with_state(Arc::new(bare)));

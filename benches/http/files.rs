@@ -1,0 +1,250 @@
+//! Contents of files up and down beside a bare axum handler over files, and what memory the server takes for them.
+
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use self::contents::content;
+use bytes::Bytes;
+use futures::{StreamExt, future::join_all, stream};
+use serde_json::{Value, json};
+use trawl::auth::applications::Kind;
+
+use crate::{
+    Scale,
+    common::{data::Prepared, server::Server},
+    peers,
+};
+
+/// Clients at once, and what each sends and takes.
+const CLIENTS: usize = 32;
+const FILE_BYTES: usize = 100 << 20;
+const MIB: f64 = 1_048_576.0;
+
+/// The bar: what the memory may grow by while they upload.
+const MOST_GROWTH_MIB: f64 = 200.0;
+
+/// Between two looks at the memory of the server.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// The person.
+const PERSON: &str = "mei.chen";
+
+/// Measures uploads and downloads, one after the other and of many clients.
+pub(crate) fn run(scale: &Scale) {
+    let prepared = Prepared::new(Kind::Application);
+    let trawl = Server::trawl(prepared.directory.path(), &[("LOG__FILTER", "warn")]);
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let peer = |how: &str, place: usize| {
+        Server::peer(&[peers::FILES, how, &directories[place].path().display().to_string()])
+    };
+    let (lazy, durable) = (peer("lazy", 0), peer("durable", 1));
+    let person = person(&trawl, &prepared);
+    let store = |server| Store { server, http: client(), person: None };
+    let servers =
+        [Store { server: &trawl, http: client(), person: Some(person) }, store(&lazy), store(&durable)];
+
+    println!("\n## Contents of files\n");
+    println!(
+        "Files of {} MiB, each of another content. For trawl an upload is: signed, sent, committed (durable, its SHA-256 known); a download: signed, \
+         taken. The peers write what comes to a file and send a file: without and with an fsync before the answer. MiB a second.\n",
+        FILE_BYTES >> 20
+    );
+    println!("| what | clients | trawl | bare | × of it | bare, durable | × of it |");
+    println!("|---|---|---|---|---|---|---|");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let mut growth = 0.0_f64;
+    for (clients, rounds) in [(1, scale.files), (CLIENTS, scale.files.div_ceil(4))] {
+        let (mut up, mut down) = ([0.0; 3], [0.0; 3]);
+        for round in 0..=rounds {
+            for (place, store) in servers.iter().enumerate() {
+                let memory = (place == 0).then(|| Memory::watch(store.server.process.id()));
+                let (ids, took) = runtime.block_on(store.upload(clients, round));
+                if let Some(memory) = memory {
+                    growth = growth.max(memory.growth_mib());
+                }
+                let taken = runtime.block_on(store.download(&ids));
+                runtime.block_on(store.remove(&ids));
+                // The first one warms up.
+                if round > 0 {
+                    up[place] += took.as_secs_f64();
+                    down[place] += taken.as_secs_f64();
+                }
+            }
+        }
+        let volume = (clients * rounds * FILE_BYTES) as f64 / MIB;
+        for (name, seconds) in [("up", up), ("down", down)] {
+            let [ours, lazy, durable] = seconds.map(|seconds| volume / seconds);
+            println!(
+                "| {name} | {clients} | {ours:.0} | {lazy:.0} | {:.2} | {durable:.0} | {:.2} |",
+                ours / lazy,
+                ours / durable
+            );
+        }
+    }
+    println!(
+        "\nWhile {CLIENTS} clients uploaded {} MiB each, the memory of trawl grew by at most {growth:.0} MiB (bar: {MOST_GROWTH_MIB:.0} MiB).",
+        FILE_BYTES >> 20
+    );
+}
+
+/// A token of a person of the directory.
+fn person(trawl: &Server, prepared: &Prepared) -> String {
+    let application = trawl.token(prepared);
+    let person = json!([{ "userId": "mei", "loginId": PERSON, "name": "Mei Chen", "sex": 2 }]);
+    crate::common::load::block_on(async {
+        let sync = client().put(format!("http://{}/v1/users/sync", trawl.address));
+        let answer = sync.bearer_auth(&application).json(&person).send().await.unwrap();
+        assert!(answer.status().is_success());
+    });
+    trawl.grant(
+        prepared,
+        &[
+            ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+            ("subject_token_type", "urn:trawl:params:oauth:token-type:login-id"),
+            ("subject_token", PERSON),
+        ],
+    )
+}
+
+fn client() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+/// Something that takes contents and gives them back: trawl, to a person with a token, or a peer.
+struct Store<'a> {
+    server: &'a Server,
+    http: reqwest::Client,
+    person: Option<String>,
+}
+
+impl Store<'_> {
+    /// Has so many clients upload a file each, at once. Answers what they are known by, and how long all took.
+    async fn upload(&self, clients: usize, round: usize) -> (Vec<String>, Duration) {
+        let started = Instant::now();
+        let ids = join_all((0..clients).map(|client| self.upload_one(format!("{round}-{client}"))));
+        (ids.await, started.elapsed())
+    }
+
+    async fn upload_one(&self, name: String) -> String {
+        let Some(person) = &self.person else {
+            let address = format!("http://{}/{name}", self.server.address);
+            self.send(&address, &name).await;
+            return name;
+        };
+        let signed = self.call(person, "/v1/stream/upload", &json!({ "fileSize": FILE_BYTES })).await;
+        self.send(signed["url"].as_str().unwrap(), &name).await;
+        let commit = json!({
+            "uploadId": signed["uploadId"], "dirId": "root", "fileName": format!("{name}.bin"), "fileSize": FILE_BYTES,
+        });
+        let file = self.call(person, "/v1/stream/upload/commit", &commit).await;
+        file["id"].as_str().unwrap().to_owned()
+    }
+
+    async fn send(&self, address: &str, name: &str) {
+        let request = self.http.put(address).header("content-length", FILE_BYTES);
+        let answer = request.body(reqwest::Body::wrap_stream(content(name))).send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.status());
+    }
+
+    async fn download(&self, ids: &[String]) -> Duration {
+        let started = Instant::now();
+        join_all(ids.iter().map(|id| self.download_one(id))).await;
+        started.elapsed()
+    }
+
+    async fn download_one(&self, id: &str) {
+        let address = match &self.person {
+            None => format!("http://{}/{id}", self.server.address),
+            Some(person) => {
+                let signed = self.call(person, "/v1/stream/download", &json!({ "fileId": id })).await;
+                signed.as_str().unwrap().to_owned()
+            }
+        };
+        let answer = self.http.get(address).send().await.unwrap();
+        assert!(answer.status().is_success());
+        let pieces = answer.bytes_stream();
+        let bytes = pieces.fold(0, async |bytes, piece| bytes + piece.unwrap().len()).await;
+        assert_eq!(bytes, FILE_BYTES);
+    }
+
+    async fn remove(&self, ids: &[String]) {
+        match &self.person {
+            Some(person) => drop(self.call(person, "/v1/files/delete", &json!(ids)).await),
+            None => {
+                for id in ids {
+                    let address = format!("http://{}/{id}", self.server.address);
+                    self.http.delete(address).send().await.unwrap();
+                }
+            }
+        }
+    }
+
+    async fn call(&self, person: &str, path: &str, body: &Value) -> Value {
+        let request = self.http.post(format!("http://{}{path}", self.server.address));
+        let answer = request.bearer_auth(person).json(body).send().await.unwrap();
+        let mut answer: Value = answer.json().await.unwrap();
+        assert_eq!(answer["code"], 200, "{path}: {answer}");
+        answer["data"].take()
+    }
+}
+
+/// Contents, made without work that would be measured along.
+mod contents {
+    use super::{Bytes, FILE_BYTES, StreamExt, stream};
+
+    const PIECE_BYTES: usize = 256 << 10;
+
+    /// A file's bytes, which no other name has.
+    pub(super) fn content(name: &str) -> impl futures::Stream<Item = std::io::Result<Bytes>> + use<> {
+        let mut first = vec![b'.'; PIECE_BYTES];
+        first[..name.len()].copy_from_slice(name.as_bytes());
+        let other = Bytes::from(vec![b'x'; PIECE_BYTES]);
+        let others = stream::repeat(other).take(FILE_BYTES / PIECE_BYTES - 1);
+        stream::once(async { Bytes::from(first) }).chain(others).map(Ok)
+    }
+}
+
+/// What memory a process has, watched.
+struct Memory {
+    before_kib: u64,
+    most_kib: Arc<AtomicU64>,
+    is_over: Arc<AtomicBool>,
+    watching: std::thread::JoinHandle<()>,
+}
+
+impl Memory {
+    fn watch(process: u32) -> Self {
+        let before_kib = resident_kib(process);
+        let (most_kib, is_over) = (Arc::new(AtomicU64::new(before_kib)), Arc::new(AtomicBool::new(false)));
+        let watching = {
+            let (most_kib, is_over) = (Arc::clone(&most_kib), Arc::clone(&is_over));
+            std::thread::spawn(move || {
+                while !is_over.load(Ordering::Relaxed) {
+                    most_kib.fetch_max(resident_kib(process), Ordering::Relaxed);
+                    std::thread::sleep(LOOK_EVERY);
+                }
+            })
+        };
+        Self { before_kib, most_kib, is_over, watching }
+    }
+
+    /// By how much it grew at the most, in MiB.
+    fn growth_mib(self) -> f64 {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.watching.join().unwrap();
+        (self.most_kib.load(Ordering::Relaxed) - self.before_kib) as f64 / 1_024.0
+    }
+}
+
+/// The resident memory of a process, in KiB.
+fn resident_kib(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
