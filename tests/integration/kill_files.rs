@@ -42,10 +42,21 @@ type Tree = BTreeMap<String, BTreeMap<String, String>>;
 #[derive(Clone, Debug)]
 enum Call {
     /// Sends a content, whole or in so many parts, and commits it.
-    Put { folder: String, file: String, content: String, parts: usize },
-    DeleteFile { folder: String, file: String },
+    Put {
+        folder: String,
+        file: String,
+        content: String,
+        parts: usize,
+    },
+    DeleteFile {
+        folder: String,
+        file: String,
+    },
     CreateFolder(String),
-    RenameFolder { from: String, to: String },
+    RenameFolder {
+        from: String,
+        to: String,
+    },
     DeleteFolder(String),
 }
 
@@ -169,9 +180,8 @@ impl Writer {
                 self.post("/v1/directories/rename", json!({ "dirId": id, "name": to })).await?;
                 self.folders.insert(to.clone(), id);
                 let files = std::mem::take(&mut self.files);
-                let renamed = |((folder, file), id)| {
-                    ((if folder == *from { to.clone() } else { folder }, file), id)
-                };
+                let renamed =
+                    |((folder, file), id)| ((if folder == *from { to.clone() } else { folder }, file), id);
                 self.files = files.into_iter().map(renamed).collect();
             }
             Call::DeleteFolder(name) => {
@@ -333,7 +343,8 @@ async fn kill_9_at_any_moment_under_every_kind_of_change_to_files() {
     let mei = server.user(&application, "mei").await;
     let mut writers = Vec::new();
     for number in 0..WRITERS {
-        let made = mei.post("/v1/directories/create", &json!({ "name": format!("Home {number}") })).await.ok();
+        let made =
+            mei.post("/v1/directories/create", &json!({ "name": format!("Home {number}") })).await.ok();
         writers.push(Writer {
             caller: mei.clone(),
             home: text_of(made.data(), "id"),

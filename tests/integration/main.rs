@@ -56,6 +56,10 @@ mod favorites;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod files_browser;
+#[cfg(test)]
+mod files_curl;
+#[cfg(test)]
 mod files_errors;
 #[cfg(test)]
 mod files_meanwhile;
@@ -107,6 +111,8 @@ mod issuer;
 mod keys;
 #[cfg(test)]
 mod kill;
+#[cfg(test)]
+mod kill_files;
 #[cfg(test)]
 mod lifecycle;
 #[cfg(test)]

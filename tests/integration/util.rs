@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod app;
+pub(crate) mod browser;
 pub(crate) mod caller;
 pub(crate) mod clamd;
 pub(crate) mod clock;
