@@ -56,6 +56,8 @@ mod favorites;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod files_addresses;
+#[cfg(test)]
 mod files_browser;
 #[cfg(test)]
 mod files_curl;
