@@ -98,7 +98,7 @@ async fn start() -> (TestApp, Application, [Caller; 2]) {
 
 #[tokio::test]
 async fn an_address_of_an_upload_is_good_for_that_upload_alone() {
-    let (app, _, [mei, omar]) = start().await;
+    let (_app, _, [mei, omar]) = start().await;
     let (url, upload_id) = sign(&mei, CONTENT.len()).await;
     let (others, _) = sign(&omar, 1 << 20).await;
     for forged in forgeries(&url, &others) {
@@ -136,12 +136,11 @@ async fn an_address_of_an_upload_is_good_for_that_upload_alone() {
     let late = status(&mei, Method::PUT, &url, b"the harbour's bog").await;
     assert!(matches!(late.as_u16(), 404 | 410), "{late}");
     assert_eq!(commit(&mei, &upload_id, "root", "again.txt").await["code"], 400);
-    app.stop().await;
 }
 
 #[tokio::test]
 async fn an_address_of_a_download_is_good_for_that_version_alone() {
-    let (app, _, [mei, omar]) = start().await;
+    let (_app, _, [mei, omar]) = start().await;
     let log = file(&mei, "root", "log.txt").await;
     let others = download(&omar, &file(&omar, "root", "secret.txt").await).await;
     let url = download(&mei, &log).await;
@@ -160,7 +159,6 @@ async fn an_address_of_a_download_is_good_for_that_version_alone() {
         let status = status(&mei, method.clone(), &url, CONTENT).await;
         assert!(matches!(status.as_u16(), 403..=405), "{method}: {status}");
     }
-    app.stop().await;
 }
 
 #[tokio::test]
@@ -204,7 +202,6 @@ async fn an_address_of_a_download_dies_with_its_file_and_with_the_right_to_it() 
     let url = download(&mei, &other).await;
     mei.post("/v1/directories/delete", &json!({ "dirId": folder })).await.ok();
     assert_eq!(status(&mei, Method::GET, &url, b"").await, 404);
-    app.stop().await;
 }
 
 /// Names that would lead elsewhere if anything were looked up by them.
@@ -273,5 +270,4 @@ async fn no_name_leads_elsewhere() {
         let answer = connection.read().await;
         assert!(matches!(answer.status, 400 | 403 | 404 | 405), "{path}: {answer:?}");
     }
-    app.stop().await;
 }
