@@ -1,5 +1,7 @@
 //! What is indexed: documents, where they live, who may see them, and changes to them.
 
+use std::sync::Arc;
+
 /// The longest id, in bytes, that can be indexed.
 pub const MAX_ID_BYTES: usize = 1_024;
 
@@ -66,7 +68,8 @@ pub struct Document {
     pub brief: String,
     /// Plain text that it holds and does not show, such as the content of a file; matched, and never highlighted. In relevance
     /// order a word in the title of such a document, be its text empty, comes before any number of the same word in a text.
-    pub text: Option<String>,
+    /// Shared by clones, as it may be large.
+    pub text: Option<Arc<str>>,
     /// A name; matched by `author:NAME` and [`Request::author`](crate::Request::author) only.
     pub author: String,
     /// Who may see it.

@@ -448,7 +448,7 @@ fn what_a_principal_sees_is_removed_at_once_and_nothing_that_comes_later() {
 #[test]
 fn a_title_comes_before_any_number_of_the_same_word_in_a_text() {
     let named =
-        |id: &str, title: &str, text: &str| Document { text: Some(text.to_owned()), ..document(id, title) };
+        |id: &str, title: &str, text: &str| Document { text: Some(text.into()), ..document(id, title) };
     let filling = "tide and quay and crane ".repeat(2_000);
     let (index, _writer) = index_of(vec![
         named("says it often", "minutes", &"harbour ".repeat(500)),

@@ -63,9 +63,8 @@ impl Ask {
 
     /// In time order every word is required; in relevance order any one is enough, and where there is a phrase, none is needed.
     fn matches(&self, document: &Document, by_relevance: bool) -> bool {
-        let none = String::new();
-        let texts =
-            [&document.title, &document.sub_title, &document.brief, document.text.as_ref().unwrap_or(&none)];
+        let text = document.text.as_deref().unwrap_or_default();
+        let texts = [document.title.as_str(), &document.sub_title, &document.brief, text];
         let words: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
         let has = |wanted: &str| words.iter().flatten().any(|&word| word == wanted);
         let by = |name: &str| {
@@ -162,7 +161,7 @@ fn document() -> impl Strategy<Value = Document> {
             title,
             title_is_name: false,
             other_names: Vec::new(),
-            text,
+            text: text.map(Into::into),
             sub_title,
             brief,
             author: author.to_owned(),

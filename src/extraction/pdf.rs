@@ -29,7 +29,7 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), St
     let cache = InterpreterCache::new();
     for page in pdf.pages().iter() {
         let (width, height) = page.render_dimensions();
-        let mut context = Context::new(
+        let mut interpreting = Context::new(
             page.initial_transform(true).to_kurbo(),
             Rect::new(0.0, 0.0, f64::from(width), f64::from(height)),
             &cache,
@@ -37,7 +37,7 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), St
             InterpreterSettings::default(),
         );
         let mut reader = PageReader { text, end: None, stopped: None };
-        interpret_page(page, &mut context, &mut reader);
+        interpret_page(page, &mut interpreting, &mut reader);
         if let Some(stop) = reader.stopped {
             return Err(stop);
         }

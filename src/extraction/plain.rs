@@ -66,7 +66,7 @@ fn declared(content: &[u8]) -> Option<&'static Encoding> {
     let label = after.trim_start_matches(['"', '\'']);
     let end =
         label.find(|character: char| !(character.is_ascii_alphanumeric() || "-_:.".contains(character)));
-    Encoding::for_label(label[..end.unwrap_or(label.len())].as_bytes())
+    Encoding::for_label(&label.as_bytes()[..end.unwrap_or(label.len())])
 }
 
 /// The beginning of a text in the encoding that it is in, as far as that can be told: by its byte order mark, because it is UTF-8, by

@@ -57,12 +57,13 @@ fn begin_sheet<W: Write>(name: &str, text: &mut Text<W>) -> Result<(), Stop> {
 
 fn borrowed(value: &Data) -> DataRef<'_> {
     match value {
-        Data::String(value) => DataRef::SharedString(value),
         Data::Int(value) => DataRef::Int(*value),
         Data::Float(value) => DataRef::Float(*value),
         Data::Bool(value) => DataRef::Bool(*value),
         Data::DateTime(value) => DataRef::DateTime(*value),
-        Data::DateTimeIso(value) | Data::DurationIso(value) => DataRef::SharedString(value),
+        Data::String(value) | Data::DateTimeIso(value) | Data::DurationIso(value) => {
+            DataRef::SharedString(value)
+        }
         _ => DataRef::Empty,
     }
 }

@@ -44,24 +44,20 @@ fn pdf(content: &str, objects: &[&str]) -> Vec<u8> {
         format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len()),
     ];
     all.extend(objects.iter().map(|&object| object.to_owned()));
-    let mut file = "%PDF-1.4\n".to_owned();
+    let mut file = b"%PDF-1.4\n".to_vec();
     let mut places = Vec::new();
     for (number, object) in (1..).zip(&all) {
         places.push(file.len());
-        file.push_str(&format!("{number} 0 obj\n{object}\nendobj\n"));
+        write!(file, "{number} 0 obj\n{object}\nendobj\n").unwrap();
     }
     let start = file.len();
-    file.push_str(&format!("xref\n0 {}\n0000000000 65535 f \n", all.len() + 1));
+    write!(file, "xref\n0 {}\n0000000000 65535 f \n", all.len() + 1).unwrap();
     for place in places {
-        file.push_str(&format!("{place:010} 00000 n \n"));
+        writeln!(file, "{place:010} 00000 n ").unwrap();
     }
     let size = all.len() + 1;
-    file.push_str(&format!("trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF"));
-    file.into_bytes()
-}
-
-fn hex(bytes: impl IntoIterator<Item = u8>) -> String {
-    bytes.into_iter().map(|byte| format!("{byte:02x}")).collect()
+    write!(file, "trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF").unwrap();
+    file
 }
 
 const CHINESE: &str = "港口收费合同2026";
@@ -211,22 +207,23 @@ fn pdfs_are_read_in_all_the_encodings_of_chinese() {
     };
     let show = |codes: &str| format!("BT /F1 24 Tf 72 700 Td <{codes}> Tj ET");
     let (gbk, ..) = encoding_rs::GBK.encode(CHINESE);
-    let wide = hex(CHINESE.encode_utf16().flat_map(u16::to_be_bytes));
-    for (encoding, codes) in [("UniGB-UCS2-H", wide), ("GBK-EUC-H", hex(gbk.iter().copied()))] {
+    let wide = hex::encode(CHINESE.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>());
+    for (encoding, codes) in [("UniGB-UCS2-H", wide), ("GBK-EUC-H", hex::encode(&gbk))] {
         let font = font(encoding, "GB1", "");
         let read = words(&pdf(&show(&codes), &font.each_ref().map(String::as_str)), "pdf");
         assert_eq!(read, CHINESE, "{encoding}");
     }
     let numbered = || (1_u16..).zip(CHINESE.encode_utf16());
-    let pairs: String = numbered().map(|(code, unit)| format!("<{code:04x}> <{unit:04x}>\n")).collect();
+    let pairs: Vec<String> = numbered().map(|(code, unit)| format!("<{code:04x}> <{unit:04x}>\n")).collect();
     let map = format!(
-        "begincmap 1 begincodespacerange <0000> <ffff> endcodespacerange {} beginbfchar\n{pairs}endbfchar endcmap",
-        numbered().count()
+        "begincmap 1 begincodespacerange <0000> <ffff> endcodespacerange {} beginbfchar\n{}endbfchar endcmap",
+        numbered().count(),
+        pairs.concat()
     );
     let [font, descendant, descriptor] = font("Identity-H", "Identity", "/ToUnicode 8 0 R");
     let map = format!("<< /Length {} >>\nstream\n{map}\nendstream", map.len());
-    let codes: String = numbered().map(|(code, _)| format!("{code:04x}")).collect();
-    assert_eq!(words(&pdf(&show(&codes), &[&font, &descendant, &descriptor, &map]), "pdf"), CHINESE);
+    let codes: Vec<String> = numbered().map(|(code, _)| format!("{code:04x}")).collect();
+    assert_eq!(words(&pdf(&show(&codes.concat()), &[&font, &descendant, &descriptor, &map]), "pdf"), CHINESE);
 }
 
 #[test]

@@ -50,16 +50,17 @@ fn bomb(entries: &[(&str, &str)], zeros: (&str, u64)) -> Vec<u8> {
 
 /// A PDF with these objects, the first of which is its catalog.
 fn pdf(objects: &[&str]) -> Vec<u8> {
-    let mut file = "%PDF-1.4\n".to_owned();
-    let mut table = String::new();
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut table = Vec::new();
     for (number, object) in (1..).zip(objects) {
-        table.push_str(&format!("{:010} 00000 n \n", file.len()));
-        file.push_str(&format!("{number} 0 obj\n{object}\nendobj\n"));
+        writeln!(table, "{:010} 00000 n ", file.len()).unwrap();
+        write!(file, "{number} 0 obj\n{object}\nendobj\n").unwrap();
     }
     let (start, size) = (file.len(), objects.len() + 1);
-    file.push_str(&format!("xref\n0 {size}\n0000000000 65535 f \n{table}"));
-    file.push_str(&format!("trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF"));
-    file.into_bytes()
+    write!(file, "xref\n0 {size}\n0000000000 65535 f \n").unwrap();
+    file.extend(table);
+    write!(file, "trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF").unwrap();
+    file
 }
 
 #[tokio::test]

@@ -41,11 +41,14 @@ async fn count(caller: &Caller, keyword: &str) -> u64 {
 
 /// A document of an office with these paragraphs.
 fn docx(paragraphs: &[&str]) -> Vec<u8> {
-    let paragraphs: String =
-        paragraphs.iter().map(|text| format!("<w:p><w:r><w:t>{text}</w:t></w:r></w:p>")).collect();
+    let paragraphs = paragraphs.join("</w:t></w:r></w:p><w:p><w:r><w:t>");
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     archive.start_file("word/document.xml", SimpleFileOptions::default()).unwrap();
-    write!(archive, "<w:document xmlns:w='w'><w:body>{paragraphs}</w:body></w:document>").unwrap();
+    write!(
+        archive,
+        "<w:document xmlns:w='w'><w:body><w:p><w:r><w:t>{paragraphs}</w:t></w:r></w:p></w:body></w:document>"
+    )
+    .unwrap();
     archive.finish().unwrap().into_inner()
 }
 

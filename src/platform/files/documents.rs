@@ -116,7 +116,7 @@ fn into_document(row: Row, chain: &Chain) -> Result<Document> {
         sub_title: chain.path.clone(),
         // What is shown of the text is its beginning.
         brief: String::new(),
-        text: Some(if parts.is_empty() { text } else { format!("{parts}\n{text}") }),
+        text: Some(if parts.is_empty() { text.into() } else { format!("{parts}\n{text}").into() }),
         author: item.author.unwrap_or_default(),
         audience: Audience::Principals(audience),
     })

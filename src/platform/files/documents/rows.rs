@@ -118,9 +118,9 @@ pub(super) async fn chains<C: ConnectionTrait>(
 fn chain(links: &[Link]) -> Option<(String, Chain)> {
     let (root, folders) = links.split_last()?;
     let subject = root.subject.clone()?;
-    let path: String = folders.iter().rev().map(|link| format!("/{}", link.name)).collect();
+    let names: Vec<&str> = folders.iter().rev().map(|link| link.name.as_str()).collect();
     let chain = Chain {
-        path: if path.is_empty() { "/".to_owned() } else { path },
+        path: format!("/{}", names.join("/")),
         subject,
         directories: links.iter().map(|link| link.id.clone()).collect(),
     };
