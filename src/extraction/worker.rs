@@ -100,6 +100,10 @@ impl Texts {
 
     /// Waits until the text of a content that has a version is there, or the time for that is over. It is read in either case.
     pub async fn wait(&self, sha256: &str) {
+        // Most often of a content that was there before.
+        if matches!(Unread::find(self.work.store.reader(), sha256).await, Ok(None)) {
+            return;
+        }
         let told = {
             let mut asked = self.work.lock();
             let is_first = !asked.waiting.contains_key(sha256);

@@ -77,8 +77,9 @@ mod tests {
             ("", None),
             (" \n\t ", None),
             (" high\n\n tide ", Some("high tide")),
-            ("high tide at noon", Some("high tide…")),
-            ("high-tide-at-noon", Some("high-tide-…")),
+            ("high tide at noon", Some("high tide a…")),
+            ("high tides! at noon", Some("high tides!…")),
+            ("high-tide-at-noon", Some("high-tide-a…")),
             ("潮水在中午的时候很高高高", Some("潮水在中午的时候很高高…")),
             ("high tides!", Some("high tides!")),
         ] {
