@@ -97,6 +97,9 @@ impl Demo {
         for group in content::groups()? {
             server.make_group(&group).await?;
         }
+        for file in content::files()? {
+            server.hand_in(file).await?;
+        }
         wait_until_searchable(app, progress).await?;
 
         Ok(Self { contracts, invitation: invitation(&server, &user_token) })
@@ -234,16 +237,35 @@ impl Server {
         }
         Ok(())
     }
+
+    /// Puts a file into a folder of its owner's, as any application does: signed, sent, committed.
+    async fn hand_in(&self, file: content::File) -> Result<(), DemoError> {
+        let token = self.token(Some(&file.owner)).await?;
+        let form = json!({ "name": file.folder, "skip": true });
+        let folder = self.call("POST", "/v1/directories/create", Some(&token), &form).await?;
+        if !file.readers.is_empty() {
+            let form = json!({ "dirId": folder["id"], "roleIds": ["downloader"], "authTarget": file.readers, "targetType": 2 });
+            self.call("POST", "/v1/directories/authorize", Some(&token), &form).await?;
+        }
+        let size = file.content.len();
+        let form = json!({ "fileName": file.name, "fileSize": size });
+        let signed = self.call("POST", "/v1/stream/upload", Some(&token), &form).await?;
+        let address = signed["url"].as_str().unwrap_or_default();
+        self.http.put(address).body(file.content).send().await?.error_for_status()?;
+        let form = json!({ "uploadId": signed["uploadId"], "dirId": folder["id"], "fileName": file.name, "fileSize": size });
+        self.call("POST", "/v1/stream/upload/commit", Some(&token), &form).await?;
+        Ok(())
+    }
 }
 
 fn invitation(server: &Server, token: &str) -> String {
     let Server { base, client_id, client_secret, .. } = server;
     let secret = client_secret.expose_secret();
     format!(
-        "\nNorthwind Harbour's people, to-dos, feeds, articles, groups and messages are loaded, and its contract system is connected.\n\
+        "\nNorthwind Harbour's people, to-dos, feeds, articles, groups, messages and files are loaded, and its contract system is connected.\n\
          Search most of it as {LOGIN}, who sees her own to-dos and what she may see of the rest:\n\n\
          curl -sS -X POST '{base}/contents/search?moduleId={MODULE}&keyword=warehouse' -H 'Authorization: Bearer {token}'\n\n\
-         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, moduleId=message for what robots said in her groups, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; zhl finds her too).\n\
+         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, moduleId=message for what robots said in her groups, moduleId=file&keyword=forklift for what files say, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; zhl finds her too).\n\
          The interface, to read and to try: {base}/docs\n\
          The application that the token was asked for with: {client_id} {secret}\n\
          Stop with Ctrl-C; everything is thrown away then."

@@ -67,6 +67,26 @@ pub(super) fn groups() -> Result<Vec<Group>, DemoError> {
     read(include_str!("data/groups.jsonl"))
 }
 
+/// A file, and the folder among its owner's own that it is in.
+#[derive(Debug, Deserialize)]
+pub(super) struct File {
+    /// Whose it is: a login.
+    pub(super) owner: String,
+    /// The folder's name.
+    pub(super) folder: String,
+    /// The departments whose people may take what is in the folder.
+    pub(super) readers: Vec<String>,
+    /// The file's name.
+    pub(super) name: String,
+    /// What it says.
+    pub(super) content: String,
+}
+
+/// Files.
+pub(super) fn files() -> Result<Vec<File>, DemoError> {
+    read(include_str!("data/files.jsonl"))
+}
+
 /// What the external system knows.
 pub(super) fn contracts(now: i64) -> Result<Vec<Row>, DemoError> {
     dated(include_str!("data/contracts.jsonl"), now)

@@ -95,13 +95,15 @@ async fn the_printed_curl_answers_with_built_in_and_external_items_in_one_list()
         assert_eq!(found["data"][0]["id"], id, "{keyword}: {found}");
     }
 
-    // What else she has: done items, favorites, groups, and what robots said in them.
+    // What else she has: done items, favorites, groups, what robots said in them, and what her files say and others'.
     for (module, keyword) in [
         ("done", "warehouse"),
         ("favorite", "board"),
         ("group", "仓库"),
         ("group", "budget"),
         ("message", "forklift"),
+        ("file", "umbrella"),
+        ("file", "喇叭"),
     ] {
         let found = search(&base_of(module, keyword), token).await;
         assert_ne!(found["total"], 0, "{module}, {keyword}: {found}");
