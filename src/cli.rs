@@ -5,6 +5,7 @@ pub mod bench;
 pub mod client;
 pub mod connector;
 pub mod import;
+mod place;
 pub mod serve;
 pub mod storage;
 

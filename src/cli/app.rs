@@ -1,18 +1,18 @@
 //! `trawl app create`: registers a calling application in the data directory, also while the server runs.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
-use super::{WRONG_USAGE, fail};
+use super::{WRONG_USAGE, fail, place::Place};
 use crate::{
     auth::{
         applications::{Kind, LoginClient, NewApplication},
         keys::Keys,
         scopes::{Scope, Scopes},
     },
-    config::{Config, Flags},
+    config::Config,
     error,
     platform::tenants::model::{Registered, register_application},
     store::Store,
@@ -49,12 +49,8 @@ pub struct CreateOptions {
     /// It can keep no secret, as a program on people's devices: it has people sign in, and nothing else
     #[arg(long)]
     public: bool,
-    /// Settings file
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Data directory of the server
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -76,10 +72,9 @@ struct Printed<'a> {
 
 /// Registers the application.
 pub async fn create(options: CreateOptions) -> ExitCode {
-    let flags = Flags { data: options.data.clone(), listen: None };
-    let config = match Config::load(options.config.as_deref(), flags) {
+    let config = match options.place.settings() {
         Ok(config) => config,
-        Err(reason) => return fail(WRONG_USAGE, reason),
+        Err(failure) => return failure,
     };
     let json = options.json;
     let new = NewApplication {

@@ -2,14 +2,14 @@
 
 pub mod scan;
 
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{WRONG_USAGE, fail};
+use super::{fail, place::Place};
 use crate::{
     auth::keys::Keys,
-    config::{Config, Flags},
+    config::Config,
     storage::{
         self, BlobStore,
         contents::check_store,
@@ -30,12 +30,8 @@ pub enum Command {
 /// Read every content of files again and say which are damaged, missing, or nobody's; exit 1 if anything is wrong
 #[derive(Debug, clap::Args)]
 pub struct VerifyOptions {
-    /// Settings file
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Data directory of the server
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -43,10 +39,9 @@ pub struct VerifyOptions {
 
 /// Looks through all contents.
 pub async fn verify_contents(options: VerifyOptions) -> ExitCode {
-    let flags = Flags { data: options.data, listen: None };
-    let config = match Config::load(options.config.as_deref(), flags) {
+    let config = match options.place.settings() {
         Ok(config) => config,
-        Err(reason) => return fail(WRONG_USAGE, reason),
+        Err(failure) => return failure,
     };
     match look_through(&config).await {
         Ok(report) if options.json => match serde_json::to_string(&report) {

@@ -1,8 +1,11 @@
 //! Workbooks: the names of their sheets, and what stands in their cells, a row in a line.
 
-use std::io::{Cursor, Write};
+use std::{
+    fmt::Display,
+    io::{Cursor, Write},
+};
 
-use calamine::{Data, DataRef, ExcelDateTime, Reader, Xls, Xlsb, Xlsx};
+use calamine::{Cell, Data, DataRef, ExcelDateTime, Reader, Xls, Xlsb, Xlsx};
 
 use super::{Stop, Text};
 
@@ -13,10 +16,7 @@ pub(super) fn xlsx<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), S
         begin_sheet(&name, text)?;
         // Charts are sheets without cells.
         let Ok(mut cells) = workbook.worksheet_cells_reader(&name) else { continue };
-        let mut row = None;
-        while let Some(cell) = cells.next_cell().map_err(Stop::unreadable)? {
-            push_cell(&mut row, cell.get_position().0, cell.get_value(), text)?;
-        }
+        push_cells(|| cells.next_cell(), text)?;
     }
     text.push("\n")
 }
@@ -27,12 +27,20 @@ pub(super) fn xlsb<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), S
     for name in workbook.sheet_names() {
         begin_sheet(&name, text)?;
         let Ok(mut cells) = workbook.worksheet_cells_reader(&name) else { continue };
-        let mut row = None;
-        while let Some(cell) = cells.next_cell().map_err(Stop::unreadable)? {
-            push_cell(&mut row, cell.get_position().0, cell.get_value(), text)?;
-        }
+        push_cells(|| cells.next_cell(), text)?;
     }
     text.push("\n")
+}
+
+fn push_cells<'a, W: Write, E: Display>(
+    mut next: impl FnMut() -> Result<Option<Cell<DataRef<'a>>>, E>,
+    text: &mut Text<W>,
+) -> Result<(), Stop> {
+    let mut row = None;
+    while let Some(cell) = next().map_err(Stop::unreadable)? {
+        push_cell(&mut row, cell.get_position().0, cell.get_value(), text)?;
+    }
+    Ok(())
 }
 
 /// The format of 1997, whose sheets are read whole.

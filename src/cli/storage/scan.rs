@@ -1,13 +1,13 @@
 //! `trawl storage scan`: looks for harm in every content with what the scanner knows today.
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use futures::{StreamExt, stream};
 
 use super::{open, print_files, progress_bar};
 use crate::{
-    cli::{WRONG_USAGE, fail},
-    config::{Config, Flags},
+    cli::{WRONG_USAGE, fail, place::Place},
+    config::Config,
     scanner::{Scanner, clamd::Clamd},
     storage::rescanning::{Finding, Report, rescan},
 };
@@ -16,12 +16,8 @@ use crate::{
 /// or could not be scanned
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// Settings file
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Data directory of the server
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
+    #[command(flatten)]
+    place: Place,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -29,10 +25,9 @@ pub struct Options {
 
 /// Looks through all contents.
 pub async fn scan_contents(options: Options) -> ExitCode {
-    let flags = Flags { data: options.data, listen: None };
-    let config = match Config::load(options.config.as_deref(), flags) {
+    let config = match options.place.settings() {
         Ok(config) => config,
-        Err(reason) => return fail(WRONG_USAGE, reason),
+        Err(failure) => return failure,
     };
     let Some(scanner) = Clamd::new(&config.scanner) else {
         return fail(WRONG_USAGE, "scanner.clamd: names no scanner");
