@@ -32,6 +32,10 @@ use self::{
 };
 use crate::config::Limits;
 
+/// What is read of a connection at once, and the head of a request at the most, in bytes. Larger buffers, as many as there are
+/// connections on which contents come, would pile up with the allocator.
+const BUFFER_BYTES: usize = 64 << 10;
+
 /// How long to wait when the system gives no connection: it has no descriptors left, say.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -104,7 +108,7 @@ async fn carry(
             async move { answer.await.map(|answer| answer.map(|body| Answering::new(body, asked))) }
         })
     };
-    let mut served = pin!(Builder::new().serve_connection(io, service));
+    let mut served = pin!(Builder::new().max_buf_size(BUFFER_BYTES).serve_connection(io, service));
     let mut look = pin!(sleep_until(Instant::now() + patience.least()));
     let mut stopped = pin!(stop.cancelled());
     let mut is_stopping = false;

@@ -3,8 +3,10 @@
 use std::{
     fs::File,
     io::{self, ErrorKind, Read, Seek, SeekFrom},
+    mem,
     ops::Range,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use bytes::Bytes;
@@ -17,9 +19,34 @@ use crate::{
     storage::Pieces,
 };
 
+/// Memory that pieces of one content were in and are not any more. It is used again: made on one thread and given up on another
+/// for each piece, it would pile up with the allocator.
+type Buffers = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// A piece, whose memory goes back when nobody has it any more.
+struct Lent {
+    bytes: Vec<u8>,
+    buffers: Buffers,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut bytes = mem::take(&mut self.bytes);
+        bytes.clear();
+        self.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    }
+}
+
 /// A content that is read.
 struct Reading {
     file: File,
+    buffers: Buffers,
     /// Bytes that are still to be read.
     left: u64,
 }
@@ -33,19 +60,22 @@ impl Reading {
         if range.start > 0 {
             file.seek(SeekFrom::Start(range.start))?;
         }
-        Ok(Self { file, left: range.end.saturating_sub(range.start) })
+        Ok(Self { file, buffers: Buffers::default(), left: range.end.saturating_sub(range.start) })
     }
 
     /// The next piece, and what goes on behind it.
     fn step(mut self) -> io::Result<(Bytes, Self)> {
         let size = self.left.min(PIECE_BYTES as u64);
-        let mut piece = Vec::with_capacity(usize::try_from(size).unwrap_or(PIECE_BYTES));
-        (&self.file).take(size).read_to_end(&mut piece)?;
-        if (piece.len() as u64) < size {
+        let free = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut bytes = free.unwrap_or_default();
+        bytes.reserve_exact(usize::try_from(size).unwrap_or(PIECE_BYTES));
+        (&self.file).take(size).read_to_end(&mut bytes)?;
+        if (bytes.len() as u64) < size {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         self.left -= size;
-        Ok((piece.into(), self))
+        let piece = Bytes::from_owner(Lent { bytes, buffers: Arc::clone(&self.buffers) });
+        Ok((piece, self))
     }
 }
 

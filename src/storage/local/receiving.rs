@@ -23,9 +23,6 @@ use crate::{
     store::room::Room,
 };
 
-/// Chunks of one piece: senders may send single bytes.
-const PIECE_CHUNKS: usize = 256;
-
 /// A part that came in and is not in its place yet. It goes when it is dropped.
 pub struct Arrived {
     /// None once it was taken to its place, or is gone.
@@ -63,14 +60,14 @@ impl Sink {
         Ok(Self { file: Some(file), hash: Context::new(&SHA256), size: 0 })
     }
 
-    fn write(mut self, piece: &[Bytes]) -> io::Result<Self> {
+    /// Gives the piece back, empty, for the next one.
+    fn write(mut self, mut piece: Vec<u8>) -> io::Result<(Self, Vec<u8>)> {
         let file = self.file.as_mut().ok_or(ErrorKind::NotFound)?;
-        for chunk in piece {
-            self.hash.update(chunk);
-            file.write_all(chunk)?;
-            self.size += chunk.len() as u64;
-        }
-        Ok(self)
+        self.hash.update(&piece);
+        file.write_all(&piece)?;
+        self.size += piece.len() as u64;
+        piece.clear();
+        Ok((self, piece))
     }
 
     fn finish(mut self, directory: PathBuf, number: u32) -> io::Result<Arrived> {
@@ -118,48 +115,44 @@ pub(super) async fn receive(
 ) -> Result<Arrived> {
     let mut content = content.fuse();
     let to = directory.clone();
-    let mut writing = spawn_blocking(move || Sink::create(&to));
+    let mut writing = spawn_blocking(move || Ok((Sink::create(&to)?, Vec::new())));
     let mut left = part.most_bytes;
+    // Copied: what comes is cut from larger buffers, which would all be held until it is written. Two pieces take turns.
+    let mut piece = Vec::new();
     loop {
-        let gathered = gather(&mut content, &mut left).await;
+        let gathered = gather(&mut content, &mut left, &mut piece).await;
         // Waited for also where the sender is gone, so that nothing is left when that is answered.
         let written = writing.await.map_err(Error::internal)?;
-        let mut sink = written.map_err(layout::failed)?;
-        let gathered =
-            gathered.and_then(|piece| if room.has_room_for(0) { Ok(piece) } else { Err(disk_full()) });
-        let piece = match gathered {
-            Ok(piece) => piece,
-            Err(error) => {
-                let file = sink.file.take();
-                spawn_blocking(move || drop(file)).await.map_err(Error::internal)?;
-                return Err(error);
-            }
-        };
-        if piece.is_empty() {
+        let (mut sink, next) = written.map_err(layout::failed)?;
+        let gathered = gathered.and_then(|()| if room.has_room_for(0) { Ok(()) } else { Err(disk_full()) });
+        if let Err(error) = gathered {
+            let file = sink.file.take();
+            spawn_blocking(move || drop(file)).await.map_err(Error::internal)?;
+            return Err(error);
+        }
+        let full = mem::replace(&mut piece, next);
+        if full.is_empty() {
             let number = part.part_number;
             let finishing = spawn_blocking(move || sink.finish(directory, number));
             return finishing.await.map_err(Error::internal)?.map_err(layout::failed);
         }
-        writing = spawn_blocking(move || sink.write(&piece));
+        writing = spawn_blocking(move || sink.write(full));
     }
 }
 
-/// The next piece; an empty one is the end.
+/// Fills the next piece; one that stays empty is the end.
 async fn gather(
     content: &mut (impl Stream<Item = Result<Bytes>> + Unpin),
     left: &mut u64,
-) -> Result<Vec<Bytes>> {
-    let (mut piece, mut bytes) = (Vec::new(), 0);
-    while bytes < PIECE_BYTES && piece.len() < PIECE_CHUNKS {
+    piece: &mut Vec<u8>,
+) -> Result<()> {
+    piece.reserve(PIECE_BYTES);
+    while piece.len() < PIECE_BYTES {
         let Some(chunk) = content.next().await.transpose()? else { break };
-        let size = chunk.len() as u64;
-        *left = left.checked_sub(size).ok_or_else(too_large)?;
-        if size > 0 {
-            bytes += chunk.len();
-            piece.push(chunk);
-        }
+        *left = left.checked_sub(chunk.len() as u64).ok_or_else(too_large)?;
+        piece.extend_from_slice(&chunk);
     }
-    Ok(piece)
+    Ok(())
 }
 
 /// 413: it is larger than its address allows.
