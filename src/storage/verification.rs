@@ -272,7 +272,8 @@ async fn wrong_sums(reader: &DatabaseConnection) -> Result<Vec<WrongSum>> {
         ),
         "SELECT 'file' AS of, id, stored_bytes AS told, \
            COALESCE((SELECT SUM(size) FROM file_versions WHERE file_id = files.id), 0) AS counted \
-         FROM files WHERE told <> counted ORDER BY sequence"
+         FROM files WHERE told <> counted AND NOT EXISTS ( \
+           SELECT 1 FROM directories WHERE directories.id = files.directory_id AND removed_at IS NOT NULL) ORDER BY sequence"
             .to_owned(),
     ];
     let mut wrong = Vec::new();

@@ -142,7 +142,7 @@ async fn what_is_lost_meanwhile_counts_at_its_end() {
     let committing = world.begin(&upload).await;
     app.sync(&acme.caller, "users", &json!([{"userId": "omar", "status": 0}])).await;
     world.end(committing).await.fails(401, "sign in again");
-    assert_eq!(number(app, "SELECT COUNT(*) FROM files").await, 0);
+    assert_eq!(files(mei, folder).await.ok().total(), 0);
 }
 
 #[tokio::test]

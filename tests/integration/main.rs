@@ -62,6 +62,8 @@ mod files_browser;
 #[cfg(test)]
 mod files_curl;
 #[cfg(test)]
+mod files_deletion;
+
 mod files_errors;
 #[cfg(test)]
 mod files_meanwhile;

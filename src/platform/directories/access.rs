@@ -201,6 +201,15 @@ impl Access {
     /// # Errors
     /// 430011 where his role does not allow it; 430017 where somebody else's lock forbids it.
     pub fn check(&self, needed: Needed) -> Result<()> {
+        self.check_role(needed)?;
+        self.check_locks(needed)
+    }
+
+    /// The first half of [`Access::check`]: refuses what his role does not allow.
+    ///
+    /// # Errors
+    /// 430011.
+    pub fn check_role(&self, needed: Needed) -> Result<()> {
         let least = match needed {
             Needed::Download => Role::Downloader,
             Needed::Upload | Needed::Edit | Needed::Delete => Role::Editor,
@@ -210,6 +219,14 @@ impl Access {
             let message = format!("this needs the role {} here; yours is {}", least.id(), self.role.id());
             return Err(Error::business(BusinessCode::NotPermitted, message));
         }
+        Ok(())
+    }
+
+    /// The second half of [`Access::check`]: refuses what somebody else's lock forbids.
+    ///
+    /// # Errors
+    /// 430017.
+    pub fn check_locks(&self, needed: Needed) -> Result<()> {
         if self.locks.by_another && matches!(needed, Needed::Upload | Needed::Edit | Needed::Delete) {
             return Err(locked());
         }

@@ -1,9 +1,9 @@
-//! The end of a folder: it and all that is below it are in no tree at once, and count for no quota; the rows go in portions
+//! The end of a folder, or of some files: it and all that is below it are in no tree at once, and count for no quota; the rows go in portions
 //! afterwards (`upkeep`).
 
 use sea_orm::{ConnectionTrait, DbErr};
 
-use super::access::Access;
+use super::access::{Access, Seer};
 use crate::{
     error::Result,
     store::{Store, Transaction, now_millis, sql},
@@ -14,6 +14,9 @@ pub const DIRECTORY: &str = "directory";
 
 /// Rows that are removed in one transaction.
 const PORTION: u64 = 500;
+
+/// The folder that went first.
+const NEXT: &str = "SELECT id FROM directories WHERE removed_at IS NOT NULL ORDER BY removed_at, id LIMIT 1";
 
 /// Files whose versions are looked at together.
 const FILES_AT_A_TIME: u64 = 50;
@@ -32,6 +35,21 @@ pub(super) async fn remove(transaction: &Transaction, tenant_id: i64, found: &Ac
     transaction.execute_raw(statement).await?;
     transaction.record_change(tenant_id, DIRECTORY, &found.id);
     Ok(())
+}
+
+/// Makes a folder that is gone already, for what is removed on its own; answers its id. `Upkeep::wake` is due then.
+///
+/// # Errors
+/// Those of the database.
+pub async fn make_removed(transaction: &Transaction, seer: &Seer<'_>) -> Result<String, DbErr> {
+    let (id, now) = (uuid::Uuid::now_v7().to_string(), now_millis());
+    let statement = sql(
+        "INSERT INTO directories (id, tenant_id, name, name_key, created_by, created_at, updated_at, removed_at) \
+         VALUES (?, ?, '', '', ?, ?, ?, ?)",
+        [id.as_str().into(), seer.tenant_id.into(), seer.user_id.into(), now.into(), now.into(), now.into()],
+    );
+    transaction.execute_raw(statement).await?;
+    Ok(id)
 }
 
 /// The bytes of all files in a folder and below it, in all their versions.
@@ -61,11 +79,7 @@ pub async fn remove_portion(store: &Store) -> Result<bool> {
         Box::pin(async move {
             let mut left = PORTION;
             while left > 0 {
-                let next = sql(
-                    "SELECT id FROM directories WHERE removed_at IS NOT NULL ORDER BY removed_at, id LIMIT 1",
-                    [],
-                );
-                let Some(row) = transaction.query_one_raw(next).await? else { return Ok(true) };
+                let Some(row) = transaction.query_one_raw(sql(NEXT, [])).await? else { return Ok(true) };
                 let id: String = row.try_get("", "id")?;
                 left = left.saturating_sub(remove_some(transaction, &id, left).await?);
             }
@@ -131,4 +145,20 @@ async fn remove_files(transaction: &Transaction, id: &str, most: u64) -> Result<
         [ids.into(), most.saturating_sub(removed).into()],
     );
     Ok(removed + transaction.execute_raw(files).await?.rows_affected())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_next_folder_is_found_without_sorting_those_that_are_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path(), 1).await.unwrap();
+        let plan = sql(format!("EXPLAIN QUERY PLAN {NEXT}"), []);
+        let plan = store.reader().query_all_raw(plan).await.unwrap();
+        store.close().await.unwrap();
+        let steps: Vec<String> = plan.iter().map(|step| step.try_get("", "detail").unwrap()).collect();
+        assert!(steps.len() == 1 && steps[0].contains("COVERING INDEX removed_directories"), "{steps:?}");
+    }
 }

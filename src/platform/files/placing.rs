@@ -90,7 +90,10 @@ async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
     }
     let caller = caller.clone();
     let job = store.write(move |transaction| {
-        Box::pin(async move { folder_for(transaction, &Seer::of(&caller)?, ROOT).await.map(drop) })
+        Box::pin(async move {
+            let present = Present::of(transaction, &caller).await?;
+            folder_for(transaction, &present.seer(), ROOT).await.map(drop)
+        })
     });
     job.await
 }

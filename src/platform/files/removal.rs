@@ -6,29 +6,41 @@ use std::{
 };
 
 use super::{
-    FILE, quotas,
+    FILE,
+    person::Present,
+    quotas,
     repo::{self, File},
     signing::no_such_file,
 };
 use crate::{
     app::App,
+    audit::{self, Actor, Deed},
     auth::caller::Caller,
     error::Result,
-    platform::directories::access::{Access, Needed, Seer},
+    platform::directories::{
+        access::{Access, Needed, Seer},
+        removal::make_removed,
+    },
     store::Transaction,
 };
 
-/// Deletes files with all their versions.
+/// Deletes files with all their versions. They are seen by nobody from the answer on and count for no quota; their rows go
+/// afterwards, as those of folders (`upkeep`).
 ///
 /// # Errors
-/// 430003 where one is not there or the caller may not read it, 430011 where he may not delete one, 430017 where somebody else's
-/// lock forbids it.
+/// 430003 where one is not there or the caller may not read it, else 430011 where he may not delete one, else 430017 where somebody
+/// else's lock forbids it; 401 and 403 where the caller may not call any more.
 pub(super) async fn delete(app: &Arc<App>, caller: Arc<Caller>, ids: Vec<String>) -> Result<()> {
-    let remembering = Arc::clone(app);
+    let upkeep = Arc::clone(app);
     let job = app.store.write(move |transaction| {
-        // Contents that nobody has any more go soon.
-        transaction.after_commit(move || remembering.upkeep.wake());
-        Box::pin(async move { delete_all(transaction, &Seer::of(&caller)?, &ids).await })
+        Box::pin(async move {
+            let present = Present::of(transaction, &caller).await?;
+            delete_all(transaction, &present.seer(), &ids).await?;
+            let deeds = ids.into_iter().map(|id| Deed::new("delete", "file", id)).collect();
+            audit::record(transaction, &Actor::caller(&caller), &caller.tenant, deeds).await?;
+            transaction.after_commit(move || upkeep.upkeep.wake());
+            Ok(())
+        })
     });
     job.await
 }
@@ -39,21 +51,31 @@ async fn delete_all(transaction: &Transaction, seer: &Seer<'_>, ids: &[String]) 
         return Err(no_such_file());
     }
     let folders = folders_of(transaction, seer, &files).await?;
-    for folder in folders.values() {
-        folder.check(Needed::Delete)?;
+    // One code whatever stands first: what locks forbid is said of what he may delete otherwise.
+    let checks: [fn(&Access, Needed) -> Result<()>; 2] = [Access::check_role, Access::check_locks];
+    for check in checks {
+        for file in in_order(ids, &files) {
+            folders.get(file.directory_id.as_str()).map_or(Ok(()), |folder| check(folder, Needed::Delete))?;
+        }
     }
     let mut freed: BTreeMap<&str, i64> = BTreeMap::new();
     for file in &files {
         if let Some(folder) = folders.get(file.directory_id.as_str()) {
             *freed.entry(&folder.root_id).or_default() += file.stored_bytes;
         }
-        repo::remove(transaction, seer.tenant_id, &file.id).await?;
         transaction.record_change(seer.tenant_id, FILE, &file.id);
     }
     for (root_id, bytes) in freed {
         quotas::count(transaction, seer.tenant_id, root_id, -bytes).await?;
     }
-    Ok(())
+    let gone = make_removed(transaction, seer).await?;
+    Ok(repo::move_into(transaction, seer.tenant_id, ids, &gone).await?)
+}
+
+/// The files in the order in which they were named.
+fn in_order<'f>(ids: &[String], files: &'f [File]) -> impl Iterator<Item = &'f File> {
+    let by_id: HashMap<&str, &File> = files.iter().map(|file| (file.id.as_str(), file)).collect();
+    ids.iter().filter_map(move |id| by_id.get(id.as_str()).copied())
 }
 
 /// The folders that the files are in, all of which the person may read.

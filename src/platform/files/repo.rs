@@ -154,9 +154,19 @@ async fn insert_version(transaction: &Transaction, author: Author<'_>, file: &Fi
     transaction.execute_raw(statement).await.map(drop)
 }
 
-/// Removes a file with all its versions.
-pub(super) async fn remove(transaction: &Transaction, tenant_id: i64, id: &str) -> Result<(), DbErr> {
-    let statement = sql("DELETE FROM files WHERE id = ? AND +tenant_id = ?", [id.into(), tenant_id.into()]);
+/// Moves files into a folder that is gone. There they are named by their ids, so that none has another one's name.
+pub(super) async fn move_into(
+    transaction: &Transaction,
+    tenant_id: i64,
+    ids: &[String],
+    directory_id: &str,
+) -> Result<(), DbErr> {
+    let ids = serde_json::to_string(ids).map_err(|error| DbErr::Custom(error.to_string()))?;
+    let statement = sql(
+        "UPDATE files SET directory_id = ?, name_key = id \
+         WHERE +tenant_id = ? AND id IN (SELECT value FROM json_each(?))",
+        [directory_id.into(), tenant_id.into(), ids.into()],
+    );
     transaction.execute_raw(statement).await.map(drop)
 }
 

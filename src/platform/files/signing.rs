@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::{
     forms::{Announced, AnnouncedPart, DownloadForm, UploadSign, Way, check_limit, check_name, general},
+    person::Present,
     quotas::{self, Counted},
     repo::{self, Upload},
 };
@@ -77,7 +78,10 @@ async fn begin(app: &Arc<App>, caller: Arc<Caller>, announced: Announced, way: W
         check_limit(bytes, limits.file_bytes)?;
     }
     let job = app.store.write(move |transaction| {
-        Box::pin(async move { note(transaction, &Seer::of(&caller)?, announced, way).await })
+        Box::pin(async move {
+            let present = Present::of(transaction, &caller).await?;
+            note(transaction, &present.seer(), announced, way).await
+        })
     });
     job.await
 }

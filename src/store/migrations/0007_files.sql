@@ -34,7 +34,7 @@ CREATE TABLE directories (
     UNIQUE (tenant_id, subject)
 );
 CREATE UNIQUE INDEX directories_by_parent ON directories (parent_id, name_key) WHERE parent_id IS NOT NULL;
-CREATE INDEX removed_directories ON directories (removed_at) WHERE removed_at IS NOT NULL;
+CREATE INDEX removed_directories ON directories (removed_at, id) WHERE removed_at IS NOT NULL;
 CREATE INDEX locked_directories ON directories (tenant_id) WHERE locked_by IS NOT NULL;
 
 -- A right on a folder covers what is below it (decisions 10.7).
