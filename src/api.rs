@@ -128,6 +128,7 @@ fn file_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(directories::routes::remove_authorization))
         .routes(routes!(files::routes::sign_upload))
         .routes(routes!(files::routes::commit_upload))
+        .routes(routes!(files::routes::cancel_upload))
         .routes(routes!(files::routes::start_multipart, files::routes::start_multipart_by_get))
         .routes(routes!(files::routes::sign_part))
         .routes(routes!(files::routes::commit_multipart))

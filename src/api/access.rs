@@ -219,6 +219,7 @@ pub const TABLE: &[Rule] = &[
     writes("POST", "/v1/directories/authorize/remove", Identity::User, Scope::Files),
     writes("POST", "/v1/stream/upload", Identity::User, Scope::Files),
     writes("POST", "/v1/stream/upload/commit", Identity::User, Scope::Files),
+    writes("POST", "/v1/stream/upload/cancel", Identity::User, Scope::Files),
     writes("GET", "/v1/stream/multipart/upload/start", Identity::User, Scope::Files),
     writes("POST", "/v1/stream/multipart/upload/start", Identity::User, Scope::Files),
     writes("POST", "/v1/stream/multipart/upload/parts", Identity::User, Scope::Files),

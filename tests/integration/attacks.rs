@@ -123,6 +123,7 @@ fn good_body(path: &str) -> Option<Value> {
             json!({"dirId": "root", "roleIds": ["viewer"], "authTarget": ["acme-person"], "targetType": 1})
         }
         "/v1/stream/upload" => json!({"fileName": "new.txt"}),
+        "/v1/stream/upload/cancel" => json!({"uploadId": Uuid::nil().to_string()}),
         "/v1/stream/upload/commit" | "/v1/stream/multipart/upload/commit" => {
             json!({"uploadId": Uuid::nil().to_string(), "dirId": "root", "fileName": "new.txt", "fileSize": 1})
         }

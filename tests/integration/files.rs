@@ -267,7 +267,7 @@ async fn a_person_has_so_many_open_uploads_and_no_more() {
         let method = if number % 2 == 0 { Method::GET } else { Method::POST };
         crate::util::caller::send(mei.request(method, "/v1/stream/multipart/upload/start")).await.ok();
     }
-    mei.post("/v1/stream/upload", &json!({})).await.refuses(400, "200 open uploads");
+    mei.post("/v1/stream/upload", &json!({})).await.refuses(400, "give them up by /v1/stream/upload/cancel");
     sign(&omar, &json!({})).await;
 }
 

@@ -89,6 +89,10 @@ async fn a_commit_goes_on_when_its_caller_is_gone_and_is_the_only_one() {
     let committing = world.begin(&upload).await;
     let form = commit_form(&upload, &world.folder, "tide.txt", 9);
     commit(&world.omar, &form).await.refuses(400, "is being committed by another call");
+    let cancel = json!({"uploadId": upload});
+    let given_up = world.omar.post("/v1/stream/upload/cancel", &cancel).await;
+    given_up.refuses(400, "is being committed by another call");
+    world.mei.post("/v1/stream/upload/cancel", &cancel).await.refuses(400, "there is no such upload");
     // To others it is as unknown as ever.
     commit(&world.mei, &form).await.refuses(400, "there is no such upload");
     committing.abort();
@@ -143,6 +147,29 @@ async fn what_is_lost_meanwhile_counts_at_its_end() {
     app.sync(&acme.caller, "users", &json!([{"userId": "omar", "status": 0}])).await;
     world.end(committing).await.fails(401, "sign in again");
     assert_eq!(files(mei, folder).await.ok().total(), 0);
+}
+
+/// However many they are: each person has so many places, and waits for those before he takes one that all share.
+#[tokio::test]
+async fn a_person_s_many_commits_that_take_long_leave_others_their_places() {
+    let World { app: _app, gate, mei, omar, folder, .. } = &world().await;
+    let mut committing = Vec::new();
+    for number in 0..80 {
+        // Of a kind that has no text.
+        let (content, name) = (format!("tide {number:04}"), format!("{number}.png"));
+        let form = commit_form(&sent(omar, content.as_bytes()).await, folder, &name, content.len());
+        let omar = omar.clone();
+        committing.push(tokio::spawn(async move { commit(&omar, &form).await }));
+    }
+    let begun = tokio::time::timeout(PATIENCE, gate.begun.acquire_many(8)).await;
+    begun.expect("fewer than eight are scanned").unwrap().forget();
+    let others = tokio::time::timeout(PATIENCE, put_file(mei, folder, "calm.txt", b"passes")).await;
+    others.expect("another person's commit waits for his");
+    assert_eq!(gate.begun.available_permits(), 0, "more than eight of one person's go on");
+    gate.open.add_permits(committing.len());
+    for commit in committing {
+        commit.await.unwrap().ok();
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use crate::util::{
     app::{Application, TestApp},
     caller::Caller,
-    files::{bytes, commit, commit_form, delete, put, put_file, sent, take, try_to_send, until_contents_are},
+    files::{
+        bytes, commit, commit_form, delete, put, put_file, sent, sign, start, take, try_to_send,
+        until_contents_are,
+    },
     folders::{folder, give, number},
     items::user,
 };
@@ -45,7 +48,7 @@ struct Upload {
     by: usize,
     signed: Value,
     declared: Option<i64>,
-    root: Option<usize>,
+    root: usize,
     reserved: i64,
     sent: Option<i64>,
 }
@@ -65,15 +68,16 @@ impl Account {
     }
 
     /// Which quota does not suffice for so many bytes more, but for what this upload has reserved.
-    fn exceeded(&self, root: Option<usize>, but: Option<usize>, bytes: i64) -> Option<u32> {
+    fn exceeded(&self, root: usize, but: Option<usize>, bytes: i64) -> Option<u32> {
+        let root = Some(root);
         let others = || self.uploads.iter().enumerate().filter(|(place, _)| Some(*place) != but);
         let reserved = |of: Option<usize>| {
             others()
-                .filter(|(_, upload)| of.is_none() || upload.root == of)
+                .filter(|(_, upload)| of.is_none() || of == Some(upload.root))
                 .map(|(_, upload)| upload.reserved)
                 .sum::<i64>()
         };
-        if root.is_some() && self.used(root) + reserved(root) + bytes > OF_SUBJECT {
+        if self.used(root) + reserved(root) + bytes > OF_SUBJECT {
             return Some(430_015);
         }
         (self.used(None) + reserved(None) + bytes > OF_ENTERPRISE).then_some(430_016)
@@ -121,13 +125,15 @@ impl World {
     async fn sign(&mut self, by: usize, bytes: Option<i64>, to: Option<usize>) {
         let said = json!({"fileSize": bytes, "dirId": to.map(|to| &self.folders[to])});
         let answer = self.people[by].post("/v1/stream/upload", &said).await;
-        match self.account.exceeded(to, None, bytes.unwrap_or(0)) {
+        // What is said to be for nowhere counts as one's own.
+        let root = to.unwrap_or(by);
+        match self.account.exceeded(root, None, bytes.unwrap_or(0)) {
             Some(code) => drop(answer.refuses(code, "fileSize")),
             None => self.account.uploads.push(Upload {
                 by,
                 signed: answer.ok().data().clone(),
                 declared: bytes,
-                root: to,
+                root,
                 reserved: bytes.unwrap_or(0),
                 sent: None,
             }),
@@ -158,7 +164,7 @@ impl World {
             commit_form(id, &self.folders[to], &format!("{name}.txt"), usize::try_from(size).unwrap());
         form["ondup"] = json!(replaces);
         let answer = commit(&self.people[upload.by], &form).await;
-        let exceeded = self.account.exceeded(Some(to), Some(place), size);
+        let exceeded = self.account.exceeded(to, Some(place), size);
         let known = self.account.files.get_mut(&(to, name));
         match (known, exceeded) {
             (Some(_), _) if !replaces => drop(answer.refuses(400, "of this name")),
@@ -212,14 +218,37 @@ async fn quotas_hold_whatever_people_do() {
     }
 }
 
+/// Nobody reserves what all share by saying nothing of where it goes.
+#[tokio::test]
+async fn what_is_for_nowhere_is_reserved_of_one_s_own_quota() {
+    let (world, _) = world().await;
+    let [mei, omar] = &world.people;
+    world.app.execute("UPDATE tenants SET quota_bytes = 100, subject_quota_bytes = 60").await;
+    let said = |bytes: i64| json!({"fileSize": bytes});
+    let signed = sign(mei, &said(60)).await;
+    mei.post("/v1/stream/upload", &said(1)).await.refuses(430_015, "quota of the folder's owner");
+    mei.post("/v1/stream/multipart/upload/start", &said(1)).await.refuses(430_015, "quota");
+    let open = start(mei).await;
+    let part = json!({"uploadId": open, "partNumber": 1, "fileSize": 1});
+    mei.post("/v1/stream/multipart/upload/parts", &part).await.refuses(430_015, "quota");
+    put(omar, &world.folders[1], "forty", &bytes(1, 40)).await.ok();
+    // It counts where it goes.
+    let content = bytes(2, 20);
+    assert_eq!(try_to_send(mei, &signed, &content).await.status(), 200);
+    let form = commit_form(signed["uploadId"].as_str().unwrap(), &world.folders[1], "twenty", 20);
+    commit(mei, &form).await.ok();
+    assert_eq!(number(&world.app, "SELECT file_bytes FROM directories WHERE subject = 'u:omar'").await, 60);
+    sign(mei, &said(40)).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_commits_at_once_only_so_many_win_as_the_quota_has_room_for() {
     let (world, _) = world().await;
-    let (mei, folder) = (&world.people[0], &world.folders[0]);
+    // Omar's, while what is reserved counts as Mei's.
+    let (mei, folder) = (&world.people[0], &world.folders[1]);
     let uploads =
         join_all((0..20_u64).map(|number| async move { sent(mei, &bytes(number, 10)).await })).await;
     world.app.execute("UPDATE tenants SET subject_quota_bytes = 50").await;
-    // Each reservation is of nobody's folder yet.
     let commits = uploads.iter().enumerate().map(|(number, upload)| async move {
         commit(mei, &commit_form(upload, folder, &format!("{number}"), 10)).await
     });

@@ -66,6 +66,8 @@ mod files_deletion;
 
 mod files_errors;
 #[cfg(test)]
+mod files_giving_up;
+
 mod files_meanwhile;
 #[cfg(test)]
 mod files_multipart;

@@ -2,13 +2,13 @@
 //! loses nothing that was there and keeps nothing that no row tells of.
 
 use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex, PoisonError},
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tracing::Instrument;
 
 use super::{
@@ -32,25 +32,65 @@ use crate::{
 /// Commits that go on at once; further ones wait.
 const COMMITS_AT_ONCE: usize = 64;
 
+/// Commits of one person that go on at once; further ones wait for his own, and take nobody else's places.
+const OF_A_PERSON_AT_ONCE: usize = 8;
+
+/// With more people than these, it is looked whether they are at work.
+const MANY_PEOPLE: usize = 1_000;
+
 /// Pieces of a content that wait for the scanner.
 const PIECES_AHEAD: usize = 4;
 
 /// The commits that go on.
 pub struct Commits {
     places: Arc<Semaphore>,
+    /// The places of people who are at work, by tenant and user id.
+    of_people: Mutex<HashMap<(i64, String), Weak<Semaphore>>>,
     /// The uploads that are being committed.
     uploads: Arc<Mutex<HashSet<String>>>,
 }
 
 impl Default for Commits {
     fn default() -> Self {
-        Self { places: Arc::new(Semaphore::new(COMMITS_AT_ONCE)), uploads: Arc::default() }
+        Self {
+            places: Arc::new(Semaphore::new(COMMITS_AT_ONCE)),
+            of_people: Mutex::default(),
+            uploads: Arc::default(),
+        }
     }
 }
 
+/// A person's place and one of the common ones, for as long as it is kept.
+struct Places {
+    _own: OwnedSemaphorePermit,
+    _common: OwnedSemaphorePermit,
+}
+
 impl Commits {
-    /// Has no other commit of this upload begin until what is answered is dropped.
-    fn begin(&self, upload_id: &str) -> Result<Begun> {
+    /// Waits for a place of the person's, and only then for one of those that all share.
+    async fn wait(&self, caller: &Caller) -> Result<Places> {
+        let of_person = self.places_of(caller.tenant.id, &caller.require_user()?.person.user_id);
+        let own = of_person.acquire_owned().await.map_err(Error::internal)?;
+        let common = Arc::clone(&self.places).acquire_owned().await.map_err(Error::internal)?;
+        Ok(Places { _own: own, _common: common })
+    }
+
+    fn places_of(&self, tenant_id: i64, user_id: &str) -> Arc<Semaphore> {
+        let mut of_people = self.of_people.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (tenant_id, user_id.to_owned());
+        if let Some(places) = of_people.get(&key).and_then(Weak::upgrade) {
+            return places;
+        }
+        if of_people.len() > MANY_PEOPLE {
+            of_people.retain(|_, places| places.strong_count() > 0);
+        }
+        let places = Arc::new(Semaphore::new(OF_A_PERSON_AT_ONCE));
+        of_people.insert(key, Arc::downgrade(&places));
+        places
+    }
+
+    /// Has no other commit of this upload begin, nor its end, until what is answered is dropped.
+    pub(super) fn begin(&self, upload_id: &str) -> Result<Begun> {
         let is_first =
             self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(upload_id.to_owned());
         if !is_first {
@@ -60,8 +100,8 @@ impl Commits {
     }
 }
 
-/// An upload that is being committed.
-struct Begun {
+/// An upload that is being committed, or given up.
+pub(super) struct Begun {
     upload_id: String,
     uploads: Arc<Mutex<HashSet<String>>>,
 }
@@ -77,10 +117,10 @@ impl Drop for Begun {
 /// # Errors
 /// The business failures of a commit (specification, "Errors" 4). The upload is as it was then.
 pub(super) async fn commit(app: &Arc<App>, caller: Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
-    let place = Arc::clone(&app.commits.places).acquire_owned().await.map_err(Error::internal)?;
+    let places = app.commits.wait(&caller).await?;
     let (app, texts) = (Arc::clone(app), &app.texts);
     let going_on = async move {
-        let _place = place;
+        let _places = places;
         run(&app, &caller, wanted).await
     };
     let file = tokio::spawn(going_on.in_current_span()).await.map_err(Error::internal)??;
@@ -100,11 +140,15 @@ async fn run(app: &App, caller: &Arc<Caller>, wanted: Wanted) -> Result<FileInfo
     check_content(&content, &upload, &wanted)?;
     let upload_id = upload.id;
     let file = keep(app, caller, wanted, content).await?;
-    // What is left of it is swept up otherwise.
-    if let Err(error) = app.storage.discard(&upload_id).await {
+    discard(app, &upload_id).await;
+    Ok(file)
+}
+
+/// Removes what there is of an upload that is over. What cannot be now is swept up otherwise (`storage/contents`).
+pub(super) async fn discard(app: &App, upload_id: &str) {
+    if let Err(error) = app.storage.discard(upload_id).await {
         tracing::warn!(%error, "what was left of an upload could not be removed yet");
     }
-    Ok(file)
 }
 
 /// The caller's upload, which came the way that this commit is for.

@@ -8,7 +8,10 @@ use crate::{
     error::{BusinessCode, Error, Result},
     platform::{
         common::{WHOLE_NUMBERS, check_id_of},
-        directories::names::{self, Name},
+        directories::{
+            access::ROOT,
+            names::{self, Name},
+        },
     },
     storage::{MOST_PARTS, SignedUpload},
 };
@@ -24,7 +27,7 @@ pub struct SignForm {
     /// Bytes of the content: no more can be sent, and so many are reserved of the quotas.
     #[schema(minimum = 0)]
     pub file_size: Option<i64>,
-    /// The folder that it is for, or `root`.
+    /// The folder that it is for, or `root`. The quota of its subject counts the bytes; without it, that of one's own root does.
     pub dir_id: Option<String>,
 }
 
@@ -37,7 +40,7 @@ pub struct StartForm {
     #[schema(minimum = 0)]
     #[param(minimum = 0)]
     pub file_size: Option<i64>,
-    /// The folder that it is for, or `root`.
+    /// The folder that it is for, or `root`. The quota of its subject counts the bytes; without it, that of one's own root does.
     pub dir_id: Option<String>,
 }
 
@@ -53,17 +56,17 @@ pub(super) struct Announced {
     pub(super) sha256: Option<String>,
     pub(super) name: Option<String>,
     pub(super) bytes: Option<i64>,
-    pub(super) directory_id: Option<String>,
+    /// [`ROOT`] where nothing is said.
+    pub(super) directory_id: String,
 }
 
 impl SignForm {
     /// # Errors
     /// 400 that names the field.
     pub(super) fn checked(self) -> Result<Announced> {
-        let directory_id = self.dir_id.filter(|id| !id.is_empty());
-        if let Some(id) = &directory_id {
-            check_id_of("dirId", id).map_err(Error::bad_request)?;
-        }
+        // What is said to be for nowhere counts as the person's own, so that nobody reserves what all share.
+        let directory_id = self.dir_id.filter(|id| !id.is_empty()).unwrap_or_else(|| ROOT.to_owned());
+        check_id_of("dirId", &directory_id).map_err(Error::bad_request)?;
         Ok(Announced {
             sha256: self.file_hash.map(|hash| check_hash(&hash)).transpose()?,
             name: self.file_name,
@@ -132,6 +135,23 @@ pub struct CommitForm {
     /// The parts, as a text that holds a JSON array of objects with `eTag` and `partNumber`; for uploads in parts.
     #[serde(rename = "partETags")]
     pub part_e_tags: Option<String>,
+}
+
+/// Which upload is to be given up.
+#[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CancelForm {
+    /// The upload.
+    pub upload_id: String,
+}
+
+impl CancelForm {
+    /// # Errors
+    /// 400 that names the field.
+    pub(super) fn checked(self) -> Result<String> {
+        check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
+        Ok(self.upload_id)
+    }
 }
 
 /// How a content came.

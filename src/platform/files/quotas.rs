@@ -45,13 +45,14 @@ pub(super) async fn check<C: ConnectionTrait>(
     counted: Counted<'_>,
     bytes: i64,
 ) -> Result<()> {
-    if let Some(root_id) = counted.root {
-        let usage = of_root(connection, counted, root_id).await?;
-        if !usage.has_room_for(bytes) {
-            let message =
-                format!("fileSize: {bytes} bytes are more than is left of the quota of the folder's owner");
-            return Err(Error::business(BusinessCode::SubjectQuota, message));
-        }
+    // A root that is gone meanwhile, with its subject, has no quota.
+    if let Some(root_id) = counted.root
+        && let Some(usage) = of_root(connection, counted, root_id).await?
+        && !usage.has_room_for(bytes)
+    {
+        let message =
+            format!("fileSize: {bytes} bytes are more than is left of the quota of the folder's owner");
+        return Err(Error::business(BusinessCode::SubjectQuota, message));
     }
     if of_tenant(connection, counted).await?.has_room_for(bytes) {
         return Ok(());
@@ -65,28 +66,28 @@ async fn of_tenant<C: ConnectionTrait>(connection: &C, counted: Counted<'_>) -> 
     let text = "SELECT file_bytes AS used, quota_bytes AS most, CASE WHEN quota_bytes = 0 THEN 0 ELSE \
           (SELECT COALESCE(SUM(reserved_bytes), 0) FROM uploads WHERE tenant_id = ?1 AND id <> ?2) END AS reserved \
         FROM tenants WHERE id = ?1";
-    one(connection, text, [counted.tenant.into(), counted.but.into()]).await
+    let usage = find(connection, text, [counted.tenant.into(), counted.but.into()]).await?;
+    usage.ok_or_else(|| DbErr::RecordNotFound("a tenant".to_owned()))
 }
 
 async fn of_root<C: ConnectionTrait>(
     connection: &C,
     counted: Counted<'_>,
     root_id: &str,
-) -> Result<Usage, DbErr> {
+) -> Result<Option<Usage>, DbErr> {
     let text = "SELECT directories.file_bytes AS used, subject_quota_bytes AS most, CASE WHEN subject_quota_bytes = 0 THEN 0 ELSE \
           (SELECT COALESCE(SUM(reserved_bytes), 0) FROM uploads WHERE root_id = ?2 AND id <> ?3) END AS reserved \
         FROM directories JOIN tenants ON tenants.id = directories.tenant_id \
         WHERE directories.id = ?2 AND directories.tenant_id = ?1";
-    one(connection, text, [counted.tenant.into(), root_id.into(), counted.but.into()]).await
+    find(connection, text, [counted.tenant.into(), root_id.into(), counted.but.into()]).await
 }
 
-async fn one<C: ConnectionTrait>(
+async fn find<C: ConnectionTrait>(
     connection: &C,
     text: &str,
     values: impl IntoIterator<Item = sea_orm::Value>,
-) -> Result<Usage, DbErr> {
-    let row = Usage::find_by_statement(sql(text, values)).one(connection).await?;
-    row.ok_or_else(|| DbErr::RecordNotFound("what has the quota".to_owned()))
+) -> Result<Option<Usage>, DbErr> {
+    Usage::find_by_statement(sql(text, values)).one(connection).await
 }
 
 /// Counts so many bytes more, or fewer, of the files below a root.

@@ -6,7 +6,10 @@ use axum::extract::{FromRequest, Request, State};
 
 use super::{
     commit,
-    forms::{CommitForm, DownloadForm, PartForm, SignForm, StartForm, UploadSign, Way, check_deletion},
+    forms::{
+        CancelForm, CommitForm, DownloadForm, PartForm, SignForm, StartForm, UploadSign, Way, check_deletion,
+    },
+    giving_up,
     info::FileInfo,
     removal, signing,
 };
@@ -57,6 +60,26 @@ pub async fn commit_upload(
 ) -> Result<TimedEnvelope<FileInfo>> {
     let wanted = form.checked(Way::Single)?;
     Ok(TimedEnvelope::of(commit::commit(&app, caller, wanted).await?))
+}
+
+/// Gives up an upload, whichever way it comes: what it has reserved of quotas is free again, what was sent goes, and its addresses
+/// are good for nothing. One that is being committed is not given up.
+///
+/// Business failures, by HTTP 200: 400.
+#[utoipa::path(
+    post, path = "/v1/stream/upload/cancel", tag = "files", request_body = CancelForm,
+    responses(
+        (status = 200, description = "It is over", body = TimedEnvelope<String>),
+        Refusals, BodyRefusals,
+    )
+)]
+pub async fn cancel_upload(
+    State(app): State<Arc<App>>,
+    Identified(caller): Identified,
+    JsonObject(form): JsonObject<CancelForm>,
+) -> Result<TimedEnvelope<String>> {
+    giving_up::give_up(&app, caller, form.checked()?).await?;
+    Ok(TimedEnvelope::of("the upload is given up".to_owned()))
 }
 
 /// Begins an upload in parts; answers its id. A body may say what the query may.

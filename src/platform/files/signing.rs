@@ -87,24 +87,21 @@ async fn begin(app: &Arc<App>, caller: Arc<Caller>, announced: Announced, way: W
 }
 
 async fn note(transaction: &Transaction, seer: &Seer<'_>, announced: Announced, way: Way) -> Result<Upload> {
-    let root_id = match &announced.directory_id {
-        Some(id) => Some(folder_for(transaction, seer, id).await?.root_id),
-        None => None,
-    };
+    let root_id = folder_for(transaction, seer, &announced.directory_id).await?.root_id;
     if repo::count_uploads(&**transaction, seer.tenant_id, seer.user_id).await? >= MOST_UPLOADS {
         return Err(general(format!(
-            "you have {MOST_UPLOADS} open uploads already; commit some of them first"
+            "you have {MOST_UPLOADS} open uploads already; commit some of them first, or give them up by /v1/stream/upload/cancel"
         )));
     }
     let reserved_bytes = announced.bytes.unwrap_or(0);
-    let counted = Counted { tenant: seer.tenant_id, root: root_id.as_deref(), but: "" };
+    let counted = Counted { tenant: seer.tenant_id, root: Some(&root_id), but: "" };
     quotas::check(&**transaction, counted, reserved_bytes).await?;
     let upload = Upload {
         id: Uuid::now_v7().to_string(),
         is_multipart: way == Way::Multipart,
         declared_bytes: announced.bytes,
         declared_sha256: announced.sha256,
-        root_id,
+        root_id: Some(root_id),
         reserved_bytes,
     };
     repo::insert_upload(transaction, seer.tenant_id, seer.user_id, &upload, now_millis()).await?;

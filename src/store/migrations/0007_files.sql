@@ -147,7 +147,7 @@ CREATE TABLE uploads (
     -- What was said when it was signed, where it was.
     declared_bytes INTEGER,
     declared_sha256 TEXT,
-    -- The root of the subject that it was said to be for.
+    -- The root of the subject that it was said to be for; where nothing was said, of its person.
     root_id        TEXT,
     -- What quotas count of it: what was declared, or what has come in where that is more.
     reserved_bytes INTEGER NOT NULL,
