@@ -1,6 +1,7 @@
-//! What has to be done now and then and for no request in particular, one after the other on one task: rows of tenants, groups
-//! and folders that are gone, messages of groups that came to another tenant, files whose documents changed with a folder's name
-//! or a text, when applications were last used, what has expired, contents that no file has any more.
+//! What has to be done now and then and for no request in particular, one after the other: rows of tenants, groups and folders
+//! that are gone, messages of groups that came to another tenant, files whose documents changed with a folder's name or a text, when
+//! applications were last used, what has expired. On a task of their own, as their store may be slow or away: contents that no file
+//! has any more, and what is left of uploads.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -28,14 +29,14 @@ use crate::{
 /// Between two rounds, unless one is asked for.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// Portions of groups' histories, and of files that changed together, that are followed before everything else has its turn again.
-const PORTIONS_OF_HISTORY: usize = 20;
+/// Portions of each part of the work that are done before everything else has its turn again.
+const PORTIONS: usize = 20;
 
 /// The running upkeep.
 pub struct Upkeep {
     rounds: Arc<Rounds>,
     wake: Arc<Notify>,
-    task: Mutex<Option<JoinHandle<()>>>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// What a round needs.
@@ -54,8 +55,12 @@ impl Upkeep {
     /// Starts it; what an earlier process left undone comes first.
     pub(crate) fn start(rounds: Rounds) -> Self {
         let (rounds, wake) = (Arc::new(rounds), Arc::new(Notify::new()));
-        let task = tokio::spawn(run(Arc::clone(&rounds), Arc::clone(&wake)));
-        Self { rounds, wake, task: Mutex::new(Some(task)) }
+        let over = Arc::new(Notify::new());
+        let tasks = vec![
+            tokio::spawn(run_rows(Arc::clone(&rounds), Arc::clone(&wake), Arc::clone(&over))),
+            tokio::spawn(run_contents(Arc::clone(&rounds), over)),
+        ];
+        Self { rounds, wake, tasks: Mutex::new(tasks) }
     }
 
     /// Has a round begin soon.
@@ -73,17 +78,18 @@ impl Upkeep {
     /// # Errors
     /// The first part of it that failed; the others are done all the same.
     pub async fn make_round(&self) -> Result<()> {
-        self.rounds.make().await
+        let rows = self.rounds.make_rows().await;
+        rows.and(self.rounds.make_contents().await)
     }
 
     /// Ends after what is in hand, and writes down what is only in memory. The rest is done after the next start.
     pub async fn stop(&self) {
         self.rounds.stop.cancel();
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(task) = task
-            && let Err(error) = task.await
-        {
-            tracing::error!(%error, "the upkeep did not end in order");
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "the upkeep did not end in order");
+            }
         }
         if let Err(error) = self.rounds.usage.write_down(&self.rounds.store).await {
             tracing::warn!(%error, "when applications were last used could not be written down");
@@ -91,106 +97,152 @@ impl Upkeep {
     }
 }
 
-async fn run(rounds: Arc<Rounds>, wake: Arc<Notify>) {
+/// Tells at the end of each round: files that went may have left contents.
+async fn run_rows(rounds: Arc<Rounds>, wake: Arc<Notify>, over: Arc<Notify>) {
     while !rounds.stop.is_cancelled() {
-        if let Err(error) = rounds.make().await {
+        if let Err(error) = rounds.make_rows().await {
             tracing::warn!(%error, "a round of the upkeep failed; it is tried again");
         }
-        tokio::select! {
-            () = rounds.stop.cancelled() => {}
-            () = wake.notified() => {}
-            () = tokio::time::sleep(EVERY) => {}
+        over.notify_one();
+        rounds.pause(&wake).await;
+    }
+}
+
+async fn run_contents(rounds: Arc<Rounds>, wake: Arc<Notify>) {
+    while !rounds.stop.is_cancelled() {
+        rounds.pause(&wake).await;
+        if let Err(error) = rounds.make_contents().await {
+            tracing::warn!(%error, "contents that no file has any more could not all be removed; it is tried again");
         }
     }
 }
 
+/// The parts of a round, in this order: what may have to wait for the index is last.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Tenants,
+    Groups,
+    Folders,
+    Usage,
+    Keys,
+    Revocations,
+    Uploads,
+    Audit,
+    Histories,
+    Files,
+}
+
+const PARTS: [Part; 10] = [
+    Part::Tenants,
+    Part::Groups,
+    Part::Folders,
+    Part::Usage,
+    Part::Keys,
+    Part::Revocations,
+    Part::Uploads,
+    Part::Audit,
+    Part::Histories,
+    Part::Files,
+];
+
 impl Rounds {
-    async fn make(&self) -> Result<()> {
-        loop {
-            let removed =
-                self.remove_tenants().await.and(self.remove_groups().await).and(self.remove_folders().await);
-            let written = self.usage.write_down(&self.store).await;
-            let keys = self.tokens.remove_old_keys().await;
-            let expired = self.remove_expired().await;
-            let unnamed = self.remove_unnamed().await;
-            // Last, as it may have to wait for the index.
-            let followed = self.follow_groups().await;
-            let recorded = self.follow_files().await;
-            removed.and(written).and(keys).and(expired).and(unnamed)?;
-            if followed? && recorded? {
-                return Ok(());
-            }
+    async fn pause(&self, wake: &Notify) {
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = wake.notified() => {}
+            () = tokio::time::sleep(EVERY) => {}
         }
     }
 
-    async fn remove_expired(&self) -> Result<()> {
-        while !self.stop.is_cancelled() && !revocations::remove_expired(&self.store).await? {}
-        while !self.stop.is_cancelled() && !abandoned::remove_old(&self.store, self.upload_hours).await? {}
-        while !self.stop.is_cancelled() && !kept::remove_old(&self.store, self.keep_days).await? {}
-        Ok(())
-    }
-
-    /// Contents that no file has any more, and what is left of uploads.
-    async fn remove_unnamed(&self) -> Result<()> {
-        let doubtful = self.contents.remove_doubtful(&self.store, &self.stop).await;
-        doubtful.and(contents::discard_leftovers(&self.contents, &self.store).await)
-    }
-
-    async fn remove_tenants(&self) -> Result<()> {
-        let mut outcome = Ok(());
-        for tenant_id in tenants::removed(self.store.reader()).await? {
-            // What fails with one is no reason to leave the others' rows.
-            outcome = outcome.and(self.remove_tenant(tenant_id).await);
+    /// All parts in turn until nothing is left to do, but for those that failed: these wait for the next round.
+    async fn make_rows(&self) -> Result<()> {
+        let (mut parts, mut outcome) = (PARTS.to_vec(), Ok(()));
+        let mut is_done = false;
+        while !is_done && !self.stop.is_cancelled() {
+            is_done = true;
+            for part in std::mem::take(&mut parts) {
+                match self.make(part).await {
+                    Ok(is_last) => {
+                        is_done &= is_last;
+                        parts.push(part);
+                    }
+                    Err(error) => outcome = outcome.and(Err(error)),
+                }
+            }
         }
         outcome
     }
 
-    async fn remove_groups(&self) -> Result<()> {
-        while !self.stop.is_cancelled() && !groups::model::remove_portion(&self.store).await? {}
+    /// Contents that no file has any more, and what is left of uploads.
+    async fn make_contents(&self) -> Result<()> {
+        let mut is_done = false;
+        while !is_done && !self.stop.is_cancelled() {
+            let doubtful = self.contents.remove_doubtful(&self.store, &self.stop).await;
+            let left = contents::discard_leftovers(&self.contents, &self.store, &self.stop).await;
+            is_done = doubtful? & left?;
+        }
         Ok(())
     }
 
-    async fn remove_folders(&self) -> Result<()> {
-        while !self.stop.is_cancelled() && !directories::removal::remove_portion(&self.store).await? {}
-        Ok(())
-    }
-
-    /// Some portions of groups' histories, so that a long one holds up nothing else. Answers whether that was the last.
-    async fn follow_groups(&self) -> Result<bool> {
-        for _ in 0..PORTIONS_OF_HISTORY {
-            if self.stop.is_cancelled() || robots::following::follow_portion(&self.store).await? {
+    /// Some portions of a part. Answers whether these were the last.
+    async fn make(&self, part: Part) -> Result<bool> {
+        let store = &self.store;
+        for _ in 0..PORTIONS {
+            if self.stop.is_cancelled() {
+                return Ok(true);
+            }
+            let is_last = match part {
+                Part::Tenants => return self.remove_tenants().await,
+                Part::Usage => self.usage.write_down(store).await.map(|()| true)?,
+                Part::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
+                Part::Groups => groups::model::remove_portion(store).await?,
+                Part::Folders => directories::removal::remove_portion(store).await?,
+                Part::Revocations => revocations::remove_expired(store).await?,
+                Part::Uploads => abandoned::remove_old(store, self.upload_hours).await?,
+                Part::Audit => kept::remove_old(store, self.keep_days).await?,
+                Part::Histories => robots::following::follow_portion(store).await?,
+                Part::Files => following::follow_portion(store).await?,
+            };
+            if is_last {
                 return Ok(true);
             }
             // What others write meanwhile is not to wait in the change log behind a whole history.
+            let portion = match part {
+                Part::Histories => robots::following::PORTION,
+                Part::Files => following::PORTION,
+                _ => continue,
+            };
             tokio::select! {
                 () = self.stop.cancelled() => return Ok(true),
-                room = self.bulk.wait_for_room(robots::following::PORTION) => room?,
+                room = self.bulk.wait_for_room(portion) => room?,
             }
         }
         Ok(false)
     }
 
-    /// The same, of files below folders that were renamed, and of files whose text came.
-    async fn follow_files(&self) -> Result<bool> {
-        for _ in 0..PORTIONS_OF_HISTORY {
-            if self.stop.is_cancelled() || following::follow_portion(&self.store).await? {
+    /// Some portions of each tenant's rows.
+    async fn remove_tenants(&self) -> Result<bool> {
+        let (mut are_last, mut outcome) = (true, Ok(()));
+        for tenant_id in tenants::removed(self.store.reader()).await? {
+            match self.remove_tenant(tenant_id).await {
+                Ok(is_last) => are_last &= is_last,
+                // What fails with one is no reason to leave the others' rows.
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        outcome.map(|()| are_last)
+    }
+
+    async fn remove_tenant(&self, tenant_id: i64) -> Result<bool> {
+        for _ in 0..PORTIONS {
+            if self.stop.is_cancelled() {
                 return Ok(true);
             }
-            tokio::select! {
-                () = self.stop.cancelled() => return Ok(true),
-                room = self.bulk.wait_for_room(following::PORTION) => room?,
+            if removal::remove_portion(&self.store, tenant_id).await? {
+                tracing::info!(tenant_id, "the last rows of a deleted tenant are removed");
+                return Ok(true);
             }
         }
         Ok(false)
-    }
-
-    async fn remove_tenant(&self, tenant_id: i64) -> Result<()> {
-        while !self.stop.is_cancelled() {
-            if removal::remove_portion(&self.store, tenant_id).await? {
-                tracing::info!(tenant_id, "the last rows of a deleted tenant are removed");
-                break;
-            }
-        }
-        Ok(())
     }
 }

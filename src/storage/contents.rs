@@ -28,6 +28,9 @@ const PORTION: u64 = 100;
 /// With more claims than these, it is looked whether they are anybody's.
 const MANY_CLAIMS: usize = 1_000;
 
+/// Portions, of contents and of uploads, that are looked at before everything else has its turn again.
+const PORTIONS: usize = 20;
+
 /// Contents that are removed at the same time: a store may be far away.
 const AT_ONCE: usize = 8;
 
@@ -35,6 +38,15 @@ const AT_ONCE: usize = 8;
 pub struct Contents {
     store: Arc<dyn BlobStore>,
     claims: Arc<Claims>,
+    /// How far it was looked, so that what cannot be removed holds up nothing behind it.
+    reached: Mutex<Reached>,
+}
+
+/// The last doubtful content and the last upload that were looked at; empty where the first ones are next.
+#[derive(Default)]
+struct Reached {
+    sha256: String,
+    upload: String,
 }
 
 /// By the SHA-256 of the content.
@@ -61,7 +73,7 @@ impl Drop for Claim {
 impl Contents {
     /// Contents in this store.
     pub fn new(store: Arc<dyn BlobStore>) -> Self {
-        Self { store, claims: Arc::default() }
+        Self { store, claims: Arc::default(), reached: Mutex::default() }
     }
 
     /// The store.
@@ -99,19 +111,30 @@ impl Contents {
         lock
     }
 
-    /// Removes the contents that no version names any more, in portions. What somebody is at work on is left for the next time.
+    fn reached(&self) -> std::sync::MutexGuard<'_, Reached> {
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes contents that no version names any more, some portions of them. What somebody is at work on is left for the next time.
+    /// Answers whether these were the last.
     ///
     /// # Errors
-    /// The first failure; what does not fail is removed all the same, and what fails is tried again the next time.
-    pub async fn remove_doubtful(&self, store: &Store, stop: &CancellationToken) -> Result<()> {
-        let (mut after, mut outcome) = (String::new(), Ok(()));
-        while !stop.is_cancelled() {
+    /// The first failure; what does not fail is removed all the same, and what fails is tried again once all others had their turns.
+    pub async fn remove_doubtful(&self, store: &Store, stop: &CancellationToken) -> Result<bool> {
+        let mut outcome = Ok(());
+        for _ in 0..PORTIONS {
+            if stop.is_cancelled() {
+                break;
+            }
+            let after = self.reached().sha256.clone();
             let doubtful = doubtful_after(store, &after).await?;
-            let Some(last) = doubtful.last() else { break };
-            after.clone_from(last);
+            self.reached().sha256 = doubtful.last().cloned().unwrap_or_default();
+            if doubtful.is_empty() {
+                return outcome.map(|()| true);
+            }
             outcome = outcome.and(self.remove_portion(store, doubtful).await);
         }
-        outcome
+        outcome.map(|()| false)
     }
 
     async fn remove_portion(&self, store: &Store, doubtful: Vec<String>) -> Result<()> {
@@ -138,7 +161,7 @@ impl Contents {
         let unnamed = kept.into_iter().filter(|kept| !sure.contains(&kept.sha256));
         let removals = stream::iter(unnamed)
             .map(async |kept| (self.store.remove(&kept.store_key).await, kept.sha256))
-            .buffered(AT_ONCE)
+            .buffer_unordered(AT_ONCE)
             .collect::<Vec<_>>()
             .await;
         let (mut outcome, mut removed) = (Ok(()), Vec::new());
@@ -198,23 +221,31 @@ async fn settle(store: &Store, sure: Vec<String>, removed: Vec<String>) -> Resul
     settling.await
 }
 
-/// Discards what is left of uploads that have no row any more: their commit, or their end, was cut off.
+/// Discards what is left of uploads that have no row any more: their commit, or their end, was cut off. Some portions of them; answers
+/// whether these were the last.
 ///
 /// # Errors
-/// The first failure; the others are discarded all the same.
-pub async fn discard_leftovers(contents: &Contents, store: &Store) -> Result<()> {
+/// The first failure; the others are discarded all the same, and what fails is tried again once all others had their turns.
+pub async fn discard_leftovers(contents: &Contents, store: &Store, stop: &CancellationToken) -> Result<bool> {
     // Listed before their rows are looked for: a row is there before anything comes in.
     let there = contents.store.uploads().await?;
-    if there.is_empty() {
-        return Ok(());
-    }
     let open = find_in::<Open, _>(store.reader(), "SELECT id FROM uploads WHERE id", &[], &there).await?;
     let open: std::collections::HashSet<String> = open.into_iter().map(|open| open.id).collect();
-    let mut outcome = Ok(());
-    for upload_id in there.iter().filter(|upload_id| !open.contains(*upload_id)) {
-        outcome = outcome.and(contents.store.discard(upload_id).await);
-    }
-    outcome
+    let after = contents.reached().upload.clone();
+    let mut over = there;
+    over.retain(|upload_id| *upload_id > after && !open.contains(upload_id));
+    over.sort_unstable();
+    let most = PORTIONS * usize::try_from(PORTION).unwrap_or(usize::MAX);
+    let is_last = over.len() <= most;
+    over.truncate(most);
+    let last = over.last().filter(|_| !is_last);
+    contents.reached().upload = last.cloned().unwrap_or_default();
+    let discarded = stream::iter(over)
+        .take_until(stop.cancelled())
+        .map(async |upload_id| contents.store.discard(&upload_id).await)
+        .buffer_unordered(AT_ONCE)
+        .fold(Ok(()), async |outcome, discarded| outcome.and(discarded));
+    discarded.await.map(|()| is_last)
 }
 
 #[derive(FromQueryResult)]

@@ -81,6 +81,51 @@ async fn many_doubtful_contents_are_removed_in_portions() {
     assert!(is_kept(&app, &kept.sha256).await);
 }
 
+/// Contents that cannot be removed, so many and before all others.
+async fn hinder(app: &TestApp) {
+    let text = "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 2100) \
+        INSERT INTO blobs (sha256, size, store, store_key, created_at) \
+        SELECT printf('%064d', number), 1, 'local', 'no key', 0 FROM numbers";
+    app.execute(text).await;
+    app.execute("INSERT INTO doubtful_blobs (sha256) SELECT sha256 FROM blobs WHERE store_key = 'no key'")
+        .await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_removed_holds_up_nothing_behind_it() {
+    let (app, acme) = started().await;
+    let file = app.file(&acme, "mei", "one.txt", b"one".to_vec()).await;
+    hinder(&app).await;
+    app.write_row("DELETE FROM files WHERE id = ?", vec![file.id.as_str().into()]).await;
+    let (contents, stop) = (&app.app.contents, CancellationToken::new());
+    for is_kept_still in [true, false] {
+        // Part of them in a round, all of them in turn.
+        assert!(contents.remove_doubtful(&app.app.store, &stop).await.is_err());
+        assert_eq!(is_kept(&app, &file.sha256).await, is_kept_still);
+    }
+    assert_eq!(count(&app, "doubtful_blobs").await, 2_100);
+}
+
+#[tokio::test]
+async fn a_store_that_fails_holds_up_nothing_else() {
+    let (app, _acme) = started().await;
+    hinder(&app).await;
+    // More than are followed before everything else has its turn.
+    app.execute(
+        "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 10600) \
+         INSERT INTO directories (id, tenant_id, name, name_key, created_by, created_at, updated_at) \
+         SELECT 'folder' || number, (SELECT MIN(id) FROM tenants), 'f', 'f', 'mei', 1, 1 FROM numbers",
+    )
+    .await;
+    app.execute(
+        "INSERT INTO renamed_directories (directory_id, tenant_id, reached) \
+         SELECT id, tenant_id, '' FROM directories WHERE id LIKE 'folder%'",
+    )
+    .await;
+    assert!(app.app.upkeep.make_round().await.is_err());
+    assert_eq!(count(&app, "renamed_directories").await, 0);
+}
+
 #[tokio::test]
 async fn what_is_left_of_uploads_that_are_over_is_discarded() {
     let (app, acme) = started().await;
@@ -89,7 +134,8 @@ async fn what_is_left_of_uploads_that_are_over_is_discarded() {
         fs::create_dir_all(app.files().join("uploads").join(upload)).unwrap();
         fs::write(app.files().join("uploads").join(upload).join("x"), "x").unwrap();
     }
-    discard_leftovers(&app.app.contents, &app.app.store).await.unwrap();
+    let stop = CancellationToken::new();
+    assert!(discard_leftovers(&app.app.contents, &app.app.store, &stop).await.unwrap());
     assert_eq!(app.app.storage.uploads().await.unwrap(), [open]);
 }
 
