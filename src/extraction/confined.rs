@@ -2,7 +2,13 @@
 
 use std::io::{Read, Write, stdin, stdout};
 
-use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetError, Scope,
+};
+use rustix::{
+    process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit},
+    thread::set_no_new_privs,
+};
 
 use super::{MOST_BYTES, Stop, Text, extract};
 
@@ -46,10 +52,15 @@ pub fn run(options: &Options) -> Result<(), Stop> {
     }
 }
 
-/// No more memory and time than this, no files, no other processes, and no end later than that of the server.
+/// No more memory and time than this, no end later than that of the server, nothing opened that is not open (files, connections),
+/// and no more rights than now by starting a program. What the kernel lets a process do without opening anything, to rename and
+/// delete files and to signal its user's processes, it may not where the kernel has Landlock.
 fn confine(seconds: u64) -> Result<(), Stop> {
     let failed = |error: rustix::io::Errno| Stop::Lost(error.into());
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)?;
+    set_no_new_privs(true).map_err(failed)?;
+    // Before no file may be opened: it takes one itself.
+    give_up_access().map_err(|error| Stop::Lost(std::io::Error::other(error)))?;
     let limits = [
         (Resource::As, ADDRESS_BYTES),
         (Resource::Cpu, seconds),
@@ -64,5 +75,18 @@ fn confine(seconds: u64) -> Result<(), Stop> {
     // Whoever may not stand back does not.
     let _nicer = nice(NICENESS);
     stdout().flush()?;
+    Ok(())
+}
+
+/// As much of the file system, the network and other processes as the kernel lets be given up.
+fn give_up_access() -> Result<(), RulesetError> {
+    let latest = ABI::V6;
+    let _what_is_enforced = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(latest))?
+        .handle_access(AccessNet::from_all(latest))?
+        .scope(Scope::from_all(latest))?
+        .create()?
+        .restrict_self()?;
     Ok(())
 }
