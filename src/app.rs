@@ -177,7 +177,8 @@ impl App {
             Arc::clone(&opened.store),
             (&config.storage, &config.limits),
             upkeep.waker(),
-        )?;
+        )
+        .await?;
         let app = Self {
             texts,
             authenticator,

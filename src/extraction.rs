@@ -2,7 +2,7 @@
 //!
 //! Contents come from anybody, and what reads their formats was not written for that. So they are read in a process of its own
 //! ([`process`]), which has nothing of the server's, may take so much memory and time, and may end in any way: what it wrote until
-//! then is the text.
+//! then is the text. What ended it without a fault of its own, a busy machine or a store that does not answer, has it be tried again.
 
 pub mod confined;
 mod kind;
@@ -14,12 +14,13 @@ mod sheets;
 #[cfg(test)]
 mod tests;
 mod text;
+mod turns;
 pub mod worker;
 
 use std::io::Write;
 
 use self::kind::Kind;
-pub use self::text::Text;
+pub use self::{kind::ReadAs, text::Text};
 
 /// Contents larger than this, in bytes, are only read as plain text, and of that the beginning.
 pub const MOST_BYTES: u64 = 64 << 20;
@@ -47,17 +48,17 @@ impl Stop {
     }
 }
 
-/// Reads the text of a content, whose file has this extension. Of one that is not there as a whole only plain text is read.
+/// Reads the text of a content, as this where its bytes do not say what it is. Of one that is not there as a whole only plain text is read.
 ///
 /// # Errors
 /// What ended it; the text that was read until then is written.
 pub fn extract<W: Write>(
     content: &[u8],
-    extension: &str,
+    read_as: ReadAs,
     is_whole: bool,
     text: &mut Text<W>,
 ) -> Result<(), Stop> {
-    match Kind::of(content, extension) {
+    match Kind::of(content, read_as) {
         Kind::Plain => plain::plain(content, text),
         Kind::Markdown => plain::markdown(content, text),
         Kind::Html => plain::html(content, text),

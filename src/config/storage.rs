@@ -19,7 +19,7 @@ pub struct Storage {
     pub address_seconds: u32,
     /// Uploads that nobody commits are removed after so many hours (decisions 10.4).
     pub upload_hours: u32,
-    /// How long the text of one content may take to be read, in seconds.
+    /// How much processor time the text of one content may take to be read, in seconds. By the clock it may be six times that.
     pub text_seconds: u64,
     /// How long a commit waits for the text of its content, in milliseconds.
     pub text_wait_ms: u64,

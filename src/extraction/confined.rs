@@ -10,7 +10,7 @@ use rustix::{
     thread::set_no_new_privs,
 };
 
-use super::{MOST_BYTES, Stop, Text, extract};
+use super::{MOST_BYTES, ReadAs, Stop, Text, extract};
 
 /// Memory that it may take, in bytes of addresses.
 const ADDRESS_BYTES: u64 = 1 << 30;
@@ -21,9 +21,9 @@ const NICENESS: i32 = 5;
 /// What is to be read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
-    /// What the name of the file ends in, without the dot
-    #[arg(long, default_value = "")]
-    extension: String,
+    /// What a text is read as that does not say what it is
+    #[arg(long, value_enum, default_value_t)]
+    read_as: ReadAs,
     /// Only the beginning of the content comes
     #[arg(long)]
     part: bool,
@@ -44,7 +44,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
     let mut content = Vec::new();
     stdin().lock().take(MOST_BYTES).read_to_end(&mut content)?;
     let mut text = Text::new(stdout().lock(), options.most_bytes);
-    let extracted = extract(&content, &options.extension, !options.part, &mut text);
+    let extracted = extract(&content, options.read_as, !options.part, &mut text);
     text.flush()?;
     match extracted {
         Err(Stop::Full) => Ok(()),

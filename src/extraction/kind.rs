@@ -1,8 +1,41 @@
 //! What a content is, by how it begins; a name only tells texts from each other.
 
-use std::io::Cursor;
+use std::{fmt, io::Cursor};
 
 use zip::ZipArchive;
+
+/// How a text is read whose bytes do not say: what its file's name ends in does (`files.read_as`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReadAs {
+    /// As it is.
+    #[default]
+    Plain,
+    /// As Markdown.
+    Markdown,
+    /// As HTML.
+    Html,
+}
+
+impl ReadAs {
+    /// By what rows say.
+    pub(super) fn from_row(text: &str) -> Self {
+        match text {
+            "markdown" => Self::Markdown,
+            "html" => Self::Html,
+            _ => Self::Plain,
+        }
+    }
+}
+
+impl fmt::Display for ReadAs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Plain => "plain",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+        })
+    }
+}
 
 /// How a content is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,31 +56,27 @@ pub(super) enum Kind {
 }
 
 /// What tells a text from something else stands in so many bytes.
-const LOOKED_AT: usize = 8 << 10;
+pub(super) const LOOKED_AT: usize = 8 << 10;
 
 /// Entries of an archive at the most.
 const MOST_ENTRIES: usize = 20_000;
 
 impl Kind {
-    pub(super) fn of(content: &[u8], extension: &str) -> Self {
+    pub(super) fn of(content: &[u8], read_as: ReadAs) -> Self {
         let beginning = &content[..content.len().min(LOOKED_AT)];
-        if contains(&beginning[..beginning.len().min(1_024)], b"%PDF-") {
-            return Self::Pdf;
-        }
-        if content.starts_with(b"PK\x03\x04") {
-            return Self::of_archive(content);
-        }
-        if content.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
-            return if matches!(extension, "xls" | "xlt" | "et") { Self::Xls } else { Self::Other };
-        }
-        if !is_text(beginning) {
-            return Self::Other;
-        }
-        match extension {
-            "md" | "markdown" => Self::Markdown,
-            "html" | "htm" | "xhtml" => Self::Html,
-            _ if begins_as_html(beginning) => Self::Html,
-            _ => Self::Plain,
+        match Family::of(beginning) {
+            Family::Pdf => Self::Pdf,
+            Family::Archive => Self::of_archive(content),
+            // Whether there is a workbook among what is in it, its reader sees.
+            Family::Compound => Self::Xls,
+            Family::Nothing => Self::Other,
+            // However it is called: what says that it is HTML is read as that by everybody.
+            Family::Text if begins_as_html(beginning) => Self::Html,
+            Family::Text => match read_as {
+                ReadAs::Plain => Self::Plain,
+                ReadAs::Markdown => Self::Markdown,
+                ReadAs::Html => Self::Html,
+            },
         }
     }
 
@@ -68,6 +97,38 @@ impl Kind {
         .find(|(name, _)| has(name))
         .map_or(Self::Other, |(_, kind)| kind)
     }
+}
+
+/// What a content may be at all, by the first [`LOOKED_AT`] bytes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Family {
+    Pdf,
+    Archive,
+    /// What offices wrote before 2007.
+    Compound,
+    Text,
+    /// Pictures, sounds, films, programs.
+    Nothing,
+}
+
+impl Family {
+    fn of(beginning: &[u8]) -> Self {
+        if contains(&beginning[..beginning.len().min(1_024)], b"%PDF-") {
+            return Self::Pdf;
+        }
+        if beginning.starts_with(b"PK\x03\x04") {
+            return Self::Archive;
+        }
+        if beginning.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
+            return Self::Compound;
+        }
+        if is_text(beginning) { Self::Text } else { Self::Nothing }
+    }
+}
+
+/// Whether there may be text in a content that begins so: what has none is not even fetched.
+pub(super) fn may_have_text(beginning: &[u8]) -> bool {
+    !beginning.is_empty() && Family::of(&beginning[..beginning.len().min(LOOKED_AT)]) != Family::Nothing
 }
 
 /// Text has no control characters but these. What begins with a byte order mark may be of two bytes a character.

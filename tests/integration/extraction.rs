@@ -3,6 +3,7 @@
 
 use std::{
     io::{Cursor, Write as _},
+    process::Stdio,
     time::{Duration, Instant},
 };
 
@@ -10,12 +11,15 @@ use bytes::Bytes;
 use futures::{StreamExt, stream};
 use trawl::{
     config::{Limits, Storage},
-    extraction::process::TextReader,
+    extraction::{
+        ReadAs,
+        process::{Reading, TextReader},
+    },
     storage::Pieces,
 };
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use crate::util::{app::TestApp, files::put_file, groups::people};
+use crate::util::{app::TestApp, eventually, files::put_file, groups::people};
 
 /// A reader that gives each content so many seconds.
 fn reader(seconds: u64) -> TextReader {
@@ -31,8 +35,16 @@ fn pieces(content: Vec<u8>) -> Pieces {
     stream::iter([Ok(Bytes::from(content))]).boxed()
 }
 
-async fn read(extension: &str, content: Vec<u8>) -> String {
-    reader(60).read(extension, true, pieces(content)).await.unwrap()
+/// What is read of a content that ends its reading itself.
+async fn read_by(reader: &TextReader, read_as: ReadAs, content: Vec<u8>) -> String {
+    match reader.read(read_as, true, pieces(content)).await.unwrap() {
+        Reading::Ended(text) => text,
+        Reading::Cut { text, why } => panic!("{why}: {text}"),
+    }
+}
+
+async fn read(content: Vec<u8>) -> String {
+    read_by(&reader(60), ReadAs::Plain, content).await
 }
 
 /// An archive with these entries, and one of so many zeros behind them.
@@ -72,11 +84,11 @@ async fn what_inflates_without_end_is_read_up_to_a_bound() {
             if name == "word/document.xml" { &[] } else { &[("word/document.xml", text)] };
         let content = bomb(entries, (name, 1 << 28));
         let expected = if entries.is_empty() { "" } else { "harbour" };
-        assert_eq!(read("docx", content).await.trim(), expected, "{name}");
+        assert_eq!(read(content).await.trim(), expected, "{name}");
     }
     // What came before it stays.
     let content = bomb(&[("word/document.xml", text)], ("word/footer1.xml", 1 << 28));
-    assert_eq!(read("docx", content).await.trim(), "harbour");
+    assert_eq!(read(content).await.trim(), "harbour");
     // All of it is kept in memory there: the process ends.
     let content = bomb(
         &[
@@ -88,34 +100,34 @@ async fn what_inflates_without_end_is_read_up_to_a_bound() {
         ],
         ("xl/sharedStrings.xml", 3 << 29),
     );
-    assert_eq!(read("xlsx", content).await.trim(), "");
+    assert_eq!(read(content).await.trim(), "");
 }
 
 #[tokio::test]
 async fn what_is_nested_without_end_ends() {
     let deep = |open: &str| open.repeat(2_000_000).into_bytes();
-    for (extension, content) in [
-        ("html", [b"<html>harbour".to_vec(), deep("<div>")].concat()),
-        ("md", deep("> ")),
-        ("md", deep("[")),
-        ("pdf", [b"%PDF-1.4\n1 0 obj\n".to_vec(), deep("[")].concat()),
+    for (read_as, content) in [
+        (ReadAs::Html, [b"<html>harbour".to_vec(), deep("<div>")].concat()),
+        (ReadAs::Markdown, deep("> ")),
+        (ReadAs::Markdown, deep("[")),
+        (ReadAs::Plain, [b"%PDF-1.4\n1 0 obj\n".to_vec(), deep("[")].concat()),
     ] {
         // However long all of it would take.
-        let text = reader(3).read(extension, true, pieces(content)).await.unwrap();
-        assert!(text.len() <= 1_000, "{extension}");
+        let text = read_by(&reader(3), read_as, content).await;
+        assert!(text.len() <= 1_000, "{read_as}");
     }
     let open = "<w:t>".repeat(1_000_000);
     let content = bomb(&[("word/document.xml", &format!("<w:t xmlns:w='w'>harbour{open}"))], ("x", 1));
-    assert_eq!(read("docx", content).await.trim(), "harbour");
+    assert_eq!(read(content).await.trim(), "harbour");
 }
 
 #[tokio::test]
 async fn a_pdf_that_is_broken_or_leads_in_a_circle_ends() {
     let broken =
         pdf(&["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 99999999 >>"]);
-    assert_eq!(read("pdf", broken.clone()).await.trim(), "");
+    assert_eq!(read(broken.clone()).await.trim(), "");
     for cut in [1, 9, 30, 90, broken.len() - 3] {
-        read("pdf", broken[..cut].to_vec()).await;
+        read(broken[..cut].to_vec()).await;
     }
     // A page that draws a form that draws itself, twice.
     let own = "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11 >>\nstream\n/X Do /X Do\nendstream";
@@ -127,7 +139,7 @@ async fn a_pdf_that_is_broken_or_leads_in_a_circle_ends() {
         own,
     ]);
     // However long it would take.
-    let text = reader(1).read("pdf", true, pieces(circle)).await.unwrap();
+    let text = read_by(&reader(1), ReadAs::Plain, circle).await;
     assert_eq!(text.trim(), "");
 }
 
@@ -140,12 +152,13 @@ async fn a_reader_that_is_ended_leaves_what_it_wrote() {
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         path
     };
-    let of = |program| Storage { text_program: Some(program), text_seconds: 2, ..Storage::default() };
+    let of = |program| Storage { text_program: Some(program), text_seconds: 1, ..Storage::default() };
     for (lines, expected) in [
         // Ends in the midst of a character, without reading anything.
         (r"printf 'harbour \346\275'; exit 1", "harbour "),
         (r"printf harbour; kill -SEGV $$", "harbour"),
-        (r"printf harbour; exec sleep 1000", "harbour"),
+        // Its processor time is over.
+        (r"printf harbour; kill -XCPU $$", "harbour"),
         // More than was asked for.
         (r"exec yes", &"y\n".repeat(10)),
         ("env; ls -d /proc/$$/fd/[3-9] 2>/dev/null | grep -v '/fd/255'; cat > /dev/null", ""),
@@ -154,7 +167,7 @@ async fn a_reader_that_is_ended_leaves_what_it_wrote() {
         let reader =
             TextReader::new(&of(program), &Limits { file_text_bytes: 20, ..Limits::default() }).unwrap();
         let begun = Instant::now();
-        let text = reader.read("txt", true, pieces(vec![b'x'; 4 << 20])).await.unwrap();
+        let text = read_by(&reader, ReadAs::Plain, vec![b'x'; 4 << 20]).await;
         if lines.starts_with("env") {
             // Of its own shell alone.
             assert!(!text.contains("CARGO") && !text.contains("HOME"), "{text}");
@@ -163,9 +176,49 @@ async fn a_reader_that_is_ended_leaves_what_it_wrote() {
         }
         assert!(begun.elapsed() < Duration::from_mins(1), "{lines}");
     }
-    // What the store does not give is no text that is empty.
-    let failing: Pieces = stream::iter([Err(trawl::error::Error::bad_request("gone"))]).boxed();
-    assert!(reader(60).read("txt", true, failing).await.is_err());
+    // What the store does not give, and what waits for something, is no text that is empty.
+    for begins in [0, 10_000] {
+        let begun = Ok(Bytes::from("y".repeat(begins)));
+        let failing: Pieces = stream::iter([begun, Err(trawl::error::Error::bad_request("gone"))]).boxed();
+        let read = reader(60).read(ReadAs::Plain, true, failing).await.unwrap();
+        assert!(matches!(read, Reading::Cut { why, .. } if why.contains("gone")), "{begins}");
+    }
+    let program = script("reader", "printf harbour; exec sleep 1000");
+    let reader = TextReader::new(&of(program), &Limits::default()).unwrap();
+    for (content, text) in [(pieces(b"tide".to_vec()), "harbour"), (stream::pending().boxed(), "")] {
+        let read = reader.read(ReadAs::Plain, true, content).await.unwrap();
+        assert!(matches!(read, Reading::Cut { text: came, .. } if came == text));
+    }
+}
+
+/// What it does not need it may not do, whoever takes it over.
+#[tokio::test]
+async fn a_reader_gives_up_what_it_does_not_need() {
+    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_trawl"))
+        .arg("extract-text")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let process = format!("/proc/{}", child.id().unwrap());
+    let has = |file: &str, line: &[&str]| {
+        let text = std::fs::read_to_string(format!("{process}/{file}")).unwrap();
+        text.lines().any(|told| told.split_whitespace().collect::<Vec<_>>().starts_with(line))
+    };
+    let last = ["Max", "core", "file", "size", "0", "0"];
+    eventually("the last limit", async || has("limits", &last).then_some(())).await;
+    for limit in [
+        &["Max", "open", "files", "0", "0"][..],
+        &["Max", "processes", "0", "0"],
+        &["Max", "file", "size", "0", "0"],
+        &["Max", "cpu", "time", "10", "10"],
+    ] {
+        assert!(has("limits", limit), "{limit:?}");
+    }
+    assert!(has("status", &["NoNewPrivs:", "1"]));
+    drop(child.stdin.take());
+    assert!(child.wait().await.unwrap().success());
 }
 
 /// A file that nothing can be read of is a file none the less.

@@ -65,15 +65,15 @@ async fn put_many(app: &TestApp, folder: &str, prefix: &str, count: usize, text:
                     vec![hash.as_str().into()],
                 ),
                 (
-                    "UPDATE blob_texts SET text = ? WHERE sha256 = ?",
-                    vec![text.as_str().into(), hash.as_str().into()],
-                ),
-                (
                     "INSERT INTO files (id, tenant_id, directory_id, name, name_key, extension, version, sha256, size, stored_bytes, \
                        created_by, created_by_name, created_at, updated_at) \
                      SELECT file.value || ?1, (SELECT tenant_id FROM directories WHERE id = ?1), ?1, file.value, file.value, 'txt', 1, \
                        ?3, 9, 0, 'mei', 'User mei', 1000, 2000 FROM json_each(?2) AS file",
                     vec![folder.as_str().into(), names.as_str().into(), hash.as_str().into()],
+                ),
+                (
+                    "UPDATE blob_texts SET text = ? WHERE sha256 = ?",
+                    vec![text.as_str().into(), hash.as_str().into()],
                 ),
             ] {
                 transaction.execute_raw(sql(text, values)).await?;

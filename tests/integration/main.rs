@@ -80,6 +80,8 @@ mod files_search;
 #[cfg(test)]
 mod files_search_property;
 #[cfg(test)]
+mod files_texts;
+#[cfg(test)]
 mod files_unsafe;
 #[cfg(test)]
 mod folders;

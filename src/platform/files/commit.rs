@@ -125,7 +125,7 @@ pub(super) async fn commit(app: &Arc<App>, caller: Arc<Caller>, wanted: Wanted) 
     };
     let file = tokio::spawn(going_on.in_current_span()).await.map_err(Error::internal)??;
     // So that it is found by what it says a moment after it is answered; it is read in any case.
-    texts.wait(&file.file_hash).await;
+    texts.wait(&file.id).await;
     Ok(file)
 }
 

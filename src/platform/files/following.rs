@@ -25,12 +25,12 @@ pub async fn record_renamed(transaction: &Transaction, tenant_id: i64, directory
     Ok(!record_below(transaction).await?)
 }
 
-/// Records the files whose newest content has another text now: some at once, the rest portion by portion. Answers whether any are
-/// left.
-pub async fn record_content(transaction: &Transaction, sha256: &str) -> Result<bool> {
-    let statement = sql("UPDATE blob_texts SET told_after = 0 WHERE sha256 = ?", [sha256.into()]);
+/// Records the files whose newest content has this text, by the number of its row: some at once, the rest portion by portion. Answers
+/// whether any are left.
+pub async fn record_text(transaction: &Transaction, sequence: i64) -> Result<bool> {
+    let statement = sql("UPDATE blob_texts SET told_after = 0 WHERE sequence = ?", [sequence.into()]);
     transaction.execute_raw(statement).await?;
-    Ok(!tell(transaction, &Told { sha256: sha256.to_owned(), told_after: 0 }).await?)
+    Ok(!tell(transaction, &Told { sequence, told_after: 0 }).await?)
 }
 
 /// Records some more. Answers whether that was the last.
@@ -45,7 +45,7 @@ pub async fn follow_portion(store: &Store) -> Result<bool> {
     let job = store.write(|transaction| {
         Box::pin(async move {
             let are_below = record_below(transaction).await?;
-            // One content after the other, as a rename may be waiting.
+            // One text after the other, as a rename may be waiting.
             let Some(told) = Told::next(&**transaction).await? else { return Ok(are_below) };
             tell(transaction, &told).await?;
             Ok(false)
@@ -121,28 +121,30 @@ async fn record_below(transaction: &Transaction) -> Result<bool> {
     Ok(true)
 }
 
-/// A content whose files are not all recorded.
+/// A text whose files are not all recorded.
 #[derive(Debug, FromQueryResult)]
 struct Told {
-    sha256: String,
+    sequence: i64,
     /// The number of the last file that was.
     told_after: i64,
 }
 
 impl Told {
     async fn next<C: ConnectionTrait>(connection: &C) -> Result<Option<Self>> {
-        let text = "SELECT sha256, told_after FROM blob_texts WHERE told_after IS NOT NULL LIMIT 1";
+        let text = "SELECT sequence, told_after FROM blob_texts WHERE told_after IS NOT NULL LIMIT 1";
         Ok(Self::find_by_statement(sql(text, [])).one(connection).await?)
     }
 }
 
-/// Records a portion of a content's files. Answers whether that was the last.
+/// Records a portion of a text's files. Answers whether that was the last.
 async fn tell(transaction: &Transaction, told: &Told) -> Result<bool> {
     // One more, to see whether there is one.
     let limit = u64::try_from(PORTION + 1).unwrap_or(u64::MAX);
     let statement = sql(
-        "SELECT sequence, tenant_id, id FROM files WHERE sha256 = ? AND sequence > ? ORDER BY sequence LIMIT ?",
-        [told.sha256.as_str().into(), told.told_after.into(), limit.into()],
+        "SELECT files.sequence, tenant_id, id FROM blob_texts \
+         CROSS JOIN files ON files.sha256 = blob_texts.sha256 AND files.read_as = blob_texts.read_as \
+         WHERE blob_texts.sequence = ? AND files.sequence > ? ORDER BY files.sequence LIMIT ?",
+        [told.sequence.into(), told.told_after.into(), limit.into()],
     );
     let rows = transaction.query_all_raw(statement).await?;
     let mut last = None;
@@ -154,8 +156,8 @@ async fn tell(transaction: &Transaction, told: &Told) -> Result<bool> {
     let is_last = rows.len() <= PORTION;
     let told_after = if is_last { None } else { last };
     let statement = sql(
-        "UPDATE blob_texts SET told_after = ? WHERE sha256 = ?",
-        [told_after.into(), told.sha256.as_str().into()],
+        "UPDATE blob_texts SET told_after = ? WHERE sequence = ?",
+        [told_after.into(), told.sequence.into()],
     );
     transaction.execute_raw(statement).await?;
     Ok(is_last)

@@ -60,6 +60,11 @@ CREATE TABLE files (
     name_key        TEXT    NOT NULL,
     -- Without the dot, in lower case; empty where there is none.
     extension       TEXT    NOT NULL,
+    -- How a text is read whose file ends in that (extraction/kind); what else a content may be, its bytes tell.
+    read_as         TEXT    NOT NULL GENERATED ALWAYS AS (CASE
+        WHEN extension IN ('md', 'markdown') THEN 'markdown'
+        WHEN extension IN ('html', 'htm', 'xhtml') THEN 'html'
+        ELSE 'plain' END) VIRTUAL,
     -- The newest one, its content and its size.
     version         INTEGER NOT NULL,
     sha256          TEXT    NOT NULL,
@@ -73,7 +78,7 @@ CREATE TABLE files (
     UNIQUE (directory_id, name_key)
 );
 CREATE INDEX files_by_tenant ON files (tenant_id);
-CREATE INDEX files_by_content ON files (sha256);
+CREATE INDEX files_by_content ON files (sha256, read_as);
 CREATE INDEX bytes_of_directories ON files (directory_id, stored_bytes);
 
 CREATE TABLE file_versions (
@@ -112,19 +117,31 @@ CREATE TRIGGER versions_that_go AFTER DELETE ON file_versions BEGIN
     INSERT OR IGNORE INTO doubtful_blobs (sha256) VALUES (old.sha256);
 END;
 
--- What is searched of a content.
+-- What is searched of a content, once for each way that a file has it be read: what others call theirs changes nothing.
 CREATE TABLE blob_texts (
     sequence   INTEGER PRIMARY KEY,
-    sha256     TEXT    NOT NULL UNIQUE REFERENCES blobs (sha256) ON DELETE CASCADE,
+    sha256     TEXT    NOT NULL REFERENCES blobs (sha256) ON DELETE CASCADE,
+    read_as    TEXT    NOT NULL,
     -- NULL until it was looked at; empty where there is none.
     text       TEXT,
+    -- The number of the tenant in whose turn it is read: the first one that had such a file.
+    turn_of    INTEGER NOT NULL,
+    -- How often its reading was cut short by what is not its fault, and when it is to be tried again, epoch ms.
+    tries      INTEGER NOT NULL DEFAULT 0,
+    due_at     INTEGER NOT NULL DEFAULT 0,
     -- Where not all files of this content are recorded as changed by its text yet: the number of the last one that is.
-    told_after INTEGER
+    told_after INTEGER,
+    UNIQUE (sha256, read_as)
 );
-CREATE INDEX texts_to_come ON blob_texts (sequence) WHERE text IS NULL;
-CREATE INDEX texts_to_tell ON blob_texts (sha256) WHERE told_after IS NOT NULL;
-CREATE TRIGGER contents_that_come AFTER INSERT ON blobs BEGIN
-    INSERT OR IGNORE INTO blob_texts (sha256) VALUES (new.sha256);
+CREATE INDEX texts_to_come ON blob_texts (turn_of, due_at) WHERE text IS NULL;
+CREATE INDEX texts_to_tell ON blob_texts (sequence) WHERE told_after IS NOT NULL;
+CREATE TRIGGER files_that_come AFTER INSERT ON files BEGIN
+    INSERT OR IGNORE INTO blob_texts (sha256, read_as, turn_of)
+        SELECT sha256, new.read_as, new.tenant_id FROM blobs WHERE sha256 = new.sha256;
+END;
+CREATE TRIGGER files_that_change AFTER UPDATE OF sha256 ON files BEGIN
+    INSERT OR IGNORE INTO blob_texts (sha256, read_as, turn_of)
+        SELECT sha256, new.read_as, new.tenant_id FROM blobs WHERE sha256 = new.sha256;
 END;
 
 -- Folders that were renamed and those below them, whose files are still to be recorded as changed: the last one first.

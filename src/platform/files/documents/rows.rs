@@ -24,7 +24,7 @@ pub(super) struct Row {
 
 const FOUND: &str = "SELECT files.id, files.tenant_id, files.directory_id, files.name, files.extension, files.version, files.size, \
     files.created_by_name, files.updated_at, blob_texts.text \
-    FROM files LEFT JOIN blob_texts ON blob_texts.sha256 = files.sha256 WHERE";
+    FROM files LEFT JOIN blob_texts ON blob_texts.sha256 = files.sha256 AND blob_texts.read_as = files.read_as WHERE";
 
 /// Unary plus, as for tasks: each is looked up by its id, however many there are.
 fn find_text() -> String {

@@ -1,0 +1,173 @@
+//! The texts of contents that more than one has, and whose turn it is to have one read.
+
+use std::path::Path;
+
+use trawl::config::Config;
+
+use crate::util::{
+    app::{Application, TestApp},
+    caller::Caller,
+    eventually,
+    files::{put_file, put_version},
+    folders::number,
+    groups::people,
+};
+
+/// A program that reads texts, by these lines of a shell.
+fn program(directory: &Path, lines: &str) -> impl Fn(&mut Config) + use<> {
+    let path = directory.join("reader");
+    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    move |config: &mut Config| config.storage.text_program = Some(path.clone())
+}
+
+async fn tenant(app: &TestApp, code: &str) -> (Application, Caller) {
+    let tenant = app.tenant(code).await;
+    let [mei] = people(app, &tenant, ["mei"]).await;
+    (tenant, mei)
+}
+
+async fn found(caller: &Caller, keyword: &str) -> Vec<String> {
+    let answer = caller.search(&[("moduleId", "file"), ("keyword", keyword), ("limit", "1000")]).await.ok();
+    let mut found: Vec<String> =
+        answer.items().iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect();
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn what_others_call_a_content_hides_nothing_of_what_it_says() {
+    let app = TestApp::start_with(|config| config.storage.text_wait_ms = 10_000).await;
+    let (_, stranger) = tenant(&app, "globex").await;
+    let (_, mei) = tenant(&app, "acme").await;
+    let text = b"# harbour dues\n\n[tariff](https://a.example/quay) <pier>wharf</pier>";
+    let page = b"<!DOCTYPE html><p>lighthouse</p>";
+    for (number, name) in ["poison.png", "poison.mp4", "poison.html", "poison.md"].into_iter().enumerate() {
+        put_file(&stranger, "root", name, text).await;
+        put_file(&stranger, "root", &format!("page{number}{name}"), page).await;
+    }
+    put_file(&mei, "root", "notes.txt", text).await;
+    put_file(&mei, "root", "page.html", page).await;
+    app.settled().await;
+    for keyword in ["harbour", "tariff", "quay", "pier", "wharf"] {
+        assert_eq!(found(&mei, keyword).await, ["notes.txt"], "{keyword}");
+    }
+    assert_eq!(found(&mei, "lighthouse").await, ["page.html"]);
+    // Each by what it is read as, from then on too.
+    put_file(&mei, "root", "notes.md", text).await;
+    put_version(&mei, "root", "page.html", text).await.ok();
+    app.settled().await;
+    for (keyword, names) in [
+        ("harbour", &["notes.md", "notes.txt", "page.html"][..]),
+        ("quay", &["notes.txt", "page.html"]),
+        ("pier", &["notes.txt"]),
+        ("lighthouse", &[]),
+    ] {
+        assert_eq!(found(&mei, keyword).await, names, "{keyword}");
+    }
+    assert_eq!(found(&stranger, "quay").await, ["poison.html", "poison.mp4", "poison.png"]);
+    assert_eq!(number(&app, "SELECT COUNT(*) FROM blob_texts").await, 6);
+}
+
+/// Says what it reads in a file, and reads on when it is told to.
+const TOLD: &str = r#"IFS= read -r name
+printf '%s\n' "$name" >> "${0%/*}/begun"
+IFS= read -r told < "${0%/*}/$name"
+printf '%s' "$name""#;
+
+#[tokio::test]
+async fn a_tenant_s_many_contents_do_not_keep_another_s_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    let set = program(directory.path(), TOLD);
+    let app = TestApp::start_with(|config| {
+        set(config);
+        config.storage.text_wait_ms = 0;
+    })
+    .await;
+    let (_, mei) = tenant(&app, "acme").await;
+    let (_, other) = tenant(&app, "globex").await;
+    let (_, third) = tenant(&app, "initech").await;
+    let begun = async |count: usize| {
+        eventually("what is begun", async || {
+            let begun = std::fs::read_to_string(directory.path().join("begun")).unwrap_or_default();
+            let begun: Vec<String> = begun.lines().map(str::to_owned).collect();
+            (begun.len() >= count).then_some(begun)
+        })
+        .await
+    };
+    let put = async |caller: &Caller, name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(directory.path().join(name)).status().unwrap();
+        assert!(made.success());
+        put_file(caller, "root", &format!("{name}.txt"), name.as_bytes()).await;
+    };
+    let tell = async |name: &str| tokio::fs::write(directory.path().join(name), "\n").await.unwrap();
+
+    for number in 0..5 {
+        put(&mei, &format!("mine{number}")).await;
+    }
+    // While nobody else waits, both are hers.
+    let mut mine: Vec<String> = begun(2).await;
+    mine.sort();
+    assert_eq!(mine, ["mine0", "mine1"]);
+    for number in 0..2 {
+        put(&other, &format!("other{number}")).await;
+    }
+    put(&third, "third0").await;
+    // From now on it is one of each in turn, and no two of one as long as others wait.
+    tell("mine0").await;
+    assert_eq!(begun(3).await[2], "other0");
+    tell("other0").await;
+    assert_eq!(begun(4).await[3], "third0");
+    tell("third0").await;
+    assert_eq!(begun(5).await[4], "other1");
+    tell("mine1").await;
+    assert_eq!(begun(6).await[5], "mine2");
+    tell("other1").await;
+    assert_eq!(begun(7).await[6], "mine3");
+    for name in ["mine2", "mine3", "mine4"] {
+        tell(name).await;
+    }
+    eventually("the texts", async || {
+        (number(&app, "SELECT COUNT(*) FROM blob_texts WHERE text IS NULL").await == 0).then_some(())
+    })
+    .await;
+}
+
+/// Waits for something else than the processor, as on a machine that is busy.
+const HELD_UP: &str = r#"printf harb
+if [ -e "${0%/*}/busy" ]; then exec sleep 1000; fi
+printf our"#;
+
+#[tokio::test]
+async fn a_text_that_was_cut_short_is_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let set = program(directory.path(), HELD_UP);
+    std::fs::write(directory.path().join("busy"), "").unwrap();
+    let app = TestApp::start_with(|config| {
+        set(config);
+        (config.storage.text_wait_ms, config.storage.text_seconds) = (0, 1);
+    })
+    .await;
+    let (acme, mei) = tenant(&app, "acme").await;
+    put_file(&mei, "root", "one.txt", b"one").await;
+    let until = async |app: &TestApp, condition: &str| {
+        let query = format!("SELECT COUNT(*) FROM blob_texts WHERE {condition}");
+        eventually(condition, async || (number(app, &query).await == 1).then_some(())).await;
+    };
+    until(&app, "tries = 1 AND text IS NULL AND due_at > 0").await;
+    // As if that had been the second time, and this the last one.
+    app.execute("UPDATE blob_texts SET tries = 2").await;
+    let app = app.restart_with(|_| {}).await;
+    until(&app, "tries = 3 AND text IS NULL AND due_at > 0").await;
+    // What it has by then is kept.
+    let app = app.restart_with(|_| {}).await;
+    until(&app, "text = 'harb'").await;
+
+    let mei = app.user(&acme, "mei").await;
+    put_file(&mei, "root", "two.txt", b"two").await;
+    until(&app, "tries = 1 AND text IS NULL").await;
+    std::fs::remove_file(directory.path().join("busy")).unwrap();
+    let app = app.restart_with(|_| {}).await;
+    let mei = app.user(&acme, "mei").await;
+    eventually("the text", async || (found(&mei, "harbour").await == ["two.txt"]).then_some(())).await;
+}
