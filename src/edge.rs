@@ -39,6 +39,10 @@ const BUFFER_BYTES: usize = 64 << 10;
 /// How long to wait when the system gives no connection: it has no descriptors left, say.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// Bytes of answers that wait in the system for each connection, besides those that are on their way.
+#[cfg(target_os = "linux")]
+const UNSENT_BYTES: u32 = 128 << 10;
+
 /// Serves until `stop`; then no connection is taken any more, and it ends when what was asked is answered.
 pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop: CancellationToken) {
     let patience = Patience {
@@ -95,6 +99,11 @@ async fn carry(
     // Answers are small and whole: waiting for more to send only delays them.
     if let Err(error) = connection.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps its delay");
+    }
+    // Who takes a large answer slowly has little of it held for him.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = socket2::SockRef::from(&connection).set_tcp_notsent_lowat(UNSENT_BYTES) {
+        tracing::debug!(%error, "a connection may have much of an answer waiting");
     }
     let activity = Arc::new(Activity::new(Instant::now()));
     let io = TokioIo::new(WatchedStream::new(connection, Arc::clone(&activity)));
