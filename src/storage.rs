@@ -135,6 +135,9 @@ pub trait BlobStore: Send + Sync {
         tap: Option<mpsc::Sender<Bytes>>,
     ) -> Result<Composed>;
 
+    /// Removes what was composed of an upload and not kept: its commit was refused. The parts stay.
+    async fn remove_composed(&self, upload_id: &str) -> Result<()>;
+
     /// Has a content that was composed of an upload be there for good, also where one like it is there already.
     async fn keep(&self, upload_id: &str, composed: &Composed) -> Result<()>;
 
@@ -155,6 +158,11 @@ pub trait BlobStore: Send + Sync {
     async fn uploads(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }
+}
+
+/// Whether an upload may have this id. What is called otherwise where uploads are is somebody else's, `lost+found` say.
+fn is_upload_id(name: &str) -> bool {
+    name.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(name).is_ok()
 }
 
 /// What a commit is told whose part is another one by now.

@@ -15,7 +15,7 @@ use sea_orm::{ConnectionTrait, FromQueryResult};
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
-use super::BlobStore;
+use super::{BlobStore, is_upload_id};
 use crate::{
     app::StartError,
     error::Result,
@@ -228,7 +228,8 @@ async fn settle(store: &Store, sure: Vec<String>, removed: Vec<String>) -> Resul
 /// The first failure; the others are discarded all the same, and what fails is tried again once all others had their turns.
 pub async fn discard_leftovers(contents: &Contents, store: &Store, stop: &CancellationToken) -> Result<bool> {
     // Listed before their rows are looked for: a row is there before anything comes in.
-    let there = contents.store.uploads().await?;
+    let mut there = contents.store.uploads().await?;
+    there.retain(|name| is_upload_id(name));
     let open = find_in::<Open, _>(store.reader(), "SELECT id FROM uploads WHERE id", &[], &there).await?;
     let open: std::collections::HashSet<String> = open.into_iter().map(|open| open.id).collect();
     let after = contents.reached().upload.clone();

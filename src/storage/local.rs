@@ -6,15 +6,15 @@
 //! kept is a rename: all is on one file system.
 
 mod composing;
+mod incoming;
 mod layout;
 mod reading;
 mod receiving;
 
 use std::{
-    collections::HashMap,
     ops::Range,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use aws_lc_rs::hmac;
@@ -22,8 +22,8 @@ use bytes::Bytes;
 use futures::{StreamExt, stream, stream::BoxStream};
 use tokio::sync::mpsc;
 
-use self::layout::Layout;
-pub use self::receiving::Arrived;
+pub use self::{incoming::Coming, receiving::Arrived};
+use self::{incoming::Uploads, layout::Layout};
 use super::{
     BlobStore, Composed, Download, Expected, Part, Pieces, SignedUpload, Stored,
     signing::{SignedPart, Signer},
@@ -51,17 +51,7 @@ pub struct Local {
     /// What addresses begin with.
     public_url: String,
     room: Arc<Room>,
-    /// Held while a part takes the place of an earlier one.
-    placing: Arc<Mutex<()>>,
-    /// Bytes that are on their way, by the upload that they are for.
-    coming: Arc<Mutex<HashMap<String, u64>>>,
-}
-
-/// Bytes that are on their way, until it is dropped.
-pub struct Coming {
-    upload_id: String,
-    bytes: u64,
-    all: Arc<Mutex<HashMap<String, u64>>>,
+    uploads: Uploads,
 }
 
 impl Local {
@@ -77,8 +67,7 @@ impl Local {
             signer: Signer::new(key),
             public_url: config.public_url(),
             room: Arc::new(Room::new(&root, config.store.reserve_bytes)),
-            placing: Arc::default(),
-            coming: Arc::default(),
+            uploads: Uploads::default(),
         })
     }
 
@@ -100,12 +89,18 @@ impl Local {
         if self.room.has_room_for(bytes) { Ok(()) } else { Err(disk_full()) }
     }
 
-    /// Notes that so many bytes are on their way for an upload. Answers all that are, these included.
-    pub fn expect(&self, upload_id: &str, bytes: u64) -> (Coming, u64) {
-        let mut all = self.coming.lock().unwrap_or_else(PoisonError::into_inner);
-        let sum = all.entry(upload_id.to_owned()).or_default();
-        *sum = sum.saturating_add(bytes);
-        (Coming { upload_id: upload_id.to_owned(), bytes, all: Arc::clone(&self.coming) }, *sum)
+    /// Notes that a part is on its way, of which no bytes are counted yet.
+    ///
+    /// # Errors
+    /// The directory of its upload cannot be read.
+    pub async fn expect(&self, part: &SignedPart) -> Result<Coming> {
+        let directory = self.layout.upload(&part.upload_id)?;
+        let upload = self.uploads.of(&part.upload_id);
+        if !upload.is_known() {
+            let looking = Arc::clone(&upload);
+            blocking(move || looking.look(&looking.enter(), &directory)).await?;
+        }
+        Ok(Coming::new(upload, part.part_number))
     }
 
     /// Takes a part in, without letting anybody see it: [`Local::place`] does.
@@ -127,26 +122,14 @@ impl Local {
     /// # Errors
     /// 404 where its upload was discarded meanwhile.
     pub async fn place(&self, arrived: Arrived) -> Result<Part> {
-        let placing = Arc::clone(&self.placing);
-        blocking(move || receiving::place(arrived, &placing)).await?.ok_or_else(upload_gone)
+        let upload = self.uploads.of(arrived.upload_id());
+        blocking(move || receiving::place(arrived, &upload)).await?.ok_or_else(upload_gone)
     }
 
     /// Removes what an earlier process was in the middle of writing.
     pub async fn remove_unfinished(&self) -> Result<()> {
         let layout = self.layout.clone();
         blocking(move || layout.remove_unfinished()).await
-    }
-}
-
-impl Drop for Coming {
-    fn drop(&mut self) {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sum) = all.get_mut(&self.upload_id) {
-            *sum = sum.saturating_sub(self.bytes);
-            if *sum == 0 {
-                all.remove(&self.upload_id);
-            }
-        }
     }
 }
 
@@ -167,7 +150,7 @@ impl BlobStore for Local {
 
     async fn parts(&self, upload_id: &str) -> Result<Vec<Part>> {
         let directory = self.layout.upload(upload_id)?;
-        blocking(move || layout::parts(&directory)).await
+        blocking(move || Ok(layout::look(&directory)?.0)).await
     }
 
     async fn compose(
@@ -177,10 +160,17 @@ impl BlobStore for Local {
         tap: Option<mpsc::Sender<Bytes>>,
     ) -> Result<Composed> {
         let directory = self.layout.upload(upload_id)?;
-        match parts {
-            [only] if tap.is_none() => composing::take_whole(directory, only.clone()).await,
-            _ => composing::compose(directory, parts, tap, &self.room).await,
+        if let ([only], None) = (parts, &tap)
+            && let Some(whole) = composing::take_whole(directory.clone(), only.clone()).await?
+        {
+            return Ok(whole);
         }
+        composing::compose(directory, parts, tap, &self.room).await
+    }
+
+    async fn remove_composed(&self, upload_id: &str) -> Result<()> {
+        let directory = self.layout.upload(upload_id)?;
+        blocking(move || layout::remove_wholes(&directory)).await
     }
 
     async fn keep(&self, upload_id: &str, composed: &Composed) -> Result<()> {
@@ -196,12 +186,20 @@ impl BlobStore for Local {
 
     async fn remove(&self, store_key: &str) -> Result<()> {
         let path = self.layout.content(store_key)?;
-        blocking(move || layout::remove(&path)).await
+        blocking(move || layout::remove_durably(&path)).await
     }
 
     async fn discard(&self, upload_id: &str) -> Result<()> {
         let directory = self.layout.upload(upload_id)?;
-        blocking(move || layout::remove_directory(&directory)).await
+        let upload = self.uploads.of(upload_id);
+        let discarding = blocking(move || {
+            let _entered = upload.enter();
+            upload.forget();
+            layout::remove_directory(&directory)
+        });
+        let discarded = discarding.await;
+        self.uploads.forget(upload_id);
+        discarded
     }
 
     async fn list(&self) -> Result<BoxStream<'static, Result<Stored>>> {

@@ -188,6 +188,14 @@ impl S3 {
         }
     }
 
+    /// Removes an object; one that is not there is no error.
+    async fn delete(&self, key: &Path) -> Result<()> {
+        match self.store.delete(key).await {
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            deleted => deleted.map_err(failed),
+        }
+    }
+
     async fn head(&self, key: &Path) -> Result<Option<ObjectMeta>> {
         match self.store.head(key).await {
             Ok(found) => Ok(Some(found)),
@@ -256,6 +264,10 @@ impl BlobStore for S3 {
         Ok(Composed { store_key: sha256.clone(), sha256, size })
     }
 
+    async fn remove_composed(&self, upload_id: &str) -> Result<()> {
+        self.delete(&whole_key(upload_id)).await
+    }
+
     async fn keep(&self, upload_id: &str, composed: &Composed) -> Result<()> {
         let key = content_key(&composed.store_key);
         if self.head(&key).await?.is_some_and(|there| there.size == composed.size) {
@@ -283,10 +295,7 @@ impl BlobStore for S3 {
     }
 
     async fn remove(&self, store_key: &str) -> Result<()> {
-        match self.store.delete(&content_key(store_key)).await {
-            Err(object_store::Error::NotFound { .. }) => Ok(()),
-            removed => removed.map_err(failed),
-        }
+        self.delete(&content_key(store_key)).await
     }
 
     async fn discard(&self, upload_id: &str) -> Result<()> {

@@ -21,11 +21,17 @@ use crate::{
     error::{Error, Kind, Result},
     storage::{
         BlobStore,
-        local::{Coming, Local, upload_gone},
+        local::{Coming, upload_gone},
         reservations::{self, OpenUpload},
         signing::{SignedPart, UploadQuery},
     },
 };
+
+/// So many bytes of a content of unknown length are asked for at once at the most.
+const UNANNOUNCED_STEP: u64 = 8 << 20;
+
+/// After so many bytes it is looked whether the upload is there still.
+const ANNOUNCED_STEP: u64 = 64 << 20;
 
 /// Takes the content of an upload in, or one part of it.
 ///
@@ -85,12 +91,9 @@ async fn throw_away(app: &App, chunks: BodyDataStream) {
 /// A part that may come in.
 struct Admitted {
     part: SignedPart,
-    upload: OpenUpload,
-    /// What its sender announced; none where he did not.
-    announced: Option<u64>,
-    /// Bytes of its upload with it, as far as is known.
-    bytes: u64,
-    _coming: Coming,
+    /// Whether its sender said how many bytes it has: these are counted then.
+    is_announced: bool,
+    coming: Coming,
 }
 
 /// Looks whether a part may come in, before anything of it is read.
@@ -105,19 +108,12 @@ async fn admit(app: &App, parts: &mut Parts) -> Result<Admitted> {
         return Err(Error::too_large(format!("body: this address allows {} bytes at most", part.most_bytes)));
     }
     let upload = reservations::find_open(app.store.reader(), &part.upload_id).await?;
-    let (coming, on_their_way) = local.expect(&part.upload_id, announced.unwrap_or(0));
-    let bytes = come_in_besides(local, &part).await?.saturating_add(on_their_way);
-    check_size(app, bytes)?;
+    let mut coming = local.expect(&part).await?;
     local.check_room(announced.unwrap_or(0))?;
+    let bytes = coming.set(announced.unwrap_or(0));
+    check_size(app, bytes)?;
     reservations::reserve(&app.store, &upload, bytes).await?;
-    Ok(Admitted { part, upload, announced, bytes, _coming: coming })
-}
-
-/// Bytes of the other parts that have come in.
-async fn come_in_besides(local: &Local, part: &SignedPart) -> Result<u64> {
-    let parts = local.parts(&part.upload_id).await?;
-    let others = parts.iter().filter(|other| other.number != part.part_number);
-    Ok(others.map(|other| other.size).sum())
+    Ok(Admitted { part, is_announced: announced.is_some(), coming })
 }
 
 fn check_size(app: &App, bytes: u64) -> Result<()> {
@@ -136,32 +132,85 @@ fn announced_bytes(headers: &HeaderMap) -> Option<u64> {
 
 async fn receive(app: &App, admitted: Admitted, chunks: &mut BodyDataStream) -> Result<Response> {
     let local = embedded(app)?;
+    let Admitted { part, is_announced, mut coming } = admitted;
     let patience = Duration::from_millis(app.config.limits.idle_timeout_ms);
-    let arrived = local.receive(&admitted.part, impatiently(chunks, patience)).await?;
-    if let Err(error) = count(app, &admitted, arrived.part().size).await {
-        arrived.discard().await;
-        return Err(error);
-    }
-    let part = local.place(arrived).await?;
+    let watch = Watch::new(app, &part, is_announced, &mut coming);
+    let arrived = local.receive(&part, watch.over(impatiently(chunks, patience))).await?;
+    let placed = local.place(arrived).await?;
     // Whoever ends an upload takes its row away first: either he finds the part, or we see that.
-    if !reservations::is_there(app.store.reader(), &admitted.part.upload_id).await? {
-        local.discard(&admitted.part.upload_id).await?;
+    if !reservations::is_there(app.store.reader(), &part.upload_id).await? {
+        local.discard(&part.upload_id).await?;
         return Err(upload_gone());
     }
     let mut response = Response::new(Body::empty());
-    let e_tag = HeaderValue::try_from(format!("\"{}\"", part.e_tag)).map_err(Error::internal)?;
+    let e_tag = HeaderValue::try_from(format!("\"{}\"", placed.e_tag)).map_err(Error::internal)?;
     response.headers_mut().insert(header::ETAG, e_tag);
     Ok(response)
 }
 
-/// Has quotas count what came in, where nobody had said how much it would be.
-async fn count(app: &App, admitted: &Admitted, size: u64) -> Result<()> {
-    if admitted.announced.is_some() {
-        return Ok(());
+/// Looks, while a part comes in, whether more of it may.
+struct Watch<'a> {
+    app: &'a App,
+    part: &'a SignedPart,
+    is_announced: bool,
+    coming: &'a mut Coming,
+    /// Bytes that have come.
+    come: u64,
+    /// Bytes that may come before it is looked again.
+    allowed: u64,
+    /// Bytes that are asked for at once at the most.
+    step: u64,
+}
+
+impl<'a> Watch<'a> {
+    fn new(app: &'a App, part: &'a SignedPart, is_announced: bool, coming: &'a mut Coming) -> Self {
+        let allowed = if is_announced { ANNOUNCED_STEP } else { 0 };
+        Self { app, part, is_announced, coming, come: 0, allowed, step: UNANNOUNCED_STEP }
     }
-    let bytes = admitted.bytes.saturating_add(size);
-    check_size(app, bytes)?;
-    reservations::reserve(&app.store, &admitted.upload, bytes).await
+
+    /// The same content, which ends with the refusal.
+    fn over(
+        self,
+        content: impl Stream<Item = Result<Bytes>> + Send + Unpin,
+    ) -> impl Stream<Item = Result<Bytes>> + Send + Unpin {
+        let watched = stream::try_unfold((self, content), async |(mut watch, mut content)| {
+            let Some(chunk) = content.next().await.transpose()? else { return Ok(None) };
+            watch.pass(chunk.len() as u64).await?;
+            Ok(Some((chunk, (watch, content))))
+        });
+        Box::pin(watched)
+    }
+
+    async fn pass(&mut self, bytes: u64) -> Result<()> {
+        self.come = self.come.saturating_add(bytes);
+        // What is more than the address allows is refused for that, where it is taken.
+        if self.come <= self.allowed || self.come > self.part.most_bytes {
+            return Ok(());
+        }
+        let upload = reservations::find_open(self.app.store.reader(), &self.part.upload_id).await?;
+        if self.is_announced {
+            self.allowed = self.come.saturating_add(ANNOUNCED_STEP);
+            return Ok(());
+        }
+        // As much again as there is: a small content has nothing counted that never comes.
+        let more = self.come.saturating_add(self.step.min(self.come)).min(self.part.most_bytes);
+        let counted = self.count(&upload, more).await;
+        if !matches!(&counted, Err(error) if error.kind == Kind::TooLarge) {
+            return counted;
+        }
+        // Less than a step is left. What is asked for beyond it is halved each time, so that there are few of them.
+        self.step /= 2;
+        self.count(&upload, self.come).await
+    }
+
+    /// Has quotas count so many bytes of the part.
+    async fn count(&mut self, upload: &OpenUpload, bytes: u64) -> Result<()> {
+        let all = self.coming.set(bytes);
+        check_size(self.app, all)?;
+        reservations::reserve(&self.app.store, upload, all).await?;
+        self.allowed = bytes;
+        Ok(())
+    }
 }
 
 /// The pieces of a body, each of which has to come in time.

@@ -136,12 +136,20 @@ async fn run(app: &App, caller: &Arc<Caller>, wanted: Wanted) -> Result<FileInfo
         Claim { seer: Seer::of(caller)?, upload: &upload, wanted: &wanted, limits: &app.config.limits };
     placing::look(&app.store, caller, claim).await?;
     let chosen = choose(app, &wanted).await?;
-    let content = compose(app, &upload.id, &chosen).await?;
-    check_content(&content, &upload, &wanted)?;
-    let upload_id = upload.id;
-    let file = keep(app, caller, wanted, content).await?;
-    discard(app, &upload_id).await;
-    Ok(file)
+    let upload_id = upload.id.clone();
+    match make(app, caller, upload, wanted, &chosen).await {
+        Ok(file) => {
+            discard(app, &upload_id).await;
+            Ok(file)
+        }
+        Err(refusal) => {
+            // No quota counts what is composed, and it may be committed again and again.
+            if let Err(error) = app.storage.remove_composed(&upload_id).await {
+                tracing::warn!(%error, "what was composed for a commit that was refused could not be removed");
+            }
+            Err(refusal)
+        }
+    }
 }
 
 /// Removes what there is of an upload that is over. What cannot be now is swept up otherwise (`storage/contents`).
@@ -149,6 +157,19 @@ pub(super) async fn discard(app: &App, upload_id: &str) {
     if let Err(error) = app.storage.discard(upload_id).await {
         tracing::warn!(%error, "what was left of an upload could not be removed yet");
     }
+}
+
+/// Makes a file of the parts.
+async fn make(
+    app: &App,
+    caller: &Arc<Caller>,
+    upload: Upload,
+    wanted: Wanted,
+    chosen: &[Part],
+) -> Result<FileInfo> {
+    let content = compose(app, &upload.id, chosen).await?;
+    check_content(&content, &upload, &wanted)?;
+    keep(app, caller, wanted, content).await
 }
 
 /// The caller's upload, which came the way that this commit is for.

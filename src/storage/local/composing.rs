@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, ErrorKind, Read, Write},
+    mem,
     path::{Path, PathBuf},
 };
 
@@ -28,33 +29,49 @@ fn path_of(directory: &Path, part: &Part) -> Result<PathBuf> {
     }
 }
 
-/// One part is the content: another name for it does, and nothing is copied.
-pub(super) async fn take_whole(directory: PathBuf, part: Part) -> Result<Composed> {
+/// One part is the content: another name for it does, and nothing is copied. None where the file system knows no second name.
+pub(super) async fn take_whole(directory: PathBuf, part: Part) -> Result<Option<Composed>> {
     let path = path_of(&directory, &part)?;
     let sha256 = part.e_tag.clone();
     let linked = blocking(move || {
         // Linked aside and renamed: there may be a whole of an earlier try.
         let aside = directory.join(format!("{}{}", layout::UNFINISHED, uuid::Uuid::new_v4()));
         match fs::hard_link(&path, &aside) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Linked::Missing),
+            Err(error) if is_without_links(&error) => return Ok(Linked::Impossible),
             linked => linked?,
         }
         fs::rename(&aside, layout::whole(&directory, &part.e_tag))?;
         // Where that was the same file already, a rename does nothing.
         layout::remove(&aside)?;
         layout::sync_directory(&directory)?;
-        Ok(true)
+        Ok(Linked::Done)
     });
-    if linked.await? {
-        Ok(Composed { store_key: sha256.clone(), sha256, size: part.size })
-    } else {
-        Err(changed(part.number))
+    match linked.await? {
+        Linked::Done => Ok(Some(Composed { store_key: sha256.clone(), sha256, size: part.size })),
+        Linked::Missing => Err(changed(part.number)),
+        Linked::Impossible => Ok(None),
     }
+}
+
+enum Linked {
+    Done,
+    Missing,
+    Impossible,
+}
+
+/// Whether a file cannot have another name here: exFAT and some network file systems know none, others bound them.
+fn is_without_links(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::PERM, Errno::OPNOTSUPP, Errno::XDEV, Errno::MLINK, Errno::NOSYS]
+        .iter()
+        .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// What is made of the parts so far.
 struct Making {
-    whole: NamedTempFile,
+    /// None once it is finished, or is gone.
+    whole: Option<NamedTempFile>,
     hash: Context,
     size: u64,
     /// The part that is read, and what its hash is to be.
@@ -82,7 +99,7 @@ impl Making {
         file.take(PIECE_BYTES as u64).read_to_end(&mut piece)?;
         hash.update(&piece);
         self.hash.update(&piece);
-        self.whole.write_all(&piece)?;
+        self.whole.as_mut().ok_or(ErrorKind::NotFound)?.write_all(&piece)?;
         self.size += piece.len() as u64;
         Ok(piece.into())
     }
@@ -92,12 +109,19 @@ impl Making {
         self.part.take().map(|(_, hash)| hex::encode(hash.finish()))
     }
 
-    fn finish(self, directory: &Path) -> io::Result<Composed> {
-        let sha256 = hex::encode(self.hash.finish());
-        self.whole.as_file().sync_all()?;
-        self.whole.persist(layout::whole(directory, &sha256))?;
+    fn finish(mut self, directory: &Path) -> io::Result<Composed> {
+        let sha256 = hex::encode(mem::replace(&mut self.hash, Context::new(&SHA256)).finish());
+        let whole = self.whole.take().ok_or(ErrorKind::NotFound)?;
+        whole.as_file().sync_all()?;
+        whole.persist(layout::whole(directory, &sha256))?;
         layout::sync_directory(directory)?;
         Ok(Composed { store_key: sha256.clone(), sha256, size: self.size })
+    }
+}
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        receiving::let_go(self.whole.take());
     }
 }
 
@@ -110,7 +134,7 @@ pub(super) async fn compose(
 ) -> Result<Composed> {
     let within = directory.clone();
     let mut making = blocking(move || {
-        let whole = receiving::unfinished(&within)?;
+        let whole = Some(receiving::unfinished(&within)?);
         Ok(Making { whole, hash: Context::new(&SHA256), size: 0, part: None })
     })
     .await?;

@@ -3,13 +3,14 @@
 use std::{
     fs::{self, DirEntry, File},
     io::{self, ErrorKind},
+    iter, mem,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use crate::{
     error::{Error, Result, disk_full},
-    storage::{Part, Stored},
+    storage::{Part, Stored, is_upload_id},
 };
 
 /// What the names of unfinished files begin with.
@@ -33,9 +34,9 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn make(root: &Path) -> io::Result<Self> {
         let layout = Self { root: root.to_owned() };
-        fs::create_dir_all(layout.uploads_directory())?;
-        fs::create_dir_all(layout.contents_directory())?;
-        sync_directory(root)?;
+        for directory in [layout.uploads_directory(), layout.contents_directory()] {
+            make_durably(&directory)?;
+        }
         Ok(layout)
     }
 
@@ -103,13 +104,16 @@ impl Layout {
         Ok(directories)
     }
 
+    /// Removes what an earlier process was in the middle of writing or committing.
     pub(super) fn remove_unfinished(&self) -> io::Result<()> {
-        for upload in entries(&self.uploads_directory())? {
+        let uploads = entries(&self.uploads_directory())?;
+        for upload in uploads.iter().filter(|upload| upload.file_name().to_str().is_some_and(is_upload_id)) {
             for entry in entries(&upload.path())? {
                 if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
                     remove(&entry.path())?;
                 }
             }
+            remove_wholes(&upload.path())?;
         }
         Ok(())
     }
@@ -146,8 +150,8 @@ pub(super) fn read_part_name(name: &str) -> Option<Part> {
     is_sha256(e_tag).then_some(part)
 }
 
-/// The parts in the directory of an upload, by their numbers.
-pub(super) fn parts(directory: &Path) -> io::Result<Vec<Part>> {
+/// The parts in the directory of an upload, by their numbers, and files of earlier ones whose place they took.
+pub(super) fn look(directory: &Path) -> io::Result<(Vec<Part>, Vec<PathBuf>)> {
     let mut parts: Vec<(Part, PathBuf)> = entries(directory)?
         .iter()
         .filter_map(|entry| Some((read_part_name(entry.file_name().to_str()?)?, entry.path())))
@@ -156,17 +160,21 @@ pub(super) fn parts(directory: &Path) -> io::Result<Vec<Part>> {
         .sort_unstable_by(|(one, _), (other, _)| (one.number, &one.e_tag).cmp(&(other.number, &other.e_tag)));
     // Where a crash left two of one number, the newer one counts.
     let mut listed: Vec<(Part, PathBuf)> = Vec::with_capacity(parts.len());
+    let mut superseded = Vec::new();
     for (part, path) in parts {
         match listed.last_mut() {
             Some(last) if last.0.number == part.number => {
-                if modified(&path) > modified(&last.1) {
-                    *last = (part, path);
-                }
+                let older = if modified(&path) > modified(&last.1) {
+                    mem::replace(last, (part, path)).1
+                } else {
+                    path
+                };
+                superseded.push(older);
             }
             _ => listed.push((part, path)),
         }
     }
-    Ok(listed.into_iter().map(|(part, _)| part).collect())
+    Ok((listed.into_iter().map(|(part, _)| part).collect(), superseded))
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -200,6 +208,42 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
+}
+
+/// The same, so that it is gone for good.
+pub(super) fn remove_durably(path: &Path) -> io::Result<()> {
+    remove(path)?;
+    match path.parent().map_or(Ok(()), sync_directory) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Removes what was composed of an upload.
+pub(super) fn remove_wholes(directory: &Path) -> io::Result<()> {
+    for entry in entries(directory)? {
+        if entry.file_name().to_string_lossy().starts_with(WHOLE) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes a directory and those above it that are not there, so that they are there for good.
+fn make_durably(directory: &Path) -> io::Result<()> {
+    let missing = directory.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
+    let missing: Vec<&Path> = missing.collect();
+    fs::create_dir_all(directory)?;
+    // The one itself also where it was there: whoever made it may not have come to this.
+    for made in iter::once(directory).chain(missing) {
+        sync_directory(made)?;
+        match made.parent() {
+            Some(above) if above.as_os_str().is_empty() => sync_directory(Path::new("."))?,
+            Some(above) => sync_directory(above)?,
+            None => {}
+        }
+    }
+    Ok(())
 }
 
 /// Removes a directory with what is in it, also where somebody is still putting something in.

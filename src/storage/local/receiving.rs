@@ -3,11 +3,11 @@
 //! A thread works on a piece that is there. None waits for a sender: there are fewer threads than senders.
 
 use std::{
+    ffi::OsStr,
     fs,
     io::{self, ErrorKind, Write},
     mem,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use aws_lc_rs::digest::{Context, SHA256};
@@ -16,7 +16,7 @@ use futures::{Stream, StreamExt};
 use tempfile::NamedTempFile;
 use tokio::task::spawn_blocking;
 
-use super::{PIECE_BYTES, layout};
+use super::{PIECE_BYTES, incoming::Incoming, layout};
 use crate::{
     error::{Error, Result, disk_full},
     storage::{Part, signing::SignedPart},
@@ -35,6 +35,11 @@ impl Arrived {
     /// What came in.
     pub fn part(&self) -> &Part {
         &self.part
+    }
+
+    /// What it came in for.
+    pub(super) fn upload_id(&self) -> &str {
+        self.directory.file_name().and_then(OsStr::to_str).unwrap_or_default()
     }
 
     /// Has nothing be left of it.
@@ -81,7 +86,7 @@ impl Sink {
 }
 
 /// Removing a large file takes long.
-fn let_go(file: Option<NamedTempFile>) {
+pub(super) fn let_go(file: Option<NamedTempFile>) {
     let Some(file) = file else { return };
     match tokio::runtime::Handle::try_current() {
         Ok(runtime) => drop(runtime.spawn_blocking(move || drop(file))),
@@ -161,29 +166,38 @@ pub(super) fn too_large() -> Error {
 }
 
 /// Has a part be in its place, and none besides of its number. None where its upload is gone.
-pub(super) fn place(mut arrived: Arrived, placing: &Mutex<()>) -> io::Result<Option<Part>> {
+pub(super) fn place(mut arrived: Arrived, upload: &Incoming) -> io::Result<Option<Part>> {
     let Arrived { directory, part, .. } = &arrived;
     let (directory, part) = (directory.clone(), part.clone());
-    let name = layout::part_name(part.number, part.size, &part.e_tag);
     let Some(file) = arrived.file.take() else { return Ok(None) };
-    {
-        // One at a time: two of one number that come in at once must not remove each other.
-        let _placing = placing.lock().unwrap_or_else(PoisonError::into_inner);
-        match file.persist(directory.join(&name)) {
-            Err(error) if error.error.kind() == ErrorKind::NotFound => return Ok(None),
-            placed => placed?,
-        };
-        for entry in layout::entries(&directory)? {
-            let other = entry.file_name().to_str().and_then(layout::read_part_name);
-            if other.is_some_and(|other| other.number == part.number) && entry.file_name() != name.as_str() {
-                layout::remove(&entry.path())?;
-            }
+    match put(file, &directory, &part, upload) {
+        Ok(true) => {}
+        Ok(false) => return Ok(None),
+        Err(error) => {
+            upload.forget();
+            return Err(error);
         }
     }
     match layout::sync_directory(&directory).and_then(|()| sync_parent(&directory)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         synced => synced.map(|()| Some(part)),
     }
+}
+
+/// Answers whether its directory is still there.
+fn put(file: NamedTempFile, directory: &Path, part: &Part, upload: &Incoming) -> io::Result<bool> {
+    let path = |part: &Part| directory.join(layout::part_name(part.number, part.size, &part.e_tag));
+    let entered = upload.enter();
+    upload.look(&entered, directory)?;
+    match file.persist(path(part)) {
+        Err(error) if error.error.kind() == ErrorKind::NotFound => return Ok(false),
+        placed => placed?,
+    };
+    if let Some(earlier) = upload.part(part.number).filter(|earlier| earlier != part) {
+        layout::remove(&path(&earlier))?;
+    }
+    upload.put(part.clone());
+    Ok(true)
 }
 
 fn sync_parent(directory: &Path) -> io::Result<()> {

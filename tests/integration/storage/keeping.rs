@@ -16,6 +16,9 @@ use trawl::{
 use super::{bytes, sha256, started};
 use crate::util::{
     app::TestApp,
+    files::{commit, commit_form, commit_parts, put_file, send_part, send_to, sign, start},
+    folders::folder,
+    items::user,
     program::{run, text, trawl},
     stored::NEVER,
 };
@@ -130,13 +133,16 @@ async fn a_store_that_fails_holds_up_nothing_else() {
 async fn what_is_left_of_uploads_that_are_over_is_discarded() {
     let (app, acme) = started().await;
     let open = app.upload(&acme, "mei", None).await;
-    for upload in [&open, "over"] {
+    let over = uuid::Uuid::now_v7().to_string();
+    for upload in [&open, &over, "lost+found", "mine"] {
         fs::create_dir_all(app.files().join("uploads").join(upload)).unwrap();
         fs::write(app.files().join("uploads").join(upload).join("x"), "x").unwrap();
     }
     let stop = CancellationToken::new();
     assert!(discard_leftovers(&app.app.contents, &app.app.store, &stop).await.unwrap());
-    assert_eq!(app.app.storage.uploads().await.unwrap(), [open]);
+    let mut left = app.app.storage.uploads().await.unwrap();
+    left.sort();
+    assert_eq!(left, [open.as_str(), "lost+found", "mine"]);
 }
 
 #[tokio::test]
@@ -238,6 +244,62 @@ async fn what_is_damaged_missing_unknown_or_miscounted_is_told() {
     ] {
         assert!(printed.contains(&told), "{told}: {printed}");
     }
+}
+
+/// Of what goes in portions the sums are right only before and after.
+#[tokio::test]
+async fn what_is_being_removed_is_not_miscounted() {
+    let (app, acme) = started().await;
+    let globex = app.tenant("globex").await;
+    app.sync(&globex.caller, "users", &json!([user("mei", "")])).await;
+    app.file(&globex, "mei", "gone.txt", b"gone".to_vec()).await;
+    let mei = app.user(&acme, "mei").await;
+    let gone = folder(&mei, "", "Gone").await;
+    put_file(&mei, &gone, "gone too.txt", b"gone too").await;
+    app.execute("UPDATE tenants SET removed_at = 9000000000000 WHERE code = 'globex'").await;
+    app.execute("UPDATE directories SET removed_at = 9000000000000, parent_id = NULL WHERE name = 'Gone'")
+        .await;
+    app.execute("UPDATE directories SET file_bytes = 0 WHERE tenant_id = (SELECT id FROM tenants WHERE code = 'acme')").await;
+    app.execute("UPDATE tenants SET file_bytes = 0 WHERE code = 'acme'").await;
+    app.execute("DELETE FROM file_versions").await;
+    let (_, report) = verified(&app).await;
+    assert_eq!(report["sums"], json!([]));
+}
+
+/// The files in the directory of an upload.
+fn entries(app: &TestApp, upload: &str) -> usize {
+    fs::read_dir(app.files().join("uploads").join(upload)).unwrap().count()
+}
+
+#[tokio::test]
+async fn commits_that_are_refused_leave_nothing_besides_the_parts() {
+    let app = TestApp::start_with(|config| config.limits.part_bytes = 4).await;
+    let acme = app.tenant("acme").await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let mei = app.user(&acme, "mei").await;
+    let (single, parts) = (sign(&mei, &json!({})).await, start(&mei).await);
+    let single_id = single["uploadId"].as_str().unwrap();
+    let refused = |upload: &str| {
+        let mut form = commit_form(upload, "root", "tides.txt", 8);
+        form["fileHash"] = json!(sha256(b"something else"));
+        form
+    };
+    for round in 0..3_u8 {
+        send_to(&mei, &single, &[round; 8]).await;
+        commit(&mei, &refused(single_id)).await.refuses(400, "fileHash");
+        assert_eq!(entries(&app, single_id), 1);
+        let first = send_part(&mei, &parts, 1, &[round; 4]).await;
+        let second = send_part(&mei, &parts, 2, b"same").await;
+        commit_parts(&mei, refused(&parts), &[(1, &first), (2, &second)]).await.refuses(400, "fileHash");
+        assert_eq!(entries(&app, &parts), 2);
+    }
+    // What a process that was killed had composed goes with the next start; the parts are there still.
+    app.app.storage.compose(single_id, &app.app.storage.parts(single_id).await.unwrap(), None).await.unwrap();
+    assert_eq!(entries(&app, single_id), 2);
+    let app = app.restart().await;
+    assert_eq!(entries(&app, single_id), 1);
+    let mei = app.user(&acme, "mei").await;
+    commit(&mei, &commit_form(single_id, "root", "tides.txt", 8)).await.ok();
 }
 
 #[tokio::test]

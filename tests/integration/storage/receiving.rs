@@ -272,7 +272,6 @@ async fn quotas_count_what_is_on_its_way() {
     let first = app.part_address(&upload, 1, 10_000).await;
     let subject = "the quota of whom the folder belongs to does not suffice";
     put(&app, &first, bytes(401)).await.fails(413, subject);
-    put(&app, &first, in_chunks(&bytes(401), 100)).await.fails(413, subject);
     assert!(files_of(&app, &upload).is_empty());
     assert_eq!(put(&app, &first, bytes(300)).await.status, 200);
     // Another upload for the same root has what is left.
@@ -286,6 +285,99 @@ async fn quotas_count_what_is_on_its_way() {
     assert_eq!(put(&app, &address, bytes(500)).await.status, 200);
     // What is reserved already is there without a look.
     assert_eq!(put(&app, &address, bytes(400)).await.status, 200);
+    // What nobody announced counts as it comes.
+    put(&app, &first, in_chunks(&bytes(401), 100)).await.fails(413, subject);
+    assert_eq!(files_of(&app, &upload).len(), 1);
+}
+
+/// One chunk of a body, as it is sent.
+fn chunk(content: &[u8]) -> Vec<u8> {
+    [format!("{:x}\r\n", content.len()).as_bytes(), content, b"\r\n"].concat()
+}
+
+/// A sender who has begun to send and not told how much it will be.
+async fn begun_in_chunks(app: &TestApp, upload: &str) -> Connection {
+    let mut connection = Connection::open(&app.base).await;
+    let address = app.part_address(upload, 1, 60 << 20).await;
+    connection.write(head(&address, "transfer-encoding: chunked").as_bytes()).await;
+    connection.write(&chunk(b"a")).await;
+    eventually("a file", async || (!files_of(app, upload).is_empty()).then_some(())).await;
+    connection
+}
+
+#[tokio::test]
+async fn quotas_count_what_nobody_announced_while_it_comes() {
+    let (app, acme) = started().await;
+    app.execute("UPDATE tenants SET quota_bytes = 1000000").await;
+    let upload = app.upload(&acme, "mei", None).await;
+    let mut first = begun_in_chunks(&app, &upload).await;
+    first.write(&chunk(&bytes(700_000))).await;
+    let reserved = async || crate::util::folders::number(&app, "SELECT reserved_bytes FROM uploads").await;
+    eventually("what is counted", async || (reserved().await >= 700_001).then_some(())).await;
+    // Another one on the same address has what is left, and nothing of it stays while he sends on.
+    let mut second = Connection::open(&app.base).await;
+    let address = app.part_address(&upload, 1, 60 << 20).await;
+    second.write(head(&address, "transfer-encoding: chunked").as_bytes()).await;
+    second.write(&chunk(b"a")).await;
+    eventually("two files", async || (files_of(&app, &upload).len() == 2).then_some(())).await;
+    second.write(&chunk(&bytes(400_000))).await;
+    eventually("one file", async || (files_of(&app, &upload).len() == 1).then_some(())).await;
+    second.write(b"0\r\n\r\n").await;
+    let answer = second.read().await;
+    assert_eq!(
+        (answer.status, answer.body.contains("quota of the enterprise")),
+        (413, true),
+        "{}",
+        answer.body
+    );
+    first.write(&chunk(&bytes(200_000))).await;
+    first.write(b"0\r\n\r\n").await;
+    assert_eq!(first.read().await.status, 200);
+    assert_eq!(app.app.storage.parts(&upload).await.unwrap()[0].size, 900_001);
+    assert!((900_001..=1_000_000).contains(&reserved().await));
+}
+
+#[tokio::test]
+async fn who_sends_much_to_an_upload_that_is_over_learns_it_before_the_end() {
+    let (app, acme) = started().await;
+    let upload = app.upload(&acme, "mei", None).await;
+    let mut in_chunks = begun_in_chunks(&app, &upload).await;
+    app.execute("DELETE FROM uploads").await;
+    in_chunks.write(&chunk(&bytes(600_000))).await;
+    eventually("the end of it", async || files_of(&app, &upload).is_empty().then_some(())).await;
+    in_chunks.write(b"0\r\n\r\n").await;
+    assert_eq!(in_chunks.read().await.status, 404);
+
+    let upload = app.upload(&acme, "mei", None).await;
+    let mut announced = Connection::open(&app.base).await;
+    let address = app.part_address(&upload, 1, 1 << 30).await;
+    announced.write(head(&address, &format!("content-length: {}", 66 << 20)).as_bytes()).await;
+    announced.write(b"a").await;
+    eventually("a file", async || (!files_of(&app, &upload).is_empty()).then_some(())).await;
+    app.execute("DELETE FROM uploads").await;
+    let content = bytes(1 << 20);
+    for _ in 0..65 {
+        announced.write(&content).await;
+    }
+    eventually("the end of it", async || files_of(&app, &upload).is_empty().then_some(())).await;
+    announced.write(&content[1..]).await;
+    assert_eq!(announced.read().await.status, 404);
+}
+
+/// A crash came between a part and the removal of the one whose place it took.
+#[tokio::test]
+async fn of_two_parts_of_one_number_that_a_crash_left_one_stays() {
+    let (app, acme) = started().await;
+    let upload = app.upload(&acme, "mei", None).await;
+    put(&app, &app.part_address(&upload, 1, 100).await, "one").await;
+    let app = app.restart().await;
+    let name = files_of(&app, &upload).remove(0);
+    let older = app.files().join("uploads").join(&upload).join(format!("1-5-{}", sha256(b"older")));
+    fs::write(&older, "older").unwrap();
+    fs::File::options().write(true).open(&older).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    put(&app, &app.part_address(&upload, 2, 100).await, "two").await;
+    assert_eq!(app.app.storage.parts(&upload).await.unwrap(), [part(1, b"one"), part(2, b"two")]);
+    assert!(files_of(&app, &upload).contains(&name) && !older.exists());
 }
 
 #[tokio::test]
