@@ -338,23 +338,24 @@ async fn quotas_count_what_nobody_announced_while_it_comes() {
 }
 
 #[tokio::test]
-async fn who_sends_much_to_an_upload_that_is_over_learns_it_before_the_end() {
+async fn who_sends_much_and_may_not_any_more_learns_it_before_the_end() {
     let (app, acme) = started().await;
     let upload = app.upload(&acme, "mei", None).await;
     let mut in_chunks = begun_in_chunks(&app, &upload).await;
-    app.execute("DELETE FROM uploads").await;
+    app.execute("UPDATE users SET status = 0 WHERE user_id = 'mei'").await;
     in_chunks.write(&chunk(&bytes(600_000))).await;
     eventually("the end of it", async || files_of(&app, &upload).is_empty().then_some(())).await;
     in_chunks.write(b"0\r\n\r\n").await;
     assert_eq!(in_chunks.read().await.status, 404);
 
+    app.execute("UPDATE users SET status = 1 WHERE user_id = 'mei'").await;
     let upload = app.upload(&acme, "mei", None).await;
     let mut announced = Connection::open(&app.base).await;
     let address = app.part_address(&upload, 1, 1 << 30).await;
     announced.write(head(&address, &format!("content-length: {}", 66 << 20)).as_bytes()).await;
     announced.write(b"a").await;
     eventually("a file", async || (!files_of(&app, &upload).is_empty()).then_some(())).await;
-    app.execute("DELETE FROM uploads").await;
+    app.execute("UPDATE users SET status = 0 WHERE user_id = 'mei'").await;
     let content = bytes(1 << 20);
     for _ in 0..65 {
         announced.write(&content).await;
