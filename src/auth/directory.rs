@@ -139,7 +139,8 @@ pub async fn principals<C: ConnectionTrait>(
 }
 
 /// As the owner of the folders of departments that he is in charge of (`principal` of a department names a person by his id or
-/// his login), and of the enterprise's: for whom its operator named, and who is in charge of a department that has none above it.
+/// his login), and of the enterprise's: for whom its operator named, and who is in charge of a department that was put below none.
+/// Those whose department above is deleted are not, or deleting one would hand the enterprise's folders to each head below it.
 async fn principals_in_charge<C: ConnectionTrait>(
     connection: &C,
     tenant_id: i64,
@@ -147,9 +148,7 @@ async fn principals_in_charge<C: ConnectionTrait>(
 ) -> Result<Vec<String>, DbErr> {
     let mut principals = Vec::new();
     let statement = sql(
-        "SELECT org_id, NOT EXISTS (SELECT 1 FROM organizations AS above WHERE above.tenant_id = ?1 \
-             AND above.org_id = organizations.parent_id AND above.is_deleted = 0) AS is_top \
-         FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 AND json_extract(details, '$.principal') IN (?2, ?3)",
+        "SELECT org_id, parent_id IS NULL AS is_top FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 AND json_extract(details, '$.principal') IN (?2, ?3)",
         [tenant_id.into(), person.user_id.as_str().into(), person.login_id.as_str().into()],
     );
     let mut is_in_charge_of_all = false;

@@ -88,6 +88,8 @@ mod folders;
 #[cfg(test)]
 mod folders_locks;
 #[cfg(test)]
+mod folders_owners;
+#[cfg(test)]
 mod folders_property;
 #[cfg(test)]
 mod folders_removal;
