@@ -27,8 +27,11 @@ use crate::{
     store::{Store, Transaction},
 };
 
-/// Tokens whose caller is remembered.
+/// Tokens whose caller is remembered; fewer of those who carry much.
 const REMEMBERED_TOKENS: u64 = 100_000;
+
+/// Bytes of principals that count as much as a token.
+const PRINCIPALS_OF_A_TOKEN: usize = 1_024;
 
 /// A caller is looked up anew after this time even when nothing was seen to change, for what another process
 /// (`trawl app create`) may have changed in the database.
@@ -175,6 +178,13 @@ struct Remembered {
 }
 
 impl Remembered {
+    /// What it takes of [`REMEMBERED_TOKENS`].
+    fn weight(&self) -> u32 {
+        let principals = self.caller.user.as_ref().map_or(&[][..], |user| &user.principals);
+        let bytes: usize = principals.iter().map(|principal| size_of::<String>() + principal.len()).sum();
+        u32::try_from(1 + bytes / PRINCIPALS_OF_A_TOKEN).unwrap_or(u32::MAX)
+    }
+
     fn holds(&self) -> bool {
         self.generations.load(Ordering::Acquire) == self.generation
             && self.caller.expires_at > tokens::epoch_seconds()
@@ -184,8 +194,11 @@ impl Remembered {
 impl Authenticator {
     /// An authenticator over this store.
     pub fn new(store: Store, tokens: Arc<Tokens>) -> Self {
-        let remembered =
-            Cache::builder().max_capacity(REMEMBERED_TOKENS).time_to_live(REMEMBERED_FOR).build();
+        let remembered = Cache::builder()
+            .max_capacity(REMEMBERED_TOKENS)
+            .weigher(|_, remembered: &Remembered| remembered.weight())
+            .time_to_live(REMEMBERED_FOR)
+            .build();
         Self {
             store,
             tokens,

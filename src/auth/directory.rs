@@ -90,12 +90,26 @@ pub const GROUP_ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant_
     ORDER BY first.role DESC, first.joined_at, first.user_id LIMIT 1) \
     THEN 2 ELSE MIN(group_members.role, 1) END";
 
-/// The principals of a person: himself by id and by login, his departments, main and further ones, and every one above
-/// them, and the groups that he is a member of, unless their tenant is frozen or gone. An item that names any of them is visible to him (decisions 4.3, 4.5, 9.6), so moving a person changes no document.
-///
-/// For files there are, besides, the subjects whose folders he owns and the folders that he was given a right on, so that a right
-/// that is given or taken changes no document either.
+/// The principals of a person, as searches need them: where he stands ([`standing`]), and the folders that he was given a right on
+/// ([`folders_given`]), so that a right that is given or taken changes no document.
 pub async fn principals<C: ConnectionTrait>(
+    connection: &C,
+    tenant_id: i64,
+    person: &Person,
+) -> Result<Vec<String>, DbErr> {
+    let mut principals = standing(connection, tenant_id, person).await?;
+    let folders = folders_given(connection, tenant_id, &person.user_id, &principals).await?;
+    principals.extend(folders.iter().map(|id| directory_principal(id)));
+    // In one order, so that they can be compared.
+    principals.sort_unstable();
+    Ok(principals)
+}
+
+/// Where a person stands: himself by id and by login, his departments, main and further ones, and every one above
+/// them, the groups that he is a member of, unless their tenant is frozen or gone, and the subjects whose folders he owns, in
+/// ascending order. An item that names any of them is visible to him (decisions 4.3, 4.5, 9.6), so moving a person changes no
+/// document.
+pub async fn standing<C: ConnectionTrait>(
     connection: &C,
     tenant_id: i64,
     person: &Person,
@@ -132,8 +146,6 @@ pub async fn principals<C: ConnectionTrait>(
         principals.push(group);
     }
     principals.extend(principals_in_charge(connection, tenant_id, person).await?);
-    principals.extend(directory_principals(connection, tenant_id, &principals).await?);
-    // In one order, so that they can be compared.
     principals.sort_unstable();
     Ok(principals)
 }
@@ -167,20 +179,42 @@ async fn principals_in_charge<C: ConnectionTrait>(
     Ok(principals)
 }
 
-/// The folders of the tenant on which any of these principals has a right; every right lets one read.
-async fn directory_principals<C: ConnectionTrait>(
+/// Rights on folders that one person carries at the most: what has to name each of them stays small, whatever others give him.
+pub const MOST_RIGHTS: u64 = 10_000;
+
+/// Rights that were given to these targets, in the order of the index: those of one target and one subject follow one another,
+/// oldest folders first.
+const FOLDERS_GIVEN: &str = "SELECT directory_id FROM directory_grants \
+    WHERE tenant_id = ? AND target IN (SELECT value FROM json_each(?)) ORDER BY target, root_id, directory_id LIMIT ?";
+
+/// The ids of the folders of the tenant on which any of these principals of a person has a right; every right lets one read. Of
+/// more than [`MOST_RIGHTS`] those count that he was given himself, then his departments', then those of his oldest groups.
+pub async fn folders_given<C: ConnectionTrait>(
     connection: &C,
     tenant_id: i64,
+    user_id: &str,
     principals: &[String],
 ) -> Result<Vec<String>, DbErr> {
-    let targets = serde_json::to_string(principals).map_err(|error| DbErr::Custom(error.to_string()))?;
-    let statement = sql(
-        "SELECT DISTINCT directory_id FROM directory_grants \
-         WHERE tenant_id = ? AND target IN (SELECT value FROM json_each(?))",
-        [tenant_id.into(), targets.into()],
-    );
-    let rows = connection.query_all_raw(statement).await?;
-    rows.iter().map(|row| Ok(directory_principal(&row.try_get::<String>("", "directory_id")?))).collect()
+    let own = user_principal(user_id);
+    let others: Vec<&String> =
+        principals.iter().filter(|&principal| may_be_given_rights(principal) && *principal != own).collect();
+    let mut folders = Vec::new();
+    for targets in [vec![&own], others] {
+        let left = MOST_RIGHTS.saturating_sub(u64::try_from(folders.len()).unwrap_or(MOST_RIGHTS));
+        let targets = serde_json::to_string(&targets).map_err(|error| DbErr::Custom(error.to_string()))?;
+        let statement = sql(FOLDERS_GIVEN, [tenant_id.into(), targets.into(), left.into()]);
+        for row in connection.query_all_raw(statement).await? {
+            folders.push(row.try_get("", "directory_id")?);
+        }
+    }
+    folders.sort_unstable();
+    folders.dedup();
+    Ok(folders)
+}
+
+/// Whether rights on folders are given to this principal: to people, departments and groups.
+pub fn may_be_given_rights(principal: &str) -> bool {
+    ["u:", "d:", "g:"].iter().any(|prefix| principal.starts_with(prefix))
 }
 
 /// The principal of a person by his id on the synchronising side.
@@ -212,10 +246,30 @@ pub fn owner_principal(subject: &str) -> String {
     format!("o:{subject}")
 }
 
-/// What the principal of a folder begins with.
-pub const DIRECTORY: &str = "f:";
-
 /// The principal of those who were given a right on a folder.
 pub fn directory_principal(directory_id: &str) -> String {
-    format!("{DIRECTORY}{directory_id}")
+    format!("f:{directory_id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    /// What is looked up at every call costs what it finds: an index gives the rows, in order, and no more than are asked for.
+    #[tokio::test]
+    async fn rights_are_a_range_of_an_index() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path(), 1).await.unwrap();
+        for (text, range) in [(FOLDERS_GIVEN, "(tenant_id=? AND target=?)")] {
+            let explained =
+                sql(format!("EXPLAIN QUERY PLAN {text}"), vec![1.into(); text.matches('?').count()]);
+            let rows = store.reader().query_all_raw(explained).await.unwrap();
+            let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
+            let plan = plan.join("; ");
+            assert!(plan.contains("USING COVERING INDEX") && plan.contains(range), "{plan}");
+            assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+        }
+        store.close().await.unwrap();
+    }
 }

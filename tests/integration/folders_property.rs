@@ -136,6 +136,8 @@ impl Naive {
             Step::Create(0, 0, ..) => (0, 0, 0),
             Step::Create(by, 0, ..) => return if by <= 2 { 430_011 } else { 430_003 },
             Step::Create(by, of, ..) | Step::Delete(by, of) | Step::Rename(by, of, _) => (by, of, 3),
+            // What was given to himself, everyone may give up.
+            Step::Take(by, of, Target::Person(from)) if by == from => (by, of, 1),
             Step::Lock(by, of) | Step::Unlock(by, of) | Step::Give(by, of, ..) | Step::Take(by, of, _) => {
                 (by, of, 4)
             }

@@ -5,6 +5,7 @@ use serde_json::json;
 use crate::util::{
     app::TestApp,
     caller::Caller,
+    files::put_file,
     folders::{allowed, ask, files, folder, give, list, number, text},
     groups::{group, members, people},
     items::{department, user},
@@ -63,7 +64,7 @@ async fn each_role_may_do_what_the_table_says() {
                 json!({"dirId": id, "roleIds": ["viewer"], "authTarget": ["omar"], "targetType": 1}),
                 4,
             ),
-            ("authorize/remove", json!({"dirId": id, "target": "omar", "targetType": 1}), 4),
+            ("authorize/remove", json!({"dirId": id, "target": "mei", "targetType": 1}), 4),
             ("delete", json!({"dirId": id}), 3),
         ] {
             let answer = ask(&omar, operation, body).await;
@@ -200,12 +201,12 @@ async fn a_root_is_shared_by_its_owner_alone() {
 async fn rights_are_bounded() {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;
-    let [mei, _] = people(&app, &acme, ["mei", "omar"]).await;
+    let [mei, _, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
     let (one, two) = (folder(&mei, "", "One").await, folder(&mei, "", "Two").await);
     app.execute(
         "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 1000) \
-         INSERT INTO directory_grants (directory_id, target, tenant_id, role, created_at) \
-         SELECT id, 'u:' || number, tenant_id, 1, 1 FROM directories, numbers WHERE name = 'One'",
+         INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) \
+         SELECT id, 'u:' || number, tenant_id, parent_id, 1, 1 FROM directories, numbers WHERE name = 'One'",
     )
     .await;
     let form = json!({"dirId": one, "roleIds": ["viewer"], "authTarget": ["omar"], "targetType": 1});
@@ -215,22 +216,80 @@ async fn rights_are_bounded() {
     // What is there can be changed.
     ask(&mei, "authorize", form).await.ok_timed();
     app.execute(
-        "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 1999) \
+        "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 999) \
          INSERT INTO directories (id, tenant_id, parent_id, name, name_key, created_by, created_at, updated_at) \
          SELECT 'd' || number, tenant_id, id, 'f' || number, 'f' || number, 'mei', 1, 1 FROM directories, numbers \
          WHERE name = 'Two'",
     )
     .await;
     app.execute(
-        "INSERT INTO directory_grants (directory_id, target, tenant_id, role, created_at) \
-         SELECT id, 'u:omar', tenant_id, 1, 1 FROM directories WHERE id GLOB 'd[0-9]*' AND length(id) < 6",
+        "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) \
+         SELECT id, 'u:omar', tenant_id, (SELECT id FROM directories WHERE subject = 'u:mei'), 1, 1 \
+         FROM directories WHERE id GLOB 'd[0-9]*' AND length(id) < 6",
     )
     .await;
     let form = json!({"dirId": two, "roleIds": ["viewer"], "authTarget": ["mei", "omar"], "targetType": 1});
     ask(&mei, "authorize", form).await.refuses(400, "omar");
     assert_eq!(number(&app, "SELECT COUNT(*) FROM directory_grants WHERE target = 'u:mei'").await, 0);
+    // Nobody else is kept from giving him rights by that.
+    give(&lin, &folder(&lin, "", "Of Lin").await, "viewer", &["omar"]).await;
     take(&mei, "d5", "omar", 1).await;
     give(&mei, &two, "viewer", &["mei", "omar"]).await;
+}
+
+/// What was given to him unasked he need not keep.
+#[tokio::test]
+async fn everyone_gives_up_what_was_given_to_himself() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let id = folder(&mei, "", "One").await;
+    let below = folder(&mei, &id, "Below").await;
+    give(&mei, &id, "viewer", &["omar", "lin"]).await;
+    let form =
+        |folder: &str, target: &str, kind| json!({"dirId": folder, "target": target, "targetType": kind});
+    ask(&omar, "authorize/remove", form(&id, "lin", 1)).await.refuses(430_011, "manager");
+    ask(&omar, "authorize/remove", form(&id, "omar", 2)).await.refuses(430_011, "manager");
+    // That of a folder above is no right on this one.
+    assert_eq!(take(&omar, &below, "omar", 1).await, "there was no right to take");
+    assert_eq!(take(&omar, &id, "omar", 1).await, "the right is taken");
+    assert_eq!(list(&omar, "").await.ok_timed().total(), 0);
+    ask(&omar, "authorize/remove", form(&id, "omar", 1)).await.refuses(430_003, "no folder");
+    assert_eq!(list(&lin, "").await.ok_timed().ids(), [id.as_str()]);
+}
+
+/// However many rights others give, one person's calls carry so many; what he was given himself comes first.
+#[tokio::test]
+async fn one_carries_so_many_rights_and_no_more() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    group(&mei, "Team", &["omar"]).await;
+    let own = folder(&mei, "", "zzz").await;
+    put_file(&mei, &own, "harbour.txt", b"tide").await;
+    folder(&mei, "", "Many").await;
+    app.execute(
+        "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 10100) \
+         INSERT INTO directories (id, tenant_id, parent_id, name, name_key, created_by, created_at, updated_at) \
+         SELECT printf('d%05d', number), tenant_id, id, 'f' || number, 'f' || number, 'mei', 1, 1 FROM directories, numbers \
+         WHERE name = 'Many'",
+    )
+    .await;
+    app.execute(
+        "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) \
+         SELECT id, 'g:' || (SELECT id FROM groups), tenant_id, (SELECT id FROM directories WHERE subject = 'u:mei'), 1, 1 \
+         FROM directories WHERE id GLOB 'd0*' OR id GLOB 'd1*'",
+    )
+    .await;
+    give(&mei, &own, "viewer", &["omar"]).await;
+    let listed = list(&omar, "").await.ok_timed();
+    assert_eq!((listed.total(), listed.ids().contains(&own.as_str())), (10_000, true));
+    assert!(!listed.ids().contains(&"d10000"));
+    // Who knows it may read it all the same.
+    files(&omar, "d10000").await.ok_timed();
+    app.settled().await;
+    let found = omar.search(&[("moduleId", "file"), ("keyword", "harbour")]).await.ok();
+    assert_eq!(found.total(), 1, "{}", found.text);
 }
 
 #[tokio::test]

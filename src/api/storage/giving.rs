@@ -161,7 +161,7 @@ async fn find(reader: &DatabaseConnection, signed: &SignedFile) -> Result<Kept> 
     }
     let person = directory::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
     let person = person.ok_or_else(gone)?;
-    let principals = directory::principals(reader, tenant.id, &person).await?;
+    let principals = directory::standing(reader, tenant.id, &person).await?;
     let seer = Seer { tenant_id: tenant.id, user_id: &person.user_id, principals: &principals };
     let access = Access::find(reader, &seer, &kept.directory_id).await?;
     if access.is_none_or(|access| access.check(Needed::Download).is_err()) {

@@ -8,7 +8,7 @@ use super::permissions::{Locks, Permissions, Role};
 use crate::{
     auth::{
         caller::Caller,
-        directory::{DIRECTORY, owner_principal, user_principal},
+        directory::{may_be_given_rights, owner_principal, user_principal},
     },
     error::{BusinessCode, Error, Result},
     store::{Transaction, now_millis, sql},
@@ -27,7 +27,7 @@ pub struct Seer<'a> {
     pub tenant_id: i64,
     /// His id on the synchronising side.
     pub user_id: &'a str,
-    /// His principals.
+    /// His principals, in ascending order; the folders that he was given a right on may be missing.
     pub principals: &'a [String],
 }
 
@@ -49,9 +49,8 @@ impl<'a> Seer<'a> {
 
     /// To whom rights are given that are his, as a JSON list.
     pub(super) fn targets(&self) -> Result<String, DbErr> {
-        // Rights are given to people, departments and groups; folders among the principals are what came of that.
         let targets: Vec<&String> =
-            self.principals.iter().filter(|principal| !principal.starts_with(DIRECTORY)).collect();
+            self.principals.iter().filter(|principal| may_be_given_rights(principal)).collect();
         serde_json::to_string(&targets).map_err(|error| DbErr::Custom(error.to_string()))
     }
 }

@@ -27,8 +27,9 @@ use crate::{
 /// Rights on one folder at the most.
 pub(super) const MOST_OF_A_FOLDER: i64 = 1_000;
 
-/// Rights of one user, group or department at the most: each is a principal that searches carry.
-pub(super) const MOST_OF_A_TARGET: i64 = 2_000;
+/// Rights of one user, group or department on the folders of one subject at the most. They are counted apart, so that nobody takes
+/// from somebody the rights that others may give him; what one carries in all is bounded where it is looked up (`auth/directory`).
+pub(super) const MOST_OF_A_TARGET: i64 = 1_000;
 
 /// Gives a right on a folder, in the place of the one that a target had.
 pub(super) async fn authorize(app: &Arc<App>, caller: Arc<Caller>, new: NewGrants) -> Result<()> {
@@ -40,9 +41,9 @@ pub(super) async fn authorize(app: &Arc<App>, caller: Arc<Caller>, new: NewGrant
             let found = find(transaction, &seer, &new.directory_id).await?;
             let targets = find_targets(transaction, &caller, &seer, &new).await?;
             for target in &targets {
-                put(transaction, &seer, &found.id, target, new.role).await?;
+                put(transaction, &seer, &found, target, new.role).await?;
             }
-            check_room(transaction, &seer, &found.id, &targets).await?;
+            check_room(transaction, &seer, &found, &targets).await?;
             let deed = Deed::new("authorize", "folder", found.id)
                 .with("role", new.role.id())
                 .with("targets", targets);
@@ -59,7 +60,13 @@ pub(super) async fn remove(app: &Arc<App>, caller: Arc<Caller>, grant: GrantToRe
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
             let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &grant.directory_id).await?;
+            // What he was given himself, he may always give up.
+            let is_own = grant.kind == TargetKind::User && grant.target == seer.user_id;
+            let found = if is_own && grant.directory_id != ROOT {
+                Access::require(&**transaction, &seer, &grant.directory_id, BusinessCode::NotFound).await?
+            } else {
+                find(transaction, &seer, &grant.directory_id).await?
+            };
             // Who is gone, or not seen any more, can lose a right all the same.
             let targets = match grant.kind {
                 TargetKind::User => vec![user_principal(&grant.target)],
@@ -141,17 +148,18 @@ async fn find_targets(
 async fn put(
     transaction: &Transaction,
     seer: &Seer<'_>,
-    directory_id: &str,
+    found: &Access,
     target: &str,
     role: Role,
 ) -> Result<(), DbErr> {
     let statement = sql(
-        "INSERT INTO directory_grants (directory_id, target, tenant_id, role, created_at) VALUES (?, ?, ?, ?, ?) \
+        "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) VALUES (?, ?, ?, ?, ?, ?) \
          ON CONFLICT (directory_id, target) DO UPDATE SET role = excluded.role",
         [
-            directory_id.into(),
+            found.id.as_str().into(),
             target.into(),
             seer.tenant_id.into(),
+            found.root_id.as_str().into(),
             role.number().into(),
             now_millis().into(),
         ],
@@ -163,11 +171,13 @@ async fn put(
 async fn check_room(
     transaction: &Transaction,
     seer: &Seer<'_>,
-    directory_id: &str,
+    found: &Access,
     targets: &[String],
 ) -> Result<()> {
-    let statement =
-        sql("SELECT COUNT(*) AS count FROM directory_grants WHERE directory_id = ?", [directory_id.into()]);
+    let statement = sql(
+        "SELECT COUNT(*) AS count FROM directory_grants WHERE directory_id = ?",
+        [found.id.as_str().into()],
+    );
     if count(transaction, statement).await? > MOST_OF_A_FOLDER {
         let message =
             format!("a folder has rights of at most {MOST_OF_A_FOLDER} users, groups and departments");
@@ -175,13 +185,14 @@ async fn check_room(
     }
     for target in targets {
         let statement = sql(
-            "SELECT COUNT(*) AS count FROM directory_grants WHERE tenant_id = ? AND target = ?",
-            [seer.tenant_id.into(), target.as_str().into()],
+            "SELECT COUNT(*) AS count FROM directory_grants WHERE tenant_id = ? AND target = ? AND root_id = ?",
+            [seer.tenant_id.into(), target.as_str().into(), found.root_id.as_str().into()],
         );
         if count(transaction, statement).await? > MOST_OF_A_TARGET {
             let id = target.split_once(':').map_or(target.as_str(), |(_, id)| id);
-            let message =
-                format!("authTarget: {id:?} has a right on {MOST_OF_A_TARGET} folders, as many as one may");
+            let message = format!(
+                "authTarget: {id:?} has a right on {MOST_OF_A_TARGET} folders of this subject, as many as one may"
+            );
             return Err(Error::business(BusinessCode::General, message));
         }
     }

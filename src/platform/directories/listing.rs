@@ -15,6 +15,12 @@ use crate::{
     error::{BusinessCode, Result},
 };
 
+/// Folders that one starts from, in one answer, at the most: as many as may be in one folder.
+const MOST_TOPMOST: usize = 10_000;
+
+/// Folders whose way up is read together.
+const STARTS_AT_A_TIME: usize = 500;
+
 /// The files directly in a folder, by name.
 ///
 /// # Errors
@@ -66,13 +72,20 @@ async fn find(reader: &DatabaseConnection, seer: &Seer<'_>, directory_id: &str) 
 }
 
 /// The first-level folders of subjects that he owns, and the uppermost ones that he was given a right on; those of a root that he
-/// was given a right on are in its place, as nobody sees a root.
+/// was given a right on are in its place, as nobody sees a root. The first [`MOST_TOPMOST`] of them, what he owns first.
 async fn topmost(reader: &DatabaseConnection, seer: &Seer<'_>) -> Result<Vec<Access>> {
     let mut found = BTreeMap::new();
-    for start in repo::starts(reader, seer).await? {
-        let folders = if start.is_root() { repo::children(reader, seer, &start).await? } else { vec![start] };
-        let uppermost = folders.into_iter().filter(|folder| folder.is_topmost);
-        found.extend(uppermost.map(|folder| ((folder.name.to_lowercase(), folder.id.clone()), folder)));
+    for starts in repo::starts(reader, seer).await?.chunks(STARTS_AT_A_TIME) {
+        for start in repo::find_all(reader, seer, starts).await? {
+            let folders =
+                if start.is_root() { repo::children(reader, seer, &start).await? } else { vec![start] };
+            for folder in folders.into_iter().filter(|folder| folder.is_topmost) {
+                if found.len() >= MOST_TOPMOST {
+                    return Ok(found.into_values().collect());
+                }
+                found.insert((folder.name.to_lowercase(), folder.id.clone()), folder);
+            }
+        }
     }
     Ok(found.into_values().collect())
 }

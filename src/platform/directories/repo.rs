@@ -7,7 +7,10 @@ use super::{
     access::{Access, Link, Seer},
     names::Name,
 };
-use crate::store::{Transaction, now_millis, sql};
+use crate::{
+    auth::directory::{folders_given, user_principal},
+    store::{Transaction, now_millis, sql},
+};
 
 /// A file in the list of a folder (the document's "Directory file list item").
 #[derive(Clone, Debug, PartialEq, Eq, FromQueryResult, Serialize, utoipa::ToSchema)]
@@ -72,26 +75,41 @@ struct LinkOf {
     link: Link,
 }
 
-/// What the person may start from: the roots of what he owns, and whatever he was given a right on.
-pub(super) async fn starts<C: ConnectionTrait>(reader: &C, seer: &Seer<'_>) -> Result<Vec<Access>, DbErr> {
+/// What the person may start from, by ids: the roots of what he owns, his own first, and whatever he was given a right on.
+pub(super) async fn starts<C: ConnectionTrait>(reader: &C, seer: &Seer<'_>) -> Result<Vec<String>, DbErr> {
     let subjects: Vec<&str> =
         seer.principals.iter().filter_map(|principal| principal.strip_prefix("o:")).collect();
-    let subjects = serde_json::to_string(&subjects).map_err(|error| DbErr::Custom(error.to_string()))?;
     let statement = sql(
-        "WITH RECURSIVE starts (id) AS ( \
-           SELECT id FROM directories WHERE tenant_id = ?1 AND subject IN (SELECT value FROM json_each(?2)) \
-           UNION SELECT directory_id FROM directory_grants \
-             WHERE tenant_id = ?1 AND target IN (SELECT value FROM json_each(?3))), \
-         above (start, depth, id, name, parent_id, subject, version, locked_by, locked_at) AS ( \
-           SELECT starts.id, 0, own.id, name, parent_id, subject, version, locked_by, locked_at \
-             FROM starts CROSS JOIN directories AS own ON own.id = starts.id \
+        "SELECT id FROM directories WHERE tenant_id = ?1 AND subject IN (SELECT value FROM json_each(?2)) \
+         ORDER BY subject <> ?3, subject",
+        [seer.tenant_id.into(), as_list(&subjects)?.into(), user_principal(seer.user_id).into()],
+    );
+    let mut starts = Vec::new();
+    for row in reader.query_all_raw(statement).await? {
+        starts.push(row.try_get("", "id")?);
+    }
+    starts.extend(folders_given(reader, seer.tenant_id, seer.user_id, seer.principals).await?);
+    Ok(starts)
+}
+
+/// These folders as the person sees them, those that he may read. All that is above them is read, so they are to be few.
+pub(super) async fn find_all<C: ConnectionTrait>(
+    reader: &C,
+    seer: &Seer<'_>,
+    ids: &[String],
+) -> Result<Vec<Access>, DbErr> {
+    let statement = sql(
+        "WITH RECURSIVE above (start, place, depth, id, name, parent_id, subject, version, locked_by, locked_at) AS ( \
+           SELECT own.id, starts.key, 0, own.id, name, parent_id, subject, version, locked_by, locked_at \
+             FROM json_each(?2) AS starts CROSS JOIN directories AS own ON own.id = starts.value AND +own.tenant_id = ?1 \
            UNION ALL \
-           SELECT start, depth + 1, next.id, next.name, next.parent_id, next.subject, next.version, next.locked_by, next.locked_at \
+           SELECT start, place, depth + 1, next.id, next.name, next.parent_id, next.subject, next.version, next.locked_by, \
+               next.locked_at \
              FROM above CROSS JOIN directories AS next ON next.id = above.parent_id) \
          SELECT above.*, (SELECT MAX(role) FROM directory_grants WHERE directory_id = above.id \
              AND target IN (SELECT value FROM json_each(?3))) AS role \
-         FROM above ORDER BY start, depth",
-        [seer.tenant_id.into(), subjects.into(), seer.targets()?.into()],
+         FROM above ORDER BY place, depth",
+        [seer.tenant_id.into(), as_list(ids)?.into(), seer.targets()?.into()],
     );
     let rows = LinkOf::find_by_statement(statement).all(reader).await?;
     let chains = rows.chunk_by(|one, next| one.start == next.start);
@@ -100,6 +118,10 @@ pub(super) async fn starts<C: ConnectionTrait>(reader: &C, seer: &Seer<'_>) -> R
         Access::of(seer, &links)
     });
     Ok(read.collect())
+}
+
+fn as_list<T: Serialize + ?Sized>(values: &T) -> Result<String, DbErr> {
+    serde_json::to_string(values).map_err(|error| DbErr::Custom(error.to_string()))
 }
 
 async fn first_id<C: ConnectionTrait>(connection: &C, statement: Statement) -> Result<Option<String>, DbErr> {

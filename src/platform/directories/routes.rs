@@ -57,7 +57,8 @@ pub async fn list_files(
 }
 
 /// Lists the folders directly in one, by name; without one, the uppermost folders that the caller may read: the first-level ones
-/// of himself and of the groups, departments and the enterprise whose folders he owns, and those that he was given a right on.
+/// of himself and of the groups, departments and the enterprise whose folders he owns, and those that he was given a right on;
+/// 10,000 at most, those that he owns first.
 ///
 /// Business failures: 430003 where there is no such folder that the caller may read.
 #[utoipa::path(
@@ -194,7 +195,8 @@ pub async fn authorize(
     Ok(TimedEnvelope::of("the right is given".to_owned()))
 }
 
-/// Takes the right that a user, a group or a department was given on a folder. What it was given on a folder above stays.
+/// Takes the right that a user, a group or a department was given on a folder. What it was given on a folder above stays. Everyone
+/// may take what was given to himself by his user id.
 ///
 /// Business failures: 430003 where the folder does not exist for the caller, 430011 where he does not manage it.
 #[utoipa::path(

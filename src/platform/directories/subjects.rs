@@ -12,10 +12,10 @@ use crate::{
     store::Transaction,
 };
 
-/// The caller's principals as they are now: what he owns and what he belongs to may have changed since he was let in.
+/// Where the caller stands now: what he owns and what he belongs to may have changed since he was let in.
 pub(super) async fn principals_now(transaction: &Transaction, caller: &Caller) -> Result<Vec<String>> {
     let person = &caller.require_user()?.person;
-    Ok(directory::principals(&**transaction, caller.tenant.id, person).await?)
+    Ok(directory::standing(&**transaction, caller.tenant.id, person).await?)
 }
 
 /// The person behind a call, with these principals.

@@ -32,7 +32,7 @@ impl Present {
         let person = found
             .filter(|person| person.epoch == known.epoch)
             .ok_or_else(|| Error::unauthorized("the token is revoked; sign in again"))?;
-        let principals = directory::principals(&**transaction, tenant_id, &person).await?;
+        let principals = directory::standing(&**transaction, tenant_id, &person).await?;
         Ok(Self { tenant_id, person, principals })
     }
 

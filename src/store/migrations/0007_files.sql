@@ -43,12 +43,14 @@ CREATE TABLE directory_grants (
     -- Who has it: a principal (auth/directory) of a user, a department or a group.
     target       TEXT    NOT NULL,
     tenant_id    INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    -- The root above the folder, or itself: how many rights a target has is bounded for each.
+    root_id      TEXT    NOT NULL,
     -- 1 viewer, 2 downloader, 3 editor, 4 manager.
     role         INTEGER NOT NULL,
     created_at   INTEGER NOT NULL,
     PRIMARY KEY (directory_id, target)
 ) WITHOUT ROWID;
-CREATE INDEX grants_by_target ON directory_grants (tenant_id, target);
+CREATE INDEX grants_by_target ON directory_grants (tenant_id, target, root_id);
 
 CREATE TABLE files (
     sequence        INTEGER PRIMARY KEY,

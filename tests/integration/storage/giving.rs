@@ -157,7 +157,7 @@ async fn an_address_dies_with_what_it_goes_by() {
     let gone = "there is no such file, or you may not take it any more";
     get(&app, &lins).await.fails(404, gone);
     // Who may look may not take; who may take may.
-    let grant = "INSERT INTO directory_grants (directory_id, target, tenant_id, role, created_at) VALUES (?, 'u:lin', ?, 1, 0)";
+    let grant = "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) VALUES (?1, 'u:lin', ?2, ?1, 1, 0)";
     app.write_row(grant, vec![root.into(), acme.tenant_id.into()]).await;
     get(&app, &lins).await.fails(404, gone);
     app.execute("UPDATE directory_grants SET role = 2").await;
