@@ -4,9 +4,17 @@ use serde_json::json;
 
 use crate::util::{
     app::TestApp,
-    folders::{ask, list},
+    caller::Caller,
+    files::{commit, commit_form, put_file, sent},
+    folders::{ask, files, folder, list, number},
+    groups::{group, people},
     items::{department, user},
 };
+
+/// How many files a keyword finds.
+async fn found(caller: &Caller, keyword: &str) -> u64 {
+    caller.search(&[("moduleId", "file"), ("keyword", keyword)]).await.ok().total()
+}
 
 /// Deleting a department makes nobody below it the owner of the enterprise's folders.
 #[tokio::test]
@@ -30,4 +38,47 @@ async fn a_department_below_a_deleted_one_is_no_top_one() {
     // Moved to the top he is.
     app.sync(&acme.caller, "organizations", &json!([{"orgId": "north", "parentId": ""}])).await;
     assert_eq!(list(&omar, "").await.ok_timed().names(), ["Of acme"]);
+}
+
+#[tokio::test]
+async fn the_folders_of_a_group_end_with_it() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let team = group(&mei, "Team", &["omar"]).await;
+    let top = ask(&mei, "create", json!({"name": "Plans", "principalId": team})).await.ok_timed();
+    let top = top.data()["id"].as_str().unwrap().to_owned();
+    let below = folder(&mei, &top, "Below").await;
+    put_file(&mei, &below, "harbour.txt", b"tide").await;
+    put_file(&mei, "root", "quay.txt", b"quays").await;
+    let form = json!({"dirId": top, "roleIds": ["editor"], "authTarget": [team], "targetType": 2});
+    ask(&mei, "authorize", form).await.ok_timed();
+    app.settled().await;
+    assert_eq!((found(&mei, "harbour").await, found(&omar, "harbour").await), (1, 1));
+    let upload = sent(&omar, b"late").await;
+
+    mei.delete(&format!("/v1/groups/{team}")).await.ok();
+    let bytes = "SELECT file_bytes FROM tenants WHERE code = 'acme'";
+    assert_eq!(number(&app, bytes).await, 5);
+    commit(&omar, &commit_form(&upload, &below, "late.txt", 4)).await.refuses(430_001, "no folder");
+    for caller in [&mei, &omar] {
+        for id in [&top, &below] {
+            files(caller, id).await.refuses(430_003, "no folder");
+        }
+    }
+    assert_eq!(list(&mei, "").await.ok_timed().total(), 0);
+    app.settled().await;
+    assert_eq!((found(&mei, "harbour").await, found(&omar, "harbour").await), (0, 0));
+    assert_eq!(found(&mei, "quay").await, 1);
+    app.app.upkeep.make_round().await.unwrap();
+    for (query, left) in [
+        // The root of hers alone.
+        ("SELECT COUNT(*) FROM directories", 1),
+        ("SELECT COUNT(*) FROM files", 1),
+        ("SELECT COUNT(*) FROM directory_grants", 0),
+        ("SELECT COUNT(*) FROM groups", 0),
+        (bytes, 5),
+    ] {
+        assert_eq!(number(&app, query).await, left, "{query}");
+    }
 }

@@ -1,4 +1,4 @@
-//! The end of a folder, or of some files: it and all that is below it are in no tree at once, and count for no quota; the rows go in portions
+//! The end of a folder, of all of a subject, or of some files: what is below is in no tree at once, and counts for no quota; the rows go in portions
 //! afterwards (`upkeep`).
 
 use sea_orm::{ConnectionTrait, DbErr};
@@ -50,6 +50,31 @@ pub async fn make_removed(transaction: &Transaction, seer: &Seer<'_>) -> Result<
     );
     transaction.execute_raw(statement).await?;
     Ok(id)
+}
+
+/// Takes all folders of a subject that ends, its root with all that is below it, out of the tenant at once. The rows go in portions:
+/// whoever calls this wakes the upkeep once it is durable.
+///
+/// # Errors
+/// Those of the database.
+pub async fn remove_all_of(transaction: &Transaction, tenant_id: i64, subject: &str) -> Result<()> {
+    let statement = sql(
+        "SELECT id, file_bytes FROM directories WHERE tenant_id = ? AND subject = ?",
+        [tenant_id.into(), subject.into()],
+    );
+    let Some(root) = transaction.query_one_raw(statement).await? else { return Ok(()) };
+    let (id, bytes): (String, i64) = (root.try_get("", "id")?, root.try_get("", "file_bytes")?);
+    let statement =
+        sql("UPDATE tenants SET file_bytes = file_bytes - ? WHERE id = ?", [bytes.into(), tenant_id.into()]);
+    transaction.execute_raw(statement).await?;
+    // Without a subject it is in no tree, as a folder is without one above.
+    let statement = sql(
+        "UPDATE directories SET removed_at = ?, subject = NULL, file_bytes = 0 WHERE id = ?",
+        [now_millis().into(), id.as_str().into()],
+    );
+    transaction.execute_raw(statement).await?;
+    transaction.record_change(tenant_id, DIRECTORY, &id);
+    Ok(())
 }
 
 /// The bytes of all files in a folder and below it, in all their versions.

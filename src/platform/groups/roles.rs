@@ -12,8 +12,9 @@ use super::{
 };
 use crate::{
     app::App,
-    auth::caller::Caller,
+    auth::{caller::Caller, directory::group_principal},
     error::{Error, Result},
+    platform::directories::removal,
     store::Transaction,
 };
 
@@ -82,7 +83,7 @@ async fn change_role(
     Ok(repo::touch(transaction, id).await?)
 }
 
-/// Ends a group: nobody sees it, or anything in it, from the answer on. Its rows are removed in the background.
+/// Ends a group: nobody sees it, its folders, or anything in it, from the answer on. Its rows are removed in the background.
 ///
 /// # Errors
 /// 403 for who is not the owner, or only stands in for him.
@@ -94,6 +95,7 @@ pub(super) async fn end(app: &Arc<App>, caller: Arc<Caller>, group_id: String) -
             let group = SeenGroup::find(&**transaction, &caller, &group_id).await?;
             group.permit(Operation::End)?;
             repo::end(transaction, &group_id).await?;
+            removal::remove_all_of(transaction, group.tenant_id, &group_principal(&group_id)).await?;
             model::record_change(transaction, &group_id).await?;
             forget_callers(&app, transaction, model::tenants_of(&**transaction, &group_id).await?);
             transaction.after_commit(move || app.upkeep.wake());
