@@ -150,9 +150,18 @@ pub async fn standing<C: ConnectionTrait>(
     Ok(principals)
 }
 
+/// Deleted people and departments whose folders the owners of the enterprise's own meanwhile, at the most.
+const MOST_ORPHANED: u64 = 1_000;
+
+/// The subjects of the tenant whose person or department is deleted in the directory; a synchronisation may bring him back.
+const ORPHANED: &str = "SELECT subject FROM directories INDEXED BY orphaned_directories \
+    WHERE tenant_id = ? AND is_orphaned = 1 ORDER BY subject LIMIT ?";
+
 /// As the owner of the folders of departments that he is in charge of (`principal` of a department names a person by his id or
 /// his login), and of the enterprise's: for whom its operator named, and who is in charge of a department that was put below none.
 /// Those whose department above is deleted are not, or deleting one would hand the enterprise's folders to each head below it.
+///
+/// Who owns the enterprise's folders owns those of deleted people and departments, too.
 async fn principals_in_charge<C: ConnectionTrait>(
     connection: &C,
     tenant_id: i64,
@@ -175,6 +184,10 @@ async fn principals_in_charge<C: ConnectionTrait>(
     );
     if is_in_charge_of_all || connection.query_one_raw(statement).await?.is_some() {
         principals.push(owner_principal(ENTERPRISE));
+        let statement = sql(ORPHANED, [tenant_id.into(), MOST_ORPHANED.into()]);
+        for row in connection.query_all_raw(statement).await? {
+            principals.push(owner_principal(&row.try_get::<String>("", "subject")?));
+        }
     }
     Ok(principals)
 }
@@ -258,10 +271,10 @@ mod tests {
 
     /// What is looked up at every call costs what it finds: an index gives the rows, in order, and no more than are asked for.
     #[tokio::test]
-    async fn rights_are_a_range_of_an_index() {
+    async fn rights_and_orphaned_folders_are_ranges_of_an_index() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
-        for (text, range) in [(FOLDERS_GIVEN, "(tenant_id=? AND target=?)")] {
+        for (text, range) in [(FOLDERS_GIVEN, "(tenant_id=? AND target=?)"), (ORPHANED, "(tenant_id=?)")] {
             let explained =
                 sql(format!("EXPLAIN QUERY PLAN {text}"), vec![1.into(); text.matches('?').count()]);
             let rows = store.reader().query_all_raw(explained).await.unwrap();

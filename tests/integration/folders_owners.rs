@@ -40,6 +40,46 @@ async fn a_department_below_a_deleted_one_is_no_top_one() {
     assert_eq!(list(&omar, "").await.ok_timed().names(), ["Of acme"]);
 }
 
+/// A synchronisation may bring them back; meanwhile nothing of theirs is out of reach.
+#[tokio::test]
+async fn folders_of_who_is_deleted_are_the_enterprises_meanwhile() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let mut sales = department("sales", "top");
+    sales["principal"] = json!("lin");
+    app.sync(&acme.caller, "organizations", &json!([department("top", ""), sales])).await;
+    let [mei, lin, ana, omar] = people(&app, &acme, ["mei", "lin", "ana", "omar"]).await;
+    let operator = app.operator().await.caller.on("acme");
+    operator.put("/admin/v1/tenants/acme", &json!({"administrators": ["ana"]})).await.ok();
+    let (kept, gone) = (folder(&mei, "", "Kept").await, folder(&mei, "", "Gone").await);
+    put_file(&mei, &kept, "harbour.txt", b"tide").await;
+    let of_sales = ask(&lin, "create", json!({"name": "Tariffs", "principalId": "sales"})).await.ok_timed();
+    put_file(&lin, of_sales.data()["id"].as_str().unwrap(), "quay.txt", b"quay").await;
+    app.settled().await;
+    assert_eq!((list(&ana, "").await.ok_timed().total(), found(&ana, "harbour").await), (0, 0));
+
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "isDeleted": true}])).await;
+    assert_eq!(list(&ana, "").await.ok_timed().names(), ["Gone", "Kept"]);
+    assert_eq!(files(&ana, &kept).await.ok_timed().names(), ["harbour.txt"]);
+    assert_eq!((found(&ana, "harbour").await, found(&ana, "quay").await), (1, 0));
+    ask(&ana, "delete", json!({"dirId": gone})).await.ok_timed();
+    assert_eq!(list(&omar, "").await.ok_timed().total(), 0);
+    app.sync(&acme.caller, "organizations", &json!([{"orgId": "sales", "isDeleted": true}])).await;
+    assert_eq!(list(&ana, "").await.ok_timed().names(), ["Kept", "Tariffs"]);
+    assert_eq!(found(&ana, "quay").await, 1);
+    assert_eq!((list(&lin, "").await.ok_timed().total(), found(&lin, "quay").await), (0, 0));
+
+    // Who is back has what was his, and the enterprise's owners have it no more.
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "isDeleted": false}])).await;
+    let mei = app.user(&acme, "mei").await;
+    assert_eq!((list(&mei, "").await.ok_timed().names(), found(&mei, "harbour").await), (vec!["Kept"], 1));
+    assert_eq!((list(&ana, "").await.ok_timed().names(), found(&ana, "harbour").await), (vec!["Tariffs"], 0));
+    files(&ana, &kept).await.refuses(430_003, "no folder");
+    app.sync(&acme.caller, "organizations", &json!([{"orgId": "sales", "isDeleted": false}])).await;
+    assert_eq!(list(&lin, "").await.ok_timed().names(), ["Tariffs"]);
+    assert_eq!(list(&ana, "").await.ok_timed().total(), 0);
+}
+
 #[tokio::test]
 async fn the_folders_of_a_group_end_with_it() {
     let app = TestApp::start().await;

@@ -76,7 +76,10 @@ pub(super) async fn find_group_or_department(
     }
     let department = department_principal(id);
     // A hidden one is there for who is in charge of it.
-    let is_seen = seer.owns(&department)
-        || organizations::model::shown(transaction, seer.tenant_id, &[id]).await?.contains(id);
-    Ok(is_seen.then_some(department))
+    let there = if seer.owns(&department) {
+        organizations::model::existing(transaction, seer.tenant_id, &[id]).await?
+    } else {
+        organizations::model::shown(transaction, seer.tenant_id, &[id]).await?
+    };
+    Ok(there.contains(id).then_some(department))
 }

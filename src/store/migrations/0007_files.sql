@@ -19,6 +19,8 @@ CREATE TABLE directories (
     subject    TEXT,
     -- Of a root: bytes of the subject's files, in all their versions.
     file_bytes INTEGER NOT NULL DEFAULT 0,
+    -- Of a root: whether its person or department is deleted in the directory (auth/directory).
+    is_orphaned INTEGER NOT NULL DEFAULT 0,
     name       TEXT    NOT NULL,
     -- What the name is compared by (platform/directories/names).
     name_key   TEXT    NOT NULL,
@@ -36,6 +38,18 @@ CREATE TABLE directories (
 CREATE UNIQUE INDEX directories_by_parent ON directories (parent_id, name_key) WHERE parent_id IS NOT NULL;
 CREATE INDEX removed_directories ON directories (removed_at, id) WHERE removed_at IS NOT NULL;
 CREATE INDEX locked_directories ON directories (tenant_id) WHERE locked_by IS NOT NULL;
+CREATE INDEX orphaned_directories ON directories (tenant_id, subject) WHERE is_orphaned = 1;
+CREATE TRIGGER people_that_go_or_come AFTER UPDATE OF is_deleted ON users WHEN new.is_deleted <> old.is_deleted BEGIN
+    UPDATE directories SET is_orphaned = new.is_deleted WHERE tenant_id = new.tenant_id AND subject = 'u:' || new.user_id;
+END;
+CREATE TRIGGER departments_that_go_or_come AFTER UPDATE OF is_deleted ON organizations WHEN new.is_deleted <> old.is_deleted BEGIN
+    UPDATE directories SET is_orphaned = new.is_deleted WHERE tenant_id = new.tenant_id AND subject = 'd:' || new.org_id;
+END;
+-- Somebody's who has just been deleted, by a call of his that was let in before.
+CREATE TRIGGER roots_that_come_late AFTER INSERT ON directories WHEN new.subject GLOB 'u:*' BEGIN
+    UPDATE directories SET is_orphaned = 1 WHERE sequence = new.sequence AND EXISTS (SELECT 1 FROM users
+        WHERE tenant_id = new.tenant_id AND user_id = substr(new.subject, 3) AND is_deleted = 1);
+END;
 
 -- A right on a folder covers what is below it (decisions 10.7).
 CREATE TABLE directory_grants (
