@@ -20,7 +20,10 @@ use std::{
 use aws_lc_rs::hmac;
 use bytes::Bytes;
 use futures::{StreamExt, stream, stream::BoxStream};
-use tokio::sync::mpsc;
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task::JoinHandle,
+};
 
 pub use self::{incoming::Coming, receiving::Arrived};
 use self::{incoming::Uploads, layout::Layout};
@@ -43,6 +46,9 @@ const DIRECTORY: &str = "files";
 
 /// Bytes of a piece that is read or written at once.
 const PIECE_BYTES: usize = 256 << 10;
+
+/// Bytes that come over a connection at once, as a rule at the most (`edge`).
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// The embedded store.
 pub struct Local {
@@ -224,6 +230,19 @@ impl BlobStore for Local {
 /// 404: an upload is over, or was never there.
 pub fn upload_gone() -> Error {
     Error::not_found("this upload is over: it was committed, or given up; begin a new one")
+}
+
+/// Threads that read and write pieces at once: more would not make a disk faster, and the allocator keeps memory for each.
+static HANDS: Semaphore = Semaphore::const_new(16);
+
+/// Has a piece be read or written on a thread that it may hold up, once one is free.
+async fn begin<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    // It is never closed.
+    let hand = HANDS.acquire().await;
+    tokio::task::spawn_blocking(move || {
+        let _hand = hand;
+        job()
+    })
 }
 
 /// Does something with files where it holds up nobody.

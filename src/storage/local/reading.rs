@@ -11,9 +11,9 @@ use std::{
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::JoinHandle;
 
-use super::{PIECE_BYTES, layout};
+use super::{PIECE_BYTES, begin, layout};
 use crate::{
     error::{Error, Result},
     storage::Pieces,
@@ -83,7 +83,7 @@ type Step = JoinHandle<io::Result<(Bytes, Reading)>>;
 
 /// A range of the content of a file.
 pub(super) async fn read(path: PathBuf, range: Range<u64>) -> Result<Pieces> {
-    let opened = spawn_blocking(move || Reading::open(&path, &range)?.step());
+    let opened = begin(move || Reading::open(&path, &range)?.step()).await;
     let first = opened.await.map_err(Error::internal)?.map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::not_found("this content is not there").caused_by(error),
         _ => layout::failed(error),
@@ -111,7 +111,7 @@ async fn next(state: State) -> Option<(Result<Bytes>, State)> {
         Ok((piece, _)) if piece.is_empty() => None,
         Ok((piece, reading)) => {
             let after =
-                if reading.left > 0 { State::Coming(spawn_blocking(|| reading.step())) } else { State::Over };
+                if reading.left > 0 { State::Coming(begin(|| reading.step()).await) } else { State::Over };
             Some((Ok(piece), after))
         }
         Err(error) => {

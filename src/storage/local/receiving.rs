@@ -16,7 +16,7 @@ use futures::{Stream, StreamExt};
 use tempfile::NamedTempFile;
 use tokio::task::spawn_blocking;
 
-use super::{PIECE_BYTES, incoming::Incoming, layout};
+use super::{CHUNK_BYTES, PIECE_BYTES, begin, incoming::Incoming, layout};
 use crate::{
     error::{Error, Result, disk_full},
     storage::{Part, signing::SignedPart},
@@ -120,7 +120,7 @@ pub(super) async fn receive(
 ) -> Result<Arrived> {
     let mut content = content.fuse();
     let to = directory.clone();
-    let mut writing = spawn_blocking(move || Ok((Sink::create(&to)?, Vec::new())));
+    let mut writing = begin(move || Ok((Sink::create(&to)?, Vec::new()))).await;
     let mut left = part.most_bytes;
     // Copied: what comes is cut from larger buffers, which would all be held until it is written. Two pieces take turns.
     let mut piece = Vec::new();
@@ -141,7 +141,7 @@ pub(super) async fn receive(
             let finishing = spawn_blocking(move || sink.finish(directory, number));
             return finishing.await.map_err(Error::internal)?.map_err(layout::failed);
         }
-        writing = spawn_blocking(move || sink.write(full));
+        writing = begin(move || sink.write(full)).await;
     }
 }
 
@@ -151,7 +151,8 @@ async fn gather(
     left: &mut u64,
     piece: &mut Vec<u8>,
 ) -> Result<()> {
-    piece.reserve(PIECE_BYTES);
+    // As large as it may become, so that it never moves.
+    piece.reserve_exact(PIECE_BYTES + CHUNK_BYTES);
     while piece.len() < PIECE_BYTES {
         let Some(chunk) = content.next().await.transpose()? else { break };
         *left = left.checked_sub(chunk.len() as u64).ok_or_else(too_large)?;
