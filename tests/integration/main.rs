@@ -63,11 +63,11 @@ mod files_browser;
 mod files_curl;
 #[cfg(test)]
 mod files_deletion;
-
+#[cfg(test)]
 mod files_errors;
 #[cfg(test)]
 mod files_giving_up;
-
+#[cfg(test)]
 mod files_meanwhile;
 #[cfg(test)]
 mod files_multipart;
