@@ -9,7 +9,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::contents::content;
 use bytes::Bytes;
 use futures::{StreamExt, future::join_all, stream};
 use serde_json::{Value, json};
@@ -45,9 +44,8 @@ pub(crate) fn run(scale: &Scale) {
     };
     let (lazy, durable) = (peer("lazy", 0), peer("durable", 1));
     let person = person(&trawl, &prepared);
-    let store = |server| Store { server, http: client(), person: None };
-    let servers =
-        [Store { server: &trawl, http: client(), person: Some(person) }, store(&lazy), store(&durable)];
+    let store = |server, person| Store { server, http: client(), person, content: contents::binary };
+    let servers = [store(&trawl, Some(person)), store(&lazy, None), store(&durable, None)];
 
     println!("\n## Contents of files\n");
     println!(
@@ -87,8 +85,13 @@ pub(crate) fn run(scale: &Scale) {
             );
         }
     }
+    let texts = Store { content: contents::text, ..servers.into_iter().next().unwrap() };
+    let memory = Memory::watch(texts.server.process.id());
+    runtime.block_on(texts.upload(CLIENTS, 0));
+    let of_texts = memory.growth_mib();
     println!(
-        "\nWhile {CLIENTS} clients uploaded {} MiB each, the memory of trawl grew by at most {growth:.0} MiB (bar: {MOST_GROWTH_MIB:.0} MiB).",
+        "\nWhile {CLIENTS} clients uploaded {} MiB each, the memory of trawl grew by at most {growth:.0} MiB (bar: {MOST_GROWTH_MIB:.0} MiB), \
+         where the contents are texts, which are read and indexed meanwhile, by {of_texts:.0} MiB more.",
         FILE_BYTES >> 20
     );
 }
@@ -121,6 +124,8 @@ struct Store<'a> {
     server: &'a Server,
     http: reqwest::Client,
     person: Option<String>,
+    /// What the file of a name holds.
+    content: fn(&str) -> contents::Content,
 }
 
 impl Store<'_> {
@@ -148,7 +153,7 @@ impl Store<'_> {
 
     async fn send(&self, address: &str, name: &str) {
         let request = self.http.put(address).header("content-length", FILE_BYTES);
-        let answer = request.body(reqwest::Body::wrap_stream(content(name))).send().await.unwrap();
+        let answer = request.body(reqwest::Body::wrap_stream((self.content)(name))).send().await.unwrap();
         assert!(answer.status().is_success(), "{}", answer.status());
     }
 
@@ -194,19 +199,31 @@ impl Store<'_> {
     }
 }
 
-/// Contents, made without work that would be measured along.
+/// Contents, made without work that would be measured along. No two names have the same one.
 mod contents {
     use super::{Bytes, FILE_BYTES, StreamExt, stream};
 
     const PIECE_BYTES: usize = 256 << 10;
 
-    /// A file's bytes, which no other name has.
-    pub(super) fn content(name: &str) -> impl futures::Stream<Item = std::io::Result<Bytes>> + use<> {
-        let mut first = vec![b'.'; PIECE_BYTES];
-        first[..name.len()].copy_from_slice(name.as_bytes());
-        let other = Bytes::from(vec![b'x'; PIECE_BYTES]);
-        let others = stream::repeat(other).take(FILE_BYTES / PIECE_BYTES - 1);
-        stream::once(async { Bytes::from(first) }).chain(others).map(Ok)
+    pub(super) type Content = stream::BoxStream<'static, std::io::Result<Bytes>>;
+
+    /// What has no text.
+    pub(super) fn binary(name: &str) -> Content {
+        of(name, &[0, 255, 7, 128])
+    }
+
+    /// What is text all through.
+    pub(super) fn text(name: &str) -> Content {
+        of(&format!("The log of {name}. "), b"The tide was late, and so was the pilot. ")
+    }
+
+    fn of(name: &str, filling: &[u8]) -> Content {
+        let piece = |begin: &[u8]| -> Bytes {
+            begin.iter().chain(filling.iter().cycle()).take(PIECE_BYTES).copied().collect()
+        };
+        let first = piece(&[filling, name.as_bytes()].concat());
+        let others = stream::repeat(piece(b"")).take(FILE_BYTES / PIECE_BYTES - 1);
+        stream::once(async { first }).chain(others).map(Ok).boxed()
     }
 }
 
