@@ -7,6 +7,7 @@ pub mod commit;
 pub mod documents;
 pub mod following;
 pub mod forms;
+pub mod given;
 mod giving_up;
 pub mod info;
 mod parts;

@@ -12,7 +12,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use headers::{ETag, HeaderMapExt, LastModified};
-use sea_orm::{DatabaseConnection, FromQueryResult};
 
 use super::{
     embedded, now,
@@ -24,17 +23,12 @@ use crate::{
         extract::{PathParameters, QueryParameters},
     },
     app::App,
-    auth::{
-        directory::{self, SubjectKind},
-        tenants,
-    },
     error::{Error, Kind, Result},
-    platform::directories::access::{Access, Needed, Seer},
+    platform::files::given,
     storage::{
         shown,
         signing::{DownloadQuery, SignedFile},
     },
-    store::sql,
 };
 
 /// What every answer with a content says besides. Whatever a browser takes it for, it runs nothing of it. It may keep it, and asks
@@ -79,7 +73,7 @@ pub async fn give_file(
     headers: HeaderMap,
 ) -> Result<Response> {
     let signed = embedded(&app)?.signer().check_download(&file_id, &version, &query, now())?;
-    let kept = find(app.store.reader(), &signed).await?;
+    let kept = given::find(app.store.reader(), &signed).await?;
     let e_tag: ETag = format!("\"{}\"", kept.sha256).parse().map_err(Error::internal)?;
     let changed = Duration::from_millis(u64::try_from(kept.created_at).unwrap_or(0));
     let last_modified = LastModified::from(UNIX_EPOCH + changed);
@@ -132,55 +126,9 @@ fn beyond(size: u64) -> Result<Response> {
     Ok(response)
 }
 
-/// What is there of a version of a file.
-#[derive(Clone, Debug, FromQueryResult)]
-struct Kept {
-    tenant_id: i64,
-    directory_id: String,
-    name: String,
-    sha256: String,
-    size: i64,
-    created_at: i64,
-    store_key: String,
-    verdict: Option<String>,
-}
-
-/// The content that an address is for, if its holder may take it.
-async fn find(reader: &DatabaseConnection, signed: &SignedFile) -> Result<Kept> {
-    let statement = sql(
-        "SELECT files.tenant_id, files.directory_id, files.name, file_versions.sha256, file_versions.size, \
-           file_versions.created_at, blobs.store_key, blobs.verdict \
-         FROM files JOIN file_versions ON file_versions.file_id = files.id JOIN blobs ON blobs.sha256 = file_versions.sha256 \
-         WHERE files.id = ? AND file_versions.version = ?",
-        [signed.file_id.as_str().into(), signed.version.into()],
-    );
-    let kept = Kept::find_by_statement(statement).one(reader).await?.ok_or_else(gone)?;
-    let tenant = tenants::find_by_id(reader, kept.tenant_id).await?.ok_or_else(gone)?;
-    if tenant.is_frozen {
-        return Err(Error::forbidden("tenant is frozen"));
-    }
-    let person = directory::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
-    let person = person.ok_or_else(gone)?;
-    let principals = directory::standing(reader, tenant.id, &person).await?;
-    let seer = Seer { tenant_id: tenant.id, user_id: &person.user_id, principals: &principals };
-    let access = Access::find(reader, &seer, &kept.directory_id).await?;
-    if access.is_none_or(|access| access.check(Needed::Download).is_err()) {
-        return Err(gone());
-    }
-    if kept.verdict.is_some() {
-        return Err(Error::forbidden("this file is unsafe; it is not given"));
-    }
-    Ok(kept)
-}
-
-/// 404: what is not there any more and what may not be taken any more are one.
-fn gone() -> Error {
-    Error::not_found("there is no such file, or you may not take it any more")
-}
-
 /// What it means that a content is not in the store: that the file has just been deleted, or that something is broken.
 async fn missing(app: &App, signed: &SignedFile, error: Error) -> Error {
-    match find(app.store.reader(), signed).await {
+    match given::find(app.store.reader(), signed).await {
         Ok(kept) => Error::internal(format!("the content {} is not in the store", kept.sha256)),
         Err(refusal) if refusal.kind == Kind::NotFound => refusal,
         Err(_) => error,
