@@ -25,7 +25,7 @@ mod slow;
 
 use std::time::{Duration, Instant};
 
-use self::common::{load::Turns, report};
+use self::common::{report, turns::Turns};
 
 // The same allocator as the program's, for the peers that run from this executable.
 #[global_allocator]
@@ -55,7 +55,7 @@ fn main() {
     let long = Turns { slice: turns.slice * 4, ..turns };
 
     let started = Instant::now();
-    report::head("fan_out", "Fan-out to external sources", &arguments, turns);
+    report::head("fan_out", "Fan-out to external sources", &arguments, &turns.described());
     let sections: [(&str, &dyn Fn()); 5] = [
         ("added", &|| added::run_slow(long)),
         ("throughput", &|| added::run_throughput(turns)),

@@ -2,14 +2,10 @@
 
 use std::{
     net::SocketAddr,
-    sync::{
-        Barrier,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
 };
 
-use futures::future::join_all;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Request,
@@ -17,15 +13,6 @@ use hyper::{
     client::conn::http1::{SendRequest, handshake},
 };
 use hyper_util::rt::TokioIo;
-
-/// The turns that servers take.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Turns {
-    /// How long one turn of one server is.
-    pub(crate) slice: Duration,
-    /// Turns of each server in one case, after one that warms up.
-    pub(crate) slices: usize,
-}
 
 /// Stands for a number that is another one in each request.
 pub(crate) const NUMBER: &str = "{n}";
@@ -101,17 +88,6 @@ impl Connection {
         );
         body
     }
-
-    async fn call_until(&mut self, target: &Target, end: Instant, latencies: &mut Vec<Duration>) {
-        loop {
-            let started = Instant::now();
-            if started >= end {
-                return;
-            }
-            self.call(target).await;
-            latencies.push(started.elapsed());
-        }
-    }
 }
 
 /// What was measured of one server.
@@ -142,73 +118,6 @@ impl Samples {
     pub(crate) fn rate(&self) -> f64 {
         self.latencies.len() as f64 / self.seconds
     }
-}
-
-/// Drives the servers in turns, each with `clients` connections; gives what was measured of each.
-///
-/// Two threads at the most make the load, and leave the other cores to the servers.
-pub(crate) fn alternate<const N: usize>(targets: &[Target; N], clients: usize, turns: Turns) -> [Samples; N] {
-    let threads = clients.min(2);
-    let barrier = Barrier::new(threads);
-    let per_thread: Vec<[Turn; N]> = std::thread::scope(|scope| {
-        let running: Vec<_> = (0..threads)
-            .map(|_| scope.spawn(|| drive(targets, clients / threads, turns, &barrier)))
-            .collect();
-        running.into_iter().map(|thread| thread.join().unwrap()).collect()
-    });
-    let mut all = [const { Turn::NONE }; N];
-    for thread in per_thread {
-        for (all, its) in all.iter_mut().zip(thread) {
-            all.latencies.extend(its.latencies);
-            all.took = all.took.max(its.took);
-        }
-    }
-    all.map(|all| Samples::new(all.latencies, all.took))
-}
-
-/// What one thread measured of one server.
-struct Turn {
-    latencies: Vec<Duration>,
-    /// Until the last request that was begun in a turn was answered.
-    took: Duration,
-}
-
-impl Turn {
-    const NONE: Self = Self { latencies: Vec::new(), took: Duration::ZERO };
-}
-
-fn drive<const N: usize>(
-    targets: &[Target; N],
-    clients: usize,
-    turns: Turns,
-    barrier: &Barrier,
-) -> [Turn; N] {
-    block_on(async {
-        let mut all = [const { Turn::NONE }; N];
-        let mut connections: Vec<Vec<Connection>> = Vec::new();
-        for target in targets {
-            connections.push(join_all((0..clients).map(|_| Connection::open(target.address))).await);
-        }
-        for turn in 0..=turns.slices {
-            for ((target, connections), all) in targets.iter().zip(&mut connections).zip(&mut all) {
-                // No connection of this thread has anything to do here, so that it may wait.
-                barrier.wait();
-                let started = Instant::now();
-                let end = started + turns.slice;
-                let measured = join_all(connections.iter_mut().map(|connection| async move {
-                    let mut latencies = Vec::new();
-                    connection.call_until(target, end, &mut latencies).await;
-                    latencies
-                }))
-                .await;
-                if turn > 0 {
-                    all.took += started.elapsed();
-                    all.latencies.extend(measured.into_iter().flatten());
-                }
-            }
-        }
-        all
-    })
 }
 
 /// Runs a future on a runtime of this thread.

@@ -2,5 +2,7 @@
 
 pub(crate) mod data;
 pub(crate) mod load;
+pub(crate) mod peer;
 pub(crate) mod report;
 pub(crate) mod server;
+pub(crate) mod turns;

@@ -2,10 +2,8 @@
 
 use std::process::Command;
 
-use super::load::{Samples, Turns};
-
-/// Says what was run where, without which no figure means anything.
-pub(crate) fn head(bench: &str, title: &str, arguments: &[String], turns: Turns) {
+/// Says what was run where, without which no figure means anything, and how it was measured.
+pub(crate) fn head(bench: &str, title: &str, arguments: &[String], measured: &str) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     println!("# {title}\n");
     println!("- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
@@ -15,11 +13,7 @@ pub(crate) fn head(bench: &str, title: &str, arguments: &[String], turns: Turns)
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("- load of the machine before the run: {}", load.trim());
     println!("- randomness: none; ids, times and slow calls are functions of a number");
-    println!(
-        "- measured in {} turns of {} ms for each server and case (longer ones where a request takes long), after one that warms up\n",
-        turns.slices,
-        turns.slice.as_millis()
-    );
+    println!("- measured {measured}\n");
 }
 
 fn output(program: &str, arguments: &[&str]) -> String {
@@ -30,20 +24,4 @@ fn output(program: &str, arguments: &[&str]) -> String {
 /// Milliseconds with as many digits as they deserve.
 pub(crate) fn millis(value: f64) -> String {
     if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
-}
-
-/// A row's cells for a server beside its peer: median, p99 and throughput, with their ratios.
-pub(crate) fn beside(ours: &Samples, peer: &Samples) -> String {
-    format!(
-        "{} / {} | {:.2} | {} / {} | {:.2} | {:.0} / {:.0} | {:.2}",
-        millis(ours.quantile(0.5)),
-        millis(peer.quantile(0.5)),
-        ours.quantile(0.5) / peer.quantile(0.5),
-        millis(ours.quantile(0.99)),
-        millis(peer.quantile(0.99)),
-        ours.quantile(0.99) / peer.quantile(0.99),
-        ours.rate(),
-        peer.rate(),
-        ours.rate() / peer.rate(),
-    )
 }

@@ -1,20 +1,19 @@
-//! Server processes: the `trawl` program, and peers that are this executable again.
+//! Server processes.
 
 use std::{
+    ffi::OsString,
     io::{BufRead, BufReader},
     net::SocketAddr,
     path::Path,
     process::{Child, Command, Stdio},
 };
 
-use axum::{Router, serve::ListenerExt};
 use secrecy::ExposeSecret;
-use tokio::net::TcpListener;
 
 use super::{data::Prepared, load::block_on};
 
 /// What every server prints before its address, once it listens.
-const LISTENING: &str = "listening on http://";
+pub(crate) const LISTENING: &str = "listening on http://";
 
 /// A running server; it ends with this value.
 pub(crate) struct Server {
@@ -28,8 +27,7 @@ impl Server {
     /// Starts `trawl serve` on a data directory with these settings, as environment variables without `TRAWL_`;
     /// `BENCH_PROGRAM` may name another build of it, to compare two.
     pub(crate) fn trawl(data: &Path, settings: &[(&str, &str)]) -> Self {
-        let built = || env!("CARGO_BIN_EXE_trawl").into();
-        let mut command = Command::new(std::env::var_os("BENCH_PROGRAM").unwrap_or_else(built));
+        let mut command = Command::new(Self::program());
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]);
         // The benches write faster than one application usually may.
         command.env("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000000");
@@ -37,14 +35,13 @@ impl Server {
         Self::start(command)
     }
 
-    /// Starts a peer with these arguments; see `serve`.
-    pub(crate) fn peer(arguments: &[&str]) -> Self {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(arguments);
-        Self::start(command)
+    /// The program that is measured.
+    pub(crate) fn program() -> OsString {
+        std::env::var_os("BENCH_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_trawl").into())
     }
 
-    fn start(mut command: Command) -> Self {
+    /// Starts a program that says where it listens.
+    pub(crate) fn start(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
         let address = lines.find_map(|line| line.unwrap().strip_prefix(LISTENING)?.parse().ok()).unwrap();
@@ -79,18 +76,4 @@ impl Drop for Server {
         drop(self.process.kill());
         drop(self.process.wait());
     }
-}
-
-/// Makes this process a peer that serves these routes until it is killed.
-#[tokio::main]
-pub(crate) async fn serve(router: Router) {
-    let listener = listen().await;
-    axum::serve(listener.tap_io(|connection| drop(connection.set_nodelay(true))), router).await.unwrap();
-}
-
-/// Listens on a free port of this machine, and says so to the bench that started this process.
-pub(crate) async fn listen() -> TcpListener {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    println!("{LISTENING}{}", listener.local_addr().unwrap());
-    listener
 }

@@ -2,9 +2,10 @@
 
 use crate::{
     common::{
-        load::{Samples, Target, Turns, alternate},
+        load::{Samples, Target},
         report,
         server::Server,
+        turns::{self, Turns, alternate},
     },
     peers::{self, SOURCE_TOTAL},
     site::{LONG_TIMEOUT, Site, Source},
@@ -42,7 +43,7 @@ pub(crate) fn run_throughput(turns: Turns) {
     let both = Both::start(0);
     for count in COUNTS {
         let [ours, bare] = alternate(&both.targets(count), CLIENTS, turns);
-        println!("| {count} | {} |", report::beside(&ours, &bare));
+        println!("| {count} | {} |", turns::beside(&ours, &bare));
     }
 }
 

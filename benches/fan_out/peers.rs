@@ -24,7 +24,7 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::{io::AsyncReadExt, time::sleep};
 
-use crate::common::server::{listen, serve};
+use crate::common::peer::{listen, serve};
 
 /// Becomes external sources, as many as are asked; see [`sources`].
 pub(crate) const SOURCES: &str = "peer-sources";

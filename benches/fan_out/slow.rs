@@ -2,9 +2,10 @@
 
 use crate::{
     common::{
-        load::{Connection, Samples, Target, Turns, alternate, block_on},
+        load::{Connection, Samples, Target, block_on},
         report,
         server::Server,
+        turns::{Turns, alternate},
     },
     peers::{self, SLOW_CALL, SLOW_SHARE, SOURCE_TOTAL, USUAL_CALL},
     site::{LONG_TIMEOUT, Site, Source},

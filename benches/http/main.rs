@@ -19,11 +19,12 @@ mod pages;
 mod peers;
 mod texts;
 mod todos;
+mod worn;
 mod writes;
 
 use std::time::{Duration, Instant};
 
-use self::common::{load::Turns, report};
+use self::common::{report, turns::Turns};
 
 // The same allocator as the program's, for the peers that run from this executable.
 #[global_allocator]
@@ -85,7 +86,7 @@ fn main() {
     let chosen = |name: &str| has(name) || !sections.iter().any(|section| has(section));
 
     let started = Instant::now();
-    report::head("http", "Load over HTTP", &arguments, scale.turns);
+    report::head("http", "Load over HTTP", &arguments, &scale.turns.described());
     if chosen("pages") {
         pages::run(&scale);
     }

@@ -6,9 +6,10 @@ use crate::{
     Scale,
     common::{
         data::Prepared,
-        load::{Connection, Samples, Target, alternate, block_on},
+        load::{Connection, Samples, Target, block_on},
         report,
         server::Server,
+        turns::{self, alternate},
     },
     data::{self, CHINESE, ENGLISH},
     peers::{self, Bare, Word},
@@ -98,7 +99,7 @@ fn row(documents: usize, case: &Case, clients: usize, ours: &Samples, peer: &Sam
     let Word { text, documents: matches } = word;
     println!(
         "| {documents} | {name} `{text}` | {matches} | {page} | {clients} | {} |",
-        report::beside(ours, peer)
+        turns::beside(ours, peer)
     );
 }
 

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 pub(crate) use bare::{Bare, Word};
 
-use crate::common::server::serve;
+use crate::common::peer::serve;
 
 /// Becomes a peer that answers pages from an index: the directory and the tenant's number follow.
 pub(crate) const PAGES: &str = "peer-pages";

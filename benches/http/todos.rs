@@ -17,9 +17,10 @@ use crate::{
     Scale,
     common::{
         data::Prepared,
-        load::{Connection, NUMBER, Samples, Target, Turns, alternate, block_on},
+        load::{Connection, NUMBER, Samples, Target, block_on},
         report,
         server::Server,
+        turns::{Turns, alternate},
     },
     data::{self, ENGLISH},
     texts,

@@ -50,7 +50,7 @@ pub(crate) fn freshness(scale: &Scale) {
 pub(crate) fn freshness_while_merging(scale: &Scale) {
     let documents = scale.documents[1];
     let merging = ", of which every third is deleted, so that their segment is being written anew";
-    measure_freshness(scale, &data::prepare_worn(documents), documents, merging);
+    measure_freshness(scale, &crate::worn::prepare_worn(documents), documents, merging);
 }
 
 fn measure_freshness(scale: &Scale, prepared: &Prepared, documents: usize, merging: &str) {

@@ -1,0 +1,31 @@
+//! Peers: this executable, started again with other arguments.
+
+use std::process::Command;
+
+use axum::{Router, serve::ListenerExt};
+use tokio::net::TcpListener;
+
+use super::server::{LISTENING, Server};
+
+impl Server {
+    /// Starts a peer with these arguments; see `serve`.
+    pub(crate) fn peer(arguments: &[&str]) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(arguments);
+        Self::start(command)
+    }
+}
+
+/// Makes this process a peer that serves these routes until it is killed.
+#[tokio::main]
+pub(crate) async fn serve(router: Router) {
+    let listener = listen().await;
+    axum::serve(listener.tap_io(|connection| drop(connection.set_nodelay(true))), router).await.unwrap();
+}
+
+/// Listens on a free port of this machine, and says so to the bench that started this process.
+pub(crate) async fn listen() -> TcpListener {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    println!("{LISTENING}{}", listener.local_addr().unwrap());
+    listener
+}
