@@ -14,6 +14,7 @@ pub mod error;
 pub mod extraction;
 pub mod indexer;
 pub mod json;
+pub mod latencies;
 pub mod platform;
 pub mod scanner;
 pub mod search;

@@ -1,7 +1,6 @@
 //! How each external source has been since the server started, for its operator (decisions 6.3, 7.2).
 
 mod hedge;
-mod latencies;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -15,10 +14,7 @@ use std::{
 use metrics::Histogram;
 use serde::Serialize;
 
-use self::{
-    hedge::{Budget, Hedges},
-    latencies::Latencies,
-};
+use self::hedge::{Budget, Hedges};
 use super::{
     answer::Status,
     clock::Clock,
@@ -26,7 +22,12 @@ use super::{
     source::SourceFailure,
     suspension::{Change, Permission, Suspended, Suspension, Verdict},
 };
-use crate::{config::Suspension as Rules, store::now_millis, telemetry::series::source_call_seconds};
+use crate::{
+    config::Suspension as Rules,
+    latencies::{Latencies, Latency},
+    store::now_millis,
+    telemetry::series::source_call_seconds,
+};
 
 /// How the last call of a source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -87,17 +88,6 @@ pub struct Calls {
     pub invalid: u64,
     /// Anything else.
     pub error: u64,
-}
-
-/// How long calls took, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Latency {
-    /// Half of them took at most this.
-    pub p50: u64,
-    /// Nine of ten.
-    pub p90: u64,
-    /// Ninety-nine of a hundred.
-    pub p99: u64,
 }
 
 /// How a source has been since the server started. Times are epoch milliseconds, null when never.

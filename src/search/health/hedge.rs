@@ -126,7 +126,8 @@ mod tests {
     use super::*;
     use crate::{
         config,
-        search::{clock::SystemClock, health::latencies::LEAST_KNOWN, source::FailureKind},
+        latencies::LEAST_KNOWN,
+        search::{clock::SystemClock, source::FailureKind},
     };
 
     /// A source whose calls took 10 ms, so that every later one is late, and that may be asked a second time.

@@ -161,7 +161,7 @@ fn latencies_are_of_the_last_calls_that_took_their_time() {
         let refused = async { Err(SourceFailure::new(FailureKind::Unavailable, "refused")) };
         state.watch(within(1_000), OWN, refused).await.unwrap_err();
         assert_eq!(health(&state).latency_ms, Some(Latency { p50: 50, p90: 90, p99: 99 }));
-        for _ in 0..latencies::REMEMBERED {
+        for _ in 0..crate::latencies::REMEMBERED {
             state.watch(within(1_000), OWN, answers_after(7, SourcePage::default())).await.unwrap();
         }
         assert_eq!(health(&state).latency_ms, Some(Latency { p50: 7, p90: 7, p99: 7 }));

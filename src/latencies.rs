@@ -1,19 +1,30 @@
-//! How long the last calls of a source took.
+//! How long the last of many things took: calls of a source, batches of the index.
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::Latency;
+use serde::Serialize;
+
+/// How long calls took, in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Latency {
+    /// Half of them took at most this.
+    pub p50: u64,
+    /// Nine of ten.
+    pub p90: u64,
+    /// Ninety-nine of a hundred.
+    pub p99: u64,
+}
 
 /// Calls that are remembered.
-pub(super) const REMEMBERED: usize = 512;
+pub(crate) const REMEMBERED: usize = 512;
 /// Fewer calls say nothing of what is late.
-pub(super) const LEAST_KNOWN: usize = 32;
+pub(crate) const LEAST_KNOWN: usize = 32;
 /// After so many more calls, what is late is worked out anew.
 const ANEW_AFTER: usize = 16;
 
 /// The latencies of the last calls that took their time.
 #[derive(Debug, Default)]
-pub(super) struct Latencies {
+pub(crate) struct Latencies {
     last: VecDeque<Duration>,
     /// The 95th percentile, as it was `added` calls ago.
     late: Option<Duration>,
@@ -21,7 +32,7 @@ pub(super) struct Latencies {
 }
 
 impl Latencies {
-    pub(super) fn add(&mut self, took: Duration) {
+    pub(crate) fn add(&mut self, took: Duration) {
         if self.last.len() == REMEMBERED {
             self.last.pop_front();
         }
@@ -30,7 +41,7 @@ impl Latencies {
     }
 
     /// The time that 95 of 100 calls take at most; `None` before enough of them are known.
-    pub(super) fn late(&mut self) -> Option<Duration> {
+    pub(crate) fn late(&mut self) -> Option<Duration> {
         if self.last.len() < LEAST_KNOWN {
             return None;
         }
@@ -44,7 +55,7 @@ impl Latencies {
     }
 
     /// The quantiles, in milliseconds; `None` before the first call.
-    pub(super) fn quantiles(&self) -> Option<Latency> {
+    pub(crate) fn quantiles(&self) -> Option<Latency> {
         let mut latencies: Vec<Duration> = self.last.iter().copied().collect();
         latencies.sort_unstable();
         let quantile = |percent: usize| {
