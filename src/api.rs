@@ -6,6 +6,7 @@ pub mod admin;
 pub mod dated;
 pub mod docs;
 pub mod envelope;
+mod events;
 pub mod extract;
 pub mod health;
 pub mod middleware;

@@ -1,23 +1,19 @@
 //! `/contents/search/all`: every module at once, as one answer and as an event stream (decisions 5.9, 6).
 
 mod faults;
-mod gate;
-mod stream;
 
 use std::collections::HashSet;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use self::{
-    gate::Gate,
-    stream::{EVENTS, Events},
-};
 use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
     caller::{Caller, send},
+    events::{EVENTS, Events},
     external::ExternalSystem,
+    gate::Gate,
     items::{item, many, todo, user},
     paging::ids_of,
 };
@@ -163,7 +159,7 @@ async fn each_caller_sees_what_he_may_see() {
         (&acme.caller, 0, vec!["for-all"]),
     ] {
         let answer = search_all(caller, &HARBOUR).await.ok();
-        let streamed = Events::open(caller, &HARBOUR).await.all().await;
+        let streamed = Events::open(caller, PATH, &HARBOUR).await.all().await;
         for entries in [answer.items(), &streamed] {
             let todo = of(entries, "todo");
             assert_eq!((&todo["code"], &todo["total"]), (&json!(200), &json!(tasks)));
@@ -187,7 +183,7 @@ async fn the_stream_sends_each_module_as_soon_as_it_is_ready() {
     operator.post("/admin/v1/sources", &gate.registration("gated")).await.ok();
     show(&operator, "slow", -1, &["gated"]).await;
 
-    let mut events = Events::open(&acme.caller, &[HARBOUR[0], ("timeout", "10000")]).await;
+    let mut events = Events::open(&acme.caller, PATH, &[HARBOUR[0], ("timeout", "10000")]).await;
     assert_eq!(events.header("content-type"), EVENTS);
     assert_eq!((events.header("cache-control"), events.header("x-accel-buffering")), ("no-store", "no"));
     assert!(!events.header("x-request-id").is_empty());
@@ -295,7 +291,7 @@ async fn a_tenant_without_modules_has_an_empty_list() {
     let (acme, _operator) = without_modules(&app).await;
     let answer = search_all(&acme.caller, &HARBOUR).await.ok();
     assert_eq!((answer.items().len(), answer.total(), &answer.body["count"]), (0, 0, &json!(0)));
-    let (entries, done) = Events::open(&acme.caller, &HARBOUR).await.read_to_end().await;
+    let (entries, done) = Events::open(&acme.caller, PATH, &HARBOUR).await.read_to_end().await;
     assert!(entries.is_empty());
     assert_eq!((&done["count"], &done["partial"]), (&json!(0), &json!(false)));
 }
@@ -321,7 +317,7 @@ async fn two_hundred_modules_are_answered_in_order() {
 
     let answer = search_all(&acme.caller, &[HARBOUR[0], ("limit", "2")]).await.ok();
     assert_eq!((answer.total(), &answer.body["partial"]), (201, &json!(false)));
-    let (streamed, done) = Events::open(&acme.caller, &HARBOUR).await.read_to_end().await;
+    let (streamed, done) = Events::open(&acme.caller, PATH, &HARBOUR).await.read_to_end().await;
     assert_eq!((streamed.len(), &done["count"], &done["partial"]), (201, &json!(201), &json!(false)));
     let streamed: HashSet<&str> = codes(&streamed).into_iter().collect();
     for (number, code) in codes(answer.items()).into_iter().enumerate().take(200) {

@@ -3,18 +3,14 @@
 use reqwest::Method;
 use serde_json::json;
 
-use super::{
-    HARBOUR, PATH,
-    gate::Gate,
-    of, search_all, show,
-    stream::{EVENTS, Events},
-    without_modules,
-};
+use super::{HARBOUR, PATH, of, search_all, show, without_modules};
 use crate::util::{
     app::TestApp,
     caller::{Caller, send},
+    events::{EVENTS, Events},
     eventually,
     external::{ExternalSystem, Mood},
+    gate::Gate,
     items::many,
 };
 
@@ -35,7 +31,7 @@ async fn a_source_that_hangs_is_late_in_its_modules_only() {
 
     let parameters = [HARBOUR[0], ("timeout", "1500")];
     let answer = search_all(&acme.caller, &parameters).await.ok();
-    let streamed = Events::open(&acme.caller, &parameters).await;
+    let streamed = Events::open(&acme.caller, PATH, &parameters).await;
     let (streamed, done) = streamed.read_to_end().await;
     assert_eq!((&done["count"], &done["partial"]), (&json!(14), &json!(true)));
     assert_eq!((answer.total(), &answer.body["partial"]), (14, &json!(true)));

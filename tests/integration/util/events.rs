@@ -3,31 +3,36 @@
 use reqwest::{Method, Response};
 use serde_json::Value;
 
-use super::PATH;
-use crate::util::{PATIENCE, caller::Caller};
+use super::{PATIENCE, caller::Caller};
 
-pub(super) const EVENTS: &str = "text/event-stream";
+pub(crate) const EVENTS: &str = "text/event-stream";
 
 /// A stream under way.
-pub(super) struct Events {
+pub(crate) struct Events {
     response: Response,
     unread: Vec<u8>,
 }
 
 impl Events {
-    pub(super) async fn open(caller: &Caller, parameters: &[(&str, &str)]) -> Self {
-        let request = caller.request(Method::POST, PATH).header("accept", EVENTS).query(parameters);
-        let response = request.send().await.unwrap();
+    /// What POST answers as a stream.
+    pub(crate) async fn open(caller: &Caller, path: &str, parameters: &[(&str, &str)]) -> Self {
+        let response = Self::ask(caller, path, parameters).await;
         assert_eq!(response.status(), 200);
         Self { response, unread: Vec::new() }
     }
 
-    pub(super) fn header(&self, name: &str) -> &str {
+    /// What POST answers where a stream is asked for, be it one or not.
+    pub(crate) async fn ask(caller: &Caller, path: &str, parameters: &[(&str, &str)]) -> Response {
+        let request = caller.request(Method::POST, path).header("accept", EVENTS).query(parameters);
+        request.send().await.unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
         self.response.headers().get(name).map_or("", |value| value.to_str().unwrap())
     }
 
     /// The next event's name and data; `None` at the end of the stream.
-    pub(super) async fn next(&mut self) -> Option<(String, Value)> {
+    pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             let Some(end) = self.unread.windows(2).position(|window| window == b"\n\n") else {
                 let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
@@ -52,21 +57,21 @@ impl Events {
     }
 
     /// The next event, which has to be a module.
-    pub(super) async fn module(&mut self) -> Value {
+    pub(crate) async fn module(&mut self) -> Value {
         let (name, data) = self.next().await.expect("the stream has ended");
         assert_eq!(name, "module", "{data}");
         data
     }
 
     /// The next event, which has to be the last one.
-    pub(super) async fn done(&mut self) -> Value {
+    pub(crate) async fn done(&mut self) -> Value {
         let (name, data) = self.next().await.expect("the stream has ended");
         assert_eq!(name, "done", "{data}");
         data
     }
 
     /// Every module and what `done` says.
-    pub(super) async fn read_to_end(mut self) -> (Vec<Value>, Value) {
+    pub(crate) async fn read_to_end(mut self) -> (Vec<Value>, Value) {
         let mut modules = Vec::new();
         loop {
             let (name, data) = self.next().await.expect("the stream ended without `done`");
@@ -80,7 +85,7 @@ impl Events {
     }
 
     /// Every module.
-    pub(super) async fn all(self) -> Vec<Value> {
+    pub(crate) async fn all(self) -> Vec<Value> {
         self.read_to_end().await.0
     }
 }

@@ -6,9 +6,9 @@ use axum::{Json, Router, extract::State, http::Method};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch};
 
-use crate::util::PATIENCE;
+use super::PATIENCE;
 
-pub(super) struct Gate {
+pub(crate) struct Gate {
     base: String,
     state: Arc<GateState>,
 }
@@ -21,7 +21,7 @@ struct GateState {
 
 impl Gate {
     /// A system that holds these items and is closed.
-    pub(super) async fn start(items: &[Value]) -> Self {
+    pub(crate) async fn start(items: &[Value]) -> Self {
         let state = Arc::new(GateState {
             items: items.into(),
             is_open: watch::Sender::new(false),
@@ -34,19 +34,19 @@ impl Gate {
         Self { base, state }
     }
 
-    pub(super) fn registration(&self, id: &str) -> Value {
+    pub(crate) fn registration(&self, id: &str) -> Value {
         json!({
             "id": id, "name": id, "url": self.base, "method": "GET", "auth": {"type": "NONE"}, "order": "time",
             "timeoutMs": 10_000,
         })
     }
 
-    pub(super) fn open(&self) {
+    pub(crate) fn open(&self) {
         self.state.is_open.send_replace(true);
     }
 
     /// Waits until so many of its callers wait for their answers.
-    pub(super) async fn wait_for(&self, calls: usize) {
+    pub(crate) async fn wait_for(&self, calls: usize) {
         let mut under_way = self.state.under_way.subscribe();
         let waiting = under_way.wait_for(|under_way| *under_way == calls);
         tokio::time::timeout(PATIENCE, waiting).await.expect("the calls did not come or go").unwrap();
