@@ -21,10 +21,12 @@ mod probe;
 mod script;
 mod walk;
 
+use std::slice;
 use std::time::Duration;
 
 use serde::Serialize;
 
+use self::clause::TERMS;
 use self::ledger::Ledger;
 use self::probe::Probe;
 use crate::addresses::AddressRules;
@@ -32,6 +34,9 @@ use crate::settings::{DeclaredOrder, SettingsError, SourceSettings};
 
 /// The longest that a whole check takes; what is undecided then stays so.
 const LONGEST_CHECK: Duration = Duration::from_mins(1);
+
+/// How many clauses the contract has.
+pub const CLAUSES: usize = TERMS.len();
 
 /// What is to be checked.
 #[derive(Clone, Debug)]
@@ -101,26 +106,72 @@ pub struct Latency {
     pub p99: Option<f64>,
 }
 
+/// A clause whose verdict nothing that is still to come can change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// Its place in [`Report::clauses`], from 0 on.
+    pub index: usize,
+    /// How many clauses there are.
+    pub count: usize,
+    /// Its element of [`Report::clauses`].
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// A check that can begin.
+pub struct Check {
+    settings: CheckSettings,
+    probe: Probe,
+}
+
+impl Check {
+    /// A check by these settings, of a source that these rules allow to be called.
+    ///
+    /// # Errors
+    /// Settings that can never work.
+    pub fn new(settings: CheckSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
+        let probe = Probe::new(&settings.source, rules)?;
+        Ok(Self { settings, probe })
+    }
+
+    /// Makes some thirty calls, which all only search, and `tell`s of each clause, once, when it is decided; many are only by
+    /// the last call, as each answer may break them.
+    pub async fn run(self, tell: &mut Tell<'_>) -> Report {
+        let Self { settings, probe } = self;
+        let mut ledger = Ledger::default();
+        let mut clauses = vec![None; CLAUSES];
+        let mut decide = |decided: Vec<(usize, Finding)>| {
+            for (index, mut finding) in decided {
+                probe.blot(slice::from_mut(&mut finding));
+                tell(Decided { index, count: CLAUSES, finding: finding.clone() });
+                clauses[index] = Some(finding);
+            }
+        };
+        let whole = script::run(&probe, &settings, &mut ledger, &mut decide);
+        if tokio::time::timeout(LONGEST_CHECK, whole).await.is_err() {
+            ledger.leave_open(format!("the check was ended after {} s", LONGEST_CHECK.as_secs()));
+        }
+        decide(ledger.take_rest());
+        let clauses: Vec<Finding> = clauses.into_iter().flatten().collect();
+        Report {
+            url: settings.source.url.to_string(),
+            method: settings.source.method.name(),
+            passed: clauses.iter().all(|finding| finding.verdict != Verdict::Fail),
+            clauses,
+            latency_ms: Latency::of(probe.into_times()),
+        }
+    }
+}
+
+/// Hears of each clause when it is decided.
+pub type Tell<'t> = dyn FnMut(Decided) + Send + Sync + 't;
+
 /// Checks a source against the contract with some thirty calls, which all only search.
 ///
 /// # Errors
 /// Settings that can never work. Whatever the source does is a [`Finding`].
 pub async fn check(settings: CheckSettings, rules: &AddressRules) -> Result<Report, SettingsError> {
-    let probe = Probe::new(&settings.source, rules)?;
-    let mut ledger = Ledger::default();
-    let whole = script::run(&probe, &settings, &mut ledger);
-    if tokio::time::timeout(LONGEST_CHECK, whole).await.is_err() {
-        ledger.leave_open(format!("the check was ended after {} s", LONGEST_CHECK.as_secs()));
-    }
-    let mut clauses = ledger.into_findings();
-    probe.blot(&mut clauses);
-    Ok(Report {
-        url: settings.source.url.to_string(),
-        method: settings.source.method.name(),
-        passed: clauses.iter().all(|finding| finding.verdict != Verdict::Fail),
-        clauses,
-        latency_ms: Latency::of(probe.into_times()),
-    })
+    Ok(Check::new(settings, rules)?.run(&mut |_decided| {}).await)
 }
 
 impl Latency {

@@ -42,6 +42,7 @@ use crate::{
 };
 
 pub use self::{
+    changes::SourceCheck,
     modules::{Module, ModuleForm, RegisteredModule, create_default_modules},
     sources::{AuthForm, RegisteredAuth, RegisteredSource, SourceForm},
     usable::Reach,
@@ -104,7 +105,7 @@ pub struct Registry {
     sources: sync::Cache<SourceKey, Arc<Registered>>,
     states: sync::Cache<SourceKey, Arc<SourceState>>,
     /// Conformance checks that may begin.
-    checks: Semaphore,
+    checks: Arc<Semaphore>,
     /// Epoch milliseconds.
     started: i64,
 }
@@ -134,7 +135,7 @@ impl Registry {
             tenants: future::Cache::builder().max_capacity(REMEMBERED_TENANTS).build(),
             sources: sync::Cache::builder().max_capacity(REMEMBERED_SOURCES).build(),
             states: sync::Cache::builder().max_capacity(REMEMBERED_STATES).build(),
-            checks: Semaphore::new(CHECKS_AT_ONCE),
+            checks: Arc::new(Semaphore::new(CHECKS_AT_ONCE)),
             started: now_millis(),
         }
     }

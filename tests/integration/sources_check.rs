@@ -6,8 +6,10 @@ use crate::{
     util::{
         app::TestApp,
         caller::Caller,
+        events::Events,
         eventually,
         external::{ExternalSystem, Mood, auth, with},
+        items::many,
     },
     zoo::sources::{self, KEYWORD},
 };
@@ -59,6 +61,67 @@ async fn the_report_is_that_of_the_registered_source() {
     let credentials = healthy.credentials();
     let secret = secrecy::ExposeSecret::expose_secret(&credentials.client_secret);
     assert!(!good.text.contains(secret) && !bad.text.contains(secret));
+}
+
+#[tokio::test]
+async fn each_clause_can_be_sent_as_it_is_decided() {
+    let (_app, operator) = operator().await;
+    let (healthy, fault) = (sources::start_healthy().await, sources::faults().swap_remove(0));
+    let faulty = sources::start(&fault).await;
+    for (id, source) in [("good", &healthy), ("bad", &faulty)] {
+        operator.post("/admin/v1/sources", &registration(id, source)).await.ok();
+        let mut events = Events::open(&operator, &check(id), &[]).await;
+        assert_eq!(events.header("content-type"), "text/event-stream");
+        let mut told = Vec::new();
+        let report = loop {
+            let (name, data) = events.next().await.expect("the stream ended without `done`");
+            if name == "done" {
+                break data;
+            }
+            assert_eq!(name, "clause");
+            told.push(data);
+        };
+        assert!(events.next().await.is_none(), "nothing comes after `done`");
+        assert_eq!((&report["passed"], &report["method"]), (&json!(id == "good"), &json!("GET")));
+        let clauses = report["clauses"].as_array().unwrap();
+        told.sort_by_key(|clause| clause["index"].as_u64());
+        let expected: Vec<Value> = (0..)
+            .zip(clauses)
+            .map(|(index, clause)| with(with(clause.clone(), "index", index), "count", clauses.len()))
+            .collect();
+        assert_eq!(told, expected);
+    }
+    let refused = Events::ask(&operator, &check("y"), &[]).await;
+    assert_eq!(refused.status(), 404, "what cannot begin is answered as ever");
+}
+
+/// The check is at its second page, which does not come, while its first clauses are read.
+#[tokio::test]
+async fn clauses_come_while_the_check_goes_on_and_it_ends_with_its_reader() {
+    let (_app, operator) = operator().await;
+    let system = ExternalSystem::start(many("x", "harbour", 40, 1)).await;
+    operator.post("/admin/v1/sources", &system.registration("x")).await.ok();
+    let mut readers = Vec::new();
+    for _ in 0..4 {
+        system.set_mood_at_next_cursor(Mood::Silent);
+        let mut events = Events::open(&operator, &check("x"), &[]).await;
+        let mut told = Vec::new();
+        while told.last() != Some(&json!("limit-default")) {
+            let (name, clause) = events.next().await.unwrap();
+            assert_eq!(name, "clause");
+            told.push(clause["id"].clone());
+        }
+        assert!(told.contains(&json!("http")) && told.contains(&json!("keyword-chinese")), "{told:?}");
+        assert!(!told.contains(&json!("cursor-ends")) && !told.contains(&json!("item-id")), "{told:?}");
+        readers.push(events);
+    }
+    operator.post_empty(&check("x")).await.fails(503, "checks");
+    drop(readers);
+    system.set_mood(Mood::Status(500));
+    eventually("a check may begin", async || {
+        (operator.post_empty(&check("x")).await.status == 200).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]

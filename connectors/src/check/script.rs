@@ -5,12 +5,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::future::join_all;
 
-use super::CheckSettings;
 use super::clause::Clause;
 use super::curl;
 use super::ledger::Ledger;
 use super::page::{CheckedPage, read_reply, show};
 use super::probe::{Exchange, Identity, Parameters, Probe, Reply};
+use super::{CheckSettings, Finding};
 use crate::settings::ClientCredentials;
 
 /// Words that most collections hold, tried in turn where the operator names none.
@@ -21,17 +21,49 @@ const UNKNOWN_WORD: &str = "zqxjkvbtrawlwqzkx7391";
 const LONG_KEYWORD: usize = 256;
 /// The contract's default page.
 pub(super) const DEFAULT_LIMIT: usize = 10;
+/// The layers of an answer that come one after the other: where one breaks, those before it held.
+const LAYERS: [Clause; 6] = [
+    Clause::Http,
+    Clause::Redirect,
+    Clause::Method,
+    Clause::Status,
+    Clause::ContentEncoding,
+    Clause::Complete,
+];
+/// What the pages of a keyword decide.
+pub(super) const OF_PAGES: [Clause; 7] = [
+    Clause::ItemIdStable,
+    Clause::CursorAdvances,
+    Clause::CursorEnds,
+    Clause::CursorUnique,
+    Clause::CursorComplete,
+    Clause::CursorRepeatable,
+    Clause::Order,
+];
 /// Calls made at once.
 const CALLS_AT_ONCE: usize = 10;
 
-/// Makes the calls of a check and enters what they show.
-pub(super) async fn run(probe: &Probe, settings: &CheckSettings, ledger: &mut Ledger) {
+/// Is handed findings that are certain, with their places among all.
+type Decide<'d> = dyn FnMut(Vec<(usize, Finding)>) + Send + Sync + 'd;
+
+/// Makes the calls of a check and enters what they show; what is certain on the way goes to `decide`.
+pub(super) async fn run(
+    probe: &Probe,
+    settings: &CheckSettings,
+    ledger: &mut Ledger,
+    decide: &mut Decide<'_>,
+) {
     let Some(identity) = identify(probe, ledger).await else { return };
-    let mut script = Script { probe, ledger, identity };
+    let mut script = Script { probe, ledger, decide, identity };
+    script.settle(&[Clause::Token]);
     let Some((keyword, first)) = script.search_first(settings.keyword.as_deref()).await else { return };
+    script.settle(&LAYERS);
+    script.settle(&[Clause::InTime, Clause::Size]);
     script.try_keywords().await;
     script.try_limits(&keyword, &first).await;
+    script.settle(&[Clause::LimitDefault]);
     script.try_pages(settings.order, &keyword, &first).await;
+    script.settle(&OF_PAGES);
     script.try_credentials(&keyword).await;
     script.call_at_once(&keyword).await;
 }
@@ -61,10 +93,17 @@ async fn identify(probe: &Probe, ledger: &mut Ledger) -> Option<Identity> {
 pub(super) struct Script<'s> {
     pub(super) probe: &'s Probe,
     pub(super) ledger: &'s mut Ledger,
+    decide: &'s mut Decide<'s>,
     pub(super) identity: Identity,
 }
 
 impl Script<'_> {
+    /// No call that is still to come is about these clauses. What every answer may break is settled by the last one.
+    fn settle(&mut self, clauses: &[Clause]) {
+        self.ledger.settle(clauses);
+        (self.decide)(self.ledger.take_decided());
+    }
+
     /// The search that everything builds on: whatever breaks it is the clause's own failure, and ends the check.
     /// Answers the keyword to go on with and its first page.
     async fn search_first(&mut self, keyword: Option<&str>) -> Option<(String, CheckedPage)> {
@@ -90,15 +129,6 @@ impl Script<'_> {
     }
 
     fn enter_first(&mut self, exchange: &Exchange) -> Option<CheckedPage> {
-        // The layers that come one after the other: where one breaks, those before it held.
-        const LAYERS: [Clause; 6] = [
-            Clause::Http,
-            Clause::Redirect,
-            Clause::Method,
-            Clause::Status,
-            Clause::ContentEncoding,
-            Clause::Complete,
-        ];
         let curl = exchange.curl.clone();
         let outcome = exchange.outcome.as_ref().map_err(Clone::clone).and_then(|reply| {
             let seen = format!("HTTP {}", reply.status);
@@ -194,6 +224,7 @@ impl Script<'_> {
             if let Some((page, curl)) = self.page(clause, parameters).await {
                 self.ledger.pass(clause, format!("a success with {} items", page.rows.len()), &curl);
             }
+            self.settle(&[clause]);
         }
         let unknown = Parameters { keyword: Some(UNKNOWN_WORD), limit: Some(DEFAULT_LIMIT), cursor: None };
         if let Some((page, curl)) = self.page(Clause::KeywordUnknown, unknown).await {
@@ -202,12 +233,14 @@ impl Script<'_> {
                 sent => self.ledger.fail(Clause::KeywordUnknown, format!("{sent} items"), &curl),
             }
         }
+        self.settle(&[Clause::KeywordUnknown]);
         let missing = Parameters { keyword: None, limit: Some(DEFAULT_LIMIT), cursor: None };
         let exchange = self.probe.call(missing, &self.identity).await;
         match judge_refusal(&exchange) {
             Ok(seen) => self.ledger.pass(Clause::KeywordRequired, seen, &exchange.curl),
             Err(seen) => self.ledger.fail(Clause::KeywordRequired, seen, &exchange.curl),
         }
+        self.settle(&[Clause::KeywordRequired]);
     }
 
     async fn try_limits(&mut self, keyword: &str, first: &CheckedPage) {
@@ -241,6 +274,7 @@ impl Script<'_> {
                 Ok(seen) => self.ledger.pass(clause, seen, &exchange.curl),
                 Err(seen) => self.ledger.fail(clause, seen, &exchange.curl),
             }
+            self.settle(&[clause]);
         }
         match self.fetch_lesser_token(credentials).await {
             Err(why) => self.ledger.unknown(Clause::AuthScope, why),
@@ -252,6 +286,7 @@ impl Script<'_> {
                 }
             }
         }
+        self.settle(&[Clause::AuthScope]);
     }
 
     /// A token of the same client without the scope that the source is registered with.

@@ -6,7 +6,7 @@ use super::chain;
 use super::clause::Clause;
 use super::page::{CheckedPage, show};
 use super::probe::Parameters;
-use super::script::{DEFAULT_LIMIT, Script};
+use super::script::{DEFAULT_LIMIT, OF_PAGES, Script};
 use crate::answer::MAX_CURSOR_BYTES;
 use crate::settings::DeclaredOrder;
 
@@ -67,15 +67,7 @@ impl Script<'_> {
     }
 
     fn leave_pages_open(&mut self, keyword: &str) {
-        for clause in [
-            Clause::ItemIdStable,
-            Clause::CursorAdvances,
-            Clause::CursorEnds,
-            Clause::CursorUnique,
-            Clause::CursorComplete,
-            Clause::CursorRepeatable,
-            Clause::Order,
-        ] {
+        for clause in OF_PAGES {
             let why =
                 format!("a page of the keyword {} has fewer than 2 rows: name one with more", show(keyword));
             self.ledger.unknown(clause, why);

@@ -1,7 +1,7 @@
 //! The conformance check, against the reference source and against every broken one.
 
 use futures::StreamExt;
-use trawl_connectors::check::{CheckSettings, Report, Verdict, check};
+use trawl_connectors::check::{Check, CheckSettings, Decided, Finding, Report, Verdict};
 use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
 
 use crate::support::settings_of;
@@ -23,7 +23,14 @@ pub(crate) async fn run(settings: CheckSettings) -> Report {
         urls.push(&credentials.token_url);
     }
     let rules = AddressRules::allowing(urls);
-    check(settings, &rules).await.unwrap()
+    let mut told: Vec<Decided> = Vec::new();
+    let report = Check::new(settings, &rules).unwrap().run(&mut |decided| told.push(decided)).await;
+    // Whatever the source does, each clause is told once, as it is in the report.
+    told.sort_by_key(|decided| decided.index);
+    assert!(told.iter().all(|decided| decided.count == report.clauses.len()));
+    let told: Vec<Finding> = told.into_iter().map(|decided| decided.finding).collect();
+    assert_eq!(told, report.clauses);
+    report
 }
 
 /// The clauses that ended so.

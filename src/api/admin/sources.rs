@@ -2,20 +2,29 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response, sse::Event},
+};
 use serde::Deserialize;
-use trawl_connectors::check::Report;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::{Instrument, Span};
+use trawl_connectors::check::{CLAUSES, Decided};
 
 use crate::{
     api::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        events,
         extract::{Identified, JsonObject, PathParameter, QueryParameters},
+        search::accept::wants_events,
     },
     app::App,
-    error::Result,
+    error::{Error, Result},
     search::{
         health::SourceHealth,
-        registry::{RegisteredSource, SourceForm},
+        registry::{RegisteredSource, SourceCheck, SourceForm},
     },
 };
 
@@ -132,13 +141,17 @@ pub struct CheckQuery {
 }
 
 /// Checks an external source against the contract, clause by clause, by some thirty real calls with its registered
-/// settings. It takes up to a minute.
+/// settings. It takes up to a minute, and ends with its caller. With `Accept: text/event-stream` each clause is sent as soon
+/// as it is decided.
 #[utoipa::path(
     post, path = "/admin/v1/sources/{id}/check", tag = "admin",
     params(("id" = String, Path, description = "The source's id"), CheckQuery),
     responses(
         (status = 200, description = "The report: `{url, method, passed, clauses: [{id, title, verdict, seen, expected, \
-            curl}], latencyMs: {p50, p90, p99}}`", body = Envelope<serde_json::Value>),
+            curl}], latencyMs: {p50, p90, p99}}`. As a stream: an event `clause` for each clause, once, when nothing that is \
+            still to come can change it, its data the clause with its place in the report, `index`, and the number of \
+            clauses, `count`; then an event `done` with the report. A stream without `done` broke off.",
+            content((Envelope<serde_json::Value> = "application/json"), (String = "text/event-stream"))),
         Refusals,
         (status = 404, description = "There is no such source", body = FailureEnvelope),
         (status = 503, description = "Other checks are running", body = FailureEnvelope),
@@ -149,6 +162,38 @@ pub async fn check_source(
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
     QueryParameters(query): QueryParameters<CheckQuery>,
-) -> Result<Envelope<Report>> {
-    Ok(Envelope::of(app.registry.check_source(caller.tenant.id, &id, query.keyword).await?))
+    headers: HeaderMap,
+) -> Result<Response> {
+    let check = app.registry.prepare_check(caller.tenant.id, &id, query.keyword).await?;
+    if wants_events(&headers) {
+        return Ok(send_check(check));
+    }
+    Ok(Envelope::of(check.run(&mut |_decided| {}).await).into_response())
+}
+
+/// The check as events. It runs in a task of its own, which the body holds.
+fn send_check(check: SourceCheck) -> Response {
+    // There is room for every event, so a caller that reads slowly does not prolong the check.
+    let (sender, receiver) = mpsc::channel(CLAUSES + 1);
+    let sending = async move {
+        let mut failure = None;
+        let mut tell = |clause: Decided| {
+            if let Err(error) = send_event(&sender, "clause", &clause) {
+                failure = Some(error);
+            }
+        };
+        let report = check.run(&mut tell).await;
+        failure.map_or(Ok(()), Err)?;
+        send_event(&sender, "done", &report)
+    };
+    let span = Span::current();
+    let task = AbortOnDropHandle::new(tokio::spawn(sending.instrument(span.clone())));
+    events::answer(receiver, task, span)
+}
+
+fn send_event(sender: &mpsc::Sender<(Event, ())>, name: &str, data: &impl serde::Serialize) -> Result<()> {
+    let data = serde_json::to_string(data).map_err(Error::internal)?;
+    // Where nobody listens any more, the task ends with the stream.
+    drop(sender.try_send((Event::default().event(name).data(data), ())));
+    Ok(())
 }

@@ -5,6 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::sync::OwnedSemaphorePermit;
 use trawl_connectors::check as conformance;
 
 use super::{
@@ -25,6 +26,19 @@ use crate::{
 const CHECKS_BUSY_FOR: Duration = Duration::from_secs(5);
 /// Modules that a refusal names.
 const NAMED_MODULES: usize = 10;
+
+/// A check that may begin; it has its place among those that run.
+pub struct SourceCheck {
+    check: conformance::Check,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl SourceCheck {
+    /// Carries the check through, and `tell`s of each clause when it is decided. Dropping this ends the check.
+    pub async fn run(self, tell: &mut conformance::Tell<'_>) -> conformance::Report {
+        self.check.run(tell).await
+    }
+}
 
 fn no_module() -> Error {
     Error::not_found("id: the tenant has no such module")
@@ -230,22 +244,22 @@ impl Registry {
         .await
     }
 
-    /// Checks the tenant's source with this id against the contract, by real calls with its registered settings; disabled
-    /// ones too, as it is before they are enabled that they are checked. A caller that goes away ends the check.
+    /// A check of the tenant's source with this id against the contract, by real calls with its registered settings; of disabled
+    /// ones too, as it is before they are enabled that they are checked.
     ///
     /// # Errors
     /// 400 for a blank keyword and for settings that are not usable, 404 when there is no such source, 503 while as many
     /// checks run as may.
-    pub async fn check_source(
+    pub async fn prepare_check(
         &self,
         tenant_id: i64,
         id: &str,
         keyword: Option<String>,
-    ) -> Result<conformance::Report> {
+    ) -> Result<SourceCheck> {
         if keyword.as_deref().is_some_and(|keyword| keyword.trim().is_empty()) {
             return Err(Error::bad_request("keyword: must not be blank"));
         }
-        let _permit = self.checks.try_acquire().map_err(|_| {
+        let permit = Arc::clone(&self.checks).try_acquire_owned().map_err(|_| {
             Error::unavailable("other checks are running; try again shortly", CHECKS_BUSY_FOR)
         })?;
         let row = self.row_of(tenant_id, id).await?;
@@ -254,9 +268,9 @@ impl Registry {
         let usable = Usable::read(&row, &self.reach, secret)
             .map_err(|unusable| Error::bad_request(unusable.message()))?;
         let settings = usable.into_check(keyword);
-        conformance::check(settings, &self.reach.addresses)
-            .await
-            .map_err(|error| Error::bad_request(error.to_string()))
+        let check = conformance::Check::new(settings, &self.reach.addresses)
+            .map_err(|error| Error::bad_request(error.to_string()))?;
+        Ok(SourceCheck { check, _permit: permit })
     }
 
     /// The row that a form describes, its secret sealed where it brings one.

@@ -263,7 +263,7 @@ async fn read(request: Request) -> Asked {
     Asked {
         method: parts.method.to_string(),
         keyword: text("keyword"),
-        limit: text("limit").parse().unwrap(),
+        limit: text("limit").parse().unwrap_or(10),
         cursor: text("cursor"),
         authorization: header("authorization"),
         traceparent: header("traceparent"),
