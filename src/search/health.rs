@@ -1,6 +1,8 @@
 //! How each external source has been since the server started, for its operator (decisions 6.3, 7.2).
 
 mod hedge;
+mod history;
+mod kept;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -14,7 +16,10 @@ use std::{
 use metrics::Histogram;
 use serde::Serialize;
 
-use self::hedge::{Budget, Hedges};
+use self::{
+    hedge::{Budget, Hedges},
+    history::History,
+};
 use super::{
     answer::Status,
     clock::Clock,
@@ -28,6 +33,8 @@ use crate::{
     store::now_millis,
     telemetry::series::source_call_seconds,
 };
+
+pub use self::{history::MinuteOfCalls, kept::CacheUse};
 
 /// How the last call of a source ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -64,6 +71,7 @@ impl From<Status> for HealthStatus {
 
 /// How a source is, in short.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Summary {
     /// How its last call ended.
     pub status: HealthStatus,
@@ -71,6 +79,8 @@ pub struct Summary {
     pub message: Option<String>,
     /// Until when and why it is not asked; null while it is.
     pub suspended: Option<Suspended>,
+    /// How long its last 512 calls took that were answered or timed out; null before the first.
+    pub latency_ms: Option<Latency>,
 }
 
 /// Calls by how they ended.
@@ -98,7 +108,7 @@ pub struct SourceHealth {
     pub id: String,
     /// Whether searches ask it.
     pub enabled: bool,
-    /// How its last call ended, what there was to say of it, and whether it is suspended.
+    /// How its last call ended, what there was to say of it, whether it is suspended, and how long calls took.
     #[serde(flatten)]
     pub summary: Summary,
     /// When a call last ended with status ok.
@@ -107,10 +117,12 @@ pub struct SourceHealth {
     pub last_failure_time: Option<i64>,
     /// Its calls by how they ended.
     pub calls: Calls,
-    /// How long its last 512 calls took that were answered or timed out; null before the first.
-    pub latency_ms: Option<Latency>,
     /// Requests that were sent once more because the first one was late; `calls` counts both as one.
     pub hedges: Hedges,
+    /// How its calls ended in the last hour, by minutes: the oldest first, none left out since the server started.
+    pub history: Vec<MinuteOfCalls>,
+    /// How often searches were answered from what it had answered before.
+    pub cache: CacheUse,
     /// When the server started.
     pub since: i64,
 }
@@ -122,6 +134,7 @@ pub(super) struct SourceState {
     clock: Arc<dyn Clock>,
     /// How long its calls took, in the metrics; made at the first one, as the number of such series is bounded.
     seconds: OnceLock<Histogram>,
+    kept: kept::Counts,
     record: Mutex<Record>,
 }
 
@@ -142,6 +155,7 @@ struct Record {
     last_failure: Option<i64>,
     calls: Calls,
     latencies: Latencies,
+    history: History,
     budget: Budget,
     hedges: Hedges,
 }
@@ -158,10 +172,12 @@ impl SourceState {
             last_failure: None,
             calls: Calls::default(),
             latencies: Latencies::default(),
+            history: History::default(),
             budget: Budget::default(),
             hedges: Hedges::default(),
         };
-        Self { tenant_id, source_id, clock, seconds: OnceLock::new(), record: Mutex::new(record) }
+        let (seconds, kept) = (OnceLock::new(), kept::Counts::default());
+        Self { tenant_id, source_id, clock, seconds, kept, record: Mutex::new(record) }
     }
 
     /// The source was registered anew: it is asked again, whatever was before.
@@ -212,6 +228,7 @@ impl SourceState {
         let seconds = || source_call_seconds(self.tenant_id, &self.source_id);
         self.seconds.get_or_init(seconds).record(took.as_secs_f64());
         let now = now_millis();
+        let time = self.clock.now();
         let mut record = self.lock();
         let calls = &mut record.calls;
         let count = match status {
@@ -230,9 +247,11 @@ impl SourceState {
         }
         record.last = Some((status, message));
         // A refusal says nothing of how long an answer takes.
-        if result.is_ok() || status == Status::Timeout {
+        let telling = (result.is_ok() || status == Status::Timeout).then_some(took);
+        if let Some(took) = telling {
             record.latencies.add(took);
         }
+        record.history.add(time, status == Status::Ok, telling);
     }
 
     /// How the last call ended.
@@ -240,8 +259,10 @@ impl SourceState {
         self.lock().summary()
     }
 
-    /// Everything that is remembered of the source with this id.
-    pub(super) fn health(&self, id: String, enabled: bool, since: i64) -> SourceHealth {
+    /// Everything that is remembered of the source with this id; the server started at `since`, by the clock of the history at
+    /// `began`.
+    pub(super) fn health(&self, id: String, enabled: bool, since: i64, began: i64) -> SourceHealth {
+        let now = self.clock.now();
         let record = self.lock();
         SourceHealth {
             id,
@@ -250,8 +271,9 @@ impl SourceState {
             last_success_time: record.last_success,
             last_failure_time: record.last_failure,
             calls: record.calls,
-            latency_ms: record.latencies.quantiles(),
             hedges: record.hedges,
+            history: record.history.show(began, now),
+            cache: self.kept.show(),
             since,
         }
     }
@@ -263,13 +285,12 @@ impl SourceState {
 
 impl Record {
     fn summary(&self) -> Summary {
-        let suspended = self.suspension.suspended();
-        match &self.last {
-            Some((status, message)) => {
-                Summary { status: (*status).into(), message: message.clone(), suspended }
-            }
-            None => Summary { status: HealthStatus::Unknown, message: None, suspended },
-        }
+        let (status, message) = match &self.last {
+            Some((status, message)) => ((*status).into(), message.clone()),
+            None => (HealthStatus::Unknown, None),
+        };
+        let (suspended, latency_ms) = (self.suspension.suspended(), self.latencies.quantiles());
+        Summary { status, message, suspended, latency_ms }
     }
 }
 

@@ -108,6 +108,8 @@ pub struct Registry {
     checks: Arc<Semaphore>,
     /// Epoch milliseconds.
     started: i64,
+    /// The same by `clock`.
+    began: i64,
 }
 
 impl Registry {
@@ -130,6 +132,7 @@ impl Registry {
             answers: Answers::new(cache),
             pages: BuiltInPages::new(cache),
             suspension,
+            began: clock.now(),
             clock,
             generation: AtomicU64::new(0),
             tenants: future::Cache::builder().max_capacity(REMEMBERED_TENANTS).build(),

@@ -184,6 +184,8 @@ mod sources_admin;
 #[cfg(test)]
 mod sources_check;
 #[cfg(test)]
+mod sources_history;
+#[cfg(test)]
 mod sources_live;
 #[cfg(test)]
 mod standing;

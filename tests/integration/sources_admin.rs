@@ -37,7 +37,7 @@ fn crm() -> Value {
 /// What is shown of a registration.
 fn shown(mut source: Value) -> Value {
     source["auth"].as_object_mut().unwrap().remove("clientSecret");
-    source["health"] = json!({"status": "unknown", "message": null, "suspended": null});
+    source["health"] = json!({"status": "unknown", "message": null, "suspended": null, "latencyMs": null});
     source
 }
 
@@ -70,7 +70,7 @@ async fn a_source_is_made_shown_replaced_and_removed() {
         "auth": {"type": "NONE", "tokenUrl": null, "clientId": null, "scope": null, "audience": null},
         "order": "time", "timeoutMs": 2_000, "pageSize": 20, "maxConcurrency": 8, "enabled": true,
         "weight": 1.0, "hedging": false,
-        "health": {"status": "unknown", "message": null, "suspended": null},
+        "health": {"status": "unknown", "message": null, "suspended": null, "latencyMs": null},
     });
     assert_eq!(wiki.data(), &expected);
     let replaced = operator.put("/admin/v1/sources/crm", &least).await.ok();

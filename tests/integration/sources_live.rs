@@ -161,10 +161,11 @@ async fn a_source_whose_settings_became_unusable_fails_alone() {
         let health = operator.get("/admin/v1/sources/x/health").await.ok();
         json!({
             "status": health.data()["status"], "message": health.data()["message"],
-            "suspended": health.data()["suspended"],
+            "suspended": health.data()["suspended"], "latencyMs": health.data()["latencyMs"],
         })
     }] {
-        assert_eq!(answer, json!({"status": "error", "message": message, "suspended": null}));
+        let expected = json!({"status": "error", "message": message, "suspended": null, "latencyMs": null});
+        assert_eq!(answer, expected);
     }
 
     let elsewhere = app.restart_with(|config| {
@@ -218,7 +219,7 @@ async fn health_is_of_real_calls() {
     let expected = json!({
         "id": "x", "enabled": true, "status": "unknown", "message": null, "lastSuccessTime": null,
         "lastFailureTime": null, "calls": none, "latencyMs": null, "since": since, "suspended": null,
-        "hedges": {"sent": 0, "won": 0},
+        "hedges": {"sent": 0, "won": 0}, "history": before["history"], "cache": {"hits": 0, "misses": 0, "stale": 0},
     });
     assert_eq!(before, expected);
     let now = || i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
@@ -249,7 +250,7 @@ async fn health_is_of_real_calls() {
     let listed = operator.get("/admin/v1/sources").await.ok();
     assert_eq!(
         listed.items()[0]["health"],
-        json!({"status": "invalid", "message": after["message"], "suspended": null})
+        json!({"status": "invalid", "message": after["message"], "suspended": null, "latencyMs": latency})
     );
 
     // It outlives changes of the source and of its modules, and ends with the source.

@@ -158,7 +158,7 @@ impl Registry {
     pub async fn health_of(&self, tenant_id: i64, id: &str) -> Result<SourceHealth> {
         let row = self.row_of(tenant_id, id).await?;
         let state = self.state_of(tenant_id, id);
-        let mut health = state.health(row.id.clone(), row.enabled, self.started);
+        let mut health = state.health(row.id.clone(), row.enabled, self.started, self.began);
         health.summary = self.show(tenant_id, row).health;
         Ok(health)
     }

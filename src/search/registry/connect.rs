@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -180,8 +180,21 @@ impl Registered {
     /// The page that this cursor leads to; what becomes of a cursor that is a guess says nothing of the source.
     async fn known(&self, ask: &Ask, cursor: Option<&str>, is_a_guess: bool) -> Result<Known, SourceFailure> {
         let key = Arc::new(self.key(ask, cursor));
-        let begin = |deadline| self.begin(Arc::clone(&key), ask.trace.clone(), deadline, is_a_guess);
-        self.answers.get(Arc::clone(&key), ask.deadline, begin).await
+        let is_asked = AtomicBool::new(false);
+        let begin = |deadline| {
+            let call = self.begin(Arc::clone(&key), ask.trace.clone(), deadline, is_a_guess)?;
+            // What is refused misses nothing: nobody asks the source.
+            self.state.count_asked();
+            is_asked.store(true, Ordering::Relaxed);
+            Ok(call)
+        };
+        let known = self.answers.get(Arc::clone(&key), ask.deadline, begin).await?;
+        match (known.kept, &known.instead_of) {
+            (true, None) => self.state.count_hit(),
+            (_, Some(_)) => self.state.count_stale(is_asked.load(Ordering::Relaxed)),
+            (false, None) => {}
+        }
+        Ok(known)
     }
 
     fn key(&self, ask: &Ask, cursor: Option<&str>) -> Key {

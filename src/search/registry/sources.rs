@@ -135,7 +135,7 @@ pub struct RegisteredSource {
     pub weight: f64,
     /// Whether it is asked a second time where its answer is late.
     pub hedging: bool,
-    /// How its last call ended, and whether it is suspended (decisions 6.3).
+    /// How its last call ended, whether it is suspended (decisions 6.3), and how long its calls took.
     pub health: Summary,
 }
 
@@ -160,7 +160,9 @@ impl RegisteredSource {
     /// The source of a row. What keeps it from being used at all comes before how its last call ended.
     pub(super) fn new(row: SourceRow, last: Summary, unusable: Option<String>) -> Self {
         let health = match unusable {
-            Some(message) => Summary { status: HealthStatus::Error, message: Some(message), suspended: None },
+            Some(message) => {
+                Summary { status: HealthStatus::Error, message: Some(message), suspended: None, ..last }
+            }
             None => last,
         };
         Self {
