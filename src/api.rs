@@ -169,6 +169,8 @@ fn operation_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(admin::tenants::list_tenants))
         .routes(routes!(admin::tenants::find_tenant, admin::tenants::change_tenant))
         .routes(routes!(admin::audit::list_deeds))
+        .routes(routes!(admin::index::show_index))
+        .routes(routes!(admin::index::rebuild_index))
 }
 
 /// What signed addresses lead to. Pages of other origins may use them: who has such an address needs nothing else.

@@ -18,7 +18,7 @@ use crate::{
     config::{Config, Connectors},
     error::Error,
     extraction::worker::Texts,
-    indexer::{BulkGate, Indexer, Progress},
+    indexer::{BulkGate, IndexControl, Indexer, Progress},
     platform::{files::commit::Commits, robots::limits::RobotLimits, tasks::quick_deal::QuickDeals},
     scanner::{Scanner, clamd::Clamd},
     search::{
@@ -53,6 +53,8 @@ pub struct App {
     pub coordinator: Coordinator,
     /// How far the full-text index is.
     pub index_progress: watch::Receiver<Progress>,
+    /// The full-text index as its operator sees it.
+    pub index: Arc<IndexControl>,
     /// Holds bulk writes back while the index is far behind.
     pub bulk: BulkGate,
     /// Handles tasks quickly.
@@ -188,6 +190,7 @@ impl App {
             registry,
             coordinator,
             index_progress: indexer.progress(),
+            index: indexer.control(),
             bulk: BulkGate::new(&store, &indexer),
             quick_deals: Arc::new(quick_deals),
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),

@@ -4,6 +4,8 @@
 //! index that does not fit the database, or is damaged, is filled anew from the rows themselves, in the background: what is
 //! there of it is searched meanwhile, and the change log is followed.
 
+mod asked;
+mod control;
 mod engines;
 mod files;
 mod filling;
@@ -22,9 +24,19 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-pub use self::progress::Progress;
+pub use self::{
+    control::{FreshnessMillis, IndexControl, IndexState},
+    progress::Progress,
+};
 
-use self::{engines::Engines, files::IndexFiles, follower::Follower, progress::Announcer, reader::Rows};
+use self::{
+    asked::Ask,
+    engines::Engines,
+    files::IndexFiles,
+    follower::Follower,
+    progress::{Announcer, Freshness},
+    reader::Rows,
+};
 use crate::{
     config,
     error::{Error, Result},
@@ -83,6 +95,7 @@ impl BulkGate {
 pub struct Indexer {
     progress: watch::Receiver<Progress>,
     served: Arc<Served>,
+    control: Arc<IndexControl>,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -101,14 +114,24 @@ impl Indexer {
         public_url: &str,
         rebuild: bool,
     ) -> Result<Self, trawl_index::Error> {
-        let files = IndexFiles::lock(data, settings.writer_memory_bytes)?;
+        let files = Arc::new(IndexFiles::lock(data, settings.writer_memory_bytes)?);
         let served = Arc::new(Served::default());
         if let Err(error) = users::documents::follow_public_url(&store, public_url).await {
             tracing::warn!(%error, "avatars keep their old address until the next start");
         }
         let rows = Rows { store, public_url: public_url.into() };
-        let (mut follower, progress) =
-            follower(rows, files, Arc::clone(&served), settings.batch_changes, rebuild);
+        let freshness = Freshness::default();
+        let (positions, of_files) = (rows.store.positions(), Arc::clone(&files));
+        let (mut follower, progress, asks) =
+            follower(rows, files, Arc::clone(&served), settings.batch_changes, rebuild, freshness.clone());
+        let control = Arc::new(IndexControl {
+            files: of_files,
+            served: Arc::clone(&served),
+            positions,
+            progress: progress.clone(),
+            freshness,
+            asks,
+        });
         let stop = follower.stop.clone();
         // What is usual is served from the first request on. What fails here is recovered from when it fails again.
         for _ in 0..2 {
@@ -123,12 +146,17 @@ impl Indexer {
                 Ok(()) => break,
             }
         }
-        Ok(Self { progress, served, stop, task: tokio::spawn(follower.run()) })
+        Ok(Self { progress, served, control, stop, task: tokio::spawn(follower.run()) })
     }
 
     /// What is searched.
     pub fn served(&self) -> Arc<Served> {
         Arc::clone(&self.served)
+    }
+
+    /// The index as its operator sees it.
+    pub fn control(&self) -> Arc<IndexControl> {
+        Arc::clone(&self.control)
     }
 
     /// How far the index is, and a signal whenever that changes.
@@ -148,13 +176,15 @@ impl Indexer {
 /// A follower that has not begun, and how far it is.
 fn follower(
     rows: Rows,
-    files: IndexFiles,
+    files: Arc<IndexFiles>,
     served: Arc<Served>,
     batch_changes: u64,
     rebuild: bool,
-) -> (Follower, watch::Receiver<Progress>) {
+    freshness: Freshness,
+) -> (Follower, watch::Receiver<Progress>, mpsc::Sender<Ask>) {
     let (found, damages) = mpsc::channel(1);
-    let (announcer, progress) = Announcer::new();
+    let (asks, asked) = mpsc::channel(1);
+    let (announcer, progress) = Announcer::new(rows.store.commits(), freshness);
     let follower = Follower {
         rows,
         engines: Engines::new(files, served, found),
@@ -162,12 +192,15 @@ fn follower(
         stop: CancellationToken::new(),
         batch_changes,
         rebuild,
+        beside: asked::Beside::None,
         filling: None,
         position: 0,
         failures: 0,
         damages,
+        asks: asked,
+        asked: None,
         cut_up_to: 0,
         cut: None,
     };
-    (follower, progress)
+    (follower, progress, asks)
 }

@@ -3,6 +3,7 @@
 //! The database is the truth; the full-text index follows it by the change log and can always be rebuilt from it.
 
 pub mod change_log;
+pub(crate) mod commits;
 mod migrations;
 pub(crate) mod room;
 #[cfg(test)]
@@ -29,7 +30,7 @@ use uuid::Uuid;
 
 pub use writer::{Transaction, WriteFuture};
 
-use self::room::Room;
+use self::{commits::Commits, room::Room};
 use crate::error::{Error, Result};
 
 /// The database's file name in the data directory.
@@ -155,6 +156,11 @@ impl Store {
     /// The change log's last committed position, and a signal at each commit that moves it.
     pub fn positions(&self) -> watch::Receiver<i64> {
         self.writer.positions()
+    }
+
+    /// When changes were committed that the index does not have yet.
+    pub(crate) fn commits(&self) -> Arc<Commits> {
+        self.writer.commits()
     }
 
     /// Runs `job` inside the writer's next transaction and answers once that is durable. What `job` did is undone

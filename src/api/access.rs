@@ -250,6 +250,8 @@ pub const TABLE: &[Rule] = &[
     operated(reads("GET", "/admin/v1/tenants/{eCode}", Identity::Application, Scope::Admin)),
     operated(writes("PUT", "/admin/v1/tenants/{eCode}", Identity::Application, Scope::Admin)),
     operated(reads("GET", "/admin/v1/audit", Identity::Application, Scope::Admin)),
+    operated(reads("GET", "/admin/v1/index", Identity::Application, Scope::Admin)),
+    operated(writes("POST", "/admin/v1/index/rebuild", Identity::Application, Scope::Admin)),
     anyone("GET", "/healthz"),
     anyone("GET", "/readyz"),
     anyone("GET", "/metrics"),

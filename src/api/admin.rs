@@ -1,8 +1,9 @@
 //! What operators do: tenants, applications and keys (decisions 3), the modules of a tenant and the sources that they show
-//! (decisions 7.2).
+//! (decisions 7.2), the full-text index.
 
 pub mod applications;
 pub mod audit;
+pub mod index;
 pub mod keys;
 pub mod modules;
 mod paging;

@@ -44,7 +44,7 @@ pub async fn healthz() -> &'static str {
 ))]
 pub async fn readyz(State(app): State<Arc<App>>) -> Response {
     let progress = app.index_progress.borrow().clone();
-    let ready = progress.caught_up && !progress.rebuilding;
+    let ready = progress.is_ready();
     let readiness = Readiness {
         ready,
         index_position: progress.position,

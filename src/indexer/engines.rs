@@ -61,9 +61,9 @@ pub(super) struct Engines {
 }
 
 impl Engines {
-    pub(super) fn new(files: IndexFiles, served: Arc<Served>, damages: mpsc::Sender<Damage>) -> Self {
+    pub(super) fn new(files: Arc<IndexFiles>, served: Arc<Served>, damages: mpsc::Sender<Damage>) -> Self {
         Self {
-            files: Arc::new(files),
+            files,
             served,
             damages,
             current: None,

@@ -8,6 +8,7 @@ use trawl_index::{Change, Checkpoint};
 
 use super::{
     RETRY_AFTER,
+    asked::{Ask, Beside, Refusal},
     engines::{Engines, Trouble},
     filling::Filling,
     progress::Announcer,
@@ -56,12 +57,18 @@ pub(super) struct Follower {
     pub(super) batch_changes: u64,
     /// The index is to be filled anew, as its operator asked.
     pub(super) rebuild: bool,
+    /// How far a rebuild beside the index that is served has come.
+    pub(super) beside: Beside,
     pub(super) filling: Option<Filling>,
     /// The position up to which everything was applied, and committed unless a filling is under way.
     pub(super) position: i64,
     /// Failures of the index one after the other.
     pub(super) failures: u32,
     pub(super) damages: mpsc::Receiver<Damage>,
+    /// Rebuilds that somebody asks for.
+    pub(super) asks: mpsc::Receiver<Ask>,
+    /// Who is to be told that the rebuild has begun.
+    pub(super) asked: Option<Ask>,
     pub(super) cut_up_to: i64,
     pub(super) cut: Option<AbortOnDropHandle<()>>,
 }
@@ -71,6 +78,13 @@ pub(super) struct Follower {
 struct Batch {
     uncommitted: Option<(i64, Instant)>,
     applied_since: Option<Instant>,
+}
+
+impl Batch {
+    /// Whether everything that was applied is committed.
+    fn is_empty(&self) -> bool {
+        self.uncommitted.is_none() && self.applied_since.is_none()
+    }
 }
 
 impl Follower {
@@ -91,7 +105,7 @@ impl Follower {
         }
         self.filling = None;
         let was_filling = self.engines.open().await?;
-        self.rebuild |= was_filling;
+        self.rebuild |= was_filling && self.beside != Beside::GivenUp;
         let reader = self.rows.store.index_reader();
         let last = change_log::last_position(reader).await?;
         let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
@@ -116,6 +130,7 @@ impl Follower {
                 "the disk has no room for a second index; the index stays as it is and is not rebuilt"
             );
             self.rebuild = false;
+            self.answer(Err(Refusal::NoRoom));
         }
         let unusable = if checkpoint.store != self.rows.store.id() {
             Some("it is of another database")
@@ -138,12 +153,14 @@ impl Follower {
             let note = self.engines.note().map(str::to_owned);
             self.begin_filling(note.as_deref()).await?;
         } else if self.rebuild {
+            self.beside = Beside::UnderWay;
             self.engines.open_beside().await?;
             self.begin_filling(None).await?;
         } else {
             let is_behind = checkpoint.position < last;
             self.engines.serve(is_behind.then_some(Lack::Behind).as_ref());
-            self.announcer.reach(self.position);
+            // A filling that failed may not be taken up again.
+            self.announcer.filled(self.position);
         }
         Ok(())
     }
@@ -158,13 +175,14 @@ impl Follower {
         let lack =
             if self.engines.is_beside() { Lack::Replacing(filled.clone()) } else { Lack::Filling(filled) };
         self.engines.serve(Some(&lack));
-        self.announcer.fill(self.position, &filling.filled);
+        self.announcer.fill(self.position, &filling.filled, self.engines.is_beside());
         self.filling = Some(filling);
         Ok(())
     }
 
     async fn follow(&mut self) -> Result<(), Trouble> {
         self.prepare().await?;
+        self.answer(Ok(self.announcer.now()));
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
         let reader = LogReader {
             positions: self.rows.store.positions(),
@@ -176,6 +194,13 @@ impl Follower {
         let mut batch = Batch::default();
         while !self.stop.is_cancelled() {
             self.check_damage()?;
+            // What is applied and not committed would be lost.
+            if batch.is_empty()
+                && let Ok(ask) = self.asks.try_recv()
+                && self.takes_up(ask)
+            {
+                return Ok(());
+            }
             // A filling goes on between requests, when nothing else is to be done.
             let step = if self.filling.is_some() && batch.applied_since.is_none() {
                 match steps.try_recv() {
@@ -191,6 +216,12 @@ impl Follower {
                     step = steps.recv() => step,
                     Some(damage) = self.damages.recv() => {
                         self.heed(damage)?;
+                        continue;
+                    }
+                    Some(ask) = self.asks.recv(), if batch.is_empty() => {
+                        if self.takes_up(ask) {
+                            return Ok(());
+                        }
                         continue;
                     }
                     () = self.stop.cancelled() => return Ok(()),
@@ -285,13 +316,17 @@ impl Follower {
 
     async fn finish_filling(&mut self) -> Result<(), Trouble> {
         let checkpoint = self.checkpoint(self.position, true);
+        let was_beside = self.engines.is_beside();
         self.engines.commit_filled(&checkpoint, None).await?;
         self.engines.take_place().await?;
-        self.rebuild = false;
+        (self.rebuild, self.beside) = (false, Beside::None);
         if *self.rows.store.positions().borrow() > self.position {
             // What is left of the log was written a moment ago, or much is; the step that says so comes behind it.
             self.engines.tell(Some(&Lack::Behind));
-            self.announcer.fail();
+            // The one before it had no more of it.
+            if !was_beside {
+                self.announcer.fail();
+            }
         }
         let documents = self.filling.take().map_or(0, |filling| filling.filled.done());
         tracing::info!(documents, "the full-text index is filled");
@@ -318,16 +353,21 @@ impl Follower {
         match trouble {
             Trouble::Unusable(reason) => {
                 tracing::warn!(reason, "the full-text index is removed and filled anew");
-                self.filling = None;
+                (self.filling, self.beside) = (None, Beside::None);
                 self.engines.discard(reason).await;
                 return;
             }
             Trouble::Store(error) => {
                 tracing::error!(%error, "the database could not be read for the index; trying again");
+                // A fresh index that nothing fills yet is not to be taken for the one that is followed.
+                if self.filling.is_none() && self.engines.is_beside() {
+                    self.engines.let_go().await;
+                }
             }
             Trouble::Failed(error) => {
                 tracing::error!(%error, "indexing failed; it goes on from its last commit");
                 self.filling = None;
+                self.give_up_beside();
                 self.failures += 1;
                 if self.failures == DOUBTFUL {
                     self.engines.doubt();

@@ -1,8 +1,10 @@
 //! How far the index is, for whoever waits for it, and as metrics.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tokio::sync::watch;
 
-use crate::search::served::Filled;
+use crate::{latencies::Latencies, search::served::Filled, store::commits::Commits};
 
 /// How far the index is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,26 +15,45 @@ pub struct Progress {
     pub caught_up: bool,
     /// Whether it is being filled anew.
     pub rebuilding: bool,
+    /// Whether the index of before answers meanwhile, which lacks nothing.
+    pub is_beside: bool,
     /// Items that a filling has put into it; those of the last one once that is over.
     pub items_done: u64,
     /// Items that there were when the filling began.
     pub items_known: u64,
 }
 
+impl Progress {
+    /// Whether searches find everything that was acknowledged before the start.
+    pub fn is_ready(&self) -> bool {
+        self.caught_up && (!self.rebuilding || self.is_beside)
+    }
+}
+
+/// How soon what was committed could be found: of each of the last batches, its oldest change. Clones share it.
+#[derive(Clone, Default)]
+pub(super) struct Freshness(pub(super) Arc<Mutex<Latencies>>);
+
 /// Tells how far the index is.
 pub(super) struct Announcer {
     progress: watch::Sender<Progress>,
+    commits: Arc<Commits>,
+    freshness: Freshness,
 }
 
 impl Announcer {
-    pub(super) fn new() -> (Self, watch::Receiver<Progress>) {
+    /// Tells how far an index is that follows the store of these commits.
+    pub(super) fn new(commits: Arc<Commits>, freshness: Freshness) -> (Self, watch::Receiver<Progress>) {
         let (progress, receiver) = watch::channel(Progress::default());
-        (Self { progress }, receiver)
+        (Self { progress, commits, freshness }, receiver)
     }
 
     /// Searches see everything up to this position.
     pub(super) fn reach(&self, position: i64) {
         metrics::counter!("trawl_index_position").absolute(u64::try_from(position).unwrap_or_default());
+        if let Some(committed) = self.commits.take_up_to(position) {
+            self.freshness.0.lock().unwrap_or_else(PoisonError::into_inner).add(committed.elapsed());
+        }
         self.progress.send_modify(|progress| progress.position = position);
     }
 
@@ -46,12 +67,17 @@ impl Announcer {
         self.progress.send_modify(|progress| progress.caught_up = false);
     }
 
-    /// A filling begins.
-    pub(super) fn fill(&self, position: i64, filled: &Filled) {
+    /// How far it is now.
+    pub(super) fn now(&self) -> Progress {
+        self.progress.borrow().clone()
+    }
+
+    /// A filling begins, beside an index that answers or not.
+    pub(super) fn fill(&self, position: i64, filled: &Filled, is_beside: bool) {
         metrics::gauge!("trawl_index_rebuilding").set(1);
         self.progress.send_modify(|progress| {
             progress.position = position;
-            progress.rebuilding = true;
+            (progress.rebuilding, progress.is_beside) = (true, is_beside);
         });
         self.fill_on(filled);
     }
@@ -68,7 +94,7 @@ impl Announcer {
         });
     }
 
-    /// A filling is over.
+    /// A filling is over, or none is under way.
     pub(super) fn filled(&self, position: i64) {
         metrics::gauge!("trawl_index_rebuilding").set(0);
         self.progress.send_modify(|progress| progress.rebuilding = false);

@@ -101,10 +101,10 @@ async fn settle(store: &Store, indexer: &Indexer) {
 }
 
 fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<Served>) {
-    let files = IndexFiles::lock(directory, SETTINGS.writer_memory_bytes).unwrap();
+    let files = Arc::new(IndexFiles::lock(directory, SETTINGS.writer_memory_bytes).unwrap());
     let served = Arc::new(Served::default());
     let rows = Rows { store: store.clone(), public_url: ADDRESS.into() };
-    (follower(rows, files, Arc::clone(&served), 100, rebuild).0, served)
+    (follower(rows, files, Arc::clone(&served), 100, rebuild, Freshness::default()).0, served)
 }
 
 async fn filled(items: usize) -> (TempDir, Store, i64) {
@@ -200,6 +200,94 @@ async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
     let indexer = level(&store, directory.path()).await;
     assert_eq!(found(&indexer.served(), tenant), (ITEMS as u64 + 5, None));
     indexer.stop().await;
+}
+
+/// One that failed and finds no room for another try is no longer under way.
+#[tokio::test]
+async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
+    let (directory, store, tenant) = filled(ITEMS).await;
+    let (mut follower, served) = steps(&store, directory.path(), true);
+    follower.prepare().await.unwrap();
+    follower.fill_on().await.unwrap();
+    assert!(follower.announcer.now().rebuilding);
+    let (ask, begun) = tokio::sync::oneshot::channel();
+    assert!(!follower.takes_up(ask), "one at a time");
+    assert_eq!(begun.await.unwrap().unwrap_err(), asked::Refusal::UnderWay);
+    // It fails.
+    follower.filling = None;
+    follower.engines.let_go().await;
+    follower.rows.store = store.clone().keeping_free(directory.path(), u64::MAX / 2);
+    follower.prepare().await.unwrap();
+    assert!(!follower.announcer.now().rebuilding && !follower.engines.is_beside());
+    assert_eq!(found(&served, tenant), (ITEMS as u64, None));
+    let (ask, begun) = tokio::sync::oneshot::channel();
+    assert!(!follower.takes_up(ask));
+    assert_eq!(begun.await.unwrap().unwrap_err(), asked::Refusal::NoRoom);
+}
+
+/// Where it fails for a reason that stays, it would fail without end.
+#[tokio::test]
+async fn a_rebuild_that_failed_is_begun_again_only_when_somebody_asks() {
+    let (directory, store, tenant) = filled(ITEMS).await;
+    let (mut follower, served) = steps(&store, directory.path(), true);
+    follower.prepare().await.unwrap();
+    follower.fill_on().await.unwrap();
+    assert!(follower.engines.is_beside());
+    let trouble = follower.engines.panic().await.unwrap_err();
+    follower.recover(trouble).await;
+    follower.prepare().await.unwrap();
+    assert!(!follower.announcer.now().rebuilding && !follower.engines.is_beside());
+    assert_eq!(found(&served, tenant), (ITEMS as u64, None));
+    let (ask, _begun) = tokio::sync::oneshot::channel();
+    assert!(follower.takes_up(ask));
+    follower.engines.let_go().await;
+    follower.prepare().await.unwrap();
+    assert!(follower.engines.is_beside());
+}
+
+/// A database that fails as a rebuild begins: what changes meanwhile is followed by the index that answers, too.
+#[tokio::test]
+async fn a_rebuild_that_did_not_begin_leaves_the_index_where_it_was() {
+    let (directory, store, tenant) = filled(10).await;
+    let rename = async |text: &'static str| {
+        let renamed = store.write(move |transaction| {
+            Box::pin(async move { Ok(transaction.execute_raw(sql(text, [])).await.map(drop)?) })
+        });
+        renamed.await.unwrap();
+    };
+    let position = *store.positions().borrow();
+    let (mut follower, served) = steps(&store, directory.path(), true);
+    rename("ALTER TABLE contents RENAME TO away").await;
+    let trouble = follower.prepare().await.unwrap_err();
+    assert!(matches!(trouble, Trouble::Store(_)), "{trouble:?}");
+    assert!(follower.engines.is_beside() && follower.filling.is_none());
+    rename("ALTER TABLE away RENAME TO contents").await;
+    put(&store, tenant, 10..15).await;
+    follower.recover(trouble).await;
+    follower.prepare().await.unwrap();
+    assert!(follower.engines.is_beside() && follower.filling.is_some());
+    assert_eq!(follower.position, position);
+    assert_eq!(found(&served, tenant).0, 10);
+}
+
+/// The index that is filled in the place of a damaged one is none beside it, and is taken up again where it fails.
+#[tokio::test]
+async fn damage_ends_a_rebuild_beside_the_index() {
+    let (directory, store, tenant) = filled(10).await;
+    let (mut follower, served) = steps(&store, directory.path(), true);
+    follower.prepare().await.unwrap();
+    assert_eq!(follower.beside, asked::Beside::UnderWay);
+    follower.recover(Trouble::Unusable("a test says so".to_owned())).await;
+    follower.prepare().await.unwrap();
+    assert!(!follower.engines.is_beside() && follower.filling.is_some());
+    let trouble = follower.engines.panic().await.unwrap_err();
+    follower.recover(trouble).await;
+    assert_eq!(follower.beside, asked::Beside::None, "nothing was given up");
+    follower.prepare().await.unwrap();
+    while follower.filling.is_some() {
+        follower.fill_on().await.unwrap();
+    }
+    assert_eq!(found(&served, tenant), (10, None));
 }
 
 #[tokio::test]

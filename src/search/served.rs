@@ -142,6 +142,11 @@ impl Served {
         Some(View { snapshot: now.index.snapshot(), lacking, number: now.number })
     }
 
+    /// The documents in it, over all tenants; none while there is no index.
+    pub fn documents(&self) -> u64 {
+        self.now.load().as_ref().map_or(0, |now| now.index.snapshot().documents())
+    }
+
     /// What is served now, and what it lacks.
     #[cfg(test)]
     pub(crate) fn now(&self) -> Option<(Index, Option<String>)> {

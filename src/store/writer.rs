@@ -22,7 +22,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::change_log::{self, ItemKey};
+use super::{
+    change_log::{self, ItemKey},
+    commits::Commits,
+};
 use crate::{
     bodies::Held,
     error::{Error, Kind, Result, disk_full, is_disk_full},
@@ -103,6 +106,7 @@ type Job = Box<dyn for<'a> FnOnce(&'a Transaction) -> Pin<Box<dyn Future<Output 
 pub(super) struct Writer {
     jobs: mpsc::Sender<Job>,
     positions: watch::Receiver<i64>,
+    commits: Arc<Commits>,
     task: Arc<Mutex<Option<JoinHandle<()>>>>,
     closing: Arc<tokio::sync::Notify>,
 }
@@ -113,13 +117,19 @@ impl Writer {
         let (jobs, received) = mpsc::channel(QUEUE_LENGTH);
         let (announce, positions) = watch::channel(last_position);
         let closing = Arc::new(tokio::sync::Notify::new());
+        let commits = Arc::new(Commits::default());
+        let told = Told { announce, commits: Arc::clone(&commits) };
         let connection = Connection { inner: connection, path, is_doubtful: false };
-        let task = tokio::spawn(run(connection, received, announce, Arc::clone(&closing)));
-        Self { jobs, positions, task: Arc::new(Mutex::new(Some(task))), closing }
+        let task = tokio::spawn(run(connection, received, told, Arc::clone(&closing)));
+        Self { jobs, positions, commits, task: Arc::new(Mutex::new(Some(task))), closing }
     }
 
     pub(super) fn positions(&self) -> watch::Receiver<i64> {
         self.positions.clone()
+    }
+
+    pub(super) fn commits(&self) -> Arc<Commits> {
+        Arc::clone(&self.commits)
     }
 
     pub(super) async fn write<T, J>(&self, job: J) -> Result<T>
@@ -207,10 +217,16 @@ impl Connection {
     }
 }
 
+/// Who is told of a commit.
+struct Told {
+    announce: watch::Sender<i64>,
+    commits: Arc<Commits>,
+}
+
 async fn run(
     mut connection: Connection,
     mut jobs: mpsc::Receiver<Job>,
-    announce: watch::Sender<i64>,
+    told: Told,
     closing: Arc<tokio::sync::Notify>,
 ) {
     loop {
@@ -222,7 +238,7 @@ async fn run(
             }
         };
         let Some(first) = first else { break };
-        write_group(&mut connection, first, &mut jobs, &announce).await;
+        write_group(&mut connection, first, &mut jobs, &told).await;
     }
     if let Err(error) = connection.inner.close().await {
         tracing::error!(%error, "the database did not close in order");
@@ -230,12 +246,7 @@ async fn run(
 }
 
 /// Runs a group of requests in one transaction, then answers each of them.
-async fn write_group(
-    connection: &mut Connection,
-    first: Job,
-    jobs: &mut mpsc::Receiver<Job>,
-    announce: &watch::Sender<i64>,
-) {
+async fn write_group(connection: &mut Connection, first: Job, jobs: &mut mpsc::Receiver<Job>, told: &Told) {
     let mut replies = Vec::new();
     let committed = match run_group(connection, first, jobs, &mut replies).await {
         Ok((group, position)) => group.commit().await.map(|()| position),
@@ -244,7 +255,8 @@ async fn write_group(
     match committed {
         Ok(position) => {
             if let Some(position) = position {
-                announce.send_replace(position);
+                told.commits.add(position);
+                told.announce.send_replace(position);
             }
             for reply in replies {
                 reply(Ok(()));

@@ -229,7 +229,7 @@ async fn kill_9_at_any_moment_under_every_kind_of_write() {
             server.kill();
             server = Server::launch(data, "127.0.0.1:0", &[]).await;
         }
-        server.until_ready().await;
+        server.until_whole().await;
 
         let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
         let (_, articles) = walk(&here(&caller), "article").await;

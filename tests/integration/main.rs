@@ -114,6 +114,8 @@ mod hedging;
 #[cfg(test)]
 mod highlight;
 #[cfg(test)]
+mod index_admin;
+#[cfg(test)]
 mod isolation;
 #[cfg(test)]
 mod issuer;

@@ -51,7 +51,7 @@ enum Expected {
 
 const FROZEN: &str = "tenant is frozen";
 
-/// What an operator does to tenants, applications and keys, rather than in a tenant.
+/// What an operator does to tenants, applications, keys and the index, rather than in a tenant.
 fn is_operation(rule: &Rule) -> bool {
     let operations = [
         "/v1/enterprises/",
@@ -59,6 +59,7 @@ fn is_operation(rule: &Rule) -> bool {
         "/admin/v1/tenants",
         "/admin/v1/signing_keys",
         "/admin/v1/audit",
+        "/admin/v1/index",
     ];
     operations.iter().any(|operation| rule.path.starts_with(operation))
 }

@@ -56,7 +56,8 @@ async fn until_healed(server: &Server, caller: &Caller, expected: u64) -> usize 
             let source = answer.source("builtin:article");
             let message = source["message"].as_str().unwrap();
             assert_eq!(source["status"], "ok");
-            assert!(message.contains("being rebuilt"), "{message}");
+            // On a busy machine the log may be followed after the last row was read.
+            assert!(message.contains("being rebuilt") || message.contains("is behind"), "{message}");
             assert!(answer.cursor().is_some(), "more may come");
             partial += 1;
         } else {
@@ -106,15 +107,18 @@ async fn a_rebuild_that_is_asked_for_leaves_everything_found() {
     let application = filled(data, &items).await;
     let server = Server::launch(data, "127.0.0.1:0", &["--rebuild-index"]).await;
     let caller = server.caller(&application).await;
+    // It is ready as soon as it has caught up, since it lacks nothing.
+    server.until_ready().await;
     let mut partial = 0;
     loop {
-        let is_ready = server.readyz().await.unwrap().status == 200;
+        let readiness = server.readyz().await.unwrap();
         let answer = caller.search(&ARTICLES).await.ok();
         assert_eq!(answer.total(), ITEMS as u64);
         partial += usize::from(answer.body["partial"] == true);
-        if is_ready {
+        if readiness.body["rebuilding"] == false {
             break;
         }
+        assert_eq!(readiness.status, 200, "{}", readiness.text);
     }
     assert!(partial > 0, "nothing was searched meanwhile");
     walk_by_cursor(&caller, &ARTICLES, 1_000).await.met(ids_of(&items));

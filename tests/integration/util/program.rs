@@ -108,6 +108,15 @@ impl Server {
         eventually("readiness", async || (self.readyz().await?.status == 200).then_some(())).await;
     }
 
+    /// Waits until it is, and no other index is being filled beside the one that answers.
+    pub(crate) async fn until_whole(&self) {
+        eventually("the index to be whole", async || {
+            let readiness = self.readyz().await?;
+            (readiness.status == 200 && readiness.body["rebuilding"] == false).then_some(())
+        })
+        .await;
+    }
+
     /// What `/readyz` says, if anyone is there.
     pub(crate) async fn readyz(&self) -> Option<Answer> {
         let response = self.http.get(format!("{}/readyz", self.base)).send().await.ok()?;
