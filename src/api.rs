@@ -171,6 +171,7 @@ fn operation_routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(admin::audit::list_deeds))
         .routes(routes!(admin::index::show_index))
         .routes(routes!(admin::index::rebuild_index))
+        .routes(routes!(admin::searches::list_slow_searches))
 }
 
 /// What signed addresses lead to. Pages of other origins may use them: who has such an address needs nothing else.

@@ -25,6 +25,7 @@ use crate::{
         Coordinator,
         clock::{Clock, SystemClock},
         registry::{Reach, Registry},
+        slow::SlowSearches,
     },
     storage::{self, BlobStore, contents::Contents, local::Local},
     store::{OpenError, Store},
@@ -51,6 +52,8 @@ pub struct App {
     pub registry: Arc<Registry>,
     /// Runs searches.
     pub coordinator: Coordinator,
+    /// The searches that took long lately.
+    pub slow_searches: Arc<SlowSearches>,
     /// How far the full-text index is.
     pub index_progress: watch::Receiver<Progress>,
     /// The full-text index as its operator sees it.
@@ -189,6 +192,7 @@ impl App {
             attempts: Attempts::new(config.limits.logins_per_minute),
             registry,
             coordinator,
+            slow_searches: Arc::new(SlowSearches::new(config.search.slow_ms)),
             index_progress: indexer.progress(),
             index: indexer.control(),
             bulk: BulkGate::new(&store, &indexer),

@@ -179,6 +179,8 @@ pub struct Search {
     pub at_once: usize,
     /// Pages of an external source that one search reads at the most, to get to a time cursor or past what it filters out.
     pub source_pages: usize,
+    /// A search that takes as long is kept among the slow ones, in milliseconds; 0: each is.
+    pub slow_ms: u64,
 }
 
 /// External sources.
@@ -227,7 +229,7 @@ impl Default for Config {
             auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2, issuers: Vec::new() },
             store: Store { readers: 4, reserve_bytes: 256 << 20 },
             index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
-            search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50 },
+            search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50, slow_ms: 500 },
             connectors: Connectors {
                 max_body_bytes: 2 << 20,
                 allow_http_hosts: Vec::new(),

@@ -22,6 +22,7 @@ pub mod registry;
 pub mod request;
 mod run;
 pub mod served;
+pub mod slow;
 pub mod source;
 mod suspension;
 mod weight;

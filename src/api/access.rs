@@ -238,6 +238,7 @@ pub const TABLE: &[Rule] = &[
     writes("DELETE", "/admin/v1/sources/{id}", Identity::Application, Scope::Admin),
     reads("GET", "/admin/v1/sources/{id}/health", Identity::Application, Scope::Admin),
     reads("POST", "/admin/v1/sources/{id}/check", Identity::Application, Scope::Admin),
+    reads("GET", "/admin/v1/searches/slow", Identity::Application, Scope::Admin),
     operated(reads("GET", "/admin/v1/applications", Identity::Application, Scope::Admin)),
     operated(writes("POST", "/admin/v1/applications", Identity::Application, Scope::Admin)),
     operated(reads("GET", "/admin/v1/applications/{clientId}", Identity::Application, Scope::Admin)),

@@ -26,7 +26,7 @@ use crate::{
     app::App,
     auth::caller::Caller,
     error::Result,
-    search::{Failure, SourceCounts, registry::Module, request::Viewer},
+    search::{Failure, SourceCounts, registry::Module, request::Viewer, slow::Outcome},
 };
 
 /// The modules that the caller may search, by `orderNo`.
@@ -84,7 +84,11 @@ pub async fn get_search(
 async fn search(app: &App, caller: &Caller, given: &Given) -> Result<Response> {
     let request = given.request(app)?;
     let request = given.place()?.check(request)?;
-    match app.coordinator.search(viewer(caller), request).await {
+    let begun = app.slow_searches.begin(caller.tenant.id, &request);
+    let module = request.module.clone();
+    let result = app.coordinator.search(viewer(caller), request).await;
+    begun.end(|| app.coordinator.code_of(caller.tenant.id, &module), || Outcome::of(&result)).await;
+    match result {
         Ok(answer) => {
             let counts = SourceCounts::of(&answer.sources);
             let mut response = json_text(StatusCode::OK, write_page("{", answer)?);

@@ -89,6 +89,12 @@ impl Coordinator {
         })
     }
 
+    /// The code of the tenant's module with this id or code.
+    pub async fn code_of(&self, tenant_id: i64, module: &str) -> Option<String> {
+        let modules = self.registry.modules_of(tenant_id).await.ok()?;
+        modules.find(module).map(|module| module.code.clone())
+    }
+
     /// The modules of a tenant, by `orderNo`.
     pub async fn modules(&self, tenant_id: i64) -> Result<Vec<Arc<Module>>> {
         Ok(self.registry.modules_of(tenant_id).await?.list().to_vec())

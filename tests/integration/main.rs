@@ -182,6 +182,8 @@ mod search_all;
 #[cfg(test)]
 mod self_healing;
 #[cfg(test)]
+mod slow_searches;
+#[cfg(test)]
 mod sources_admin;
 #[cfg(test)]
 mod sources_check;

@@ -27,7 +27,7 @@ use crate::{
     app::App,
     auth::caller::Caller,
     error::{Error, Result},
-    search::{AllModules, Failure, Held, ModuleAnswer, SourceReport, registry::Module},
+    search::{Failure, Held, ModuleAnswer, SourceReport, registry::Module, slow::WatchedModules},
 };
 
 /// The answer of a search of every module (decisions 5.9).
@@ -129,7 +129,9 @@ pub async fn get_search_all(
 async fn search_all(app: &App, caller: &Caller, given: &Given, as_events: bool) -> Result<Response> {
     let started = Instant::now();
     let request = given.request(app)?;
-    let mut search = app.coordinator.search_all(viewer(caller), request).await?;
+    let begun = app.slow_searches.begin(caller.tenant.id, &request);
+    let search = app.coordinator.search_all(viewer(caller), request).await?;
+    let mut search = WatchedModules::new(search, begun);
     // Until one module has answered, or there is none, the status is not known: nothing is sent before.
     let mut first = Vec::new();
     let mut has_answer = search.count() == 0;
@@ -199,7 +201,7 @@ fn write_failed(module: &Module, failure: Failure) -> Result<String> {
 }
 
 /// The one answer, by `orderNo`.
-async fn answer_whole(mut entries: Vec<Entry>, mut search: AllModules) -> Result<Response> {
+async fn answer_whole(mut entries: Vec<Entry>, mut search: WatchedModules) -> Result<Response> {
     while let Some(answer) = search.next().await {
         entries.push(Entry::write(answer)?);
     }

@@ -12,7 +12,7 @@ use super::all::Entry;
 use crate::{
     api::events,
     error::{Error, Result},
-    search::{AllModules, Held},
+    search::{Held, slow::WatchedModules},
 };
 
 /// An event, and the room that it takes until it is handed on.
@@ -31,7 +31,7 @@ struct Done {
 }
 
 /// The stream: the modules that are ready already, then the others.
-pub(super) fn answer(first: Vec<Entry>, search: AllModules, started: Instant) -> Response {
+pub(super) fn answer(first: Vec<Entry>, search: WatchedModules, started: Instant) -> Response {
     // There is room for every event, so a caller that reads slowly does not prolong the search; how much waits for him
     // is bounded by what the search lets its answers hold.
     let (sender, receiver) = mpsc::channel(search.count() + 1);
@@ -42,7 +42,7 @@ pub(super) fn answer(first: Vec<Entry>, search: AllModules, started: Instant) ->
 
 async fn send_events(
     first: Vec<Entry>,
-    mut search: AllModules,
+    mut search: WatchedModules,
     started: Instant,
     sender: mpsc::Sender<Ready>,
 ) -> Result<()> {
