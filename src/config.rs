@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 pub use self::{
-    issuers::Issuer,
+    issuers::{Issuer, SignIn},
     limits::Limits,
     storage::{S3, Scanner, Storage, StorageKind},
     suspension::{Suspension, SuspensionRule},

@@ -18,7 +18,7 @@
 //! | `content_type` | `Content-Type` taken apart |
 //! | `loose`, `text`, `blot` | Numbers sent as text, slips counted by kind; cleaning and bounding of texts; secrets blotted out of them |
 //! | `callback` | [`CallbackClient`]: tells another system of something, once, over the same guarded connections |
-//! | `document` | [`fetch_document`]: small documents of systems that are no sources, over the same transport |
+//! | `document` | [`fetch_document`], [`exchange_document`]: small documents of systems that are no sources, over the same transport |
 //! | `error` | [`SourceError`]: what kept a source from answering, in words safe to show |
 
 mod action;
@@ -47,7 +47,7 @@ pub use addresses::{AddressRefusal, AddressRules, InvalidHost};
 pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};
 pub use callback::{CallbackClient, CallbackError};
 pub use client::{Question, SourceClient};
-pub use document::fetch_document;
+pub use document::{exchange_document, fetch_document};
 pub use error::SourceError;
 pub use item::{ContentItem, bounds};
 pub use settings::{

@@ -4,6 +4,7 @@
 //! signature is verified with a key of that issuer, by an algorithm that the settings allow.
 
 mod keyring;
+mod sign_in;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 use trawl_connectors::AddressRules;
 
 use self::keyring::{Documents, Key, Keyring, over_guarded_connections};
+pub use self::sign_in::{SignIn, SignInAnswer, SignInRequest};
 use crate::{
     config,
     error::{Error, Result},
@@ -33,9 +35,14 @@ const KEY_ID_BYTES: usize = 256;
 /// same keys, such as logout tokens, name a type of their own.
 const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
 
-/// The issuers that are trusted, by what they call themselves.
+/// The issuers that are trusted.
 #[derive(Default)]
-pub struct Issuers(HashMap<String, Arc<Issuer>>);
+pub struct Issuers {
+    /// By what they call themselves.
+    by_name: HashMap<String, Arc<Issuer>>,
+    /// Those by which people sign in to the pages, in the order of the settings.
+    sign_ins: Vec<SignIn>,
+}
 
 /// One issuer.
 pub struct Issuer {
@@ -83,12 +90,34 @@ impl Audience {
             Self::Several(several) => several.iter().any(|one| one == audience),
         }
     }
+
+    fn is_one(&self) -> bool {
+        match self {
+            Self::One(_) => true,
+            Self::Several(several) => several.len() == 1,
+        }
+    }
 }
 
 impl Issuers {
     /// These issuers, whose keys are fetched from where `rules` allow, once a token needs one.
     pub fn new(settings: &[config::Issuer], rules: &AddressRules) -> Self {
-        Self::with_documents(settings, || over_guarded_connections(rules.clone()))
+        let issuers = Self::with_documents(settings, || over_guarded_connections(rules.clone()));
+        let sign_in = |trust: &config::Issuer| {
+            SignIn::new(trust, Arc::clone(issuers.by_name.get(&trust.issuer)?), rules.clone())
+        };
+        let sign_ins = settings.iter().filter_map(sign_in).collect();
+        Self { sign_ins, ..issuers }
+    }
+
+    /// Where people sign in to the pages besides the login page, in the order of the settings.
+    pub fn sign_ins(&self) -> &[SignIn] {
+        &self.sign_ins
+    }
+
+    /// The one of them with this id.
+    pub fn sign_in(&self, id: &str) -> Option<&SignIn> {
+        self.sign_ins.iter().find(|sign_in| sign_in.id() == id)
     }
 
     fn with_documents(settings: &[config::Issuer], documents: impl Fn() -> Documents) -> Self {
@@ -100,16 +129,16 @@ impl Issuers {
             let keyring = Keyring::new(name.clone(), documents());
             (name, Arc::new(Issuer { trusts, keyring }))
         };
-        Self(trusts.into_iter().map(issuer).collect())
+        Self { by_name: trusts.into_iter().map(issuer).collect(), sign_ins: Vec::new() }
     }
 
     /// The trusted issuer that the token says it is of.
     pub fn of(&self, token: &str) -> Option<Arc<Issuer>> {
-        if self.0.is_empty() {
+        if self.by_name.is_empty() {
             return None;
         }
         let Unverified { iss } = insecure_decode_claims(token).ok()?;
-        self.0.get(&iss).cloned()
+        self.by_name.get(&iss).cloned()
     }
 }
 
@@ -137,13 +166,25 @@ impl Issuer {
     }
 
     fn verify_with(&self, key: &Key, algorithm: Algorithm, token: &str) -> Result<Identity<'_>> {
+        let audiences: Vec<&str> = self.trusts.iter().map(|trust| trust.audience.as_str()).collect();
+        let Claims { aud, exp, others } = self.read(key, algorithm, token, &audiences)?;
+        let mut trusts = self.trusts.iter();
+        let trust = trusts.find(|trust| aud.names(&trust.audience)).ok_or_else(invalid)?;
+        // Each audience has algorithms of its own.
+        if !trust.algorithms.contains(&algorithm) {
+            return Err(invalid());
+        }
+        Ok(Identity { trust, login_id: login_id(trust, &others)?, expires_at: exp })
+    }
+
+    /// What a token says that is signed with this key, and is for one of these.
+    fn read(&self, key: &Key, algorithm: Algorithm, token: &str, audiences: &[&str]) -> Result<Claims> {
         if !key.is_for(algorithm) {
             return Err(invalid());
         }
         let mut validation = Validation::new(algorithm);
         validation.set_issuer(&[&self.trusts[0].issuer]);
-        let audiences: Vec<&str> = self.trusts.iter().map(|trust| trust.audience.as_str()).collect();
-        validation.set_audience(&audiences);
+        validation.set_audience(audiences);
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.validate_nbf = true;
         validation.leeway = LEEWAY_SECONDS;
@@ -153,18 +194,43 @@ impl Issuer {
                 _ => "the token is not valid",
             })
         })?;
-        let Claims { aud, exp, others } = claims.claims;
-        let mut trusts = self.trusts.iter();
-        let trust = trusts.find(|trust| aud.names(&trust.audience)).ok_or_else(invalid)?;
-        // Each audience has algorithms of its own.
-        if !trust.algorithms.contains(&algorithm) {
+        Ok(claims.claims)
+    }
+
+    /// Verifies an ID token that was asked for with this nonce, for this client (`OpenID` Connect Core §3.1.3.7). Answers whom
+    /// it names.
+    async fn verify_id_token(
+        &self,
+        trust: &config::Issuer,
+        client_id: &str,
+        nonce: &str,
+        token: &str,
+    ) -> Result<String> {
+        let header = decode_header(token).map_err(|_| invalid())?;
+        let key_id = self.check_header(&header)?;
+        let is_id_token = header.typ.as_ref().is_none_or(|kind| kind.eq_ignore_ascii_case("JWT"));
+        if !is_id_token || !trust.algorithms.contains(&header.alg) {
             return Err(invalid());
         }
-        match others.get(&trust.claim).and_then(Value::as_str).filter(|login_id| !login_id.is_empty()) {
-            Some(login_id) => Ok(Identity { trust, login_id: login_id.to_owned(), expires_at: exp }),
-            None => Err(Error::unauthorized(format!("the token has no claim {}", trust.claim))),
+        let key = self.keyring.find(key_id).await?.ok_or_else(invalid)?;
+        let Claims { aud, others, .. } = self.read(&key, header.alg, token, &[client_id])?;
+        let said = |name: &str| others.get(name).and_then(Value::as_str);
+        let is_of_this_client = match said("azp") {
+            Some(party) => party == client_id,
+            None => !others.contains_key("azp") && aud.is_one(),
+        };
+        if !is_of_this_client || said("nonce") != Some(nonce) {
+            return Err(invalid());
         }
+        login_id(trust, &others)
     }
+}
+
+/// The login account that a token names.
+fn login_id(trust: &config::Issuer, claims: &Map<String, Value>) -> Result<String> {
+    let named = claims.get(&trust.claim).and_then(Value::as_str).filter(|login_id| !login_id.is_empty());
+    let named = named.map(str::to_owned);
+    named.ok_or_else(|| Error::unauthorized(format!("the token has no claim {}", trust.claim)))
 }
 
 fn invalid() -> Error {

@@ -4,6 +4,7 @@ use std::{collections::HashSet, net::IpAddr};
 
 use ipnet::IpNet;
 use jsonwebtoken::{Algorithm, AlgorithmFamily};
+use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use trawl_connectors::AddressRules;
 use url::Url;
@@ -29,6 +30,29 @@ pub struct Issuer {
     /// By which algorithms its tokens may be signed; asymmetric ones alone.
     #[serde(default = "asymmetric")]
     pub algorithms: Vec<Algorithm>,
+    /// How its people sign in to the pages by it, where they do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sign_in: Option<SignIn>,
+}
+
+/// What this server is to an issuer by which people sign in to the pages.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignIn {
+    /// What people call the issuer.
+    pub name: String,
+    /// As which client this server is registered there.
+    pub client_id: String,
+    /// Its secret, where it has one.
+    #[serde(default, serialize_with = "super::masked", skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<SecretString>,
+    /// What it asks for, `openid` among it, separated by spaces; the ID token has to say the entry's `claim`.
+    #[serde(default = "profile")]
+    pub scope: String,
+}
+
+fn profile() -> String {
+    "openid profile".to_owned()
 }
 
 fn preferred_username() -> String {
@@ -61,7 +85,7 @@ pub(super) fn check(issuers: &[Issuer], http_hosts: &[String], own: &str) -> Res
 
 impl Issuer {
     fn check(&self, rules: &AddressRules, own: &str) -> Result<(), String> {
-        let Self { issuer, audience, tenant, claim, scopes, algorithms } = self;
+        let Self { issuer, audience, tenant, claim, scopes, algorithms, sign_in } = self;
         let url = Url::parse(issuer).map_err(|_| format!("issuer {issuer:?} is not an address"))?;
         rules.check_url(&url).map_err(|refusal| format!("issuer {issuer} {refusal}"))?;
         if url.query().is_some() || url.fragment().is_some() {
@@ -84,7 +108,22 @@ impl Issuer {
         {
             return Err(format!("algorithms of {issuer} must be asymmetric ones, such as ES256 or RS256"));
         }
-        Ok(())
+        sign_in.as_ref().map_or(Ok(()), |sign_in| sign_in.check(issuer))
+    }
+}
+
+impl SignIn {
+    fn check(&self, issuer: &str) -> Result<(), String> {
+        for (name, value) in [("name", &self.name), ("client_id", &self.client_id)] {
+            if value.trim().is_empty() {
+                return Err(format!("sign_in.{name} of {issuer} must not be blank"));
+            }
+        }
+        if self.scope.split(' ').any(|scope| scope == "openid") {
+            Ok(())
+        } else {
+            Err(format!("sign_in.scope of {issuer} must hold openid"))
+        }
     }
 }
 
@@ -116,6 +155,14 @@ mod tests {
     fn an_issuer_has_to_be_one_that_can_be_trusted() {
         assert_eq!(issuer(|_| {}), Ok(()));
         assert_eq!(issuer(|value| value["issuer"] = "http://127.0.0.1:5".into()), Ok(()));
+        let client = serde_json::json!({"name": "Staff", "client_id": "trawl"});
+        assert_eq!(issuer(|value| value["sign_in"] = client.clone()), Ok(()));
+        for (field, wrong) in [("name", " "), ("client_id", ""), ("scope", "profile")] {
+            let mut client = client.clone();
+            client[field] = wrong.into();
+            let refusal = issuer(|value| value["sign_in"] = client).unwrap_err();
+            assert!(refusal.contains(&format!("sign_in.{field}")), "{refusal}");
+        }
         for (field, wrong, said) in [
             ("issuer", "http://login.example".into(), "must be https"),
             ("issuer", "https://169.254.169.254".into(), "link-local"),

@@ -1,4 +1,4 @@
-//! The keys of one issuer: fetched when a token needs one that is not there, one fetch however many wait, and no more often
+//! The keys of one issuer, and where else it is to be found: fetched when a token needs one that is not there, one fetch however many wait, and no more often
 //! than a budget allows, whatever tokens name. What is there stays while the issuer is away.
 
 use std::{
@@ -75,7 +75,32 @@ type Fetch = Shared<BoxFuture<'static, Fetched>>;
 
 struct Keys {
     by_id: HashMap<String, Arc<Key>>,
+    endpoints: Arc<Endpoints>,
     fetched_at: Instant,
+}
+
+/// Where an issuer is to be found besides, and how, as far as it says so (`OpenID` Connect Discovery §3, RFC 9207).
+#[derive(Debug, Deserialize)]
+pub(super) struct Endpoints {
+    /// Where browsers are sent.
+    pub(super) authorization_endpoint: Option<String>,
+    /// Where codes are used.
+    pub(super) token_endpoint: Option<String>,
+    /// How clients may present their secret there.
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+    /// Whether each answer of the first says whose it is.
+    #[serde(default)]
+    pub(super) authorization_response_iss_parameter_supported: bool,
+}
+
+impl Endpoints {
+    /// Whether a client's secret belongs into the body, and not, as usual, into a header.
+    pub(super) fn wants_secret_in_body(&self) -> bool {
+        self.token_endpoint_auth_methods_supported.as_ref().is_some_and(|methods| {
+            let takes = |method: &str| methods.iter().any(|supported| supported == method);
+            takes("client_secret_post") && !takes("client_secret_basic")
+        })
+    }
 }
 
 struct Inner {
@@ -127,6 +152,22 @@ impl Keyring {
         }
     }
 
+    /// Where else the issuer is to be found. What has grown old is used once more, and asked for meanwhile.
+    ///
+    /// # Errors
+    /// 503 where that is not known and cannot be had.
+    pub(super) async fn endpoints(&self) -> Result<Arc<Endpoints>> {
+        if let Some(current) = self.inner.current.load_full() {
+            if current.fetched_at.elapsed() >= FRESH_FOR {
+                drop(self.fetch());
+            }
+            return Ok(Arc::clone(&current.endpoints));
+        }
+        let away = || Error::unavailable("the issuer cannot be asked at the moment", FETCH_EVERY);
+        let keys = self.fetch().ok_or_else(away)?.await.map_err(|_| away())?;
+        Ok(Arc::clone(&keys.endpoints))
+    }
+
     /// The fetch that is under way, or a new one where the budget allows it. A task of its own drives it, so no request that
     /// is given up takes it away from the others.
     fn fetch(&self) -> Option<Fetch> {
@@ -167,6 +208,8 @@ fn unavailable() -> Error {
 struct Description {
     issuer: String,
     jwks_uri: String,
+    #[serde(flatten)]
+    endpoints: Endpoints,
 }
 
 #[derive(Deserialize)]
@@ -188,7 +231,8 @@ impl Inner {
         if by_id.is_empty() {
             return Err("its key set holds no key with an id that verifies signatures".into());
         }
-        Ok(Arc::new(Keys { by_id, fetched_at: Instant::now() }))
+        let endpoints = Arc::new(description.endpoints);
+        Ok(Arc::new(Keys { by_id, endpoints, fetched_at: Instant::now() }))
     }
 
     async fn document(&self, place: &str) -> std::result::Result<Vec<u8>, Arc<str>> {

@@ -99,6 +99,7 @@ impl Site {
             claim: "preferred_username".to_owned(),
             scopes: [Scope::ContentsRead].into_iter().collect(),
             algorithms: vec![Algorithm::ES256, Algorithm::RS256],
+            sign_in: None,
         };
         let settings: Vec<_> = audiences.iter().map(trust).collect();
         Issuers::with_documents(&settings, || {
@@ -315,7 +316,7 @@ async fn a_description_of_another_issuer_is_not_believed() {
     let site = Site::with(&[pair.public()]);
     let trust = |issuer: &str| config::Issuer {
         issuer: issuer.to_owned(),
-        ..site.issuers(&["trawl"]).0[ISSUER].trusts[0].clone()
+        ..site.issuers(&["trawl"]).by_name[ISSUER].trusts[0].clone()
     };
     let other = "https://other.example";
     let answering = Arc::clone(&site);
