@@ -12,7 +12,7 @@ use crate::{
     answers::Answers,
     auth::{
         attempts::Attempts, authorization::codes::Codes, caller::Authenticator, issuers::Issuers, keys::Keys,
-        secrets::SecretChecker, tokens::Tokens,
+        secrets::SecretChecker, sessions::Sessions, tokens::Tokens,
     },
     bodies::Bodies,
     config::{Config, Connectors},
@@ -166,10 +166,12 @@ impl App {
         let coordinator =
             Coordinator::new(Arc::clone(&registry), Arc::clone(&keys), search.at_once, search.source_pages);
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
-        let authenticator = Authenticator::new(store.clone(), tokens).trusting(issuers);
+        let sessions = Arc::new(Sessions::new(&config.web, &config.console));
+        let authenticator = Authenticator::new(store.clone(), tokens, sessions).trusting(issuers);
         let upkeep = Upkeep::start(Rounds {
             store: store.clone(),
             usage: Arc::clone(authenticator.usage()),
+            sessions: Arc::clone(authenticator.sessions()),
             tokens: Arc::clone(authenticator.tokens()),
             keep_days: config.audit.keep_days,
             upload_hours: config.storage.upload_hours,

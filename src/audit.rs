@@ -20,17 +20,14 @@ use crate::{
 pub struct Actor {
     /// The application; without it, it is the command line of the data directory.
     client_id: Option<Arc<str>>,
-    /// The person for whom it acts: the id on the synchronising side.
+    /// The person for whom it acts, or who operates the server: the id on the synchronising side.
     user_id: Option<String>,
 }
 
 impl Actor {
     /// The caller of a request.
     pub fn caller(caller: &Caller) -> Self {
-        Self {
-            client_id: Some(Arc::clone(&caller.client_id)),
-            user_id: caller.user.as_ref().map(|user| user.person.user_id.clone()),
-        }
+        Self { client_id: Some(Arc::clone(&caller.client_id)), user_id: caller.user_id().map(str::to_owned) }
     }
 
     /// An application that has proved itself without a token.

@@ -12,6 +12,7 @@ pub mod login;
 pub mod revocations;
 pub mod scopes;
 pub mod secrets;
+pub mod sessions;
 pub mod signing_keys;
 pub mod tenants;
 pub mod tokens;

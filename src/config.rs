@@ -8,6 +8,7 @@ mod storage;
 mod suspension;
 mod tasks;
 mod telemetry;
+mod web;
 
 use std::{
     collections::BTreeMap,
@@ -32,13 +33,14 @@ pub use self::{
     suspension::{Suspension, SuspensionRule},
     tasks::Tasks,
     telemetry::Telemetry,
+    web::{Console, Web},
 };
 
 /// The settings file that is read when none is named and it is there.
 const DEFAULT_FILE: &str = "trawl.toml";
 
 /// What `TRAWL_…` variables may set, besides the master key.
-const SETTINGS: [&str; 18] = [
+const SETTINGS: [&str; 20] = [
     "listen",
     "public_url",
     "trusted_proxies",
@@ -57,10 +59,12 @@ const SETTINGS: [&str; 18] = [
     "scanner",
     "audit",
     "telemetry",
+    "web",
+    "console",
 ];
 
 /// Settings that are lists; `TRAWL_…` variables separate their elements by commas (decisions 1).
-const LISTS: [&str; 2] = ["connectors.allow_http_hosts", "trusted_proxies"];
+const LISTS: [&str; 3] = ["connectors.allow_http_hosts", "console.operators", "trusted_proxies"];
 
 /// A secret among the settings of a section.
 const COLLECTOR_HEADERS: &str = "telemetry.headers";
@@ -114,6 +118,10 @@ pub struct Config {
     pub audit: Audit,
     /// Where spans go.
     pub telemetry: Telemetry,
+    /// Pages for people, and how long they stay signed in.
+    pub web: Web,
+    /// Who operates the server in a browser.
+    pub console: Console,
 }
 
 /// What is logged and how.
@@ -243,6 +251,8 @@ impl Default for Config {
             scanner: Scanner::default(),
             audit: Audit { keep_days: 365 },
             telemetry: Telemetry::default(),
+            web: Web::default(),
+            console: Console::default(),
         }
     }
 }
@@ -370,7 +380,9 @@ impl Config {
         self.tasks.check()?;
         self.storage.check()?;
         self.scanner.check()?;
-        self.telemetry.check()
+        self.telemetry.check()?;
+        self.web.check()?;
+        self.console.check()
     }
 }
 

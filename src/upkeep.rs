@@ -1,6 +1,6 @@
 //! What has to be done now and then and for no request in particular, one after the other: rows of tenants, groups and folders
 //! that are gone, messages of groups that came to another tenant, files whose documents changed with a folder's name or a text, when
-//! applications were last used, what has expired. On a task of their own, as their store may be slow or away: contents that no file
+//! applications and sessions were last used, what has expired. On a task of their own, as their store may be slow or away: contents that no file
 //! has any more, and what is left of uploads.
 
 use std::{
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     audit::kept,
-    auth::{revocations, tenants, tokens::Tokens, usage::Usage},
+    auth::{revocations, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
     error::Result,
     indexer::BulkGate,
     platform::{
@@ -43,6 +43,7 @@ pub struct Upkeep {
 pub(crate) struct Rounds {
     pub(crate) store: Store,
     pub(crate) usage: Arc<Usage>,
+    pub(crate) sessions: Arc<Sessions>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) keep_days: u32,
     pub(crate) upload_hours: u32,
@@ -91,8 +92,8 @@ impl Upkeep {
                 tracing::error!(%error, "the upkeep did not end in order");
             }
         }
-        if let Err(error) = self.rounds.usage.write_down(&self.rounds.store).await {
-            tracing::warn!(%error, "when applications were last used could not be written down");
+        if let Err(error) = self.rounds.write_usage().await {
+            tracing::warn!(%error, "when applications and sessions were last used could not be written down");
         }
     }
 }
@@ -118,12 +119,13 @@ async fn run_contents(rounds: Arc<Rounds>, wake: Arc<Notify>) {
 }
 
 /// The parts of a round, in this order: what may have to wait for the index is last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Tenants,
     Groups,
     Folders,
     Usage,
+    Sessions,
     Keys,
     Revocations,
     Uploads,
@@ -132,11 +134,13 @@ enum Part {
     Files,
 }
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     Part::Tenants,
     Part::Groups,
     Part::Folders,
+    // Before what was not used for long goes.
     Part::Usage,
+    Part::Sessions,
     Part::Keys,
     Part::Revocations,
     Part::Uploads,
@@ -161,6 +165,10 @@ impl Rounds {
         while !is_done && !self.stop.is_cancelled() {
             is_done = true;
             for part in std::mem::take(&mut parts) {
+                // What was used lately may not look like it.
+                if part == Part::Sessions && !parts.contains(&Part::Usage) {
+                    continue;
+                }
                 match self.make(part).await {
                     Ok(is_last) => {
                         is_done &= is_last;
@@ -193,7 +201,8 @@ impl Rounds {
             }
             let is_last = match part {
                 Part::Tenants => return self.remove_tenants().await,
-                Part::Usage => self.usage.write_down(store).await.map(|()| true)?,
+                Part::Usage => self.write_usage().await.map(|()| true)?,
+                Part::Sessions => self.sessions.remove_expired(store).await?,
                 Part::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
                 Part::Groups => groups::model::remove_portion(store).await?,
                 Part::Folders => directories::removal::remove_portion(store).await?,
@@ -218,6 +227,11 @@ impl Rounds {
             }
         }
         Ok(false)
+    }
+
+    async fn write_usage(&self) -> Result<()> {
+        let applications = self.usage.write_down(&self.store).await;
+        applications.and(self.sessions.write_down(&self.store).await)
     }
 
     /// Some portions of each tenant's rows.

@@ -42,7 +42,7 @@ pub struct KeptDeed {
     pub tenant: Option<String>,
     /// The application that did it; null for the command line.
     pub client_id: Option<String>,
-    /// The person for whom it acted.
+    /// The person for whom it acted; where someone operated the server in a browser, himself, of his own tenant.
     pub user_id: Option<String>,
     /// What was done: `create`, `change`, `delete`, `freeze`, `rotate` …
     pub action: String,

@@ -88,12 +88,25 @@ impl LoginClient {
     /// # Errors
     /// A message that names the field.
     pub fn check(&self, kind: Kind, scopes: &Scopes) -> Result<(), String> {
+        self.check_public(kind, scopes)?;
+        self.check_redirect_uris()
+    }
+
+    /// # Errors
+    /// A message that names the field, where what it is and may do does not go with having no secret.
+    pub fn check_public(&self, kind: Kind, scopes: &Scopes) -> Result<(), String> {
         if self.is_public && kind != Kind::Application {
             return Err("public: only an application of kind application can be".to_owned());
         }
         if self.is_public && scopes.allow(Scope::ActAsUser) {
             return Err("scopes: a public application may not have act-as-user".to_owned());
         }
+        Ok(())
+    }
+
+    /// # Errors
+    /// A message that names the field.
+    pub fn check_redirect_uris(&self) -> Result<(), String> {
         if self.redirect_uris.len() > MOST_REDIRECT_URIS {
             return Err(format!("redirectUris: must be at most {MOST_REDIRECT_URIS} addresses"));
         }
@@ -302,6 +315,20 @@ impl Credentials {
             .map_err(Error::internal)?;
         Ok(Self { client_id, client_secret, callback_key, scopes, secret_hash, callback_key_sealed })
     }
+
+    /// Those of an application of our own, which is public and has nothing shown to anyone.
+    pub(super) fn without_secret(keys: &Keys, client_id: &str, scopes: Scopes) -> Result<Self> {
+        let callback_key = secrets::generate()?;
+        let sealed = keys.secrets.seal(client_id.as_bytes(), callback_key.expose_secret().as_bytes());
+        Ok(Self {
+            client_id: client_id.to_owned(),
+            client_secret: SecretString::default(),
+            callback_key,
+            scopes,
+            secret_hash: String::new(),
+            callback_key_sealed: sealed.map_err(Error::internal)?,
+        })
+    }
 }
 
 /// The key that callbacks to this application are signed with, as it was shown to it (decisions 8.3); `None` where the
@@ -362,6 +389,26 @@ pub async fn insert(
     );
     transaction.execute_raw(statement).await?;
     Ok(())
+}
+
+/// Has people be sent back to this address alone.
+pub(super) async fn set_redirect_uri(
+    transaction: &Transaction,
+    client_id: &str,
+    redirect_uri: &str,
+) -> Result<(), DbErr> {
+    let statement = sql(
+        "UPDATE applications SET redirect_uris = json_array(?) WHERE client_id = ?",
+        [redirect_uri.into(), client_id.into()],
+    );
+    transaction.execute_raw(statement).await.map(drop)
+}
+
+/// Makes worthless what was issued in another epoch.
+pub(super) async fn set_epoch(transaction: &Transaction, client_id: &str, epoch: i64) -> Result<(), DbErr> {
+    let statement =
+        sql("UPDATE applications SET epoch = ? WHERE client_id = ?", [epoch.into(), client_id.into()]);
+    transaction.execute_raw(statement).await.map(drop)
 }
 
 fn check(new: &NewApplication) -> Result<Scopes> {

@@ -57,6 +57,11 @@ impl Account {
         Self::of(&format!("clients-at\0{}", network(address)))
     }
 
+    /// Everyone who comes back from an issuer there.
+    pub fn sign_ins_at(address: IpAddr) -> Self {
+        Self::of(&format!("sign-ins-at\0{}", network(address)))
+    }
+
     fn of(text: &str) -> Self {
         let mut hash = [0; 32];
         hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
@@ -122,7 +127,7 @@ impl Attempts {
     pub fn begin_guess(&self, account: Account) -> Result<Guess, TooMany> {
         let failures = self.guesses.get_with(account, || Arc::new(Failures::new(self.per_minute)));
         failures.begin()?;
-        Ok(Guess { failures, is_right: false })
+        Ok(Guess { failures, is_free: false })
     }
 
     /// Whether an application may try to prove itself from there: where it succeeded lately, it may.
@@ -182,19 +187,24 @@ impl Drop for LoginAttempt<'_> {
 /// A guess that is under way. One that has no end counts as wrong: who went away may find out otherwise what came of it.
 pub struct Guess {
     failures: Arc<Failures>,
-    is_right: bool,
+    is_free: bool,
 }
 
 impl Guess {
     /// It was right, and costs nothing.
     pub fn succeeded(mut self) {
-        self.is_right = true;
+        self.is_free = true;
+    }
+
+    /// Nobody could say whether it was, and so it costs nothing either.
+    pub fn withdrawn(mut self) {
+        self.is_free = true;
     }
 }
 
 impl Drop for Guess {
     fn drop(&mut self) {
-        if !self.is_right {
+        if !self.is_free {
             self.failures.fail();
         }
         self.failures.end();

@@ -1,4 +1,8 @@
-//! From a bearer token to the caller behind it: which tenant, which application, which person, what they may.
+//! From a bearer token, or a browser's session, to the caller behind it: which tenant, which application, which person, what
+//! they may.
+
+mod issuers;
+mod sessions;
 
 use std::{
     collections::HashMap,
@@ -15,9 +19,10 @@ use moka::sync::Cache;
 use super::{
     applications::{self, Kind},
     directory::{self, Person, SubjectKind},
-    issuers::{Identity, Issuers},
+    issuers::Issuers,
     revocations,
     scopes::{Scope, Scopes},
+    sessions::Sessions,
     tenants::{self, Tenant},
     tokens::{self, Claims, Tokens},
     usage::{LastUse, Usage},
@@ -26,6 +31,9 @@ use crate::{
     error::{Error, Result},
     store::{Store, Transaction},
 };
+
+pub use self::sessions::Role;
+use self::sessions::Session;
 
 /// Tokens whose caller is remembered; fewer of those who carry much.
 const REMEMBERED_TOKENS: u64 = 100_000;
@@ -44,7 +52,7 @@ pub struct Caller {
     pub tenant: Arc<Tenant>,
     /// The tenant that the application belongs to.
     pub home: Arc<Tenant>,
-    /// The application's client id.
+    /// The application's client id; of someone who operates the server in a browser, `operator:` and who he is.
     pub client_id: Arc<str>,
     /// What the application is.
     pub kind: Kind,
@@ -54,10 +62,12 @@ pub struct Caller {
     pub user: Option<Arc<User>>,
     /// What the token allows.
     pub scopes: Scopes,
-    /// The application's epoch; none of an external issuer, which is no application.
+    /// The application's epoch; none of an external issuer, which is no application, and of a session, which has it.
     epoch: Option<i64>,
     /// The id of the token; none of an external issuer's.
     token_id: Option<Arc<str>>,
+    /// The session of a browser, where that is what let him in.
+    session: Option<Arc<Session>>,
     expires_at: u64,
     last_use: Arc<LastUse>,
 }
@@ -81,6 +91,23 @@ impl Caller {
     /// The person behind a user token.
     pub fn person(&self) -> Option<&Person> {
         self.user.as_ref().map(|user| &user.person)
+    }
+
+    /// The id of whoever is behind a user token or a session, one of the caller's own tenant; an operator's session too.
+    pub fn user_id(&self) -> Option<&str> {
+        let signed_in = || self.session.as_ref().map(|session| session.user_id.as_str());
+        self.person().map(|person| person.user_id.as_str()).or_else(signed_in)
+    }
+
+    /// Whether the call would not be let in without this application: it calls, or someone is signed in by it.
+    pub fn is_by(&self, client_id: &str) -> bool {
+        *self.client_id == *client_id
+            || self.session.as_ref().is_some_and(|session| session.client_id == client_id)
+    }
+
+    /// Whether somebody calls who is signed in to this tenant.
+    pub fn is_signed_in_to(&self, tenant: &Tenant) -> bool {
+        self.session.is_some() && self.home.id == tenant.id
     }
 
     /// The person, for an operation of people.
@@ -113,6 +140,9 @@ impl Caller {
                 return Err(not_his());
             }
         }
+        if let Some(session) = &self.session {
+            session.confirm(transaction, &self.scopes).await?;
+        }
         if let Some(token_id) = &self.token_id
             && revocations::is_revoked(&**transaction, token_id).await?
         {
@@ -120,6 +150,14 @@ impl Caller {
         }
         let tenant = tenants::find_by_id(&**transaction, self.tenant.id).await?.ok_or_else(gone)?;
         if tenant.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(()) }
+    }
+
+    /// Notes that he calls.
+    fn note_use(&self) {
+        self.last_use.note();
+        if let Some(session) = &self.session {
+            session.last_use.note();
+        }
     }
 
     /// Whether it is frozen whose call this is or whom it acts on (decisions 3.6).
@@ -157,13 +195,14 @@ impl Caller {
     }
 }
 
-/// Turns tokens into callers, and remembers them until they expire or anything about their tenant's identities changes.
+/// Turns tokens and sessions into callers, and remembers them until they expire or anything about their tenant's identities changes.
 pub struct Authenticator {
     pub(super) store: Store,
     tokens: Arc<Tokens>,
     usage: Arc<Usage>,
     issuers: Issuers,
-    /// By the token's hash.
+    sessions: Arc<Sessions>,
+    /// By the token's hash, or the session's id.
     remembered: Cache<[u8; 32], Remembered>,
     /// How often the identities of each tenant have changed.
     generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
@@ -193,7 +232,7 @@ impl Remembered {
 
 impl Authenticator {
     /// An authenticator over this store.
-    pub fn new(store: Store, tokens: Arc<Tokens>) -> Self {
+    pub fn new(store: Store, tokens: Arc<Tokens>, sessions: Arc<Sessions>) -> Self {
         let remembered = Cache::builder()
             .max_capacity(REMEMBERED_TOKENS)
             .weigher(|_, remembered: &Remembered| remembered.weight())
@@ -202,8 +241,9 @@ impl Authenticator {
         Self {
             store,
             tokens,
-            usage: Arc::default(),
+            usage: Arc::new(Usage::of_applications()),
             issuers: Issuers::default(),
+            sessions,
             remembered,
             generations: Mutex::default(),
         }
@@ -213,6 +253,11 @@ impl Authenticator {
     #[must_use]
     pub fn trusting(self, issuers: Issuers) -> Self {
         Self { issuers, ..self }
+    }
+
+    /// Who else says who people are.
+    pub fn issuers(&self) -> &Issuers {
+        &self.issuers
     }
 
     /// What signs and verifies tokens.
@@ -257,6 +302,10 @@ impl Authenticator {
     /// 401 for a token that is not valid (any more), 403 for a tenant that is not his to act on (decisions 3.2).
     pub async fn authenticate(&self, token: &str, indicated: Option<&str>) -> Result<Arc<Caller>> {
         let caller = self.identify(token).await?;
+        self.acting_on(caller, indicated).await
+    }
+
+    async fn acting_on(&self, caller: Arc<Caller>, indicated: Option<&str>) -> Result<Arc<Caller>> {
         match indicated {
             Some(code) if code != caller.tenant.code => self.act_on(&caller, code).await,
             _ => Ok(caller),
@@ -266,14 +315,14 @@ impl Authenticator {
     async fn identify(&self, token: &str) -> Result<Arc<Caller>> {
         let hash = hash(token);
         if let Some(remembered) = self.remembered.get(&hash).filter(Remembered::holds) {
-            remembered.caller.last_use.note();
+            remembered.caller.note_use();
             return Ok(remembered.caller);
         }
         let (caller, generation, generations) = if let Some(issuer) = self.issuers.of(token) {
             let identity = issuer.verify(token).await?;
             let reader = self.store.reader();
             let tenant = tenants::find_by_code(reader, &identity.trust.tenant).await?;
-            let tenant_id = tenant.ok_or_else(nobody)?.id;
+            let tenant_id = tenant.ok_or_else(issuers::nobody)?.id;
             let (generation, generations) = self.generation(tenant_id);
             (self.look_up_person(tenant_id, &identity).await?, generation, generations)
         } else {
@@ -282,7 +331,7 @@ impl Authenticator {
             (self.look_up(claims).await?, generation, generations)
         };
         let caller = Arc::new(caller);
-        caller.last_use.note();
+        caller.note_use();
         let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(hash, remembered);
         Ok(caller)
@@ -330,32 +379,8 @@ impl Authenticator {
             scopes: granted.intersection(&application.scopes),
             epoch: Some(application.epoch),
             token_id: Some(claims.jti.into()),
+            session: None,
             expires_at: claims.exp,
-        })
-    }
-
-    /// Whom an issuer's token names in the directory.
-    async fn look_up_person(&self, tenant_id: i64, identity: &Identity<'_>) -> Result<Caller> {
-        let reader = self.store.reader();
-        // Read after the generation, as everything that is remembered under it.
-        let tenant = tenants::find_by_id(reader, tenant_id).await?.ok_or_else(nobody)?;
-        let login_id = &identity.login_id;
-        let person = directory::find_person(reader, tenant_id, SubjectKind::LoginId, login_id).await?;
-        let person = person.ok_or_else(nobody)?;
-        let principals = directory::principals(reader, tenant_id, &person).await?.into();
-        let (home, client_id) = (Arc::new(tenant), format!("issuer:{}", identity.trust.issuer));
-        Ok(Caller {
-            tenant: Arc::clone(&home),
-            home,
-            last_use: self.usage.of(&client_id),
-            client_id: client_id.into(),
-            kind: Kind::Application,
-            bound: Arc::default(),
-            user: Some(Arc::new(User { person, principals })),
-            scopes: identity.trust.scopes.clone(),
-            epoch: None,
-            token_id: None,
-            expires_at: identity.expires_at,
         })
     }
 
@@ -374,11 +399,6 @@ fn hash(token: &str) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
     hash
-}
-
-/// 401: an issuer's token is good, and says nothing to us.
-fn nobody() -> Error {
-    Error::unauthorized("the token names nobody of the directory who may sign in")
 }
 
 /// 403: whether that tenant exists is not told.

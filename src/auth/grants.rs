@@ -5,17 +5,18 @@
 mod code;
 mod exchange;
 
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
     applications::{self, Application, ClientError},
-    authorization::codes::Codes,
+    authorization::codes::{Codes, Use},
     caller::Authenticator,
     directory::{self, Person},
     scopes::Scopes,
     secrets::SecretChecker,
+    sessions::{self, SignedIn},
     tokens::{Subject, UserClaims},
 };
 use crate::{error::Error, store::Store};
@@ -126,6 +127,19 @@ pub struct Grants<'a> {
     pub codes: &'a Codes,
 }
 
+/// A code that this server takes back itself, for a session.
+#[derive(Debug)]
+pub struct Redemption {
+    /// The application of the pages.
+    pub client_id: String,
+    /// The code that the person came back with.
+    pub code: SecretString,
+    /// Where he came back to.
+    pub redirect_uri: String,
+    /// What the challenge was made of (RFC 7636).
+    pub code_verifier: SecretString,
+}
+
 /// A token that is to be issued.
 struct Wanted {
     subject: Subject,
@@ -142,6 +156,11 @@ impl Grants<'_> {
         request: &TokenRequest,
     ) -> Result<TokenAnswer, GrantError> {
         let application = self.authenticate(client).await?;
+        // What comes of its codes are sessions, which nobody else begins.
+        if sessions::application::is(&application) {
+            let refusal = "this application is the server's own: it gets no tokens";
+            return Err(GrantError::UnauthorizedClient(refusal.to_owned()));
+        }
         let grant_type = request.grant_type.as_deref();
         if application.login.is_public
             && grant_type.is_some_and(|grant_type| grant_type != AUTHORIZATION_CODE)
@@ -165,6 +184,20 @@ impl Grants<'_> {
             expires_in: tokens.lifetime_seconds(),
             scope,
         })
+    }
+
+    /// Whom a code is of that a public application of our own got: no token is issued for it.
+    pub async fn redeem(self, redemption: Redemption) -> Result<SignedIn, GrantError> {
+        let Redemption { client_id, code, redirect_uri, code_verifier } = redemption;
+        let client = ClientCredentials { client_id, client_secret: None };
+        let application = self.authenticate(client).await?;
+        let code_use = Use {
+            code: code.expose_secret(),
+            client_id: &application.client_id,
+            redirect_uri: &redirect_uri,
+            code_verifier: code_verifier.expose_secret(),
+        };
+        code::signed_in(self, &application, code_use).await
     }
 
     /// The application that the client is, once it has proved it. Whatever is wrong takes the same time.

@@ -59,6 +59,15 @@ pub async fn find_by_id<C: ConnectionTrait>(connection: &C, id: i64) -> Result<O
     find(connection, "id = ?", id.into()).await
 }
 
+/// The tenant, where there is one and no other.
+pub async fn find_only<C: ConnectionTrait>(connection: &C) -> Result<Option<Tenant>, DbErr> {
+    let statement = sql("SELECT id FROM tenants WHERE removed_at IS NULL LIMIT 2", []);
+    match connection.query_all_raw(statement).await?.as_slice() {
+        [only] => find_by_id(connection, only.try_get("", "id")?).await,
+        _ => Ok(None),
+    }
+}
+
 async fn find<C: ConnectionTrait>(
     connection: &C,
     condition: &str,

@@ -55,6 +55,10 @@ impl MigratorTrait for Migrator {
                 sql: include_str!("migrations/0006_collaboration.sql"),
             }),
             Box::new(SqlMigration { name: "0007_files", sql: include_str!("migrations/0007_files.sql") }),
+            Box::new(SqlMigration {
+                name: "0008_sessions",
+                sql: include_str!("migrations/0008_sessions.sql"),
+            }),
         ]
     }
 }

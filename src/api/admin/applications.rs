@@ -72,7 +72,7 @@ pub async fn find_application(
         (status = 200, description = "The application, without its secrets", body = Envelope<RegisteredApplication>),
         Refusals, BodyRefusals,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-        (status = 409, description = "It is the one that calls, and would lock itself out", body = FailureEnvelope),
+        (status = 409, description = "It is the one that calls, or that the operator is signed in by, and would lock itself out", body = FailureEnvelope),
     )
 )]
 pub async fn change_application(
@@ -92,7 +92,7 @@ pub async fn change_application(
         (status = 200, description = "It is removed", body = Envelope<Option<String>>),
         Refusals,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-        (status = 409, description = "It is the one that calls", body = FailureEnvelope),
+        (status = 409, description = "It is the one that calls, or that the operator is signed in by", body = FailureEnvelope),
     )
 )]
 pub async fn remove_application(

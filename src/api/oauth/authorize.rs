@@ -170,6 +170,7 @@ fn send_back(app: &App, request: &AuthorizationRequest, tenant_id: i64, person: 
         tenant_id,
         user_id: person.user_id,
         user_epoch: person.epoch,
+        login_id: person.login_id,
         scopes: request.scopes.clone(),
         device_id: request.device_id.clone(),
     };

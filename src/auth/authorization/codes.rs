@@ -44,6 +44,8 @@ pub struct Granted {
     pub user_id: String,
     /// His epoch when he signed in.
     pub user_epoch: i64,
+    /// His login account then.
+    pub login_id: String,
     /// What the token is to allow.
     pub scopes: Scopes,
     /// His device.
@@ -178,6 +180,7 @@ mod tests {
             tenant_id: 7,
             user_id: "mei".to_owned(),
             user_epoch: 0,
+            login_id: "mei".to_owned(),
             scopes: Scopes::default(),
             device_id: None,
         }

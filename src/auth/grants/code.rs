@@ -10,9 +10,10 @@ use crate::{
     auth::{
         applications::Application,
         authorization::codes::{Granted, Outcome, Use},
-        directory::{self, SubjectKind},
-        revocations, tenants,
-        tokens::Subject,
+        directory::{self, Person, SubjectKind},
+        revocations,
+        sessions::SignedIn,
+        tenants,
     },
 };
 
@@ -45,27 +46,50 @@ pub(super) async fn user_token(
             return Err(GrantError::InvalidGrant(REFUSED));
         }
     };
-    let subject = subject(grants, application, *granted).await?;
+    let person = person(grants, &application, &granted).await?;
+    let scopes = granted.scopes.intersection(&application.scopes.for_user());
+    let device_id = granted.device_id.as_deref();
+    let subject = subject_of(grants.store, application, person, device_id, scopes).await?;
     Ok(Wanted { subject, issued_token_type: None, jti })
 }
 
-/// What was true when he signed in has to be so still.
-async fn subject(
+/// Whom a code is of that the application of the pages got. No token comes of it, so there is none to take back where it comes
+/// again: a browser sends it once more when its user goes back, or loads the page anew.
+pub(super) async fn signed_in(
     grants: Grants<'_>,
-    application: Application,
-    granted: Granted,
-) -> Result<Subject, GrantError> {
+    application: &Application,
+    code_use: Use<'_>,
+) -> Result<SignedIn, GrantError> {
+    let Outcome::Granted { granted, .. } = grants.codes.take(code_use, 0, Instant::now()) else {
+        return Err(GrantError::InvalidGrant(REFUSED));
+    };
+    let person = person(grants, application, &granted).await?;
+    Ok(SignedIn {
+        tenant_id: granted.tenant_id,
+        user_id: person.user_id,
+        user_epoch: person.epoch,
+        login_id: granted.login_id,
+        client_id: application.client_id.clone(),
+        client_epoch: application.epoch,
+        issuer: None,
+    })
+}
+
+/// What was true when he signed in has to be so still.
+async fn person(
+    grants: Grants<'_>,
+    application: &Application,
+    granted: &Granted,
+) -> Result<Person, GrantError> {
     let reader = grants.store.reader();
     if application.tenant_id != granted.tenant_id || application.is_frozen {
         return Err(GrantError::InvalidGrant("tenant is frozen"));
     }
     let person =
         directory::find_person(reader, granted.tenant_id, SubjectKind::UserId, &granted.user_id).await?;
-    let person = person
+    person
         .filter(|person| person.epoch == granted.user_epoch)
-        .ok_or(GrantError::InvalidGrant("the user may not sign in any more, or has to do so again"))?;
-    let scopes = granted.scopes.intersection(&application.scopes.for_user());
-    subject_of(grants.store, application, person, granted.device_id.as_deref(), scopes).await
+        .ok_or(GrantError::InvalidGrant("the user may not sign in any more, or has to do so again"))
 }
 
 /// Whoever uses a code a second time has it from somewhere, so the token of the first use may be in wrong hands

@@ -161,6 +161,9 @@ pub async fn change(
                     "this is the application that calls: it cannot disable itself or give up the scope admin",
                 ));
             }
+            if calling.is_by(&client_id) && after.is_disabled {
+                return Err(signed_in("disable"));
+            }
             check_tenants_exist(transaction, &after.bound, &before.bound).await?;
             let deeds = deeds(&client_id, &before, &after);
             if !deeds.is_empty() {
@@ -189,6 +192,9 @@ pub async fn change(
 pub async fn remove(app: &Arc<App>, caller: &Arc<Caller>, client_id: String) -> Result<()> {
     if *caller.client_id == *client_id {
         return Err(Error::conflict("this is the application that calls: it cannot remove itself"));
+    }
+    if caller.is_by(&client_id) {
+        return Err(signed_in("remove"));
     }
     let (remembering, calling) = (Arc::clone(app), Arc::clone(caller));
     let job = app.store.write(move |transaction| {
@@ -304,6 +310,12 @@ async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> Result<T> + S
 
 fn text(secret: &SecretString) -> String {
     secret.expose_secret().to_owned()
+}
+
+fn signed_in(deed: &str) -> Error {
+    Error::conflict(format!(
+        "this is the application that you are signed in by: an application has to {deed} it"
+    ))
 }
 
 fn unknown() -> Error {

@@ -163,12 +163,18 @@ pub enum Fate {
 /// nothing.
 ///
 /// # Errors
-/// 403 for one that is not the caller's to manage, 404 where there is none that he may know of (decisions 3.6).
+/// 403 for one that is not the caller's to manage, 404 where there is none that he may know of (decisions 3.6); 409 for
+/// freezing or deleting the one that he is signed in to.
 pub async fn decide(app: &Arc<App>, caller: Arc<Caller>, code: String, fate: Fate) -> Result<String> {
     let remembering = Arc::clone(app);
     let job = app.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = managed(transaction, &caller, &code).await?;
+            if fate != Fate::Unfreeze && caller.is_signed_in_to(&tenant) {
+                return Err(Error::conflict(
+                    "eCode: this is the tenant that you are signed in to, and you would lock yourself out: an application has to do it",
+                ));
+            }
             let actor = Actor::caller(&caller);
             let tenant_id = tenant.id;
             // Its groups are for nobody to see while it is frozen, and when it is gone.

@@ -46,6 +46,7 @@ pub async fn register_enterprise(
         (status = 200, description = "Its eCode", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
+        (status = 409, description = "It is the one that the operator is signed in to", body = FailureEnvelope),
     )
 )]
 pub async fn delete_enterprise(
@@ -63,6 +64,7 @@ pub async fn delete_enterprise(
         (status = 200, description = "Its eCode", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
+        (status = 409, description = "It is the one that the operator is signed in to", body = FailureEnvelope),
     )
 )]
 pub async fn freeze_enterprise(

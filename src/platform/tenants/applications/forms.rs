@@ -143,7 +143,11 @@ impl ApplicationForm {
         if wanted.scopes != known.scopes {
             check_scopes("scopes", wanted.kind, &wanted.scopes)?;
         }
-        if wanted.login != known.login || wanted.scopes != known.scopes {
+        if wanted.scopes != known.scopes {
+            wanted.login.check_public(wanted.kind, &wanted.scopes).map_err(Error::bad_request)?;
+        }
+        // That of the pages is the server's own address, whatever that is.
+        if wanted.login != known.login {
             wanted.login.check(wanted.kind, &wanted.scopes).map_err(Error::bad_request)?;
         }
         Ok(wanted)

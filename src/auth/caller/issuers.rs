@@ -1,0 +1,47 @@
+//! From the token of an external issuer to the person of the directory whom it names.
+
+use std::sync::Arc;
+
+use super::{Authenticator, Caller, User};
+use crate::{
+    auth::{
+        applications::Kind,
+        directory::{self, SubjectKind},
+        issuers::Identity,
+        tenants,
+    },
+    error::{Error, Result},
+};
+
+impl Authenticator {
+    /// Whom an issuer's token names in the directory.
+    pub(super) async fn look_up_person(&self, tenant_id: i64, identity: &Identity<'_>) -> Result<Caller> {
+        let reader = self.store.reader();
+        // Read after the generation, as everything that is remembered under it.
+        let tenant = tenants::find_by_id(reader, tenant_id).await?.ok_or_else(nobody)?;
+        let login_id = &identity.login_id;
+        let person = directory::find_person(reader, tenant_id, SubjectKind::LoginId, login_id).await?;
+        let person = person.ok_or_else(nobody)?;
+        let principals = directory::principals(reader, tenant_id, &person).await?.into();
+        let (home, client_id) = (Arc::new(tenant), format!("issuer:{}", identity.trust.issuer));
+        Ok(Caller {
+            tenant: Arc::clone(&home),
+            home,
+            last_use: self.usage.of(&client_id),
+            client_id: client_id.into(),
+            kind: Kind::Application,
+            bound: Arc::default(),
+            user: Some(Arc::new(User { person, principals })),
+            scopes: identity.trust.scopes.clone(),
+            epoch: None,
+            token_id: None,
+            session: None,
+            expires_at: identity.expires_at,
+        })
+    }
+}
+
+/// 401: an issuer's token is good, and says nothing to us.
+pub(super) fn nobody() -> Error {
+    Error::unauthorized("the token names nobody of the directory who may sign in")
+}
