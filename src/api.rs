@@ -3,6 +3,8 @@
 pub mod access;
 mod address;
 pub mod admin;
+mod cookies;
+mod credential;
 pub mod dated;
 pub mod docs;
 pub mod envelope;
@@ -12,6 +14,7 @@ pub mod health;
 pub mod middleware;
 pub mod oauth;
 pub mod search;
+pub mod session;
 pub mod storage;
 pub mod sync;
 
@@ -48,6 +51,10 @@ fn routes() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(oauth::revocation::revoke_token))
         .routes(routes!(oauth::metadata::show_metadata))
         .routes(routes!(oauth::metadata::show_keys))
+        .routes(routes!(session::show_session))
+        .routes(routes!(session::start::begin_sign_in))
+        .routes(routes!(session::callback::come_back))
+        .routes(routes!(session::end_session))
         .routes(routes!(contents::routes::put_contents))
         .routes(routes!(contents::routes::delete_contents))
         .routes(routes!(search::list_modules))

@@ -5,12 +5,13 @@ use std::{fmt, sync::Arc, time::Duration};
 use axum::{
     body::HttpBody,
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, Method, header},
+    http::{HeaderMap, HeaderValue, Method, header},
     middleware::Next,
     response::Response,
 };
 use governor::clock::{Clock, DefaultClock};
 
+use super::credential::Credential;
 use crate::{
     app::App,
     auth::{applications::Kind, caller::Caller, scopes::Scope},
@@ -105,6 +106,11 @@ const fn syncs(method: &'static str, path: &'static str) -> Rule {
     Rule { body: Body::Sync, ..writes(method, path, Identity::Application, Scope::DirectoryWrite) }
 }
 
+/// What changes who is signed in: nothing that only wants to know of it, by HEAD, is to do it.
+const fn signs(method: &'static str, path: &'static str) -> Rule {
+    Rule { writes: true, ..anyone(method, path) }
+}
+
 /// A robot's token is in the address: its own operation looks whose it is, before it reads a body.
 const fn hooked(method: &'static str, path: &'static str) -> Rule {
     Rule { body: Body::Message, ..anyone(method, path) }
@@ -128,6 +134,10 @@ pub const TABLE: &[Rule] = &[
     anyone("POST", "/oauth2/revoke"),
     anyone("GET", "/.well-known/oauth-authorization-server"),
     anyone("GET", "/oauth2/jwks"),
+    anyone("GET", "/session"),
+    signs("GET", "/session/start"),
+    signs("GET", "/session/callback"),
+    signs("POST", "/session/end"),
     operated(writes("POST", "/v1/enterprises/register", Identity::Application, Scope::Tenants)),
     operated(writes("POST", "/v1/enterprises/delete", Identity::Application, Scope::Tenants)),
     operated(writes("POST", "/v1/enterprises/freeze", Identity::Application, Scope::Tenants)),
@@ -280,7 +290,7 @@ pub struct BodyRule {
 pub struct Standing {
     app: Arc<App>,
     rule: &'static Rule,
-    token: String,
+    credential: Credential,
     indicated: Option<String>,
     /// The caller as he was let in.
     caller: Arc<Caller>,
@@ -300,7 +310,7 @@ impl Standing {
     /// As at the door; 401 where the code he acts on is another tenant's by now, 503 where he is not who he was, or, for a
     /// search, may see something else.
     pub async fn confirm(&self) -> Result<()> {
-        let now = let_in(&self.app, self.rule, &self.token, self.indicated.as_deref()).await?;
+        let now = let_in(&self.app, self.rule, &self.credential, self.indicated.as_deref()).await?;
         if now.tenant.id != self.caller.tenant.id {
             return Err(Error::unauthorized("the tenant no longer exists"));
         }
@@ -318,8 +328,13 @@ impl Standing {
     }
 }
 
-async fn let_in(app: &App, rule: &Rule, token: &str, indicated: Option<&str>) -> Result<Arc<Caller>> {
-    let caller = app.authenticator.authenticate(token, indicated).await?;
+async fn let_in(
+    app: &App,
+    rule: &Rule,
+    credential: &Credential,
+    indicated: Option<&str>,
+) -> Result<Arc<Caller>> {
+    let caller = credential.authenticate(app, rule, indicated).await?;
     check(rule, &caller)?;
     Ok(caller)
 }
@@ -338,23 +353,35 @@ pub async fn enforce(
         }
         Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
     })?;
-    let mut standing = None;
+    let (mut standing, mut is_session) = (None, false);
     if rule.identity != Identity::Anyone {
-        let token = bearer_token(request.headers())?.to_owned();
+        let credential = Credential::of(&app, request.headers())?;
+        is_session = matches!(credential, Credential::Session(_));
         let indicated = indicated_code(request.headers())?.map(str::to_owned);
-        let caller = let_in(&app, rule, &token, indicated.as_deref()).await?;
+        let caller = let_in(&app, rule, &credential, indicated.as_deref()).await?;
         if rule.writes {
             count_write(&app, &caller)?;
         }
         request.extensions_mut().insert(Arc::clone(&caller));
-        standing = Some(Standing { app: Arc::clone(&app), rule, token, indicated, caller });
+        standing = Some(Standing { app: Arc::clone(&app), rule, credential, indicated, caller });
     }
     if rule.body == Body::Content || request.body().is_end_stream() {
-        return Ok(app.answers.keep(next.run(request).await, rule.writes).await);
+        let answer = app.answers.keep(next.run(request).await, rule.writes).await;
+        return Ok(kept_from_others(answer, is_session));
     }
     let held = app.bodies.begin();
     request.extensions_mut().insert(body_rule(rule, &app.config.limits, held.clone(), standing));
-    Ok(app.answers.keep(held.during(next.run(request)).await, rule.writes).await)
+    let answer = app.answers.keep(held.during(next.run(request)).await, rule.writes).await;
+    Ok(kept_from_others(answer, is_session))
+}
+
+/// What a cookie let someone see nothing on the way, and no browser's history, is to keep: unlike a token, it does not tell them so.
+fn kept_from_others(mut answer: Response, is_session: bool) -> Response {
+    if is_session {
+        let private = HeaderValue::from_static("private, no-store");
+        answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(private);
+    }
+    answer
 }
 
 fn body_rule(rule: &Rule, limits: &Limits, held: Held, standing: Option<Standing>) -> BodyRule {
@@ -400,21 +427,6 @@ fn count_write(app: &App, caller: &Caller) -> Result<()> {
             wait,
         )
     })
-}
-
-fn bearer_token(headers: &HeaderMap) -> Result<&str> {
-    let Some(value) = headers.get(header::AUTHORIZATION) else {
-        return Err(Error::unauthorized(
-            "a token is needed: Authorization: Bearer <token from /oauth2/token>",
-        ));
-    };
-    value
-        .to_str()
-        .ok()
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .map(|(_, token)| token.trim())
-        .ok_or_else(|| Error::unauthorized("Authorization: must be `Bearer <token>`"))
 }
 
 fn indicated_code(headers: &HeaderMap) -> Result<Option<&str>> {

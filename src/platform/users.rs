@@ -3,7 +3,7 @@
 pub mod documents;
 pub mod fields;
 pub mod model;
-mod pages;
+pub mod pages;
 pub mod password;
 mod people;
 pub mod picture;

@@ -182,6 +182,18 @@ mod search_all;
 #[cfg(test)]
 mod self_healing;
 #[cfg(test)]
+mod sessions;
+#[cfg(test)]
+mod sessions_browser;
+#[cfg(test)]
+mod sessions_ends;
+#[cfg(test)]
+mod sessions_issuer;
+#[cfg(test)]
+mod sessions_operators;
+#[cfg(test)]
+mod sessions_provider;
+#[cfg(test)]
 mod slow_searches;
 #[cfg(test)]
 mod sources_admin;

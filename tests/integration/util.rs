@@ -10,6 +10,7 @@ pub(crate) mod collector;
 pub(crate) mod directory;
 pub(crate) mod events;
 pub(crate) mod external;
+pub(crate) mod fake_issuer;
 pub(crate) mod files;
 pub(crate) mod folders;
 pub(crate) mod gate;
@@ -26,6 +27,7 @@ pub(crate) mod protected;
 pub(crate) mod raw;
 pub(crate) mod relay;
 pub(crate) mod s3;
+pub(crate) mod session;
 pub(crate) mod small_disk;
 pub(crate) mod stored;
 

@@ -11,20 +11,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use aws_lc_rs::rand;
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use cookie::{Cookie, SameSite};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
 use super::{
     super::{
         address::client_address,
+        cookies::{browser_of, keep_browser, new_browser},
         extract::{check_content_type, read_body},
     },
     page::{Form, Language, Message, render},
@@ -44,9 +43,6 @@ use crate::{
 
 /// How long a form may be filled in.
 const FORM_LIFE: Duration = Duration::from_mins(15);
-
-/// The bytes of the cookie that tells browsers apart.
-const BROWSER_BYTES: usize = 16;
 
 /// What the form holds, sealed.
 #[derive(Serialize, Deserialize)]
@@ -211,9 +207,7 @@ fn open_form(
     let login = sealed.request.login_hint.as_deref().unwrap_or_default();
     let form = Form { sealed: &text, request: &sealed.request, asking, login };
     let mut response = render(language, message, Some(&form))?;
-    let cookie = cookie(app, browser).to_string();
-    let cookie = HeaderValue::try_from(cookie).map_err(Error::internal)?;
-    response.headers_mut().insert(header::SET_COOKIE, cookie);
+    response.headers_mut().insert(header::SET_COOKIE, keep_browser(app, browser)?);
     Ok(response)
 }
 
@@ -221,37 +215,6 @@ fn unseal(app: &App, browser: &str, text: &str) -> Option<Sealed> {
     let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
     let plain = app.keys.logins.open(browser.as_bytes(), &bytes).ok()?;
     postcard::from_bytes(&plain).ok()
-}
-
-fn new_browser() -> Result<String> {
-    let mut bytes = [0; BROWSER_BYTES];
-    rand::fill(&mut bytes).map_err(|_| Error::internal("no random bytes could be had"))?;
-    Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
-}
-
-/// By https its name makes browsers take it from this very host alone.
-fn cookie_name(app: &App) -> &'static str {
-    if app.config.public_url().starts_with("https:") { "__Host-trawl-login" } else { "trawl-login" }
-}
-
-fn cookie(app: &App, browser: String) -> Cookie<'static> {
-    let name = cookie_name(app);
-    // Not with what other sites have the browser send, except when they lead here.
-    Cookie::build((name, browser))
-        .path("/")
-        .http_only(true)
-        .same_site(SameSite::Lax)
-        .secure(name.starts_with("__Host-"))
-        .build()
-}
-
-/// What the browser's cookie holds, if it is one of ours.
-fn browser_of(app: &App, headers: &HeaderMap) -> Option<String> {
-    let name = cookie_name(app);
-    let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-    let cookies = lines.flat_map(|line| Cookie::split_parse(line).filter_map(Result::ok));
-    let mut values = cookies.filter(|cookie| cookie.name() == name).map(|cookie| cookie.value().to_owned());
-    values.find(|value| BASE64_URL_SAFE_NO_PAD.decode(value).is_ok_and(|bytes| bytes.len() == BROWSER_BYTES))
 }
 
 fn refuse(language: Language, refusal: Refusal) -> Response {

@@ -50,6 +50,19 @@ fn page_query(of_a_kind: bool) -> String {
     )
 }
 
+/// The address of a person's avatar, as it is kept; see [`super::picture::public_address`].
+pub async fn find_avatar<C: ConnectionTrait>(
+    reader: &C,
+    tenant_id: i64,
+    user_id: &str,
+) -> Result<Option<String>, DbErr> {
+    let statement = sql(
+        "SELECT picture FROM users WHERE tenant_id = ? AND user_id = ? AND picture <> ''",
+        [tenant_id.into(), user_id.into()],
+    );
+    reader.query_one_raw(statement).await?.map(|row| row.try_get("", "picture")).transpose()
+}
+
 /// What a picture that is kept here is, and its bytes; none of a tenant that is frozen or gone.
 pub(super) async fn find_picture<C: ConnectionTrait>(
     reader: &C,

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use reqwest::redirect;
 use sea_orm::ConnectionTrait;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -128,7 +129,9 @@ impl TestApp {
             let (app, stop) = (Arc::clone(&app), stop.clone());
             async move { edge::serve(listener, api::service(Arc::clone(&app)), &app.config.limits, stop).await }
         });
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        // Where an answer leads is a part of it, and nothing that is followed.
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).redirect(redirect::Policy::none());
+        let http = http.build().unwrap();
         Self { app, base, http, clock, directory, stop, server, indexer }
     }
 

@@ -59,8 +59,7 @@ pub(crate) fn trusted(provider: &Provider, tenant: &str) -> Vec<Issuer> {
 impl Provider {
     /// Someone signs in at the portal; what it gets for him.
     pub(crate) async fn sign_in(&self, name: &str, audience: &str) -> Tokens {
-        let browser = Client::builder().no_proxy().timeout(PATIENCE).cookie_store(true);
-        let browser = browser.redirect(redirect::Policy::none()).build().unwrap();
+        let browser = new_browser();
         let parameters = [
             ("client_id", PORTAL.0),
             ("response_type", "code"),
@@ -70,13 +69,8 @@ impl Provider {
             ("code_challenge", CHALLENGE),
             ("code_challenge_method", "S256"),
         ];
-        let start = browser.get(format!("{}/auth", self.issuer)).query(&parameters);
-        let page = target(&start.send().await.unwrap());
-        let login = [("prompt", "login"), ("login", name), ("password", "any")];
-        let back = target(&browser.post(page).form(&login).send().await.unwrap());
-        let page = target(&browser.get(back).send().await.unwrap());
-        let back = target(&browser.post(page).form(&[("prompt", "consent")]).send().await.unwrap());
-        let callback = target(&browser.get(back).send().await.unwrap());
+        let start = Url::parse_with_params(&format!("{}/auth", self.issuer), parameters).unwrap();
+        let callback = prove(&browser, start, name).await;
         let code = parameter(&callback, "code");
         let form = [
             ("grant_type", "authorization_code"),
@@ -88,6 +82,27 @@ impl Provider {
         let answer = request.basic_auth(PORTAL.0, Some(PORTAL.1)).send().await.unwrap();
         answer.error_for_status().unwrap().json().await.unwrap()
     }
+}
+
+impl Provider {
+    /// Someone who was sent there proves who he is; where he is sent back to.
+    pub(crate) async fn prove(start: Url, name: &str) -> Url {
+        prove(&new_browser(), start, name).await
+    }
+}
+
+fn new_browser() -> Client {
+    let browser = Client::builder().no_proxy().timeout(PATIENCE).cookie_store(true);
+    browser.redirect(redirect::Policy::none()).build().unwrap()
+}
+
+async fn prove(browser: &Client, start: Url, name: &str) -> Url {
+    let page = target(&browser.get(start).send().await.unwrap());
+    let login = [("prompt", "login"), ("login", name), ("password", "any")];
+    let back = target(&browser.post(page).form(&login).send().await.unwrap());
+    let page = target(&browser.get(back).send().await.unwrap());
+    let back = target(&browser.post(page).form(&[("prompt", "consent")]).send().await.unwrap());
+    target(&browser.get(back).send().await.unwrap())
 }
 
 #[track_caller]

@@ -1,0 +1,244 @@
+//! Operators in a browser: whom the settings name, what they may, and what is told of them (`console.operators`).
+
+use reqwest::Method;
+use serde_json::json;
+use trawl::{
+    api::access::{Rule, TABLE},
+    auth::scopes::Scope,
+};
+
+use crate::util::{
+    app::{Application, TestApp},
+    caller::send,
+    items::{item, user},
+    login::location,
+    paths::filled,
+    session::WebSession,
+};
+
+const REFUSED: &str = "this operation is for operators: console.operators names them";
+
+/// Mei operates the server, and Omar does not; a namesake of hers is of another tenant.
+async fn start() -> (TestApp, Application) {
+    let app = TestApp::start_with(|config| {
+        config.console.operators = vec!["mei@acme".to_owned(), "omar@other".to_owned()];
+    })
+    .await;
+    let acme = app.tenant("acme").await;
+    let other = app.tenant("other").await;
+    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
+    app.sync(&other.caller, "users", &json!([user("mei", "")])).await;
+    (app, acme)
+}
+
+fn operations() -> impl Iterator<Item = &'static Rule> {
+    TABLE.iter().filter(|rule| matches!(rule.scope, Some(Scope::Admin | Scope::Tenants)))
+}
+
+async fn call(session: &WebSession, rule: &Rule) -> crate::util::answer::Answer {
+    let method: Method = rule.method.parse().unwrap();
+    send(session.request(method, &filled(rule.path))).await
+}
+
+#[tokio::test]
+async fn what_operates_the_server_is_for_operators() {
+    let (app, _) = start().await;
+    let (mei, omar) = (app.web_session("mei").await, app.web_session("omar").await);
+    let namesake = app.web_session_at("other", "mei").await;
+    assert_eq!(mei.shown().await["operator"], true);
+    assert_eq!(omar.shown().await["operator"], false);
+    assert_eq!(namesake.shown().await["operator"], false);
+    assert!(operations().count() > 25);
+    for rule in operations() {
+        for session in [&omar, &namesake, &omar.on("other")] {
+            call(session, rule).await.fails_at(rule.path, 403, REFUSED);
+        }
+        // The page says that it is the page's call.
+        let bare = mei.bare_request(rule.method.parse().unwrap(), &filled(rule.path));
+        send(bare).await.fails_at(rule.path, 401, "a token is needed");
+        let answer = call(&mei, rule).await;
+        assert!(
+            ![401, 403, 405, 500].contains(&answer.status),
+            "{} {}: {}",
+            rule.method,
+            rule.path,
+            answer.text
+        );
+    }
+}
+
+/// For everything else he is the person that he is.
+#[tokio::test]
+async fn an_operator_searches_as_himself() {
+    let (app, acme) = start().await;
+    let mut private = item("private", "harbour", 2);
+    private["visibility"] = json!({"users": ["omar"]});
+    app.keep(&acme.caller, "article", &[item("public", "harbour", 1), private]).await;
+    let search = json!({"keyword": "harbour", "moduleId": "article"});
+    let (mei, omar) = (app.web_session("mei").await, app.web_session("omar").await);
+    assert_eq!(mei.post("/contents/search", &search).await.ok().ids(), ["public"]);
+    assert_eq!(omar.post("/contents/search", &search).await.ok().ids(), ["private", "public"]);
+    mei.on("other").post("/contents/search", &search).await.fails(403, "indicated-e-code");
+    mei.put("/v1/contents/article", &json!([])).await.fails(403, "application token");
+    mei.get("/v1/users/sync").await.fails(403, "application token");
+    // What the application of the pages was not given, nobody does by it.
+    mei.get("/v1/favorites").await.fails(403, "scope collab");
+    mei.post("/v1/directories/create", &json!({"name": "Charts"})).await.ok();
+}
+
+#[tokio::test]
+async fn an_operator_acts_on_any_tenant_and_is_told_by_name() {
+    let (app, _) = start().await;
+    let mei = app.web_session("mei").await;
+    let module = json!({"id": "m", "name": "Charts", "code": "charts", "orderNo": 1, "type": 101, "sources": ["builtin:article"]});
+    mei.on("other").post("/admin/v1/modules", &module).await.ok();
+    let of = async |tenant: &str| {
+        let modules = mei.on(tenant).get("/admin/v1/modules").await.ok();
+        modules.ids().contains(&"m")
+    };
+    assert_eq!((of("acme").await, of("other").await), (false, true));
+    mei.on("other").delete("/admin/v1/modules/m").await.ok();
+    assert!(!of("other").await);
+    mei.on("nobody").get("/admin/v1/modules").await.fails(403, "indicated-e-code");
+    let registered = mei.post("/v1/enterprises/register", &json!({"enterpriseName": "New"})).await.ok();
+    let code = registered.data().as_str().unwrap().to_owned();
+    let audit = mei.on(&code).get("/admin/v1/audit").await.ok();
+    let deed = &audit.items()[0];
+    assert_eq!(
+        (&deed["action"], &deed["clientId"], &deed["userId"]),
+        (&json!("register"), &json!("operator:mei@acme"), &json!("mei")),
+        "{deed}"
+    );
+}
+
+/// Or else nobody could unfreeze it.
+#[tokio::test]
+async fn an_operator_whose_tenant_is_frozen_still_operates() {
+    let (app, _) = start().await;
+    let (mei, omar) = (app.web_session("mei").await, app.web_session("omar").await);
+    app.operator().await.caller.post_empty("/v1/enterprises/freeze?eCode=acme").await.ok();
+    omar.post_empty("/modules").await.fails(403, "tenant is frozen");
+    mei.post_empty("/modules").await.fails(403, "tenant is frozen");
+    mei.get("/admin/v1/modules").await.fails(403, "tenant is frozen");
+    mei.post_empty("/v1/enterprises/unfreeze?eCode=acme").await.ok();
+    omar.post_empty("/modules").await.ok();
+}
+
+/// An operator is who has that login now.
+#[tokio::test]
+async fn who_gets_another_login_operates_no_more() {
+    let (app, acme) = start().await;
+    let mei = app.web_session("mei").await;
+    mei.get("/admin/v1/modules").await.ok();
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "loginId": "mei.chen"}])).await;
+    mei.is_over().await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "loginId": "mei"}])).await;
+    mei.get("/admin/v1/modules").await.ok();
+}
+
+/// Whose login becomes an operator's while he is signed in has not proved that he is that operator.
+#[tokio::test]
+async fn who_gets_the_login_of_an_operator_is_signed_in_no_more() {
+    let (app, acme) = start().await;
+    let omar = app.web_session("omar").await;
+    omar.get("/admin/v1/modules").await.fails(403, REFUSED);
+    let swapped = json!([{"userId": "mei", "loginId": "mei.chen"}, {"userId": "omar", "loginId": "mei"}]);
+    app.sync(&acme.caller, "users", &swapped).await;
+    omar.get("/admin/v1/modules").await.fails(401, "the session has ended; sign in again");
+    omar.is_over().await;
+    // Signed in anew, he is one, and is told as himself.
+    app.set_password("omar", "correct horse").await;
+    let answer = app.sign_in_to_pages(&mut app.browser(), "acme", "mei", "/").await;
+    let omar = app.session_of(&answer);
+    let registered = omar.post("/v1/enterprises/register", &json!({"enterpriseName": "New"})).await.ok();
+    let audit = omar.on(registered.data().as_str().unwrap()).get("/admin/v1/audit").await.ok();
+    let deed = &audit.items()[0];
+    assert_eq!((&deed["clientId"], &deed["userId"]), (&json!("operator:mei@acme"), &json!("omar")), "{deed}");
+}
+
+/// Nor is who was given it between his password and the session.
+#[tokio::test]
+async fn a_sign_in_is_of_the_login_that_was_typed() {
+    let (app, acme) = start().await;
+    app.set_password("omar", "correct horse").await;
+    let mut browser = app.browser();
+    let page = location(&browser.follow(&format!("{}/session/start?tenant=acme", app.base)).await);
+    let page = browser.follow(page.as_str()).await;
+    let back = location(&browser.submit(&page, "omar", "correct horse").await);
+    let swapped = json!([{"userId": "mei", "loginId": "mei.chen"}, {"userId": "omar", "loginId": "mei"}]);
+    app.sync(&acme.caller, "users", &swapped).await;
+    app.session_of(&browser.follow(back.as_str()).await).is_over().await;
+}
+
+/// There may be nobody else to let him in again.
+#[tokio::test]
+async fn an_operator_does_not_lock_himself_out() {
+    let (app, acme) = start().await;
+    let mei = app.web_session("mei").await;
+    let path = format!("/admin/v1/applications/search-page-{}", acme.tenant_id);
+    mei.put(&path, &json!({"disabled": true})).await.fails(409, "signed in by");
+    mei.delete(&path).await.fails(409, "signed in by");
+    mei.put(&path, &json!({"scopes": ["files"]})).await.ok();
+    for fate in ["freeze", "delete"] {
+        let path = format!("/v1/enterprises/{fate}?eCode=acme");
+        mei.post_empty(&path).await.fails(409, "signed in to");
+        mei.on("other").post_empty(&path).await.fails(409, "signed in to");
+    }
+    mei.get("/admin/v1/modules").await.ok();
+    // What is others' he does as ever.
+    mei.post_empty("/v1/enterprises/freeze?eCode=other").await.ok();
+    mei.post_empty("/v1/enterprises/delete?eCode=other").await.ok();
+    let operator = app.operator().await.caller;
+    operator.on("acme").put(&path, &json!({"disabled": true})).await.ok();
+    mei.is_over().await;
+    operator.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();
+}
+
+/// What a write asks once more before it changes anything, of both that a session may be.
+#[tokio::test]
+async fn a_write_that_waited_asks_for_the_session_again() {
+    use std::sync::Arc;
+    use trawl::auth::{caller::Role, sessions::SessionId};
+
+    let (app, acme) = start().await;
+    for change in [
+        "DELETE FROM sessions",
+        "UPDATE sessions SET login_id = 'other'",
+        "UPDATE users SET epoch = epoch + 1",
+        "UPDATE users SET status = 0",
+        "UPDATE sessions SET created_at = 0",
+        "UPDATE applications SET is_disabled = 1 WHERE client_id LIKE 'search-page-%'",
+        "UPDATE applications SET epoch = epoch + 1 WHERE client_id LIKE 'search-page-%'",
+        "DELETE FROM applications WHERE client_id LIKE 'search-page-%'",
+        "UPDATE users SET login_id = 'other' WHERE tenant_id = (SELECT id FROM tenants WHERE code = 'acme') AND user_id = 'mei'",
+    ] {
+        let session = app.web_session("mei").await;
+        let id = SessionId::of(session.cookie.split_once('=').unwrap().1).unwrap();
+        let mut callers = Vec::new();
+        for role in [Role::Person, Role::Operator] {
+            callers.push(app.app.authenticator.authenticate_session(id, role, None).await.unwrap());
+        }
+        let confirm = async |caller: &Arc<trawl::auth::caller::Caller>| {
+            let caller = Arc::clone(caller);
+            let job = app
+                .app
+                .store
+                .write(move |transaction| Box::pin(async move { caller.confirm(transaction).await }));
+            job.await.map_err(|error| error.message)
+        };
+        for caller in &callers {
+            assert_eq!(confirm(caller).await, Ok(()));
+        }
+        app.execute(change).await;
+        for caller in &callers {
+            assert_eq!(
+                confirm(caller).await,
+                Err("the session has ended; sign in again".to_owned()),
+                "{change}"
+            );
+        }
+        app.execute("UPDATE users SET status = 1, login_id = user_id").await;
+        app.execute("DELETE FROM applications WHERE client_id LIKE 'search-page-%'").await;
+        app.app.authenticator.forget_callers(acme.tenant_id);
+    }
+}

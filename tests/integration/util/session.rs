@@ -1,0 +1,145 @@
+//! Someone who is signed in to the pages, as a browser is that holds his session.
+
+use cookie::SameSite;
+use fantoccini::{Locator, cookies::Cookie};
+use reqwest::{Method, RequestBuilder};
+use serde_json::Value;
+
+use super::{
+    answer::Answer,
+    app::TestApp,
+    browser::Browser,
+    caller::send,
+    login::{self, location},
+};
+
+/// What a page asks in the name of who is signed in.
+#[derive(Clone, Debug)]
+pub(crate) struct WebSession {
+    pub(crate) http: reqwest::Client,
+    pub(crate) base: String,
+    /// The session's cookie, `name=value`.
+    pub(crate) cookie: String,
+    /// Sent as `indicated-e-code`.
+    pub(crate) tenant: Option<String>,
+}
+
+impl TestApp {
+    /// Someone of the tenant `acme` gets a password and signs in.
+    pub(crate) async fn web_session(&self, login: &'static str) -> WebSession {
+        self.web_session_at("acme", login).await
+    }
+
+    /// The same, of this tenant; his login is his id.
+    pub(crate) async fn web_session_at(&self, tenant: &str, login: &'static str) -> WebSession {
+        self.set_password(login, "correct horse").await;
+        let mut browser = self.browser();
+        let answer = self.sign_in_to_pages(&mut browser, tenant, login, "/").await;
+        self.session_of(&answer)
+    }
+
+    /// Someone signs in in this browser to get to a page; what the callback answers.
+    pub(crate) async fn sign_in_to_pages(
+        &self,
+        browser: &mut login::Browser,
+        tenant: &str,
+        login: &str,
+        to: &str,
+    ) -> Answer {
+        let url = url::Url::parse_with_params(
+            &format!("{}/session/start", self.base),
+            [("tenant", tenant), ("to", to)],
+        );
+        let page = location(&browser.follow(url.unwrap().as_str()).await);
+        let page = browser.follow(page.as_str()).await;
+        let back = location(&browser.submit(&page, login, "correct horse").await);
+        browser.follow(back.as_str()).await
+    }
+
+    /// The session that an answer begins.
+    #[track_caller]
+    pub(crate) fn session_of(&self, answer: &Answer) -> WebSession {
+        let (cookie, _) = answer.header("set-cookie").split_once(';').unwrap_or_default();
+        assert!(cookie.contains("trawl-session="), "no session: {:?}", answer.headers);
+        WebSession {
+            http: self.http.clone(),
+            base: self.base.clone(),
+            cookie: cookie.to_owned(),
+            tenant: None,
+        }
+    }
+}
+
+impl WebSession {
+    /// The same, acting on this tenant.
+    pub(crate) fn on(&self, tenant: &str) -> Self {
+        Self { tenant: Some(tenant.to_owned()), ..self.clone() }
+    }
+
+    /// A request as a page of the server makes it.
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.bare_request(method, path).header("x-trawl-session", "1").header("sec-fetch-site", "same-origin")
+    }
+
+    /// A request to which the browser adds the cookie, whoever makes it.
+    pub(crate) fn bare_request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request =
+            self.http.request(method, format!("{}{path}", self.base)).header("cookie", &self.cookie);
+        match &self.tenant {
+            Some(tenant) => request.header("indicated-e-code", tenant),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        send(self.request(Method::GET, path)).await
+    }
+
+    pub(crate) async fn post_empty(&self, path: &str) -> Answer {
+        send(self.request(Method::POST, path)).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        send(self.request(Method::POST, path).json(body)).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: &Value) -> Answer {
+        send(self.request(Method::PUT, path).json(body)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        send(self.request(Method::DELETE, path)).await
+    }
+
+    /// What `GET /session` says.
+    pub(crate) async fn shown(&self) -> Value {
+        self.get("/session").await.ok().data().clone()
+    }
+
+    /// He is signed in no more.
+    pub(crate) async fn is_over(&self) {
+        self.post_empty("/modules").await.fails(401, "the session has ended; sign in again");
+        assert_eq!(self.shown().await["signedIn"], false);
+    }
+}
+
+impl Browser {
+    /// Has the browser hold this session; it then is at a page of the server.
+    pub(crate) async fn hold(&self, session: &WebSession) {
+        self.client.goto(&format!("{}/healthz", session.base)).await.unwrap();
+        let (name, value) = session.cookie.split_once('=').unwrap();
+        let cookie = Cookie::build((name.to_owned(), value.to_owned())).domain("127.0.0.1").path("/");
+        let cookie = cookie.http_only(true).same_site(SameSite::Strict);
+        self.client.add_cookie(cookie.build()).await.unwrap();
+    }
+
+    /// Fills in the login page that the browser is at, and sends it.
+    pub(crate) async fn fill_in_login(&self, login: &str, password: &str) {
+        for (field, text) in [("login", login), ("password", password)] {
+            let field = self.client.find(Locator::Id(field)).await.unwrap();
+            field.clear().await.unwrap();
+            field.send_keys(text).await.unwrap();
+        }
+        self.client.find(Locator::Css("button[type=submit]")).await.unwrap().click().await.unwrap();
+    }
+}
