@@ -17,6 +17,7 @@ pub mod search;
 pub mod session;
 pub mod storage;
 pub mod sync;
+pub mod web;
 
 use std::sync::Arc;
 
@@ -194,5 +195,5 @@ pub fn service(app: Arc<App>) -> Router {
     let (storage, of_storage) = storage_routes().split_for_parts();
     description.merge(of_storage);
     let storage = middleware::of_any_origin(storage, &app);
-    middleware::wrap(router.merge(docs::pages(description)), storage, app)
+    middleware::wrap(router.merge(docs::pages(description)).merge(web::pages()), storage, app)
 }

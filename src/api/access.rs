@@ -270,6 +270,9 @@ pub const TABLE: &[Rule] = &[
     anyone("GET", "/docs"),
     anyone("GET", "/docs/"),
     anyone("GET", "/docs/{*rest}"),
+    anyone("GET", "/"),
+    anyone("GET", "/assets/{hash}/{*path}"),
+    anyone("GET", "/opensearch.xml"),
 ];
 
 /// What the body of this request may be, for the extractors; a request without a body has none of it.

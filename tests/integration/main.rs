@@ -154,6 +154,8 @@ mod openid_provider;
 #[cfg(test)]
 mod organizations;
 #[cfg(test)]
+mod pages;
+#[cfg(test)]
 mod paging;
 #[cfg(test)]
 mod paging_property;

@@ -192,6 +192,9 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/docs",
         "/docs/",
         "/docs/{*rest}",
+        "/",
+        "/assets/{hash}/{*path}",
+        "/opensearch.xml",
     ];
     for Rule { path, identity, method, .. } in TABLE {
         let expected = if of_people.contains(path) || are_groups(path) || are_folders(path) || are_files(path)
