@@ -271,6 +271,7 @@ pub const TABLE: &[Rule] = &[
     anyone("GET", "/docs/"),
     anyone("GET", "/docs/{*rest}"),
     anyone("GET", "/"),
+    anyone("GET", "/console"),
     anyone("GET", "/assets/{hash}/{*path}"),
     anyone("GET", "/opensearch.xml"),
 ];

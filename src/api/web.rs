@@ -1,6 +1,6 @@
-//! The search page at `/`: a small document, and what it loads.
+//! The search page at `/` and the console at `/console`: two small documents, and what they load.
 //!
-//! What it loads lies below an address that holds the hash of all of it (`/assets/<hash>/…`): browsers keep it for ever, modules
+//! What they load lies below an address that holds the hash of all of it (`/assets/<hash>/…`): browsers keep it for ever, modules
 //! find each other by relative paths, and nobody mixes files of two versions.
 
 mod bundle;
@@ -35,12 +35,17 @@ const OPEN_SEARCH: &str = include_str!("../web/opensearch.xml");
 pub fn pages() -> Router<Arc<App>> {
     Router::new()
         .route("/", get(show_search))
+        .route("/console", get(show_console))
         .route("/assets/{hash}/{*path}", get(show_asset))
         .route("/opensearch.xml", get(show_open_search))
 }
 
 async fn show_search(headers: HeaderMap) -> Result<Response> {
     show_page(&headers, "search.html").await
+}
+
+async fn show_console(headers: HeaderMap) -> Result<Response> {
+    show_page(&headers, "console.html").await
 }
 
 async fn show_page(headers: &HeaderMap, name: &str) -> Result<Response> {

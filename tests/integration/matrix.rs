@@ -193,6 +193,7 @@ fn the_table_says_which_identity_as_the_decisions_do() {
         "/docs/",
         "/docs/{*rest}",
         "/",
+        "/console",
         "/assets/{hash}/{*path}",
         "/opensearch.xml",
     ];

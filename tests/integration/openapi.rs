@@ -85,6 +85,6 @@ async fn what_may_be_a_business_failure_may_have_no_data() {
 
 /// Pages for people are no operations.
 fn is_page(path: &str) -> bool {
-    ["/", "/openapi.json", "/opensearch.xml"].contains(&path)
+    ["/", "/console", "/openapi.json", "/opensearch.xml"].contains(&path)
         || ["/docs", "/assets/"].iter().any(|prefix| path.starts_with(prefix))
 }

@@ -1,4 +1,4 @@
-//! The page of `/`, as a browser loads it: how it is kept, how much it weighs.
+//! The pages of `/` and `/console`, as a browser loads them: what protects them, how they are kept, how much they weigh.
 
 use std::collections::BTreeSet;
 
@@ -50,6 +50,36 @@ async fn assets_of(app: &TestApp, page: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
+async fn a_page_may_load_what_is_ours_and_nothing_else() {
+    let app = TestApp::start().await;
+    let inline = Regex::new(r"(?i)<script(?: [^>]*)?>[^<]|<style| style=| on[a-z]+=").unwrap();
+    for path in ["/", "/console"] {
+        let page = load(&app, path, "br", "").await;
+        assert_eq!(page.status(), 200, "{path}");
+        assert_eq!(header(&page, "content-type"), "text/html; charset=utf-8");
+        assert_eq!(header(&page, "x-content-type-options"), "nosniff");
+        assert_eq!(header(&page, "referrer-policy"), "no-referrer");
+        assert_eq!(header(&page, "x-frame-options"), "DENY");
+        assert_eq!(header(&page, "cache-control"), "no-cache");
+        let policy = header(&page, "content-security-policy");
+        for directive in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "style-src 'self'",
+            "connect-src 'self'",
+            "base-uri 'none'",
+            "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'",
+        ] {
+            assert!(policy.split(';').any(|given| given.trim() == directive), "{directive}: {policy}");
+        }
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+        let text = load(&app, path, "", "").await.text().await.unwrap();
+        assert!(!inline.is_match(&text), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn what_a_page_loads_is_kept_for_ever_and_asked_for_by_its_content() {
     let app = TestApp::start().await;
     let assets = assets_of(&app, "/").await;
@@ -83,6 +113,19 @@ async fn what_a_page_loads_is_kept_for_ever_and_asked_for_by_its_content() {
         [format!("/assets/0000000000000000/{rest}"), asset.replace(rest, "search.html"), format!("{asset}/x")]
     {
         app.caller("").get(&path).await.fails(404, "no such file");
+    }
+}
+
+#[tokio::test]
+async fn a_page_names_every_module_that_it_comes_to() {
+    let app = TestApp::start().await;
+    let named = Regex::new(r#"<link rel="modulepreload" href="([^"]+)""#).unwrap();
+    for path in ["/", "/console"] {
+        let text = load(&app, path, "", "").await.text().await.unwrap();
+        let named: BTreeSet<String> =
+            named.captures_iter(&text).map(|found| format!("/{}", &found[1])).collect();
+        let imported = assets_of(&app, path).await.into_iter().filter(|path| is_script(path));
+        assert_eq!(named, imported.collect::<BTreeSet<String>>(), "{path}");
     }
 }
 

@@ -1,4 +1,4 @@
-// Who is signed in, and what of the page is his: what he looked for, the way out.
+// Who is signed in, and what of the page is his: the console, what he looked for, the way out.
 
 import { element } from "../shared/dom.js";
 import { t } from "../shared/language.js";
@@ -20,6 +20,7 @@ export function personMenu(session, { forget, leave }) {
     const menu = element("div", { id: "person-menu", popover: "auto", class: "menu" },
         element("p", { class: "who" }, element("bdi", {}, name),
             element("span", { class: "faint" }, element("bdi", {}, session.tenant?.name || session.tenant?.code || ""))),
+        session.operator ? element("a", { href: "console" }, t("menu.console")) : null,
         element("button", { type: "button", click: forget }, t("menu.forget")),
         element("button", { type: "button", click: leave }, t("common.sign-out")));
     return element("div", { class: "person" },

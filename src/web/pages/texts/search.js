@@ -94,6 +94,7 @@ export default {
     "say.incomplete": ["Not everything was reached.", "部分来源未能访问。"],
 
     "menu.label": ["Menu of {name}", "{name} 的菜单"],
+    "menu.console": ["Console", "控制台"],
     "menu.forget": ["Clear recent searches", "清除最近搜索"],
     "menu.forgotten": ["Your recent searches are cleared.", "最近搜索已清除。"],
 

@@ -1,0 +1,56 @@
+// What modules come to by their forms: pure, and told apart from the elements that show it.
+
+/** The built-in kinds of content that every tenant has (decisions 4.2), by their codes. */
+export const BUILT_IN = ["article", "news", "todo", "done", "feed", "people", "department", "group", "file", "favorite", "message"];
+
+/** The types of modules. */
+export const TYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101];
+
+/** What stands before the code of a built-in source. */
+export const PREFIX = "builtin:";
+
+/** A registered module as it is sent back, so that one thing of it can be changed. */
+export function formOf({ code, name, icon, orderNo, type, sources, duplicates }) {
+    return { code, name, icon, orderNo, type, sources, duplicates };
+}
+
+/** The place behind all modules. */
+export function nextOrder(modules) {
+    return Math.max(0, ...modules.map(({ orderNo }) => orderNo)) + 1;
+}
+
+/**
+ * The modules whose `orderNo` changes, with the new one, when the one at a place moves to another. They keep the numbers that there
+ * are as far as these tell them apart.
+ *
+ * @param {{id: string, orderNo: number}[]} modules in their order
+ * @param {number} from
+ * @param {number} to
+ * @returns {{module: object, orderNo: number}[]}
+ */
+export function moved(modules, from, to) {
+    const order = [...modules];
+    order.splice(to, 0, ...order.splice(from, 1));
+    let last = -Infinity;
+    const numbers = modules.map(({ orderNo }) => {
+        last = Math.max(orderNo, last + 1);
+        return last;
+    });
+    return order.map((module, place) => ({ module, orderNo: numbers[place] })).filter(({ module, orderNo }) => module.orderNo !== orderNo);
+}
+
+/**
+ * A code that a name suggests and no module has.
+ *
+ * @param {string} name
+ * @param {{id: string, code: string}[]} modules
+ */
+export function suggestCode(name, modules) {
+    const plain = name.normalize("NFKD").toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-+|-+$/g, "").slice(0, 60) || "module";
+    const isTaken = (code) => modules.some((module) => module.code === code || module.id === code);
+    let code = plain;
+    for (let number = 2; isTaken(code); number += 1) {
+        code = `${plain}-${number}`;
+    }
+    return code;
+}

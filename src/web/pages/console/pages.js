@@ -1,0 +1,62 @@
+// A table that is read page by page, as far as somebody wants to read.
+
+import { element, fill } from "../shared/dom.js";
+import { t } from "../shared/language.js";
+import { explain } from "./failure.js";
+import { table } from "./table.js";
+
+/** Rows of a page. */
+const LIMIT = 50;
+
+/** A list whose next page is added below when it is asked for. */
+export class Pages {
+    #view;
+    #options;
+    #rows = [];
+    #list = element("div");
+    #more = element("p", { class: "actions" });
+    #query = {};
+
+    /**
+     * @param {import("./view.js").View} view
+     * @param {{path: string, caption: string, columns: string[], empty: string, row: (data: object) => object}} options
+     */
+    constructor(view, options) {
+        this.#view = view;
+        this.#options = options;
+        this.node = element("div", { class: "pages" }, this.#list, this.#more);
+        this.#load(null);
+    }
+
+    /** Reads the list anew, with these filters. */
+    filter(query) {
+        this.#query = query;
+        this.#rows = [];
+        return this.#load(null);
+    }
+
+    async #load(cursor) {
+        const query = this.#query;
+        this.node.setAttribute("aria-busy", "true");
+        fill(this.#more);
+        try {
+            const page = await this.#view.call("GET", this.#options.path, { query: { ...query, limit: LIMIT, cursor } });
+            if (query !== this.#query) {
+                return;
+            }
+            const first = this.#rows.length;
+            this.#rows.push(...page.data.map(this.#options.row));
+            fill(this.#list, table({ ...this.#options, rows: this.#rows }));
+            fill(this.#more, page.cursor && element("button", { type: "button", click: () => this.#load(page.cursor) }, t("console.more")));
+            if (cursor) {
+                this.#list.querySelectorAll("tbody tr")[first]?.querySelector("a, button")?.focus();
+            }
+        } catch (failure) {
+            if (failure.name !== "AbortError") {
+                fill(this.#more, explain(failure, () => this.#load(cursor)));
+            }
+        } finally {
+            this.node.removeAttribute("aria-busy");
+        }
+    }
+}
