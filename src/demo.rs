@@ -14,7 +14,7 @@ use self::contracts::ContractSystem;
 use crate::{
     app::App,
     auth::applications::{Kind, LoginClient, NewApplication},
-    auth::scopes::Scope,
+    auth::{scopes::Scope, secrets},
     error::Error,
     indexer::Progress,
     platform::tenants::model::register_application,
@@ -25,12 +25,17 @@ use crate::{
 const TENANT: &str = "northwind";
 /// The person whom the printed example searches as.
 const LOGIN: &str = "mei.chen";
+/// The person who operates the demo's server.
+const OPERATOR: &str = "bram.dekker";
+/// Characters of the password of its people, of 64 that each may be.
+const PASSWORD_CHARACTERS: usize = 16;
 /// The module that shows everything at once.
 const MODULE: &str = "all";
 
 /// A running demo.
 pub struct Demo {
     contracts: ContractSystem,
+    password: SecretString,
     invitation: String,
 }
 
@@ -73,6 +78,7 @@ impl Demo {
             login: LoginClient::default(),
         };
         let registered = register_application(&app.store, &app.keys, new).await?;
+        let password = new_password()?;
         let contracts = ContractSystem::start().await?;
         register_contracts(app, registered.tenant.id, &contracts).await?;
 
@@ -85,7 +91,7 @@ impl Demo {
         let now = crate::store::now_millis();
         let token = server.token(None).await?;
         server.send("PUT", "/v1/organizations/sync", &token, &content::departments()?).await?;
-        server.send("PUT", "/v1/users/sync", &token, &content::users()?).await?;
+        server.send("PUT", "/v1/users/sync", &token, &content::users(&password)?).await?;
         server.send("PUT", "/v1/contents/article", &token, &content::articles(now)?).await?;
         server.send("PUT", "/v1/contents/feed", &token, &content::feeds(now)?).await?;
         server.send("POST", "/api/todo/batch_create", &token, &content::todos()?).await?;
@@ -102,7 +108,18 @@ impl Demo {
         }
         wait_until_searchable(app, progress).await?;
 
-        Ok(Self { contracts, invitation: invitation(&server, &user_token) })
+        let invitation = invitation(&server, &user_token, &password);
+        Ok(Self { contracts, password, invitation })
+    }
+
+    /// Who operates the demo's server, as `console.operators` names them.
+    pub fn operator() -> String {
+        format!("{OPERATOR}@{TENANT}")
+    }
+
+    /// What each of its people signs in with.
+    pub fn password(&self) -> &SecretString {
+        &self.password
     }
 
     /// What to try, for the terminal.
@@ -114,6 +131,11 @@ impl Demo {
     pub async fn stop(self) {
         self.contracts.stop().await;
     }
+}
+
+fn new_password() -> Result<SecretString, Error> {
+    let secret = secrets::generate()?;
+    Ok(secret.expose_secret().chars().take(PASSWORD_CHARACTERS).collect::<String>().into())
 }
 
 async fn register_contracts(app: &App, tenant_id: i64, contracts: &ContractSystem) -> Result<(), DemoError> {
@@ -258,12 +280,15 @@ impl Server {
     }
 }
 
-fn invitation(server: &Server, token: &str) -> String {
+fn invitation(server: &Server, token: &str, password: &SecretString) -> String {
     let Server { base, client_id, client_secret, .. } = server;
     let secret = client_secret.expose_secret();
+    let password = password.expose_secret();
     format!(
-        "\nNorthwind Harbour's people, to-dos, feeds, articles, groups, messages and files are loaded, and its contract system is connected.\n\
-         Search most of it as {LOGIN}, who sees her own to-dos and what she may see of the rest:\n\n\
+        "\nNorthwind Harbour's people, to-dos, feeds, articles, groups, messages and files are loaded, and its contract system is connected.\n\n\
+         Open {base}/ and sign in as {LOGIN} with the password {password}\n\
+         Operate it at {base}/console as {OPERATOR} with the same password\n\n\
+         Try warehouse, 仓库, \"forklift\" or zhl there. The same without a browser, as {LOGIN}, who sees her own to-dos and what she may see of the rest:\n\n\
          curl -sS -X POST '{base}/contents/search?moduleId={MODULE}&keyword=warehouse' -H 'Authorization: Bearer {token}'\n\n\
          Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, moduleId=message for what robots said in her groups, moduleId=file&keyword=forklift for what files say, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; zhl finds her too).\n\
          The interface, to read and to try: {base}/docs\n\

@@ -81,6 +81,7 @@ pub async fn run(options: Options) -> ExitCode {
                 directory.path().clone_into(&mut config.data);
                 // Where its external system is.
                 config.connectors.allow_http_hosts.push(Ipv4Addr::LOCALHOST.to_string());
+                config.console.operators.push(Demo::operator());
                 Some(directory)
             }
             Err(error) => return fail(1, format!("no throw-away directory could be made: {error}")),

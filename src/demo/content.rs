@@ -1,9 +1,11 @@
 //! The demo company's content: the project's own writing, with times relative to now.
 
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
 
 use super::DemoError;
+use crate::auth::login;
 
 /// One JSON object a line.
 type Row = Map<String, Value>;
@@ -15,11 +17,13 @@ pub(super) fn departments() -> Result<Vec<Row>, DemoError> {
     read(include_str!("data/departments.jsonl"))
 }
 
-/// People. The directory wants a sex of each; the demo does not care.
-pub(super) fn users() -> Result<Vec<Row>, DemoError> {
+/// People, all of whom have this password. The directory wants a sex of each; the demo does not care.
+pub(super) fn users(password: &SecretString) -> Result<Vec<Row>, DemoError> {
     let mut rows: Vec<Row> = read(include_str!("data/users.jsonl"))?;
+    let digest = login::digest(password);
     for (number, row) in rows.iter_mut().enumerate() {
         row.entry("sex").or_insert(json!(number % 2 + 1));
+        row.insert("password".to_owned(), json!(digest.expose_secret()));
     }
     Ok(rows)
 }

@@ -139,13 +139,13 @@ async fn search(
         .and_then(|value| value.strip_prefix("Bearer "));
     let known = |token: &str| register.tokens.lock().unwrap_or_else(PoisonError::into_inner).contains(token);
     if !token.is_some_and(known) {
-        return envelope(StatusCode::UNAUTHORIZED, "no or bad credentials");
+        return refuse(StatusCode::UNAUTHORIZED, "no or bad credentials");
     }
     if question.keyword.trim().is_empty() {
-        return envelope(StatusCode::BAD_REQUEST, "keyword: is required");
+        return refuse(StatusCode::BAD_REQUEST, "keyword: is required");
     }
     let Ok(skip) = question.cursor.as_deref().unwrap_or("0").parse::<usize>() else {
-        return envelope(StatusCode::BAD_REQUEST, "cursor: is not one of ours");
+        return refuse(StatusCode::BAD_REQUEST, "cursor: is not one of ours");
     };
     let limit = question.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MOST);
     let words: Vec<String> = question.keyword.split_whitespace().map(str::to_lowercase).collect();
@@ -158,17 +158,23 @@ async fn search(
     let found: Vec<_> = register.contracts.iter().filter(matches).collect();
     let data: Vec<_> = found.iter().skip(skip).take(limit).collect();
     let sent = skip + data.len();
-    Json(json!({
+    let page = json!({
         "code": 200,
         "message": null,
         "total": found.len(),
         "count": data.len(),
         "cursor": (sent < found.len()).then(|| sent.to_string()),
         "data": data,
-    }))
-    .into_response()
+    });
+    answer(StatusCode::OK, &page)
 }
 
-fn envelope(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({"code": status.as_u16(), "message": message, "data": null}))).into_response()
+fn refuse(status: StatusCode, message: &str) -> Response {
+    answer(status, &json!({"code": status.as_u16(), "message": message, "data": null}))
+}
+
+/// The contract wants the charset named.
+fn answer(status: StatusCode, envelope: &Value) -> Response {
+    let content_type = [(header::CONTENT_TYPE, "application/json;charset=UTF-8")];
+    (status, content_type, envelope.to_string()).into_response()
 }

@@ -6,9 +6,13 @@ use std::{
     process::{Child, Stdio},
 };
 
+use reqwest::Method;
 use serde_json::Value;
 
-use crate::util::program::trawl;
+use crate::util::{
+    login::{Browser, location},
+    program::trawl,
+};
 
 /// Ends the demo whatever the test comes to.
 struct Running(Child);
@@ -36,6 +40,58 @@ fn start() -> (Running, String) {
 /// What stands between two texts of the printed command.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).unwrap().0
+}
+
+/// Someone who is signed in to the pages.
+struct Session {
+    http: reqwest::Client,
+    base: String,
+    cookie: String,
+}
+
+impl Session {
+    /// Signs in in a new browser.
+    async fn begin(base: &str, login: &str, password: &str) -> Self {
+        let mut browser = Browser::new(base);
+        let start = browser.follow(&format!("{base}/session/start?to=/")).await;
+        let page = browser.follow(location(&start).as_str()).await;
+        let back = location(&browser.submit(&page, login, password).await);
+        let signed_in = browser.follow(back.as_str()).await;
+        let (cookie, _) = signed_in.header("set-cookie").split_once(';').unwrap();
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        Self { http, base: base.to_owned(), cookie: cookie.to_owned() }
+    }
+
+    async fn ask(&self, method: Method, path: &str) -> Value {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        let request = request.header("cookie", &self.cookie).header("x-trawl-session", "1");
+        request.send().await.unwrap().json().await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn its_people_sign_in_with_the_printed_password_and_one_of_them_operates_it() {
+    let (demo, printed) = tokio::task::spawn_blocking(start).await.unwrap();
+    let base = between(&printed, "\nOpen ", "/ and sign in as ");
+    let login = between(&printed, "/ and sign in as ", " with the password ");
+    let password = between(&printed, " with the password ", "\n");
+    let operator = between(&printed, "/console as ", " with the same password");
+    assert!(password.len() >= 16, "{password}");
+
+    let person = Session::begin(base, login, password).await;
+    let session = person.ask(Method::GET, "/session").await;
+    assert_eq!(session["data"]["person"]["loginId"], login, "{session}");
+    assert_eq!(session["data"]["operator"], false, "{session}");
+    let found = person.ask(Method::GET, "/contents/search?moduleId=all&keyword=warehouse").await;
+    assert_ne!(found["total"], 0, "{found}");
+
+    let operator = Session::begin(base, operator, password).await;
+    let session = operator.ask(Method::GET, "/session").await;
+    assert_eq!(session["data"]["operator"], true, "{session}");
+    // What he finds there keeps the contract that others are held to.
+    let report = operator.ask(Method::POST, "/admin/v1/sources/contracts/check").await;
+    assert_eq!(report["data"]["passed"], true, "{report}");
+    drop(demo);
 }
 
 #[tokio::test]
