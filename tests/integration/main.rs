@@ -230,6 +230,20 @@ mod util;
 #[cfg(test)]
 mod visibility;
 #[cfg(test)]
+mod web_search;
+#[cfg(test)]
+mod web_search_hostile;
+#[cfg(test)]
+mod web_search_list;
+#[cfg(test)]
+mod web_search_session;
+#[cfg(test)]
+mod web_search_states;
+#[cfg(test)]
+mod web_search_steps;
+#[cfg(test)]
+mod web_search_views;
+#[cfg(test)]
 mod work_status;
 #[cfg(test)]
 mod zoo;

@@ -7,6 +7,7 @@ pub(crate) mod caller;
 pub(crate) mod clamd;
 pub(crate) mod clock;
 pub(crate) mod collector;
+pub(crate) mod devtools;
 pub(crate) mod directory;
 pub(crate) mod events;
 pub(crate) mod external;
@@ -30,6 +31,7 @@ pub(crate) mod s3;
 pub(crate) mod session;
 pub(crate) mod small_disk;
 pub(crate) mod stored;
+pub(crate) mod web;
 
 use std::time::Duration;
 

@@ -43,6 +43,11 @@ impl Drop for Browser {
 
 impl Browser {
     pub(crate) async fn start() -> Self {
+        Self::start_in("en-US").await
+    }
+
+    /// One whose owner reads this language.
+    pub(crate) async fn start_in(language: &str) -> Self {
         let mut command = Command::new("chromedriver");
         let driver =
             command.arg("--port=0").process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
@@ -58,7 +63,12 @@ impl Browser {
         let profile = tempfile::tempdir().unwrap();
         let mut arguments: Vec<String> = ARGUMENTS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
-        let capabilities = json!({ "goog:chromeOptions": { "args": arguments } });
+        arguments.push(format!("--accept-lang={language}"));
+        let capabilities = json!({
+            "goog:chromeOptions": { "args": arguments },
+            // What pages complain of is kept until it is asked for.
+            "goog:loggingPrefs": { "browser": "ALL" },
+        });
         let client = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new())
             .capabilities(capabilities.as_object().unwrap().clone())
             .connect(&format!("http://127.0.0.1:{port}"))

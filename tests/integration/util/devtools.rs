@@ -1,0 +1,48 @@
+//! What a browser is told beyond the `WebDriver` protocol, in Chromium's own: before whom it is to pretend to stand.
+
+use fantoccini::{Locator, wd::WebDriverCompatibleCommand};
+use reqwest::Method;
+use serde_json::{Value, json};
+use url::{ParseError, Url};
+
+use super::browser::Browser;
+
+/// A command of Chromium's protocol, which its driver passes on.
+#[derive(Debug)]
+struct Command(Value);
+
+impl WebDriverCompatibleCommand for Command {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(self.0.to_string()))
+    }
+}
+
+impl Browser {
+    /// Clicks, once what stands still at the top of the page is not before it.
+    pub(crate) async fn click(&self, selector: &str) {
+        let found = self.client.find(Locator::Css(selector)).await;
+        let element = found.unwrap_or_else(|error| panic!("{selector}: {error}"));
+        let script = "arguments[0].scrollIntoView({ block: 'center' })";
+        let argument = serde_json::to_value(&element).unwrap();
+        self.client.execute(script, vec![argument]).await.unwrap();
+        element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
+    }
+
+    /// Has the browser carry out a command of Chromium's protocol.
+    pub(crate) async fn tell(&self, command: &str, parameters: Value) -> Value {
+        let body = Command(json!({ "cmd": command, "params": parameters }));
+        self.client.issue_cmd(body).await.unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// Takes the network away from the page, or gives it back.
+    pub(crate) async fn set_offline(&self, offline: bool) {
+        self.tell("Network.enable", json!({})).await;
+        let conditions =
+            json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
+        self.tell("Network.emulateNetworkConditions", conditions).await;
+    }
+}

@@ -1,0 +1,262 @@
+//! Content that tries to break out of the search page is shown as text, or refused.
+
+use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
+use serde_json::{Value, json};
+
+use crate::{
+    util::{
+        external::ExternalSystem,
+        items::{NEW_YEAR, item},
+        web::Page,
+    },
+    web_search::Landscape,
+};
+
+/// What would run if it were markup, or followed.
+const MARKUP: &str =
+    "<script>window.broken = 1</script><img src=x onerror='window.broken = 1'><svg onload=broken=1>";
+
+/// Addresses that lead nowhere, or that run something.
+const ADDRESSES: [&str; 7] = [
+    "javascript:window.broken=1",
+    "JaVaScRiPt:window.broken=1",
+    "data:text/html,<script>window.broken=1</script>",
+    "vbscript:x",
+    "file:///etc/passwd",
+    "wxwork://open?id=1",
+    "blob:http://127.0.0.1/x",
+];
+
+fn action(url: &str) -> Value {
+    json!(json!({"web": format!("[OpenUrl]\nurl={url}")}).to_string())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_a_source_sends_is_text() {
+    let all = Landscape::start().await;
+    let mut items = Vec::new();
+    let mut add = |title: String, fields: Value| {
+        let mut made =
+            item(&format!("i{}", items.len()), &title, NEW_YEAR - i64::try_from(items.len()).unwrap());
+        made.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        items.push(made);
+    };
+    add(
+        format!("harbour {MARKUP}"),
+        json!({"brief": MARKUP, "author": MARKUP, "subTitle": MARKUP, "attachDescription": MARKUP, "attachInfo": MARKUP,
+            "image": "javascript:window.broken=1", "highlight": {"title": MARKUP, "brief": 7}}),
+    );
+    for address in ADDRESSES {
+        add(format!("harbour {address}"), json!({"action": action(address), "image": address}));
+    }
+    add(
+        "harbour good".to_owned(),
+        json!({"action": action("https://wiki.example/1?a=b"), "image": "https://elsewhere.example/x.png"}),
+    );
+    add("harbour path".to_owned(), json!({"action": action("/healthz?x=1")}));
+    add(format!("harbour {}", "long ".repeat(2_000)), json!({"brief": "x".repeat(2_000)}));
+    add("harbour مرفأ الميناء".to_owned(), json!({"author": "عمر"}));
+    add(String::new(), json!({"brief": "harbour without a title"}));
+    let count = items.len();
+    let system = ExternalSystem::start(items).await;
+    let source = crate::util::external::with(system.registration("x"), "pageSize", 100);
+    all.show(&source, "Contracts", 0).await;
+    // What operators name is no markup either.
+    let module = json!({"code": "named", "name": MARKUP, "type": 101, "orderNo": 60, "sources": ["x"]});
+    all.operator.post("/admin/v1/modules", &module).await.ok();
+
+    let page = Page::open(&all.mei, "/?q=harbour").await;
+    page.until("document.querySelectorAll('[data-module=contracts] .row').length === 5").await;
+    page.go("/?q=harbour&module=contracts").await;
+    page.until(&format!("document.querySelectorAll('.list .row').length === {count}")).await;
+    let first = &page.texts(".list h3").await[0];
+    assert_eq!(*first, format!("harbour {MARKUP}"));
+    let links = "return [...document.querySelectorAll('.list a.open')].map((one) => [one.textContent.trim(), one.href, one.rel, one.target])";
+    let expected = json!([
+        ["harbour good", "https://wiki.example/1?a=b", "noopener noreferrer", "_blank"],
+        ["harbour path", format!("{}/healthz?x=1", page.base), "noopener noreferrer", "_blank"],
+    ]);
+    assert_eq!(page.run(links, &[]).await, expected);
+    // Why the others are none is said, of those that the connector lets through.
+    let closed = page.texts(".list .closed").await;
+    let unsafe_address = "its address is not safe to open";
+    assert_eq!(closed, [unsafe_address, "opens in the app only", unsafe_address]);
+    // No element came of it, and none from elsewhere.
+    let made =
+        "return document.querySelectorAll('.list :is(script, img, svg, iframe, object), main script').length";
+    assert_eq!(page.run(made, &[]).await, 0);
+    // A long title is cut by how it is shown, and no row is wider than the page.
+    page.set_size(320, 640).await;
+    page.painted().await;
+    assert_eq!(page.run("return document.documentElement.scrollWidth <= innerWidth", &[]).await, true);
+    assert_eq!(page.run("return window.broken", &[]).await, Value::Null);
+    // Text that runs the other way does so in its own line.
+    let directions = "const row = [...document.querySelectorAll('.list h3')].find((one) => one.textContent.includes('مرفأ')); \
+        return [getComputedStyle(row).direction, getComputedStyle(document.body).direction]";
+    assert_eq!(page.run(directions, &[]).await, json!(["ltr", "ltr"]));
+    assert_eq!(page.texts(".list h3").await[count - 1], "harbour without a title");
+    page.close().await;
+}
+
+/// Module, function, its arguments; what they give.
+async fn ask(page: &Page, module: &str, script: &str, argument: Value) -> Value {
+    let script = format!(
+        "const done = arguments[arguments.length - 1]; \
+        const base = document.querySelector('script[type=module]').src; \
+        import(new URL('{module}', base)).then((module) => {{ const given = arguments[0]; {script} }}) \
+            .catch((error) => done(String(error)));"
+    );
+    page.run_later(&script, &[argument]).await
+}
+
+/// Whatever comes in, only texts and `<mark>` come out, and no character of it is lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_highlight_is_read_and_never_parsed() {
+    let all = Landscape::start().await;
+    let page = Page::open(&all.mei, "/").await;
+    let pieces = "done(given.map((html) => module.pieces(html)));";
+    let written = json!(["a <em>b</em> c", "&lt;b&gt; &amp;lt; &#x27;&#39;&quot;", "<em>a</em><em>b</em>"]);
+    let read = ask(&page, "highlight.js", pieces, written).await;
+    let text = |text: &str, marked: bool| json!({"text": text, "marked": marked});
+    assert_eq!(
+        read,
+        json!([
+            [text("a ", false), text("b", true), text(" c", false)],
+            [text("<b> &lt; ''\"", false)],
+            [text("ab", true)],
+        ])
+    );
+    // Broken ones.
+    let mut runner = TestRunner::new(trawl_seeds::cases(1));
+    let part = prop_oneof![
+        Just("<em>".to_owned()),
+        Just("</em>".to_owned()),
+        Just("<script>".to_owned()),
+        Just("&lt;".to_owned()),
+        Just("&#x110000;".to_owned()),
+        Just("&#xd800;".to_owned()),
+        Just("<em onclick=x>".to_owned()),
+        Just("</EM>".to_owned()),
+        "\\PC{0,8}",
+    ];
+    let texts = prop::collection::vec(part, 0..12).prop_map(|parts| parts.concat());
+    let texts = prop::collection::vec(texts, 400).new_tree(&mut runner).unwrap().current();
+    let check = "const problems = []; for (const html of given) { \
+            const made = document.createElement('p'); made.append(...module.nodes(module.pieces(html))); \
+            const odd = [...made.querySelectorAll('*')].filter((one) => one.localName !== 'mark' || one.attributes.length); \
+            const expected = html.replaceAll('<em>', '').replaceAll('</em>', '').replaceAll('&lt;', '<'); \
+            if (odd.length || made.textContent !== expected) { problems.push([html, made.textContent, expected]); } \
+        } done(problems);";
+    assert_eq!(ask(&page, "highlight.js", check, json!(texts)).await, json!([]));
+    // What is no text at all.
+    let odd = ask(&page, "highlight.js", pieces, json!([null, 7, {}, [], ""])).await;
+    assert_eq!(odd, json!([[], [], [], [], []]));
+    let cut = "done(given.map((html) => module.textOf(module.fromFirstMark(module.pieces(html)))));";
+    let long = format!("{}the very <em>harbour</em> of it", "word ".repeat(30));
+    let chinese = format!("{}<em>港口</em>", "字".repeat(80));
+    let shown = ask(&page, "highlight.js", cut, json!(["near <em>x</em>", long, chinese])).await;
+    let expected =
+        json!(["near x", "…word word the very harbour of it", format!("…{}港口", "字".repeat(24))]);
+    assert_eq!(shown, expected);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_addresses_are_opened_and_only_own_pictures_shown() {
+    let all = Landscape::start().await;
+    let page = Page::open(&all.mei, "/").await;
+    let web = |lines: &str| json!({"web": lines}).to_string();
+    let cases = [
+        (web("[OpenUrl]\nurl=https://a.example/x"), json!({"href": "https://a.example/x"})),
+        (
+            web(" [OpenApp] \r\nappCode=x\r\n appUrl = http://a.example/y"),
+            json!({"href": "http://a.example/y"}),
+        ),
+        (web("[OpenUrl]\nurl=/page?x=1"), json!({"href": "https://trawl.example/page?x=1"})),
+        (
+            json!({"pc": "[OpenUrl]\nurl=https://a.example/"}).to_string(),
+            json!({"href": "https://a.example/"}),
+        ),
+        (
+            json!({"web": "[OpenUrl]\nurl=javascript:x", "pc": "[OpenUrl]\nurl=https://a.example/"})
+                .to_string(),
+            json!({"href": "https://a.example/"}),
+        ),
+        (web("[OpenUrl]\nurl=java\tscript:x"), json!({"why": "unsafe"})),
+        (web("[OpenUrl]\nurl=data:text/html,x"), json!({"why": "unsafe"})),
+        (web("[OpenUrl]\nurl=wxwork://x"), json!({"why": "app"})),
+        (web("[OpenApp]\nappCode=x\nappUrl=form/7"), json!({"why": "app"})),
+        (web("[Else]\nurl=https://a.example/"), json!({"why": "app"})),
+        (json!({"ios": "[OpenUrl]\nurl=https://a.example/"}).to_string(), json!({"why": "app"})),
+        ("no JSON".to_owned(), json!({"why": "none"})),
+        ("[]".to_owned(), json!({"why": "none"})),
+        ("{}".to_owned(), json!({"why": "none"})),
+        (json!({"web": 7}).to_string(), json!({"why": "app"})),
+    ];
+    let targets = "done(given.map((text) => module.target(text, 'https://trawl.example/')));";
+    let given: Vec<&String> = cases.iter().map(|(text, _)| text).collect();
+    let expected: Vec<&Value> = cases.iter().map(|(_, expected)| expected).collect();
+    assert_eq!(ask(&page, "action.js", targets, json!(given)).await, json!(expected));
+    let pictures = "done(given.map((text) => module.picture(text, 'https://trawl.example/')));";
+    let given = json!([
+        "https://trawl.example/storage/1",
+        "/storage/1",
+        "/session/start?tenant=acme&to=/",
+        "https://trawl.example/below/%73ession/end",
+        "/oauth2/authorize?client_id=x",
+        "https://a.example/1",
+        "//a.example/1",
+        "http://trawl.example/1",
+        "data:image/png;base64,AA",
+        "data:text/html,x",
+        "data:image/svg+xml,<svg/>",
+        "javascript:x",
+        "icon-name",
+        "",
+        null,
+        7,
+    ]);
+    let own = json!([
+        "https://trawl.example/storage/1",
+        "https://trawl.example/storage/1",
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        "data:image/png;base64,AA",
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+    ]);
+    assert_eq!(ask(&page, "action.js", pictures, given).await, own);
+    let places = "done(given.map((text) => module.writeAddress(module.readAddress(text))));";
+    let given = json!([
+        "?q=a+b&sort=time&x=1",
+        "?q=x&from=2024-02-30&to=2024-02-29&source=s",
+        "?q=x&module=m&source=s&sort=other",
+        ""
+    ]);
+    let kept = json!(["?q=a+b", "?q=x&to=2024-02-29", "?q=x&module=m&source=s", ""]);
+    assert_eq!(ask(&page, "address.js", places, given).await, kept);
+    page.close().await;
+}
+
+/// What is put into the pages in one language is there in the other, and nothing is said that has no text.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_text_is_there_in_both_languages() {
+    let all = Landscape::start().await;
+    let page = Page::open(&all.mei, "/").await;
+    let check = "const names = (text) => [...text.matchAll(/\\{(\\w+)\\}/g)].map((found) => found[1]).sort().join(); \
+        done(Object.entries(module.default).filter(([, pair]) => pair.length !== 2 || pair.some((text) => !text) \
+            || names(pair[0].split('|').at(-1)) !== names(pair[1])).map(([key]) => key));";
+    for module in ["../texts/common.js", "../texts/search.js", "../texts/console.js"] {
+        assert_eq!(ask(&page, module, check, Value::Null).await, json!([]), "{module}");
+    }
+    page.close().await;
+}
