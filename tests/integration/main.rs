@@ -230,6 +230,16 @@ mod util;
 #[cfg(test)]
 mod visibility;
 #[cfg(test)]
+mod web_console;
+#[cfg(test)]
+mod web_console_leaving;
+#[cfg(test)]
+mod web_console_operating;
+#[cfg(test)]
+mod web_console_states;
+#[cfg(test)]
+mod web_console_views;
+#[cfg(test)]
 mod web_search;
 #[cfg(test)]
 mod web_search_hostile;
