@@ -228,7 +228,11 @@ mod users;
 #[cfg(test)]
 mod util;
 #[cfg(test)]
+mod views;
+#[cfg(test)]
 mod visibility;
+#[cfg(test)]
+mod web_accessibility;
 #[cfg(test)]
 mod web_console;
 #[cfg(test)]
@@ -239,6 +243,8 @@ mod web_console_operating;
 mod web_console_states;
 #[cfg(test)]
 mod web_console_views;
+#[cfg(test)]
+mod web_screenshots;
 #[cfg(test)]
 mod web_search;
 #[cfg(test)]

@@ -30,7 +30,9 @@ pub(crate) mod relay;
 pub(crate) mod s3;
 pub(crate) mod session;
 pub(crate) mod small_disk;
+pub(crate) mod stage;
 pub(crate) mod stored;
+pub(crate) mod usable;
 pub(crate) mod web;
 
 use std::time::Duration;

@@ -21,6 +21,17 @@ impl WebDriverCompatibleCommand for Command {
     }
 }
 
+/// How a person has their browser set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// What they read, as `Accept-Language` says it.
+    pub(crate) language: &'static str,
+    /// `light` or `dark`.
+    pub(crate) scheme: &'static str,
+    /// Width and height of the window in CSS pixels.
+    pub(crate) size: [u32; 2],
+}
+
 impl Browser {
     /// Clicks, once what stands still at the top of the page is not before it.
     pub(crate) async fn click(&self, selector: &str) {
@@ -38,11 +49,32 @@ impl Browser {
         self.client.issue_cmd(body).await.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
+    /// Sets the browser up so: its language from the next page on, the rest at once. Nothing moves, so that what is looked at
+    /// has come to rest.
+    pub(crate) async fn set_up(&self, look: Look) {
+        let Look { language, scheme, size: [width, height] } = look;
+        let version = self.tell("Browser.getVersion", json!({})).await;
+        let agent = json!({ "userAgent": version["userAgent"], "acceptLanguage": language });
+        self.tell("Emulation.setUserAgentOverride", agent).await;
+        let features = json!([
+            { "name": "prefers-color-scheme", "value": scheme },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ]);
+        self.tell("Emulation.setEmulatedMedia", json!({ "features": features })).await;
+        let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        self.tell("Emulation.setDeviceMetricsOverride", metrics).await;
+    }
+
     /// Takes the network away from the page, or gives it back.
     pub(crate) async fn set_offline(&self, offline: bool) {
         self.tell("Network.enable", json!({})).await;
         let conditions =
             json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
         self.tell("Network.emulateNetworkConditions", conditions).await;
+    }
+
+    /// What a script in the page answers.
+    pub(crate) async fn ask(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 }

@@ -1,0 +1,189 @@
+//! The server that the pages are looked at on: the demo's company, a person of which is signed in, and an external system that
+//! behaves as a view needs it.
+
+use std::time::Duration;
+
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use trawl::demo::Demo;
+
+use super::{
+    app::{Application, TestApp},
+    browser::Browser,
+    devtools::Look,
+    eventually,
+    external::{ExternalSystem, Mood},
+    items::NEW_YEAR,
+};
+
+/// The demo's tenant.
+pub(crate) const TENANT: &str = "northwind";
+/// Someone of the demo's company, and who operates its server.
+pub(crate) const PERSON: &str = "mei.chen";
+pub(crate) const OPERATOR: &str = "bram.dekker";
+
+/// Milliseconds of an hour.
+const HOUR: i64 = 3_600_000;
+
+/// A server with the demo's data, and a browser.
+pub(crate) struct Stage {
+    pub(crate) app: TestApp,
+    pub(crate) browser: Browser,
+    /// An external system of the company, in the module `archive`.
+    pub(crate) archive: ExternalSystem,
+    /// An application of the company.
+    pub(crate) company: Application,
+    demo: Demo,
+}
+
+impl Stage {
+    pub(crate) async fn start(look: Look) -> Self {
+        let app = TestApp::start_with(|config| {
+            config.console.operators = vec![Demo::operator()];
+            // Whatever takes a moment is shown among the slow searches.
+            config.search.slow_ms = 1;
+        })
+        .await;
+        // What is told of sources reaches back an hour, and ends now.
+        let begun = trawl::store::now_millis() - HOUR;
+        app.clock.pass(Duration::from_millis(u64::try_from(begun - NEW_YEAR).unwrap()));
+        let address = app.app.config.listen;
+        let demo = Demo::start(&app.app, address, app.app.index_progress.clone()).await.unwrap();
+        let company = app.tenant(TENANT).await;
+        let archive = ExternalSystem::start(archive_items()).await;
+        let mut registration = archive.registration("archive");
+        registration["name"] = "Archive".into();
+        app.show(&company, registration, "archive", &["archive"]).await;
+        let browser = Browser::start().await;
+        browser.set_up(look).await;
+        Self { app, browser, archive, company, demo }
+    }
+
+    /// Has people search for an hour: the contracts all the time, the archive until it fails, for which it is left alone.
+    pub(crate) async fn pass_an_hour(&self) {
+        let words = ["warehouse", "budget", "harbour", "forklift", "umbrella", "board"];
+        for minute in 0..=60 {
+            if minute == 45 {
+                self.archive.set_mood(Mood::Status(503));
+            }
+            for (place, word) in words.iter().enumerate().skip(minute * 7 % 5) {
+                let module = if place % 2 == 0 { "all" } else { "archive" };
+                // Some fail, as they are to.
+                self.company.caller.search(&[("moduleId", module), ("keyword", word)]).await;
+            }
+            if minute < 60 {
+                self.app.clock.pass(Duration::from_mins(1));
+            }
+        }
+    }
+
+    /// Opens an address of the server, and waits until a script in the page gives something.
+    pub(crate) async fn open(&self, path: &str, is_there: &str) {
+        self.browser.client.goto(&format!("{}{path}", self.app.base)).await.unwrap();
+        self.until(is_there).await;
+    }
+
+    /// Signs in as one of the company's people, whoever was signed in before.
+    pub(crate) async fn sign_in(&self, login: &str, path: &str, is_there: &str) {
+        self.sign_out().await;
+        let mut start = url::Url::parse(&format!("{}/session/start", self.app.base)).unwrap();
+        start.query_pairs_mut().append_pair("tenant", TENANT).append_pair("to", path);
+        self.browser.client.goto(start.as_str()).await.unwrap();
+        self.browser.fill_in_login(login, self.demo.password().expose_secret()).await;
+        self.until(is_there).await;
+    }
+
+    /// The browser forgets who is signed in, and what it kept for them.
+    pub(crate) async fn sign_out(&self) {
+        self.browser.tell("Network.clearBrowserCookies", json!({})).await;
+        let storage = json!({ "origin": self.app.base, "storageTypes": "local_storage" });
+        self.browser.tell("Storage.clearDataForOrigin", storage).await;
+    }
+
+    /// The server forgets all who are signed in.
+    pub(crate) async fn end_sessions(&self) {
+        self.app.execute("DELETE FROM sessions").await;
+        self.app.app.authenticator.forget_callers(self.company.tenant_id);
+    }
+
+    /// Waits until a script in the page gives something that counts as true, and nothing that one can use is busy.
+    pub(crate) async fn until(&self, script: &str) {
+        let script = format!(
+            "const shown = document.querySelector('dialog[open]') ?? document; \
+             const busy = [...shown.querySelectorAll('[aria-busy=true]')].some((element) => element.checkVisibility()); \
+             return !busy && Boolean((() => {{ {script} }})())"
+        );
+        eventually(&script, async || (self.browser.ask(&script).await == true).then_some(())).await;
+    }
+
+    /// Waits until what a selector names is seen.
+    pub(crate) async fn sees(&self, selector: &str) {
+        self.until(&seen(selector)).await;
+    }
+
+    pub(crate) async fn end(self) {
+        self.browser.close().await;
+        self.demo.stop().await;
+    }
+}
+
+/// A script that says whether what a selector names is seen.
+pub(crate) fn seen(selector: &str) -> String {
+    let selector = Value::from(selector);
+    format!("return [...document.querySelectorAll({selector})].some((element) => element.checkVisibility())")
+}
+
+/// Items that are hard to show, and some that are not.
+fn archive_items() -> Vec<Value> {
+    let now = trawl::store::now_millis();
+    let opens = |address: &str| json!({ "web": format!("[OpenUrl]\nurl={address}") }).to_string();
+    let text = |id: &str, title: &str, author: &str, brief: &str| {
+        let action = opens(&format!("https://archive.example/{id}"));
+        json!({ "id": id, "title": title, "author": author, "brief": brief, "action": action })
+    };
+    let mut items = vec![
+        text(
+            "warehouse",
+            "Warehouse survey, scanned",
+            "Archive",
+            "Floor plans and load tables of 1987, in three parts.",
+        ),
+        text("long", &"A title that does not end ".repeat(400), "Archive", "Ten kilobytes of title."),
+        text(
+            "word",
+            &"Donaudampfschifffahrtsgesellschaft".repeat(12),
+            "Archive",
+            "One word without a place to break it.",
+        ),
+        text("empty", "", "Archive", "An item without a title, which has a brief."),
+        text("nothing", "", "", ""),
+        text(
+            "arabic",
+            "تقرير المستودع السنوي 2024",
+            "أحمد الإدريسي",
+            "ملخص الجرد السنوي للمستودع في روتردام (Rotterdam).",
+        ),
+        text("hebrew", "דוח מלאי שנתי (2024)", "נועה לוי", "סיכום המלאי."),
+        text(
+            "override",
+            "invoice\u{202e}fdp.exe",
+            "\u{202e}Archive",
+            "A name that turns what stands behind it.",
+        ),
+        text(
+            "markup",
+            "<script>alert('title')</script><b>bold</b>",
+            "<i>Archive</i>",
+            "<img src=x onerror=alert(1)>",
+        ),
+    ];
+    items.push(json!({ "id": "script", "title": "An address that would run", "action": opens("javascript:alert(1)") }));
+    for (place, item) in items.iter_mut().enumerate() {
+        // Minutes, hours, then days ago.
+        let age = [5, 90, 60 * 24, 60 * 24 * 3, 60 * 24 * 9][place % 5]
+            + 60 * 24 * 30 * i64::try_from(place / 5).unwrap();
+        item["displayTime"] = (now - age * 60_000).into();
+    }
+    items.sort_by_key(|item| std::cmp::Reverse(item["displayTime"].as_i64()));
+    items
+}
