@@ -1,0 +1,114 @@
+//! Servers whose page is looked at, and someone who may sign in there.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Command, Stdio},
+};
+
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+use trawl::auth::login;
+
+use crate::{
+    common::{
+        data::Prepared,
+        load::{Connection, Target, block_on},
+        server::Server,
+    },
+    data, texts,
+};
+
+/// Who signs in where the bench made the directory.
+const LOGIN: &str = "bench";
+/// With what.
+const PASSWORD: &str = "a bench to sit on";
+
+/// What the demo prints last.
+const LAST_LINE: &str = "Stop with Ctrl-C";
+
+/// A server with a page.
+pub(crate) struct Site {
+    pub(crate) server: Server,
+    /// Who signs in.
+    pub(crate) login: String,
+    pub(crate) password: String,
+    /// His token, for what asks without a page.
+    pub(crate) token: String,
+    /// What can be found.
+    pub(crate) texts: Vec<String>,
+    _prepared: Option<Prepared>,
+}
+
+impl Site {
+    /// `trawl serve --demo`, as it says how to use it.
+    pub(crate) fn demo() -> Self {
+        let mut command = Command::new(Server::program());
+        command.args(["serve", "--demo", "--listen", "127.0.0.1:0"]);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap());
+        let mut printed = String::new();
+        while !printed.contains(LAST_LINE) {
+            assert_ne!(lines.read_line(&mut printed).unwrap(), 0, "the demo ended: {printed}");
+        }
+        let between = |start: &str, end: &str| {
+            let found = printed.split_once(start).and_then(|(_, rest)| rest.split_once(end));
+            found.unwrap_or_else(|| panic!("no {start:?} in {printed}")).0.to_owned()
+        };
+        let address = between("\nOpen http://", "/ and").parse().unwrap();
+        Self {
+            server: Server { process, address },
+            login: between("sign in as ", " with"),
+            password: between("with the password ", "\n"),
+            token: between("Authorization: Bearer ", "'"),
+            texts: demo_texts(),
+            _prepared: None,
+        }
+    }
+
+    /// A server whose index holds so many documents, half of them Chinese, half of them English.
+    pub(crate) fn of_documents(documents: usize) -> Self {
+        let prepared = data::prepare(documents);
+        let server = Server::trawl(prepared.directory.path(), &[]);
+        let digest = login::digest(&PASSWORD.into());
+        let person = json!([{
+            "userId": LOGIN, "loginId": LOGIN, "name": "Bench", "sex": 1, "orgId": "",
+            "password": digest.expose_secret(),
+        }]);
+        let target = Target {
+            address: server.address,
+            method: "PUT",
+            path: "/v1/users/sync".to_owned(),
+            token: Some(server.token(&prepared)),
+            body: Some(person.to_string()),
+            expected: r#""data":[]"#.to_owned(),
+        };
+        block_on(async { Connection::open(target.address).await.call(&target).await });
+        let form = [
+            ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
+            ("subject_token_type", "urn:trawl:params:oauth:token-type:login-id"),
+            ("subject_token", LOGIN),
+        ];
+        Self {
+            token: server.grant(&prepared, &form),
+            server,
+            login: LOGIN.to_owned(),
+            password: PASSWORD.to_owned(),
+            texts: [texts::english(), texts::chinese()]
+                .map(|texts| texts.into_iter().take(documents / 2).collect::<Vec<String>>())
+                .concat(),
+            _prepared: Some(prepared),
+        }
+    }
+}
+
+/// What articles and feeds of the demo's company say; nearly all of them may be seen by everybody.
+fn demo_texts() -> Vec<String> {
+    let lines = ["articles", "feeds"].map(|name| {
+        let path = format!("{}/src/demo/data/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap()
+    });
+    let rows =
+        lines.iter().flat_map(|text| text.lines()).map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let text = |row: &Value| ["title", "brief"].map(|name| row[name].as_str().unwrap_or_default().to_owned());
+    rows.map(|row| text(&row).join(" ")).collect()
+}
