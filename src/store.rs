@@ -163,6 +163,11 @@ impl Store {
         self.writer.commits()
     }
 
+    /// Writes that wait for the writer; those that it has taken in do not count.
+    pub fn waiting_writes(&self) -> usize {
+        self.writer.waiting()
+    }
+
     /// Runs `job` inside the writer's next transaction and answers once that is durable. What `job` did is undone
     /// when it fails; other requests of the same group are not touched by that.
     ///

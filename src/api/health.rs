@@ -65,6 +65,8 @@ pub async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     let indexed = app.index_progress.borrow().position;
     let behind = (*app.store.positions().borrow() - indexed).max(0);
     metrics::gauge!("trawl_index_behind").set(u32::try_from(behind).unwrap_or(u32::MAX));
+    let waiting = app.store.waiting_writes();
+    metrics::gauge!("trawl_writes_waiting").set(u32::try_from(waiting).unwrap_or(u32::MAX));
     if let Some(free) = app.store.free_bytes() {
         #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 bytes")]
         metrics::gauge!("trawl_disk_free_bytes").set(free as f64);

@@ -132,6 +132,10 @@ impl Writer {
         Arc::clone(&self.commits)
     }
 
+    pub(super) fn waiting(&self) -> usize {
+        self.jobs.max_capacity() - self.jobs.capacity()
+    }
+
     pub(super) async fn write<T, J>(&self, job: J) -> Result<T>
     where
         T: Send + 'static,

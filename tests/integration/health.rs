@@ -30,6 +30,7 @@ async fn metrics_count_requests_and_hold_no_keyword() {
     assert_eq!(metrics.status, 200);
     assert!(metrics.text.contains(r#"route="/contents/search""#), "{}", metrics.text);
     assert!(metrics.text.contains("trawl_index_position"), "{}", metrics.text);
+    assert!(metrics.text.contains("trawl_writes_waiting "), "{}", metrics.text);
     let tasks = metrics.text.lines().find_map(|line| line.strip_prefix("trawl_runtime_tasks "));
     assert!(tasks.is_some_and(|tasks| tasks.parse::<u32>().unwrap() > 0), "{}", metrics.text);
     assert!(!metrics.text.contains("unmentionable"));
