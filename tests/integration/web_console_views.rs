@@ -20,6 +20,11 @@ use crate::{
 /// Width, height.
 const SIZES: [(u32, u32); 3] = [(320, 640), (768, 1024), (1440, 900)];
 
+/// Holds back what the enterprises are, until `go()`.
+const LATE: &str = "const late = new Promise((resolve) => { window.go = resolve; }); const real = fetch; \
+    window.fetch = async (address, options) => { \
+        if (String(address).startsWith('admin/v1/tenants')) { await late; } return real(address, options); };";
+
 /// Its name, and its address.
 const VIEWS: [(&str, &str); 17] = [
     ("overview", "?view=overview"),
@@ -235,6 +240,28 @@ async fn what_is_reckoned_is_right() {
         ),
     ] {
         assert_eq!(of_module(&page, module, expression).await, expected, "{expression}");
+    }
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_moves_when_the_enterprises_are_there() {
+    let all = Operated::start().await;
+    let named = json!({"enterpriseName": "The harbour company of the northern shore"});
+    all.mei.post("/v1/enterprises/register", &named).await.ok();
+    let page = Page::open(&all.mei, "/console").await;
+    page.begin_with(LATE).await;
+    for width in [320, 700, 768, 1440] {
+        page.set_size(width, 800).await;
+        page.go("/console?view=add-source").await;
+        page.find("form.form button[type=submit]").await;
+        let places = "return [...document.querySelectorAll('header button, header a, header select, form.form *')]\
+            .map((one) => { const { x, y } = one.getBoundingClientRect(); return [x, y]; })";
+        let before = page.run(places, &[]).await;
+        page.run("go()", &[]).await;
+        page.until("document.querySelectorAll('#acting-on option').length > 1").await;
+        page.painted().await;
+        assert_eq!(page.run(places, &[]).await, before, "{width}");
     }
     page.close().await;
 }

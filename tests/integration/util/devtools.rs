@@ -32,14 +32,23 @@ pub(crate) struct Look {
     pub(crate) size: [u32; 2],
 }
 
+/// Answers once an element, in the middle of what is seen, is where it was two frames before: what comes late moves what is there,
+/// and a click would meet something else.
+const AT_REST: &str = "const [element, done] = arguments; let before = null; \
+    const look = () => { \
+        element.scrollIntoView({ block: 'center', behavior: 'instant' }); \
+        const { x, y, width, height } = element.getBoundingClientRect(); \
+        const now = [x, y, width, height].join(); \
+        if (now === before) { done(true); } else { before = now; requestAnimationFrame(() => requestAnimationFrame(look)); } \
+    }; look();";
+
 impl Browser {
-    /// Clicks, once what stands still at the top of the page is not before it.
+    /// Clicks, once it stands still and what is kept at the top of the page is not before it.
     pub(crate) async fn click(&self, selector: &str) {
         let found = self.client.find(Locator::Css(selector)).await;
         let element = found.unwrap_or_else(|error| panic!("{selector}: {error}"));
-        let script = "arguments[0].scrollIntoView({ block: 'center' })";
         let argument = serde_json::to_value(&element).unwrap();
-        self.client.execute(script, vec![argument]).await.unwrap();
+        self.client.execute_async(AT_REST, vec![argument]).await.unwrap();
         element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
     }
 
