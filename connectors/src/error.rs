@@ -10,7 +10,7 @@ use crate::blot::blot;
 /// not followed, no secret, and no part of a body but the source's own `message`, cleaned and cut.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
-    /// The source's own time was over before its answer was complete.
+    /// The source's own time was over before its answer was complete, or its token endpoint's before there was a token.
     #[error("the source did not answer in time")]
     Timeout,
     /// The source, or its token endpoint, could not be reached or asked to be left alone.

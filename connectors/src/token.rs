@@ -119,8 +119,9 @@ impl Tokens {
 
 fn start_fetch(fetcher: Arc<Fetcher>) -> Fetch {
     let bounded = async move {
-        let late = SourceError::unavailable("the token endpoint did not answer in time");
-        let outcome = tokio::time::timeout(FETCH_TIMEOUT, fetcher.fetch()).await.unwrap_or(Err(late));
+        // As those are told whose own time was over before: whoever waits at the end of it meets no other failure.
+        let late = Err(SourceError::Timeout);
+        let outcome = tokio::time::timeout(FETCH_TIMEOUT, fetcher.fetch()).await.unwrap_or(late);
         let credentials = &fetcher.credentials;
         let without_secret = |error: SourceError| {
             error.without(credentials.client_secret.expose_secret()).without(&credentials.pair())
