@@ -31,16 +31,16 @@ const HALF: usize = 5_000;
 /// Callers at once.
 const AT_ONCE: usize = 24;
 /// The deadline of a search, in milliseconds: far more than the good sources take together, and less than the one that hangs has.
-const DEADLINE_MS: &str = "1000";
+const DEADLINE_MS: &str = "3000";
 /// The time that one call of a source may take, in milliseconds; one of them less than the deadline, one more.
 const DRIPS_MS: u64 = 150;
-const HANGS_MS: u64 = 1_200;
+const HANGS_MS: u64 = 3_200;
 /// So often the operator registers a bad source anew.
 const REGISTER_EVERY: usize = 500;
 /// Every so many searches one caller more begins one and goes away.
 const LEAVE_EVERY: usize = 8;
 /// So often each source is called at the least, though it is suspended most of the time.
-const LEAST_CALLS: usize = 50;
+const LEAST_CALLS: usize = 20;
 /// Items of each source.
 const ITEMS: i64 = 10;
 /// What the second half of the load may add to the memory in use, in bytes: a fifth of a kilobyte for each search.
