@@ -151,17 +151,19 @@ impl Follower {
         self.position = checkpoint.position;
         if !checkpoint.complete {
             let note = self.engines.note().map(str::to_owned);
-            self.begin_filling(note.as_deref()).await?;
-        } else if self.rebuild {
+            return self.begin_filling(note.as_deref()).await;
+        }
+        if self.rebuild {
             self.beside = Beside::UnderWay;
             self.engines.open_beside().await?;
             self.begin_filling(None).await?;
         } else {
-            let is_behind = checkpoint.position < last;
-            self.engines.serve(is_behind.then_some(Lack::Behind).as_ref());
             // A filling that failed may not be taken up again.
             self.announcer.filled(self.position);
         }
+        // The index that is served follows the log, whether another one is filled beside it or not.
+        let is_behind = checkpoint.position < last;
+        self.engines.serve(is_behind.then_some(Lack::Behind).as_ref());
         Ok(())
     }
 
@@ -171,10 +173,9 @@ impl Follower {
         });
         tracing::info!(reason, goes_on = note.is_some(), "filling the full-text index anew");
         let filling = Filling::begin(&self.rows.store, note).await?;
-        let filled = filling.filled.clone();
-        let lack =
-            if self.engines.is_beside() { Lack::Replacing(filled.clone()) } else { Lack::Filling(filled) };
-        self.engines.serve(Some(&lack));
+        if !self.engines.is_beside() {
+            self.engines.serve(Some(&Lack::Filling(filling.filled.clone())));
+        }
         self.announcer.fill(self.position, &filling.filled, self.engines.is_beside());
         self.filling = Some(filling);
         Ok(())
@@ -262,7 +263,7 @@ impl Follower {
                 if let Some((position, _)) = batch.uncommitted.take() {
                     self.reach(position).await?;
                 }
-                if self.filling.is_none() {
+                if self.serves_what_follows() {
                     self.engines.tell(None);
                 }
                 self.announcer.catch_up();
@@ -334,6 +335,11 @@ impl Follower {
         Ok(())
     }
 
+    /// Whether the index that is served lacks nothing but what is left of the log.
+    fn serves_what_follows(&self) -> bool {
+        self.filling.is_none() || self.engines.is_beside()
+    }
+
     fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
         Checkpoint { store: self.rows.store.id().to_owned(), position, complete }
     }
@@ -375,7 +381,7 @@ impl Follower {
                 self.engines.let_go().await;
             }
         }
-        if self.filling.is_none() {
+        if self.serves_what_follows() {
             self.engines.tell(Some(&Lack::Behind));
         }
         tokio::select! {

@@ -16,8 +16,6 @@ use trawl_index::{Index, Snapshot};
 pub enum Lack {
     /// It is being filled; what is there is found.
     Filling(Arc<Filled>),
-    /// Another one is being filled and takes its place then, as its operator asked for.
-    Replacing(Arc<Filled>),
     /// What was changed last is not in it, and will not be in a moment.
     Behind,
 }
@@ -62,11 +60,6 @@ impl Lack {
                     filled.known()
                 )
             }
-            Self::Replacing(filled) => format!(
-                "the index is being rebuilt ({} of {} items); until then the one before it answers",
-                filled.done().min(filled.known()),
-                filled.known()
-            ),
             Self::Behind => {
                 "the index is behind: what was changed last may be missing or shown as it was".to_owned()
             }

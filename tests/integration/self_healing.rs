@@ -109,18 +109,23 @@ async fn a_rebuild_that_is_asked_for_leaves_everything_found() {
     let caller = server.caller(&application).await;
     // It is ready as soon as it has caught up, since it lacks nothing.
     server.until_ready().await;
-    let mut partial = 0;
+    let mut meanwhile = 0;
     loop {
-        let readiness = server.readyz().await.unwrap();
         let answer = caller.search(&ARTICLES).await.ok();
-        assert_eq!(answer.total(), ITEMS as u64);
-        partial += usize::from(answer.body["partial"] == true);
+        assert_eq!(
+            (answer.total(), &answer.body["partial"]),
+            (ITEMS as u64, &false.into()),
+            "{}",
+            answer.text
+        );
+        let readiness = server.readyz().await.unwrap();
+        meanwhile += usize::from(readiness.body["rebuilding"] == true);
         if readiness.body["rebuilding"] == false {
             break;
         }
         assert_eq!(readiness.status, 200, "{}", readiness.text);
     }
-    assert!(partial > 0, "nothing was searched meanwhile");
+    assert!(meanwhile > 0, "nothing was searched meanwhile");
     walk_by_cursor(&caller, &ARTICLES, 1_000).await.met(ids_of(&items));
 }
 
