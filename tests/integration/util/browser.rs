@@ -25,6 +25,28 @@ const ARGUMENTS: [&str; 8] = [
 /// What `chromedriver` says before its port.
 const STARTED: &str = "was started successfully on port ";
 
+/// It takes a free port of IPv4, and ends where another process has the same one of IPv6: the next try takes another.
+const STARTS: usize = 10;
+
+/// Starts a driver; answers it and its port, or nothing where it ended before it had one.
+fn start_driver() -> Option<(Child, String)> {
+    let mut command = Command::new("chromedriver");
+    let driver =
+        command.arg("--port=0").process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let mut driver = driver.expect("chromedriver is installed by ./tests/run");
+    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+    let port = lines.find_map(|line| {
+        line.unwrap().split_once(STARTED).map(|(_, port)| port.trim_end_matches('.').to_owned())
+    });
+    let Some(port) = port else {
+        driver.wait().unwrap();
+        return None;
+    };
+    // What it says later is read and thrown away, so that it never waits for a reader.
+    std::thread::spawn(move || lines.for_each(drop));
+    Some((driver, port))
+}
+
 /// A browser. It ends when it is closed or dropped.
 pub(crate) struct Browser {
     pub(crate) client: Client,
@@ -48,18 +70,7 @@ impl Browser {
 
     /// One whose owner reads this language.
     pub(crate) async fn start_in(language: &str) -> Self {
-        let mut command = Command::new("chromedriver");
-        let driver =
-            command.arg("--port=0").process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        let mut driver = driver.expect("chromedriver is installed by ./tests/run");
-        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
-        let port = lines
-            .find_map(|line| {
-                line.unwrap().split_once(STARTED).map(|(_, port)| port.trim_end_matches('.').to_owned())
-            })
-            .expect("chromedriver says its port");
-        // What it says later is read and thrown away, so that it never waits for a reader.
-        std::thread::spawn(move || lines.for_each(drop));
+        let (driver, port) = (0..STARTS).find_map(|_| start_driver()).expect("chromedriver says its port");
         let profile = tempfile::tempdir().unwrap();
         let mut arguments: Vec<String> = ARGUMENTS.map(str::to_owned).to_vec();
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
