@@ -98,7 +98,7 @@ async fn an_application_is_answered_as_described() {
     let (app, acme, known) = start().await;
     let messages = format!("/v1/groups/{}/messages", known[0].1);
     drive(&acme.caller, Some(known)).await;
-    // Some of what was drawn got as far as the group.
+    // The example of a message got as far as the group; whether anything does that is drawn is chance.
     let said = app.user(&acme, "mei").await.get(&messages).await.ok();
     assert!(!said.items().is_empty(), "the robot said nothing");
 }

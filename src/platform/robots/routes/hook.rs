@@ -40,7 +40,8 @@ pub struct Token {
 
 /// Writes a message into the robot's group; its members find it.
 #[utoipa::path(
-    post, path = "/notificationapi/hook/send", tag = "robots", security(()), params(Token), request_body = Message,
+    post, path = "/notificationapi/hook/send", tag = "robots", security(()), params(Token),
+    request_body(content = Message, example = json!({"msgType": "text", "content": {"text": "High water at 14:05"}})),
     responses(
         (status = 200, description = "The message", body = Envelope<SentMessage>),
         Refusals, BodyRefusals,
