@@ -22,7 +22,7 @@ use trawl::{
     indexer::Indexer,
     platform::tenants::model::register_application,
     scanner::Scanner,
-    store::sql,
+    store::{change_log, sql},
     telemetry,
 };
 
@@ -300,9 +300,9 @@ impl TestApp {
         send(request.basic_auth(&application.client_id, Some(application.secret()))).await
     }
 
-    /// Waits until everything that was acknowledged is found.
+    /// Waits until everything that is committed is found, also what is not announced yet.
     pub(crate) async fn settled(&self) {
-        let position = *self.app.store.positions().borrow();
+        let position = change_log::last_position(self.app.store.index_reader()).await.unwrap();
         let mut progress = self.app.index_progress.clone();
         let waiting = progress.wait_for(|progress| progress.position >= position);
         tokio::time::timeout(PATIENCE, waiting).await.expect("the index did not follow").unwrap();
