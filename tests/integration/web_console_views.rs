@@ -1,7 +1,5 @@
 //! Each view of the console on phones and desks, by day and by night, in both languages: nothing is wider than the screen, and
 //! nothing is missing a text.
-//!
-//! Where `TRAWL_PICTURES` names a folder, a picture of each is kept there, to be looked at.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -12,13 +10,10 @@ use crate::{
     util::{
         external::{ExternalSystem, Mood, with},
         items::many,
-        web::Page,
+        web::{Page, fit_every_screen},
     },
     web_console::Operated,
 };
-
-/// Width, height.
-const SIZES: [(u32, u32); 3] = [(320, 640), (768, 1024), (1440, 900)];
 
 /// Holds back what the enterprises are, until `go()`.
 const LATE: &str = "const late = new Promise((resolve) => { window.go = resolve; }); const real = fetch; \
@@ -84,26 +79,10 @@ async fn hard_landscape() -> Operated {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_view_is_wider_than_the_screen() {
-    let pictures = std::env::var_os("TRAWL_PICTURES").map(PathBuf::from);
     let all = hard_landscape().await;
-    for (language, dark) in [("en-US", false), ("zh-CN", true)] {
-        let page = Page::open_in(&all.mei, "/console", language).await;
-        page.set_dark(dark).await;
-        for (width, height) in SIZES {
-            page.set_size(width, height).await;
-            for (name, address) in VIEWS {
-                page.go(&format!("/console{address}")).await;
-                page.until(READY).await;
-                page.painted().await;
-                let wide = "return document.documentElement.scrollWidth <= innerWidth";
-                assert_eq!(page.run(wide, &[]).await, true, "{name} at {width} in {language}");
-                if let Some(pictures) = &pictures {
-                    page.keep_picture(&pictures.join(format!("console-{name}-{language}-{width}.png"))).await;
-                }
-            }
-        }
-        page.close().await;
-    }
+    let views = VIEWS
+        .map(|(name, address)| (format!("console-{name}"), format!("/console{address}"), READY.to_owned()));
+    fit_every_screen(&all.mei, &views).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -27,12 +27,13 @@ const DARK: [&str; 7] = [
     "console-source",
     "console-add-report-failed",
 ];
-const ON_A_PHONE: [&str; 12] = [
+const ON_A_PHONE: [&str; 13] = [
     "login",
     "search-first-visit",
     "search-sections",
     "search-module",
     "search-odd-texts",
+    "search-not-complete",
     "search-source-down",
     "search-ten-thousand",
     "console-overview",

@@ -1,8 +1,5 @@
-//! Each view of the search page on phones and desks, by day and by night, in both languages: nothing is wider than the screen.
-//!
-//! Where `TRAWL_PICTURES` names a folder, a picture of each is kept there, to be looked at.
-
-use std::path::PathBuf;
+//! Each view of the search page on phones and desks, by day and by night, in both languages: nothing is wider than the screen, and
+//! nothing is out of reach.
 
 use serde_json::{Value, json};
 
@@ -11,13 +8,10 @@ use crate::{
         app::{TestApp, never_suspend},
         external::{ExternalSystem, Mood, with},
         items::{NEW_YEAR, item, user},
-        web::Page,
+        web::{Page, SIZES, fit_every_screen},
     },
     web_search::Landscape,
 };
-
-/// Width, height.
-const SIZES: [(u32, u32); 3] = [(320, 640), (768, 1024), (1440, 900)];
 
 /// Its name, its address, and what is there once it is ready.
 const VIEWS: [(&str, &str, &str); 6] = [
@@ -68,24 +62,59 @@ async fn hard_landscape() -> Landscape {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_view_is_wider_than_the_screen() {
-    let pictures = std::env::var_os("TRAWL_PICTURES").map(PathBuf::from);
     let all = hard_landscape().await;
-    for (language, dark) in [("en-US", false), ("zh-CN", true)] {
-        let page = Page::open_in(&all.mei, "/", language).await;
-        page.set_dark(dark).await;
-        for (width, height) in SIZES {
-            page.set_size(width, height).await;
-            for (name, address, ready) in VIEWS {
-                page.go(address).await;
-                page.find(ready).await;
-                page.painted().await;
-                let wide = "return document.documentElement.scrollWidth <= innerWidth";
-                assert_eq!(page.run(wide, &[]).await, true, "{name} at {width} in {language}");
-                if let Some(pictures) = &pictures {
-                    page.keep_picture(&pictures.join(format!("search-{name}-{language}-{width}.png"))).await;
-                }
-            }
+    let views = VIEWS.map(|(name, address, ready)| {
+        let is_there = format!("document.querySelector('{ready}')?.checkVisibility()");
+        (format!("search-{name}"), address.to_owned(), is_there)
+    });
+    fit_every_screen(&all.mei, &views).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_complete_is_said_where_nothing_has_to_make_room_for_it() {
+    let all = hard_landscape().await;
+    let page = Page::open(&all.mei, "/?q=harbour").await;
+    for (width, height) in SIZES {
+        page.set_size(width, height).await;
+        page.go("/?q=harbour").await;
+        for address in ["/?q=harbour", "/?q=harbour&from=2024-01-01"] {
+            page.go(address).await;
+            page.find(".overview:not([aria-busy]) .row").await;
+            page.find(".missing").await;
+            page.painted().await;
+            let places = "return [...document.querySelectorAll('.bar > :not(.missing), .fields *, .section')]\
+                .filter((one) => one.checkVisibility())\
+                .map((one) => { const { x, y } = one.getBoundingClientRect(); return [x, y]; })";
+            let with = page.run(places, &[]).await;
+            page.run("document.querySelector('.missing').hidden = true", &[]).await;
+            page.painted().await;
+            assert_eq!(page.run(places, &[]).await, with, "{address} at {width}");
         }
-        page.close().await;
     }
+    page.close().await;
+}
+
+/// A mouse has a wheel for up and down, and for nothing else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn all_of_many_modules_are_come_to_without_going_sideways() {
+    let all = hard_landscape().await;
+    for number in 0..40 {
+        let module = json!({
+            "code": format!("m{number}"), "name": format!("Correspondence {number}"), "type": 100,
+            "orderNo": 100 + number, "sources": ["builtin:article"],
+        });
+        all.operator.post("/admin/v1/modules", &module).await.ok();
+    }
+    let page = Page::open(&all.mei, "/?q=harbour&module=m39").await;
+    for width in [700, 1_024, 1_440] {
+        page.set_size(width, 600).await;
+        page.go("/?q=harbour&module=m39").await;
+        page.find(".modules [aria-current]").await;
+        page.painted().await;
+        let list = "const list = document.querySelector('.modules ul'), { top, bottom } = list.getBoundingClientRect(); \
+            const here = list.querySelector('[aria-current]').getBoundingClientRect(); \
+            return [list.scrollWidth <= list.clientWidth, bottom <= innerHeight, top <= here.top && here.bottom <= bottom]";
+        assert_eq!(page.run(list, &[]).await, json!([true, true, true]), "{width}");
+    }
+    page.close().await;
 }

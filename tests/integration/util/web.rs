@@ -1,6 +1,10 @@
 //! A page of the server in a browser, used as a person does: by keys and clicks, and by what there is to see.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use axum::http::Method;
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -19,6 +23,9 @@ use super::{PATIENCE, app::TestApp, browser::Browser, session::WebSession};
 /// What no page does: waited for to see that nothing happens, by frames and not by the clock.
 const FRAMES: &str = "const done = arguments[arguments.length - 1]; \
     requestAnimationFrame(() => requestAnimationFrame(() => done(true)));";
+
+/// Widths and heights of a phone, a tablet and a desk.
+pub(crate) const SIZES: [(u32, u32); 3] = [(320, 640), (768, 1024), (1440, 900)];
 
 /// A browser at a page.
 pub(crate) struct Page {
@@ -180,9 +187,9 @@ impl Page {
     }
 
     /// A picture of what can be seen, as PNG, at this path.
-    pub(crate) async fn keep_picture(&self, path: &PathBuf) {
+    async fn keep_picture(&self, path: &Path) {
         let answer = self.tell("Page.captureScreenshot", json!({"format": "png"})).await;
-        std::fs::write(path, BASE64_STANDARD.decode(answer["data"].as_str().unwrap()).unwrap()).unwrap();
+        fs::write(path, BASE64_STANDARD.decode(answer["data"].as_str().unwrap()).unwrap()).unwrap();
     }
 
     /// What the browser has complained of since it was asked last, but for requests that were answered by a failure or not at all.
@@ -197,5 +204,30 @@ impl Page {
     pub(crate) async fn close(self) {
         assert_eq!(self.complaints().await, [""; 0]);
         self.browser.close().await;
+    }
+}
+
+/// Goes to each view, given as its name, its address and an expression that is truthy once it is there, on every screen, by day in
+/// English and by night in Chinese: none is wider than the screen. Where `TRAWL_PICTURES` names a folder, a picture of each is kept
+/// there, to be looked at.
+pub(crate) async fn fit_every_screen(session: &WebSession, views: &[(String, String, String)]) {
+    let pictures = env::var_os("TRAWL_PICTURES").map(PathBuf::from);
+    for (language, dark) in [("en-US", false), ("zh-CN", true)] {
+        let page = Page::open_in(session, &views[0].1, language).await;
+        page.set_dark(dark).await;
+        for (width, height) in SIZES {
+            page.set_size(width, height).await;
+            for (name, address, is_there) in views {
+                page.go(address).await;
+                page.until(is_there).await;
+                page.painted().await;
+                let fits = "return document.documentElement.scrollWidth <= innerWidth";
+                assert_eq!(page.run(fits, &[]).await, true, "{name} at {width} in {language}");
+                if let Some(pictures) = &pictures {
+                    page.keep_picture(&pictures.join(format!("{name}-{language}-{width}.png"))).await;
+                }
+            }
+        }
+        page.close().await;
     }
 }

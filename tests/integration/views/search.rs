@@ -74,6 +74,7 @@ async fn not_found(stage: &Stage, judge: &mut impl Judge) {
     judge.look_at(stage, "search-nothing-found").await;
     stage.archive.set_mood(Mood::Status(503));
     stage.open("/?q=warehouse", &seen(".note.trouble")).await;
+    judge.look_at(stage, "search-not-complete").await;
     stage.browser.ask("document.querySelector('.note.trouble').scrollIntoView({ block: 'center' })").await;
     judge.look_at(stage, "search-source-down").await;
     stage.open("/?q=warehouse&module=archive", &seen(".empty")).await;

@@ -47,9 +47,10 @@ export class Modules {
                 link.removeAttribute("aria-current");
             } else if (!link.ariaCurrent) {
                 link.setAttribute("aria-current", "page");
-                // On a narrow page the list goes sideways.
-                const { offsetLeft, offsetWidth } = link;
+                // On a narrow page the list goes sideways, and down where there are many.
+                const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = link;
                 this.list.scrollLeft = offsetLeft - (this.list.clientWidth - offsetWidth) / 2;
+                this.list.scrollTop = offsetTop - (this.list.clientHeight - offsetHeight) / 2;
             }
         }
     }

@@ -6,6 +6,7 @@ import { t } from "../shared/language.js";
 import { question, writeAddress } from "./address.js";
 import { Section, nameOf, noteElement } from "./section.js";
 import { readable } from "./row.js";
+import { cut, WARNING } from "./signs.js";
 import { isIncomplete, notes } from "./states.js";
 
 /** Items of each module. */
@@ -17,7 +18,7 @@ const GATHER = 60;
 /** How long nothing is said of a search that nobody has answered yet, milliseconds. */
 const QUIET = 200;
 
-/** The sections. `element` is what is shown. */
+/** The sections. `element` is what is shown; `missing` leads from above them to the first that is not complete. */
 export class Overview {
     #sections = new Map();
     #asking = new AbortController();
@@ -35,13 +36,13 @@ export class Overview {
     constructor(page) {
         this.page = page;
         this.place = null;
-        this.notes = element("div", { class: "notes" });
+        this.missing = element("button", { type: "button", class: "missing", hidden: true, click: () => this.#goToMissing() });
         this.list = element("div", { class: "sections" });
         this.waiting = element("div", { class: "skeleton", "aria-hidden": "true", hidden: true },
             ...[1, 2, 3, 4, 5].map(() => element("div", { class: "bone" })));
         this.empty = element("div", { class: "empty", hidden: true });
         this.without = element("p", { class: "without", hidden: true });
-        this.element = element("div", { class: "overview" }, this.notes, this.waiting, this.list, this.empty, this.without);
+        this.element = element("div", { class: "overview" }, this.waiting, this.list, this.empty, this.without);
     }
 
     /** The modules that there are, by their order: each has a section, empty as yet. */
@@ -113,7 +114,6 @@ export class Overview {
         this.#isUnderWay = true;
         this.#arrived.clear();
         this.#settled = false;
-        fill(this.notes);
         this.empty.hidden = true;
         this.without.hidden = true;
         this.element.setAttribute("aria-busy", "true");
@@ -153,9 +153,29 @@ export class Overview {
                 this.#arrived.delete(section);
                 section.show(answer, now);
             } else if (this.#awaits(section) && !all) {
-                return;
+                break;
             }
         }
+        this.#tellMissing();
+    }
+
+    /** Says above them all which sections are not complete, wherever those are. */
+    #tellMissing() {
+        const sections = this.#incomplete();
+        this.missing.hidden = !sections.length;
+        fill(this.missing, cut(WARNING), element("span", {}, t("overview.missing"), " ", ...names(sections)));
+        this.missing.title = this.missing.textContent;
+    }
+
+    #goToMissing() {
+        const [first] = this.#incomplete();
+        first.element.scrollIntoView({ block: "center" });
+        (first.notes.querySelector("button") ?? first.link).focus({ preventScroll: true });
+    }
+
+    /** What is known of the search before counts until there is another answer. */
+    #incomplete() {
+        return this.#ordered().filter((section) => section.answer && isIncomplete(section.answer));
     }
 
     /** Who has not answered by now is late: places are kept from here on. */
@@ -195,13 +215,13 @@ export class Overview {
         const sections = this.#ordered().filter((section) => section.answer);
         const found = sections.filter((section) => section.answer.data.length);
         const nothing = sections.filter((section) => !section.answer.data.length && !isIncomplete(section.answer));
-        const failed = sections.filter((section) => isIncomplete(section.answer));
+        const failed = this.#incomplete();
         this.without.hidden = !found.length || !nothing.length;
-        fill(this.without, t("overview.nothing-in"), " ",
-            ...nothing.flatMap((section, place) => [place ? t("list.comma") : null, foreign(nameOf(section.module))]));
+        fill(this.without, t("overview.nothing-in"), " ", ...names(nothing));
         this.empty.hidden = found.length > 0;
         fill(this.empty, ...this.page.nothing(this.place, failed.length > 0));
         const count = found.reduce((sum, section) => sum + Math.max(section.answer.total, section.answer.data.length), 0);
+        this.#tellMissing();
         this.page.done({ count, modules: found.length, failed: failed.length });
     }
 
@@ -217,6 +237,7 @@ export class Overview {
                 section.leave();
             }
         }
+        this.#tellMissing();
         const again = () => this.show(this.place);
         if (failure.status === 502 || failure.status === 504) {
             // Nobody answered: that is no empty answer.
@@ -289,4 +310,9 @@ export class Overview {
         this.list.insertBefore(section.element, next?.element ?? null);
         return section;
     }
+}
+
+/** The names of sections, one after the other. */
+function names(sections) {
+    return sections.flatMap((section, place) => [place ? t("list.comma") : null, foreign(nameOf(section.module))]);
 }

@@ -128,6 +128,7 @@ export class SearchPage extends HTMLElement {
         this.filters = new Filters();
         this.filters.addEventListener("change", ({ detail }) => this.#go({ ...this.#typed(), ...detail }));
         this.overview = new Overview(this.#for(() => this.overview));
+        this.filters.element.append(this.overview.missing);
         this.list = new ModuleList(this.#for(() => this.list));
         this.nav = new Modules((module) => this.#open(module));
         this.results = element("div", { class: "results" }, this.filters.element, this.overview.element, this.list.element);

@@ -26,10 +26,11 @@ export function sign(module) {
     return shown;
 }
 
-/** A lens, a clock, a cross. */
+/** A lens, a clock, a cross, a warning. */
 export const LENS = 13;
 export const CLOCK = 14;
 export const CROSS = 15;
+export const WARNING = 16;
 
 /**
  * The sign at this place of the picture.

@@ -41,6 +41,7 @@ export default {
     "section.nothing": ["Nothing found here.", "此处没有找到结果。"],
     "count.least": ["at least {count}", "至少 {count}"],
     "overview.nothing-in": ["Nothing found in", "以下范围没有结果："],
+    "overview.missing": ["Not complete:", "结果不完整："],
     "list.comma": [", ", "、"],
     "list.all": ["That is the only one.|That is all {count}.", "以上是全部 {count} 条。"],
     "list.incomplete": ["One was found; the list is not complete.|{count} were found; the list is not complete.", "共找到 {count} 条，结果并不完整。"],
