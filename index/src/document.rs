@@ -78,6 +78,14 @@ pub struct Document {
     pub item: String,
 }
 
+impl Document {
+    /// The bytes of its larger texts, by which its size is told from that of others.
+    pub(crate) fn bytes(&self) -> usize {
+        let text = self.text.as_deref().map_or(0, str::len);
+        self.title.len() + self.sub_title.len() + self.brief.len() + text + self.item.len()
+    }
+}
+
 /// A change to the index.
 #[derive(Debug, Clone)]
 pub enum Change {

@@ -18,6 +18,7 @@ mod index;
 mod item;
 mod merging;
 mod query;
+mod queue;
 mod remembered;
 mod schema;
 mod search;

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::vec;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -15,10 +16,14 @@ use tantivy::{IndexWriter, TantivyDocument, TantivyError};
 use crate::document::{Audience, Change, Document, MAX_ID_BYTES, Scope, tenant_prefix};
 use crate::index::{Options, Shared};
 use crate::merging::Pace;
+use crate::queue::{self, Queue, Queued};
 use crate::schema::{Fields, VERSION};
 use crate::text::EncodedWords;
 use crate::view::View;
 use crate::{Error, merging};
+
+#[cfg(test)]
+mod tests;
 
 /// What one indexing thread takes at least, in bytes, whatever the options say.
 pub const LEAST_THREAD_MEMORY_BYTES: usize = 15_000_000;
@@ -26,6 +31,11 @@ pub const LEAST_THREAD_MEMORY_BYTES: usize = 15_000_000;
 const PARALLEL_CHANGES: usize = 16;
 /// Operations handed to the engine at once.
 const BATCH_OPERATIONS: usize = 256;
+/// Bytes of documents handed to the engine at once, from which on no more are added: it looks between two batches whether its memory
+/// is used up.
+const BATCH_BYTES: usize = 1 << 20;
+/// Bytes of texts that are analysed at once, from which on no more are added.
+const PORTION_BYTES: usize = 8 << 20;
 
 /// What a commit says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +80,9 @@ impl Payload {
 
 /// The only writer of an index. What it applies is visible after the next commit.
 pub struct Writer {
-    engine: IndexWriter,
+    engine: IndexWriter<Queued>,
+    /// What the engine was handed and has not taken.
+    queue: Arc<Queue>,
     shared: Arc<Shared>,
     checkpoint: Option<Checkpoint>,
     note: Option<String>,
@@ -93,7 +105,7 @@ impl Writer {
             .memory_budget_per_thread(memory)
             .num_merge_threads(options.merge_threads.max(1))
             .build();
-        let engine: IndexWriter = index.writer_with_options(engine_options)?;
+        let engine: IndexWriter<Queued> = index.writer_with_options(engine_options)?;
         // Its clock would begin at the very stamp of the last commit. A merge up to that commit, begun before the next one, would
         // take a deletion of this stamp for one of the commit: done with in the segments that the commit deleted from.
         engine.run(Vec::new())?;
@@ -104,7 +116,16 @@ impl Writer {
             tracing::warn!(%error, "files that are left over could not be removed");
         }
         let (checkpoint, note) = payload.map(|payload| (payload.checkpoint, payload.note)).unzip();
-        Ok(Self { engine, shared, checkpoint, note: note.flatten(), uncommitted: HashSet::new(), pace })
+        let queue = Queue::new(queue::MOST_BYTES);
+        Ok(Self {
+            engine,
+            queue,
+            shared,
+            checkpoint,
+            note: note.flatten(),
+            uncommitted: HashSet::new(),
+            pace,
+        })
     }
 
     /// What the last commit said of itself; nothing in an index that was never committed to.
@@ -119,8 +140,12 @@ impl Writer {
 
     /// Applies the changes; they are visible after the next commit. Of several changes to one document the last wins.
     ///
-    /// A batch is analysed on all cores (rayon's threads). Fails with [`Error::IdTooLong`] before anything is applied, or,
-    /// where much is removed at once, before anything behind the last such change is.
+    /// A batch is analysed on all cores (rayon's threads). Waits for the engine where much that is large is on its way to it, so
+    /// that this takes no more memory than a bound, however fast changes come.
+    ///
+    /// # Errors
+    /// [`Error::IdTooLong`] before anything is applied, or, where much is removed at once, before anything behind the last such
+    /// change is. After any other one a part of it may be applied; nothing is committed.
     pub fn apply(&mut self, changes: Vec<Change>) -> Result<(), Error> {
         let mut documents = Vec::with_capacity(changes.len());
         for change in changes {
@@ -162,30 +187,56 @@ impl Writer {
     }
 
     fn apply_to_documents(&mut self, changes: Vec<Change>) -> Result<(), Error> {
-        let fields = self.shared.fields();
-        let view = self.shared.view();
         let changes = last_of_each(changes)?;
         self.pace.count(changes.len() as u64);
+        let mut changes = changes.into_iter();
+        loop {
+            let portion = next_portion(&mut changes);
+            if portion.is_empty() {
+                return Ok(());
+            }
+            let prepared = self.prepare(portion)?;
+            self.hand_over(prepared)?;
+        }
+    }
+
+    fn prepare(&self, changes: Vec<(Key, Change)>) -> Result<Vec<Prepared>, Error> {
+        let fields = self.shared.fields();
+        let view = self.shared.view();
         let uncommitted = &self.uncommitted;
         let prepare = |(key, change): (Key, Change)| Prepared::new(&key, change, &view, fields, uncommitted);
-        let prepared: Vec<Prepared> = if changes.len() < PARALLEL_CHANGES {
-            changes.into_iter().map(prepare).collect::<Result<_, _>>()?
+        if changes.len() < PARALLEL_CHANGES {
+            changes.into_iter().map(prepare).collect()
         } else {
-            changes.into_par_iter().map(prepare).collect::<Result<_, _>>()?
-        };
+            changes.into_par_iter().map(prepare).collect()
+        }
+    }
 
+    fn hand_over(&mut self, prepared: Vec<Prepared>) -> Result<(), Error> {
         let mut operations = Vec::with_capacity(BATCH_OPERATIONS);
+        let mut bytes = 0;
         for Prepared { key_hash, delete, add } in prepared {
             operations.extend(delete.map(UserOperation::Delete));
-            if let Some(document) = add {
+            if let Some(Analysed { document, bytes: of_document }) = add {
                 self.uncommitted.insert(key_hash);
                 operations.push(UserOperation::Add(document));
+                bytes += of_document;
             }
-            if operations.len() + 1 >= BATCH_OPERATIONS {
-                self.engine.run(std::mem::replace(&mut operations, Vec::with_capacity(BATCH_OPERATIONS)))?;
+            if operations.len() + 1 >= BATCH_OPERATIONS || bytes >= BATCH_BYTES {
+                let batch = std::mem::replace(&mut operations, Vec::with_capacity(BATCH_OPERATIONS));
+                self.run(batch, std::mem::take(&mut bytes))?;
             }
         }
-        self.engine.run(operations)?;
+        self.run(operations, bytes)
+    }
+
+    /// Has the engine run these, once there is room for the bytes of their documents.
+    fn run(&self, operations: Vec<UserOperation>, bytes: usize) -> Result<(), Error> {
+        let place = Arc::new(self.queue.enter(bytes));
+        self.engine.run(operations.into_iter().map(|operation| match operation {
+            UserOperation::Add(document) => UserOperation::Add(Queued::new(document, &place)),
+            UserOperation::Delete(term) => UserOperation::Delete(term),
+        }))?;
         Ok(())
     }
 
@@ -267,12 +318,26 @@ fn last_of_each(changes: Vec<Change>) -> Result<Vec<(Key, Change)>, Error> {
     Ok(kept)
 }
 
+/// The next changes that are analysed together; none once there is none left.
+fn next_portion(changes: &mut vec::IntoIter<(Key, Change)>) -> Vec<(Key, Change)> {
+    let (mut portion, mut bytes) = (Vec::new(), 0);
+    while bytes < PORTION_BYTES
+        && let Some((key, change)) = changes.next()
+    {
+        if let Change::Put(document) = &change {
+            bytes += document.bytes();
+        }
+        portion.push((key, change));
+    }
+    portion
+}
+
 /// A change, analysed and ready for the engine.
 struct Prepared {
     key_hash: u64,
     /// None where nothing can be there: looking here, on all cores, spares the engine a look into every segment.
     delete: Option<Term>,
-    add: Option<TantivyDocument>,
+    add: Option<Analysed>,
 }
 
 impl Prepared {
@@ -298,7 +363,14 @@ pub fn bare_document(document: Document) -> TantivyDocument {
     let (_, fields) = Fields::build();
     let prefix = document.scope.prefix();
     let term = format!("{prefix}{}", document.id);
-    engine_document(&Key { prefix, term, hash: 0 }, document, fields)
+    engine_document(&Key { prefix, term, hash: 0 }, document, fields).document
+}
+
+/// A document as the engine takes it.
+struct Analysed {
+    document: TantivyDocument,
+    /// What it takes, nearly.
+    bytes: usize,
 }
 
 /// By what those are found that a principal sees.
@@ -306,8 +378,9 @@ fn principal_term(prefix: &str, principal: &str) -> String {
     format!("{prefix}{principal}")
 }
 
-fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocument {
+fn engine_document(key: &Key, document: Document, fields: Fields) -> Analysed {
     let prefix = &key.prefix;
+    let mut bytes = key.term.len() + document.item.len();
     let mut engine = TantivyDocument::new();
     engine.add_text(fields.key, &key.term);
     engine.add_text(fields.id, &document.id);
@@ -316,7 +389,9 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocu
         Audience::Tenant => fields.open,
         Audience::Principals(principals) => {
             for principal in principals {
-                engine.add_text(fields.principals, principal_term(prefix, principal));
+                let term = principal_term(prefix, principal);
+                bytes += term.len();
+                engine.add_text(fields.principals, term);
             }
             fields.restricted
         }
@@ -344,6 +419,7 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocu
     author.add_text(&document.author);
     for (field, words) in [(texts.body, body), (texts.title, title), (fields.author, author)] {
         if let Some(encoded) = words.finish() {
+            bytes += encoded.len();
             engine.add_text(field, encoded);
         }
     }
@@ -351,5 +427,5 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> TantivyDocu
     if document.title_is_name {
         engine.add_text(fields.title_is_name, "");
     }
-    engine
+    Analysed { document: engine, bytes }
 }

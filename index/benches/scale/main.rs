@@ -1,7 +1,7 @@
 //! What grows with the corpus: pages and their totals over 100 thousand, a million and ten million documents mixed from
 //! the real texts, with what building the indexes took. Prints the tables of benches/README.md; progress goes to stderr.
 //!
-//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [merge | tenants] [seed=N] [only=NAME]`
+//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [merge | tenants | texts] [seed=N] [only=NAME]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::cast_precision_loss, reason = "figures need no more than 52 bits")]
@@ -14,6 +14,7 @@ mod mixer;
 mod report;
 mod resident;
 mod tenants;
+mod texts;
 
 use std::path::Path;
 
@@ -44,6 +45,10 @@ fn main() {
     report::head(&arguments, seed);
     if arguments.iter().any(|argument| argument == "tenants") {
         tenants::run(&mixer);
+        return;
+    }
+    if arguments.iter().any(|argument| argument == "texts") {
+        texts::run(&mixer);
         return;
     }
     let scope = Scope::new(mixer::LARGE.0, mixer::LARGE.1);
