@@ -1,29 +1,29 @@
 //! The one writer: changes in, commits that say how far the change log was followed.
 
+mod prepared;
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
-use std::vec;
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use tantivy::indexer::{IndexWriterOptions, UserOperation};
 use tantivy::query::{AllQuery, RangeQuery};
 use tantivy::schema::Term;
-use tantivy::{IndexWriter, TantivyDocument, TantivyError};
+use tantivy::{IndexWriter, TantivyError};
 
-use crate::document::{Audience, Change, Document, MAX_ID_BYTES, Scope, tenant_prefix};
+use crate::document::{Change, Scope, tenant_prefix};
 use crate::index::{Options, Shared};
 use crate::merging::Pace;
 use crate::queue::{self, Queue, Queued};
-use crate::schema::{Fields, VERSION};
-use crate::text::EncodedWords;
-use crate::view::View;
+use crate::schema::VERSION;
 use crate::{Error, merging};
 
-#[cfg(test)]
-mod tests;
+pub use self::prepared::bare_document;
+use self::prepared::{Analysed, Key, Prepared, last_of_each, next_portion, principal_term};
 
 /// What one indexing thread takes at least, in bytes, whatever the options say.
 pub const LEAST_THREAD_MEMORY_BYTES: usize = 15_000_000;
@@ -34,8 +34,6 @@ const BATCH_OPERATIONS: usize = 256;
 /// Bytes of documents handed to the engine at once, from which on no more are added: it looks between two batches whether its memory
 /// is used up.
 const BATCH_BYTES: usize = 1 << 20;
-/// Bytes of texts that are analysed at once, from which on no more are added.
-const PORTION_BYTES: usize = 8 << 20;
 
 /// What a commit says of itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -283,149 +281,4 @@ impl Writer {
         }
         self.shared.reload()
     }
-}
-
-/// A document's key, and its hash.
-struct Key {
-    prefix: String,
-    /// The scope and the id: the term that the document is found by.
-    term: String,
-    hash: u64,
-}
-
-/// Keeps the last change to each document, in their order.
-fn last_of_each(changes: Vec<Change>) -> Result<Vec<(Key, Change)>, Error> {
-    let mut seen: HashSet<u64> = HashSet::with_capacity(changes.len());
-    let mut kept = Vec::with_capacity(changes.len());
-    let mut doubtful = false;
-    for change in changes.into_iter().rev() {
-        let Some((prefix, id)) = change.target() else { continue };
-        if id.len() > MAX_ID_BYTES {
-            return Err(Error::IdTooLong(id.len()));
-        }
-        let key = format!("{prefix}{id}");
-        let mut hasher = DefaultHasher::new();
-        key.hash(&mut hasher);
-        let hash = hasher.finish();
-        doubtful |= !seen.insert(hash);
-        kept.push((Key { prefix, term: key, hash }, change));
-    }
-    if doubtful {
-        let mut seen: HashSet<String> = HashSet::with_capacity(kept.len());
-        kept.retain(|(key, _)| seen.insert(key.term.clone()));
-    }
-    kept.reverse();
-    Ok(kept)
-}
-
-/// The next changes that are analysed together; none once there is none left.
-fn next_portion(changes: &mut vec::IntoIter<(Key, Change)>) -> Vec<(Key, Change)> {
-    let (mut portion, mut bytes) = (Vec::new(), 0);
-    while bytes < PORTION_BYTES
-        && let Some((key, change)) = changes.next()
-    {
-        if let Change::Put(document) = &change {
-            bytes += document.bytes();
-        }
-        portion.push((key, change));
-    }
-    portion
-}
-
-/// A change, analysed and ready for the engine.
-struct Prepared {
-    key_hash: u64,
-    /// None where nothing can be there: looking here, on all cores, spares the engine a look into every segment.
-    delete: Option<Term>,
-    add: Option<Analysed>,
-}
-
-impl Prepared {
-    fn new(
-        key: &Key,
-        change: Change,
-        view: &View,
-        fields: Fields,
-        uncommitted: &HashSet<u64>,
-    ) -> Result<Self, Error> {
-        let exists = uncommitted.contains(&key.hash) || view.may_hold(&key.term)?;
-        let delete = exists.then(|| Term::from_field_text(fields.key, &key.term));
-        let add = match change {
-            Change::Put(document) => Some(engine_document(key, document, fields)),
-            Change::Remove { .. } | Change::RemoveSeenBy { .. } | Change::RemoveTenant { .. } => None,
-        };
-        Ok(Self { key_hash: key.hash, delete, add })
-    }
-}
-
-/// The document as it is handed to the engine, analysed.
-pub fn bare_document(document: Document) -> TantivyDocument {
-    let (_, fields) = Fields::build();
-    let prefix = document.scope.prefix();
-    let term = format!("{prefix}{}", document.id);
-    engine_document(&Key { prefix, term, hash: 0 }, document, fields).document
-}
-
-/// A document as the engine takes it.
-struct Analysed {
-    document: TantivyDocument,
-    /// What it takes, nearly.
-    bytes: usize,
-}
-
-/// By what those are found that a principal sees.
-fn principal_term(prefix: &str, principal: &str) -> String {
-    format!("{prefix}{principal}")
-}
-
-fn engine_document(key: &Key, document: Document, fields: Fields) -> Analysed {
-    let prefix = &key.prefix;
-    let mut bytes = key.term.len() + document.item.len();
-    let mut engine = TantivyDocument::new();
-    engine.add_text(fields.key, &key.term);
-    engine.add_text(fields.id, &document.id);
-    engine.add_i64(fields.display_time, document.display_time);
-    let texts = match &document.audience {
-        Audience::Tenant => fields.open,
-        Audience::Principals(principals) => {
-            for principal in principals {
-                let term = principal_term(prefix, principal);
-                bytes += term.len();
-                engine.add_text(fields.principals, term);
-            }
-            fields.restricted
-        }
-    };
-
-    let mut body = EncodedWords::new(prefix);
-    body.add_marker();
-    if document.title_is_name {
-        body.add_name(&document.title);
-    } else {
-        body.add_text(&document.title);
-    }
-    body.add_text(&document.sub_title);
-    body.add_text(&document.brief);
-    body.add_text(document.text.as_deref().unwrap_or_default());
-    for name in &document.other_names {
-        body.add_name(name);
-    }
-    let mut title = EncodedWords::new(prefix);
-    title.add_text(&document.title);
-    if document.text.is_some() {
-        title.add_headings(&document.title);
-    }
-    let mut author = EncodedWords::new(prefix);
-    author.add_text(&document.author);
-    for (field, words) in [(texts.body, body), (texts.title, title), (fields.author, author)] {
-        if let Some(encoded) = words.finish() {
-            bytes += encoded.len();
-            engine.add_text(field, encoded);
-        }
-    }
-    engine.add_text(fields.item, document.item);
-    if document.title_is_name {
-        engine.add_text(fields.title_is_name, "");
-    }
-    Analysed { document: engine, bytes }
 }

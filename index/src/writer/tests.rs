@@ -1,7 +1,8 @@
 use std::fs;
 
 use super::*;
-use crate::{Index, Scope};
+use crate::Index;
+use crate::document::{Audience, Document};
 
 /// So little waits that all but the first of these have to.
 fn with_little_room(directory: &std::path::Path) -> (Index, Writer) {
