@@ -9,7 +9,7 @@ use crate::util::{
     eventually,
     items::{NEW_YEAR, item, lines, many},
     paging::{Walk, ids_of, walk_by_cursor},
-    program::{Server, create_application, own_address, text, trawl},
+    program::{Server, create_application, create_operator, own_address, text, trawl},
 };
 
 const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
@@ -76,6 +76,50 @@ async fn kill_9_among_writes_loses_nothing_acknowledged_and_shows_nothing_half()
         assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
     }
     assert!(acknowledged.len() > 100, "{}", acknowledged.len());
+}
+
+/// A rebuild beside the index that answers is gone on with after each end, or over; what answers is whole all the time.
+#[tokio::test]
+async fn kill_9_in_a_rebuild_that_was_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    fs::write(data.join("trawl.toml"), "[index]\nwriter_memory_bytes = 33554432\n").unwrap();
+    let mut server = Server::start(data).await;
+    let (acme, operator) = (create_application(data, "acme").await, create_operator(data, "ops").await);
+    let mut expected = many("i", "harbour", 6_000, 7);
+    let caller = server.caller(&acme).await;
+    for batch in expected.chunks(1_000) {
+        caller.put("/v1/contents/article", &Value::from(batch)).await.ok();
+    }
+    server.settled().await;
+    let mut in_the_middle = 0;
+    // The last ones among the exchange of the one index for the other.
+    for until in [0, 0, 2_000, 4_000, 6_000, 6_001, 6_002] {
+        let asked = server.caller(&operator).await.post_empty("/admin/v1/index/rebuild").await;
+        // It is under way still, or it begins.
+        assert!([200, 409].contains(&asked.status), "{}", asked.text);
+        let caller = server.caller(&acme).await;
+        let new = item(&format!("new-{}", expected.len()), "harbour", NEW_YEAR);
+        caller.put("/v1/contents/article", &Value::from(vec![new.clone()])).await.ok();
+        expected.push(new);
+        let is_rebuilding = eventually("the rebuild's progress", async || {
+            let readiness = server.readyz().await?.body;
+            let is_rebuilding = readiness["rebuilding"] == true;
+            (!is_rebuilding || readiness["itemsDone"].as_u64()? >= until).then_some(is_rebuilding)
+        })
+        .await;
+        server.kill();
+        in_the_middle += usize::from(is_rebuilding);
+
+        server = Server::start(data).await;
+        let answer = server.caller(&acme).await.search(&ARTICLES).await.ok();
+        assert_eq!((answer.total(), &answer.body["partial"]), (expected.len() as u64, &false.into()));
+    }
+    assert!(in_the_middle > 0, "each rebuild was over before");
+    server.until_whole().await;
+    walk_by_cursor(&server.caller(&acme).await, &ARTICLES, 1_000).await.met(ids_of(&expected));
+    let index = server.caller(&operator).await.get("/admin/v1/index").await.ok();
+    assert_eq!(index.data()["documents"], expected.len(), "{}", index.text);
 }
 
 /// The import goes on by itself when the server comes back, and again after it was killed too.
