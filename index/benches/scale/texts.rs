@@ -1,8 +1,9 @@
 //! Large texts, as files have them, put one after the other without a commit, as an index that is filled anew takes them: how long
 //! that takes, and how much memory at the most.
 
+use std::convert::Infallible;
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -33,13 +34,13 @@ fn row(name: &str, text: impl Fn(u64) -> String) {
     let directory = tempfile::tempdir_in(corpus::target()).unwrap();
     let (index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
     let before = resident::anonymous();
-    let over = AtomicBool::new(false);
     let (seconds, most) = thread::scope(|threads| {
-        let watching = threads.spawn(|| {
+        // It hangs up when it is over, however it ends.
+        let (under_way, over) = mpsc::channel::<Infallible>();
+        let watching = threads.spawn(move || {
             let mut most = 0;
-            while !over.load(Ordering::Relaxed) {
+            while over.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
                 most = most.max(resident::anonymous());
-                thread::sleep(LOOK_EVERY);
             }
             most
         });
@@ -49,8 +50,9 @@ fn row(name: &str, text: impl Fn(u64) -> String) {
             writer.apply((first..first + AT_A_TIME).map(put).collect()).unwrap();
         }
         corpus::commit(&mut writer);
-        over.store(true, Ordering::Relaxed);
-        (started.elapsed().as_secs_f64(), watching.join().unwrap())
+        let seconds = started.elapsed().as_secs_f64();
+        drop(under_way);
+        (seconds, watching.join().unwrap())
     });
     let taken = most.saturating_sub(before) >> 20;
     println!("| {name} | {seconds:.1} | {taken} | {} |", corpus::size(directory.path()) >> 20);
