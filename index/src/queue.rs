@@ -1,38 +1,81 @@
 //! How much waits for the engine: it bounds how many documents it queues, and not how large they are.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tantivy::TantivyDocument;
 
 /// Bytes of documents that wait for the engine at the most; one that is larger waits alone.
 pub(crate) const MOST_BYTES: usize = 32 << 20;
+/// How long to wait before one looks whether what waits is taken at all.
+const LOOK_AFTER: Duration = Duration::from_millis(500);
 
 /// What waits.
 #[derive(Debug)]
 pub(crate) struct Queue {
     most_bytes: usize,
-    bytes: Mutex<usize>,
+    waiting: Mutex<Waiting>,
     left: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    bytes: usize,
+    /// As much as there ever was.
+    #[cfg(test)]
+    most_bytes: usize,
 }
 
 impl Queue {
     pub(crate) fn new(most_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { most_bytes, bytes: Mutex::new(0), left: Condvar::new() })
+        Arc::new(Self { most_bytes, waiting: Mutex::default(), left: Condvar::new() })
     }
 
-    /// Takes room for so many bytes; waits until there is that much, or nothing else waits.
-    pub(crate) fn enter(self: &Arc<Self>, bytes: usize) -> Place {
-        let taken = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = |taken: &mut usize| *taken > 0 && taken.saturating_add(bytes) > self.most_bytes;
-        let mut taken = self.left.wait_while(taken, is_full).unwrap_or_else(PoisonError::into_inner);
-        *taken += bytes;
-        Place { queue: Arc::clone(self), bytes }
+    /// Takes room for so many bytes; waits until there is that much, or nothing else waits. Asks time and again whether what waits is
+    /// taken still: what nobody takes leaves no room.
+    ///
+    /// # Errors
+    /// That of who is asked.
+    pub(crate) fn enter<E>(
+        self: &Arc<Self>,
+        bytes: usize,
+        is_taken: impl Fn() -> Result<(), E>,
+    ) -> Result<Place, E> {
+        loop {
+            let is_full = |waiting: &mut Waiting| {
+                waiting.bytes > 0 && waiting.bytes.saturating_add(bytes) > self.most_bytes
+            };
+            let (mut waiting, outcome) = self
+                .left
+                .wait_timeout_while(self.waiting(), LOOK_AFTER, is_full)
+                .unwrap_or_else(PoisonError::into_inner);
+            if !outcome.timed_out() {
+                waiting.bytes += bytes;
+                #[cfg(test)]
+                {
+                    waiting.most_bytes = waiting.most_bytes.max(waiting.bytes);
+                }
+                return Ok(Place { queue: Arc::clone(self), bytes });
+            }
+            drop(waiting);
+            is_taken()?;
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is waiting, in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        *self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting().bytes
+    }
+
+    /// What was waiting at the most, in bytes.
+    #[cfg(test)]
+    pub(crate) fn most_seen(&self) -> usize {
+        self.waiting().most_bytes
     }
 }
 
@@ -45,12 +88,13 @@ pub(crate) struct Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        *self.queue.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= self.bytes;
+        self.queue.waiting().bytes -= self.bytes;
         self.queue.left.notify_all();
     }
 }
 
-/// A document that waits. Its room is free once the engine has taken all that it was handed over with, or has ended.
+/// A document that waits. Its room is free once the engine has taken all that it was handed over with; an engine that ended of
+/// itself takes nothing any more, and keeps what it did not take until it goes.
 #[derive(Debug)]
 pub(crate) struct Queued {
     document: TantivyDocument,
@@ -78,6 +122,7 @@ impl tantivy::Document for Queued {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
@@ -101,7 +146,7 @@ mod tests {
                     let (queue, send, waiting) = (&queue, send.clone(), &waiting);
                     threads.spawn(move || {
                         for &bytes in part {
-                            let place = queue.enter(bytes);
+                            let place = queue.enter(bytes, || Ok::<_, Infallible>(())).unwrap();
                             let before = waiting.fetch_add(bytes, Ordering::SeqCst);
                             assert!(before == 0 || before + bytes <= most, "{before} and {bytes} of {most}");
                             send.send((bytes, place)).unwrap();

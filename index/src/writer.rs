@@ -23,11 +23,11 @@ use crate::schema::VERSION;
 use crate::{Error, merging};
 
 pub use self::prepared::bare_document;
-use self::prepared::{Analysed, Key, Prepared, last_of_each, next_portion, principal_term};
+use self::prepared::{Analysed, Key, Portion, Prepared, last_of_each, next_portion, principal_term};
 
 /// What one indexing thread takes at least, in bytes, whatever the options say.
 pub const LEAST_THREAD_MEMORY_BYTES: usize = 15_000_000;
-/// From this many changes on, a batch is analysed on all cores.
+/// From this many changes on, a batch is analysed on all cores; fewer are where their texts are large.
 const PARALLEL_CHANGES: usize = 16;
 /// Operations handed to the engine at once.
 const BATCH_OPERATIONS: usize = 256;
@@ -190,7 +190,7 @@ impl Writer {
         let mut changes = changes.into_iter();
         loop {
             let portion = next_portion(&mut changes);
-            if portion.is_empty() {
+            if portion.changes.is_empty() {
                 return Ok(());
             }
             let prepared = self.prepare(portion)?;
@@ -198,12 +198,12 @@ impl Writer {
         }
     }
 
-    fn prepare(&self, changes: Vec<(Key, Change)>) -> Result<Vec<Prepared>, Error> {
+    fn prepare(&self, Portion { changes, is_whole }: Portion) -> Result<Vec<Prepared>, Error> {
         let fields = self.shared.fields();
         let view = self.shared.view();
         let uncommitted = &self.uncommitted;
         let prepare = |(key, change): (Key, Change)| Prepared::new(&key, change, &view, fields, uncommitted);
-        if changes.len() < PARALLEL_CHANGES {
+        if changes.len() < PARALLEL_CHANGES && !is_whole {
             changes.into_iter().map(prepare).collect()
         } else {
             changes.into_par_iter().map(prepare).collect()
@@ -230,11 +230,19 @@ impl Writer {
 
     /// Has the engine run these, once there is room for the bytes of their documents.
     fn run(&self, operations: Vec<UserOperation>, bytes: usize) -> Result<(), Error> {
-        let place = Arc::new(self.queue.enter(bytes));
+        let place = Arc::new(self.queue.enter(bytes, || self.is_alive())?);
         self.engine.run(operations.into_iter().map(|operation| match operation {
             UserOperation::Add(document) => UserOperation::Add(Queued::new(document, &place)),
             UserOperation::Delete(term) => UserOperation::Delete(term),
         }))?;
+        Ok(())
+    }
+
+    /// Whether the engine takes what it is handed. It says so to who hands it something only, such as to remove what no document is
+    /// found by.
+    fn is_alive(&self) -> Result<(), Error> {
+        let nothing = Term::from_field_text(self.shared.fields().key, "");
+        self.engine.run([UserOperation::Delete(nothing)])?;
         Ok(())
     }
 

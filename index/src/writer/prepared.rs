@@ -49,8 +49,15 @@ pub(super) fn last_of_each(changes: Vec<Change>) -> Result<Vec<(Key, Change)>, E
     Ok(kept)
 }
 
+/// Changes that are analysed together.
+pub(super) struct Portion {
+    pub(super) changes: Vec<(Key, Change)>,
+    /// Whether their texts are as large as those of a portion may be.
+    pub(super) is_whole: bool,
+}
+
 /// The next changes that are analysed together; none once there is none left.
-pub(super) fn next_portion(changes: &mut vec::IntoIter<(Key, Change)>) -> Vec<(Key, Change)> {
+pub(super) fn next_portion(changes: &mut vec::IntoIter<(Key, Change)>) -> Portion {
     let (mut portion, mut bytes) = (Vec::new(), 0);
     while bytes < PORTION_BYTES
         && let Some((key, change)) = changes.next()
@@ -60,7 +67,7 @@ pub(super) fn next_portion(changes: &mut vec::IntoIter<(Key, Change)>) -> Vec<(K
         }
         portion.push((key, change));
     }
-    portion
+    Portion { changes: portion, is_whole: bytes >= PORTION_BYTES }
 }
 
 /// A change, analysed and ready for the engine.
