@@ -248,6 +248,8 @@ mod web_screenshots;
 #[cfg(test)]
 mod web_search;
 #[cfg(test)]
+mod web_search_again;
+#[cfg(test)]
 mod web_search_hostile;
 #[cfg(test)]
 mod web_search_list;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Has lists of a module answered by `answer(parameters)`: a status and a body.
-const ANSWER: &str = "const ask = window.fetch; window.fetch = async (...given) => { \
+pub(crate) const ANSWER: &str = "const ask = window.fetch; window.fetch = async (...given) => { \
     const [path, query] = String(given[0]).split('?'); \
     const answer = path === 'contents/search' && window.answer?.(new URLSearchParams(query)); \
     if (!answer) { return ask(...given); } \
@@ -37,7 +37,7 @@ fn modules_fail(times: usize) -> String {
     )
 }
 
-async fn with_articles() -> Landscape {
+pub(crate) async fn with_articles() -> Landscape {
     let all = Landscape::of(TestApp::start_with(never_suspend).await).await;
     all.app.keep(&all.acme.caller, "article", &[item("a", "harbour", 1), item("b", "quay", 2)]).await;
     all

@@ -75,10 +75,20 @@ export class Voice {
         this.element = element("p", { class: "unseen", role: "status" });
     }
 
-    /** Says how many there are, once nothing has changed for a while. */
-    count({ count, modules, failed }) {
-        const parts = [count ? t("say.count", { count }) : t("say.nothing"), modules > 1 ? t("say.modules", { count: modules }) : null,
-            failed ? t("say.incomplete") : null];
+    /**
+     * Says how many there are, once nothing has changed for a while.
+     *
+     * @param {{count: number, modules: number, lack: "nobody" | "unreached" | "unread" | null}} found `lack` is what is missing:
+     *     nobody answered at all, or as `lackOf` says it
+     */
+    count({ count, modules, lack }) {
+        if (lack === "nobody") {
+            this.#later(t("say.nobody"));
+            return;
+        }
+        const none = t(lack ? "say.nothing-yet" : "say.nothing");
+        const parts = [count ? t("say.count", { count }) : none, modules > 1 ? t("say.modules", { count: modules }) : null,
+            lack && t(`say.${lack}`)];
         this.#later(parts.filter(Boolean).join(" "));
     }
 

@@ -50,8 +50,9 @@ function move(by, at, page, box) {
         return false;
     }
     // From elsewhere on the page, arrows scroll, as ever.
-    const place = at === box.input ? -1 : stops.indexOf(at);
-    if (at !== box.input && place < 0) {
+    const isBefore = at === box.input || at?.matches("[data-begin]");
+    const place = isBefore ? -1 : stops.indexOf(at);
+    if (!isBefore && place < 0) {
         return false;
     }
     const next = place + by < 0 ? box.input : stops[place + by];

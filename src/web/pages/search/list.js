@@ -5,7 +5,7 @@ import { element, fill, foreign } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { question } from "./address.js";
 import { counted, nameOf, noteElement } from "./section.js";
-import { isIncomplete, notes } from "./states.js";
+import { isIncomplete, lackOf, notes } from "./states.js";
 import { readable, row } from "./row.js";
 import { sign } from "./signs.js";
 
@@ -28,11 +28,11 @@ export class ModuleList {
     #isPartial = false;
     #near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: NEAR });
 
-    /** @param {{trouble: Function, done: Function, nothing: Function, sources: Function}} page */
+    /** @param {{trouble: Function, done: Function, went: Function, nothing: Function, sources: Function}} page */
     constructor(page) {
         this.page = page;
         this.place = null;
-        this.heading = element("h2", { id: "list-title" });
+        this.heading = element("h2", { id: "list-title", tabindex: "-1", "data-begin": true });
         this.count = element("span", { class: "count" });
         this.sign = element("span", { class: "sign-place" });
         this.notes = element("div", { class: "notes" });
@@ -56,6 +56,10 @@ export class ModuleList {
     /** Searches a module at a place, from its beginning. */
     async show(place, module) {
         this.stop();
+        if ([this.notes, this.empty, this.tail].some((part) => part.contains(document.activeElement))) {
+            // What was pressed goes.
+            this.heading.focus({ preventScroll: true });
+        }
         const isSame = this.place?.module === place.module;
         this.place = place;
         this.module = module;
@@ -80,7 +84,12 @@ export class ModuleList {
     }
 
     async #page(isFirst) {
+        if (!isFirst && (this.#loading || this.#cursor === null)) {
+            // Whoever asks for what follows: it comes once.
+            return;
+        }
         const { signal } = this.#asking;
+        const waits = !isFirst && this.tail.contains(document.activeElement) ? this.#waitAtLast() : null;
         this.#loading = true;
         this.#near.disconnect();
         fill(this.tail);
@@ -94,6 +103,10 @@ export class ModuleList {
             const answer = await call("POST", "/contents/search", { query, signal });
             if (!signal.aborted) {
                 this.#take(readable(answer), isFirst);
+                if (waits && document.activeElement === waits) {
+                    const next = waits === this.heading ? this.rows.firstElementChild : waits.closest("li").nextElementSibling;
+                    stopOf(next)?.focus({ preventScroll: true });
+                }
             }
         } catch (failure) {
             if (!signal.aborted) {
@@ -108,30 +121,47 @@ export class ModuleList {
         }
     }
 
+    /** What was pressed below the rows goes: one is at the last of them until there are more. */
+    #waitAtLast() {
+        const place = stopOf(this.rows.lastElementChild) ?? this.heading;
+        place.focus({ preventScroll: true });
+        return place;
+    }
+
     #take(answer, isFirst) {
         const now = Date.now();
         const rows = answer.data.map((item) => row(item, this.module, { roomy: true, now }));
+        const isBegun = this.#count > 0;
         this.#count += rows.length;
         this.#cursor = answer.cursor ?? null;
         this.#empty = rows.length ? 0 : this.#empty + 1;
-        this.#isPartial ||= isIncomplete(answer);
+        const lack = lackOf(answer);
+        // A page of none leaves nothing out: what was not looked through yet comes behind it.
+        this.#isPartial ||= lack === "unreached" || (lack !== null && rows.length > 0);
         const said = notes(answer, this.place.q, now);
         if (isFirst) {
             this.rows.classList.remove("old");
             fill(this.rows, ...rows);
-            fill(this.count, rows.length ? counted(answer) : "");
+            fill(this.count);
             fill(this.notes, ...said.map((note) => noteElement(note, () => this.show(this.place, this.module))));
             this.page.sources(answer.sources ?? []);
-            this.page.done({ count: Math.max(answer.total ?? 0, rows.length), modules: 1, failed: Number(isIncomplete(answer)) });
         } else {
             this.rows.append(...rows);
         }
-        if (!this.#count && (this.#cursor === null || isIncomplete(answer))) {
-            fill(this.empty, ...this.page.nothing(this.place, isIncomplete(answer)));
-            this.empty.hidden = false;
-            return;
+        const isEmpty = !this.#count && (this.#cursor === null || lack !== null);
+        this.empty.hidden = !isEmpty;
+        if (isEmpty) {
+            fill(this.empty, ...this.page.nothing(this.place, lack));
+            this.page.done({ count: 0, modules: 0, lack });
+        } else if (this.#count && !isBegun) {
+            fill(this.count, counted(answer));
+            this.page.done({ count: Math.max(answer.total ?? 0, rows.length), modules: 1, lack });
+        } else {
+            this.page.went();
         }
-        this.#goOn(said, isIncomplete(answer) && rows.length < LIMIT, isFirst);
+        if (!isEmpty || this.#cursor !== null) {
+            this.#goOn(said, lack !== null && rows.length < LIMIT, isFirst);
+        }
     }
 
     /** What stands below the rows: nothing while it goes on by itself, else why it does not, or that this is all. */
@@ -150,6 +180,8 @@ export class ModuleList {
     }
 
     #fail(failure, isFirst) {
+        // What was found before is all there is, and has to be legible.
+        this.rows.classList.remove("old");
         const again = () => (isFirst ? this.show(this.place, this.module) : this.#page(false));
         const hasSources = failure.status === 502 || failure.status === 504;
         if (!isFirst && failure.status === 400) {
@@ -161,7 +193,7 @@ export class ModuleList {
             if (!isFirst) {
                 this.#offer([element("span", {}, t("list.broken"))], again);
             }
-            this.page.trouble(failure, again, { inPlace: !isFirst });
+            this.page.trouble(failure, again);
             return;
         }
         const said = notes({ code: failure.status, sources: failure.body?.sources }, this.place.q, Date.now());
@@ -169,13 +201,12 @@ export class ModuleList {
         if (isFirst) {
             fill(this.rows);
             fill(this.count);
-            this.rows.classList.remove("old");
             fill(this.notes);
             fill(this.empty, element("h3", {}, t("empty.nobody")), ...elements,
                 element("button", { type: "button", click: again }, t("common.retry")));
             this.empty.hidden = false;
             this.page.sources(failure.body?.sources ?? []);
-            this.page.done({ count: 0, modules: 0, failed: 1 });
+            this.page.done({ count: 0, modules: 0, lack: "nobody" });
         } else {
             this.#offer(elements, again);
         }
@@ -192,4 +223,9 @@ export class ModuleList {
             this.#page(false);
         }
     }
+}
+
+/** Where the keyboard stops in a row. */
+function stopOf(row) {
+    return row?.querySelector("[data-stop]") ?? null;
 }

@@ -11,7 +11,11 @@ export class Notice {
     #again = null;
     #isHeld = false;
 
-    constructor() {
+    #readOn;
+
+    /** @param {() => void} readOn leads one on who was at what goes */
+    constructor(readOn) {
+        this.#readOn = readOn;
         this.element = element("div", { class: "notice", role: "status", hidden: true });
         globalThis.addEventListener("online", () => this.#isHeld || this.#retry());
         globalThis.addEventListener("offline", () => this.#isHeld || this.say(t("trouble.offline")));
@@ -19,11 +23,15 @@ export class Notice {
 
     /** Nothing is in the way any more. */
     clear() {
+        const wasHere = this.element.contains(document.activeElement);
         clearTimeout(this.#timer);
         this.#again = null;
         this.#isHeld = false;
         this.element.hidden = true;
         fill(this.element);
+        if (wasHere) {
+            this.#readOn();
+        }
     }
 
     /** All went well: the next failure is a first one. */

@@ -7,7 +7,7 @@ import { question, writeAddress } from "./address.js";
 import { Section, nameOf, noteElement } from "./section.js";
 import { readable } from "./row.js";
 import { cut, WARNING } from "./signs.js";
-import { isIncomplete, notes } from "./states.js";
+import { isIncomplete, lackOf, notes } from "./states.js";
 
 /** Items of each module. */
 const LIMIT = 5;
@@ -31,7 +31,7 @@ export class Overview {
     #alone = new Set();
 
     /**
-     * @param {{open: Function, address: Function, trouble: Function, done: Function, say: Function}} page
+     * @param {{open: Function, address: Function, trouble: Function, done: Function, nothing: Function, readOn: Function}} page
      */
     constructor(page) {
         this.page = page;
@@ -63,6 +63,11 @@ export class Overview {
     /** Whether this place is shown already. */
     holds(place) {
         return this.#isGood && writeAddress({ ...this.place, module: "" }) === writeAddress({ ...place, module: "" });
+    }
+
+    /** What opens the module of a code or an id; nothing where it is not shown. */
+    linkTo(name) {
+        return this.#ordered().find(({ module, element }) => !element.hidden && [module.code, module.id].includes(name))?.link;
     }
 
     /** Ends what is under way, on the server too. */
@@ -215,14 +220,15 @@ export class Overview {
         const sections = this.#ordered().filter((section) => section.answer);
         const found = sections.filter((section) => section.answer.data.length);
         const nothing = sections.filter((section) => !section.answer.data.length && !isIncomplete(section.answer));
-        const failed = this.#incomplete();
+        const lacks = this.#incomplete().map((section) => lackOf(section.answer));
+        const lack = lacks.includes("unreached") ? "unreached" : lacks[0] ?? null;
         this.without.hidden = !found.length || !nothing.length;
         fill(this.without, t("overview.nothing-in"), " ", ...names(nothing));
         this.empty.hidden = found.length > 0;
-        fill(this.empty, ...this.page.nothing(this.place, failed.length > 0));
+        fill(this.empty, ...this.page.nothing(this.place, lack));
         const count = found.reduce((sum, section) => sum + Math.max(section.answer.total, section.answer.data.length), 0);
         this.#tellMissing();
-        this.page.done({ count, modules: found.length, failed: failed.length });
+        this.page.done({ count, modules: found.length, lack });
     }
 
     #fail(failure) {
@@ -238,7 +244,10 @@ export class Overview {
             }
         }
         this.#tellMissing();
-        const again = () => this.show(this.place);
+        const again = () => {
+            this.show(this.place);
+            this.page.readOn();
+        };
         if (failure.status === 502 || failure.status === 504) {
             // Nobody answered: that is no empty answer.
             for (const section of this.#sections.values()) {
@@ -250,7 +259,7 @@ export class Overview {
                 ...said.map((note) => noteElement({ ...note, again: false }, again)),
                 element("button", { type: "button", click: again }, t("common.retry")));
             this.empty.hidden = false;
-            this.page.done({ count: 0, modules: 0, failed: said.length });
+            this.page.done({ count: 0, modules: 0, lack: "nobody" });
         } else {
             this.page.trouble(failure, again);
         }
@@ -261,6 +270,10 @@ export class Overview {
         const { signal } = this.#asking;
         const place = this.place;
         this.#alone.add(section);
+        if (section.notes.contains(document.activeElement)) {
+            // What was pressed goes.
+            section.link.focus({ preventScroll: true });
+        }
         section.reserve();
         section.begin(place.q);
         const query = { ...question(place), limit: LIMIT, moduleId: section.module.id, paging: "cursor" };
@@ -273,7 +286,11 @@ export class Overview {
             }
             this.#alone.delete(section);
             if (![502, 504, 413].includes(failure.status)) {
-                section.show(section.answer, Date.now());
+                if (section.answer) {
+                    section.show(section.answer, Date.now());
+                } else {
+                    section.leave();
+                }
                 this.page.trouble(failure, () => this.#again(section));
                 return;
             }

@@ -1,7 +1,7 @@
 // The page as a whole: who is there, where one is, and which view shows it.
 
 import { call } from "../shared/api.js";
-import { element, fill } from "../shared/dom.js";
+import { element, fill, isFocusLost } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { Recent } from "../shared/recent.js";
 import { signInAddress, signOut, tellTabs, whoAmI } from "../shared/session.js";
@@ -56,10 +56,10 @@ export class SearchPage extends HTMLElement {
     #build() {
         this.#box = new SearchBox();
         this.#box.text = this.#place.q;
-        this.#notice = new Notice();
+        this.#notice = new Notice(() => this.main.focus({ preventScroll: true }));
         this.#voice = new Voice();
         this.head = head(this.#box);
-        this.main = element("main", { id: "results", tabindex: "-1" }, element("h1", { class: "unseen" }, t("search.title")));
+        this.main = element("main", { id: "results", tabindex: "-1", "data-begin": true }, element("h1", { class: "unseen" }, t("search.title")));
         this.dataset.view = this.#place.q ? "results" : "start";
         fill(this, element("a", { class: "skip", href: "#results", click: (event) => this.#skip(event) }, t("search.skip")),
             this.head.node, this.main, this.#notice.element, this.#voice.element);
@@ -151,8 +151,10 @@ export class SearchPage extends HTMLElement {
             open: (module) => this.#open(module),
             address: (module, place) => this.#address(module, place ?? this.#place),
             trouble: ifShown((failure, again) => this.#trouble(failure, again)),
-            done: ifShown((counts) => this.#done(counts)),
-            nothing: (place, isIncomplete) => this.#nothing(place, isIncomplete),
+            done: ifShown((found) => this.#done(found)),
+            went: ifShown(() => this.#went()),
+            nothing: (place, lack) => this.#nothing(place, lack),
+            readOn: ifShown(() => this.#readOn()),
             sources: ifShown((reports) => { this.filters.sources = reports; }),
         };
     }
@@ -229,16 +231,17 @@ export class SearchPage extends HTMLElement {
             this.#scroll = scrollY;
         }
         // Who looked into a module comes back to what he left.
-        const isBack = Boolean(this.#place.module) && this.overview?.holds(place);
+        const left = this.overview?.holds(place) ? this.#place.module : "";
         this.#place = place;
         this.#box.text = place.q;
         document.title = place.q ? t("search.title-of", { q: place.q }) : t("search.title");
         if (this.#session) {
-            this.#show(isBack);
+            this.#show(left);
         }
     }
 
-    #show(isBack = false) {
+    /** Shows where one is; all modules as they were left for one of them, where that is so. */
+    #show(left = "") {
         const place = this.#place;
         this.#notice.clear();
         this.#voice.hush();
@@ -253,21 +256,32 @@ export class SearchPage extends HTMLElement {
             this.overview.stop();
             this.list.stop();
             this.start.show();
+            this.#readOn(this.#box.input);
         } else if (place.module) {
             this.overview.stop();
             this.#showModule(place);
-        } else if (isBack) {
+        } else if (left) {
             this.list.stop();
             scrollTo(0, this.#scroll);
+            this.#readOn(this.overview.linkTo(left));
         } else {
             this.list.stop();
             scrollTo(0, 0);
             this.overview.show(place);
+            this.#readOn();
+        }
+    }
+
+    /** Who was at what is gone by now reads on at a place; who is elsewhere stays there. */
+    #readOn(place = this.main) {
+        if (isFocusLost()) {
+            place.focus({ preventScroll: true });
         }
     }
 
     async #showModule(place) {
         scrollTo(0, 0);
+        const wasLost = isFocusLost();
         let modules = [];
         try {
             modules = await this.#learn();
@@ -284,6 +298,9 @@ export class SearchPage extends HTMLElement {
         const module = find(modules, place.module);
         if (module) {
             this.list.show(place, module);
+            if (wasLost) {
+                this.list.heading.focus({ preventScroll: true });
+            }
         } else {
             this.list.stop();
             this.list.element.hidden = true;
@@ -333,17 +350,22 @@ export class SearchPage extends HTMLElement {
         this.main.focus();
     }
 
-    #done(counts) {
-        this.#isOut = this.#wasRefused = false;
-        this.#notice.succeed();
-        this.#voice.count(counts);
+    #done(found) {
+        this.#went();
+        this.#voice.count(found);
     }
 
-    /** What stands where nothing was found: that there is nothing, or that not all was reached. */
-    #nothing(place, isIncomplete) {
+    /** The server answered: nothing is in the way. */
+    #went() {
+        this.#isOut = this.#wasRefused = false;
+        this.#notice.succeed();
+    }
+
+    /** What stands where nothing was found: that there is nothing, or what is missing. */
+    #nothing(place, lack) {
         const heading = place.module ? "h3" : "h2";
-        if (isIncomplete) {
-            return [element(heading, {}, t("empty.incomplete")), element("p", {}, t("empty.incomplete-why"))];
+        if (lack) {
+            return [element(heading, {}, t("empty.incomplete")), element("p", {}, t(`empty.${lack}`))];
         }
         const plain = { ...place, from: "", to: "", author: "", source: "" };
         return [

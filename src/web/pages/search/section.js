@@ -105,7 +105,10 @@ export class Section {
     leave() {
         this.#state = "idle";
         this.answer = null;
+        this.#said = [];
         this.waiting.hidden = true;
+        // They were about what was looked for before.
+        fill(this.notes);
         this.element.hidden = !this.rows.childElementCount;
         // What was found before is all there is, and has to be legible.
         this.element.classList.remove("old");

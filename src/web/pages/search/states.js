@@ -43,10 +43,23 @@ export function notes(answer, wanted, now) {
     return said;
 }
 
-/** Whether something is missing in an answer: then nothing found does not mean that there is nothing. */
-export function isIncomplete(answer) {
+/**
+ * What is missing in an answer, so that nothing found does not mean that there is nothing: "unreached" where somebody did not answer,
+ * "unread" where not all was looked through; null where nothing is.
+ *
+ * @returns {"unreached" | "unread" | null}
+ */
+export function lackOf(answer) {
     const failed = reportsOf(answer).some((report) => report.status !== "ok" && report.message !== OUT_OF_USE);
-    return Boolean(answer.partial) || failed || (answer.code !== undefined && answer.code !== 200);
+    if (failed || (answer.code !== undefined && answer.code !== 200)) {
+        return "unreached";
+    }
+    return answer.partial ? "unread" : null;
+}
+
+/** Whether something is missing in an answer. */
+export function isIncomplete(answer) {
+    return lackOf(answer) !== null;
 }
 
 function reportsOf(answer) {

@@ -39,6 +39,11 @@ export function foreign(text) {
     return element("bdi", {}, text);
 }
 
+/** Whether what has the focus is not to be seen any more, so that a moment later nothing has it. */
+export function isFocusLost() {
+    return !document.activeElement?.checkVisibility();
+}
+
 function kept(children) {
     return children.flat().filter((child) => child !== null && child !== undefined && child !== false).map((child) =>
         child instanceof Node ? child : String(child));
