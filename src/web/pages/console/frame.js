@@ -174,8 +174,14 @@ export class Frame {
         if (!(await this.#console.mayLeave())) {
             return;
         }
+        try {
+            await signOut();
+        } catch (failure) {
+            // Who thinks that he is out leaves his session to the next one here.
+            this.complain(failure);
+            return;
+        }
         forgetDrafts();
-        await signOut().catch(() => {});
         this.#console.leaveFor("console");
     }
 }

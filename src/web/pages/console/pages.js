@@ -44,19 +44,31 @@ export class Pages {
             if (query !== this.#query) {
                 return;
             }
+            if (!cursor) {
+                this.#rows = [];
+            }
             const first = this.#rows.length;
             this.#rows.push(...page.data.map(this.#options.row));
             fill(this.#list, table({ ...this.#options, rows: this.#rows }));
             fill(this.#more, page.cursor && element("button", { type: "button", click: () => this.#load(page.cursor) }, t("console.more")));
             if (cursor) {
-                this.#list.querySelectorAll("tbody tr")[first]?.querySelector("a, button")?.focus();
+                readOnAt(this.#list.querySelectorAll("tbody tr")[first]);
             }
         } catch (failure) {
-            if (failure.name !== "AbortError") {
+            if (failure.name !== "AbortError" && query === this.#query) {
                 fill(this.#more, explain(failure, () => this.#load(cursor)));
             }
         } finally {
-            this.node.removeAttribute("aria-busy");
+            if (query === this.#query) {
+                this.node.removeAttribute("aria-busy");
+            }
         }
     }
+}
+
+/** Has one read on at the first of the rows that came: at what can be used there, else at what names it. */
+function readOnAt(row) {
+    const name = row?.querySelector("th");
+    name?.setAttribute("tabindex", "-1");
+    (row?.querySelector("a, button") ?? name)?.focus();
 }
