@@ -79,7 +79,7 @@ async fn freshness(store: &Store, directory: &TempDir, tenant: i64) {
     let indexer = Indexer::start(store.clone(), directory.path(), &settings, ADDRESS, false).await.unwrap();
     let mut progress = indexer.progress();
     let position = *store.positions().borrow();
-    progress.wait_for(|progress| !progress.rebuilding && progress.position >= position).await.unwrap();
+    progress.wait_for(|progress| !progress.is_rebuilding() && progress.position >= position).await.unwrap();
     println!("- the indexer fills an index with all of them in {:.2} s", begun.elapsed().as_secs_f64());
     for _ in 0..3 {
         record(store, tenant, 0..CALL).await;

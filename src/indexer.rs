@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::{
     control::{FreshnessMillis, IndexControl, IndexState},
-    progress::Progress,
+    progress::{Progress, Rebuild},
 };
 
 use self::{

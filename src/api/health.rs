@@ -49,9 +49,9 @@ pub async fn readyz(State(app): State<Arc<App>>) -> Response {
         ready,
         index_position: progress.position,
         store_position: *app.store.positions().borrow(),
-        rebuilding: progress.rebuilding,
-        items_done: progress.rebuilding.then_some(progress.items_done),
-        items_known: progress.rebuilding.then_some(progress.items_known),
+        rebuilding: progress.is_rebuilding(),
+        items_done: progress.is_rebuilding().then_some(progress.items_done),
+        items_known: progress.is_rebuilding().then_some(progress.items_known),
     };
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     super::envelope::json(status, &readiness)

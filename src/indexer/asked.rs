@@ -81,6 +81,7 @@ impl Follower {
         if self.beside == Beside::UnderWay {
             tracing::error!("the rebuild of the index is given up; the index stays as it is");
             (self.rebuild, self.beside) = (false, Beside::GivenUp);
+            self.announcer.give_up();
             // Who waits to be told that it has begun is told nothing.
             self.asked = None;
         }

@@ -14,7 +14,7 @@ use tokio::{
 use super::{
     asked::{Ask, Refusal},
     files::IndexFiles,
-    progress::{Freshness, Progress},
+    progress::{Freshness, Progress, Rebuild},
 };
 use crate::{
     error::{Error, Result},
@@ -47,6 +47,9 @@ pub struct IndexState {
     pub ready: bool,
     /// Whether it is being filled anew.
     pub rebuilding: bool,
+    /// Whether the last rebuild that was asked for came to nothing, so that the index stayed as it was; the log says why. Until
+    /// another one begins, or the server is started again.
+    pub rebuild_failed: bool,
     /// Items that a filling has put into it; those of the last one once that is over.
     pub items_done: u64,
     /// Items that there were when the filling began.
@@ -89,7 +92,7 @@ impl IndexControl {
     /// 409 while it is being filled and where there cannot be two indexes; 503 where the disk has no room for a second one, and
     /// where the indexer does not answer.
     pub async fn rebuild(&self) -> Result<IndexState> {
-        if self.progress.borrow().rebuilding {
+        if self.progress.borrow().is_rebuilding() {
             return Err(Refusal::UnderWay.into());
         }
         let (ask, begun) = oneshot::channel();
@@ -117,7 +120,8 @@ impl IndexControl {
             behind: (store_position - progress.position).max(0),
             freshness_ms: quantiles.map(|latency| FreshnessMillis { p50: latency.p50, p99: latency.p99 }),
             ready: progress.is_ready(),
-            rebuilding: progress.rebuilding,
+            rebuilding: progress.is_rebuilding(),
+            rebuild_failed: progress.rebuild == Rebuild::Failed,
             items_done: progress.items_done,
             items_known: progress.items_known,
         })

@@ -130,6 +130,7 @@ impl Follower {
                 "the disk has no room for a second index; the index stays as it is and is not rebuilt"
             );
             self.rebuild = false;
+            self.announcer.give_up();
             self.answer(Err(Refusal::NoRoom));
         }
         let unusable = if checkpoint.store != self.rows.store.id() {

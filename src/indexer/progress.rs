@@ -14,19 +14,36 @@ pub struct Progress {
     /// Whether it has been level with the database since the start, or since indexing last failed.
     pub caught_up: bool,
     /// Whether it is being filled anew.
-    pub rebuilding: bool,
-    /// Whether the index of before answers meanwhile, which lacks nothing.
-    pub is_beside: bool,
+    pub rebuild: Rebuild,
     /// Items that a filling has put into it; those of the last one once that is over.
     pub items_done: u64,
     /// Items that there were when the filling began.
     pub items_known: u64,
 }
 
+/// How a rebuild of the index is, or how the last one ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rebuild {
+    /// None is under way, and the last one came to its end.
+    #[default]
+    None,
+    /// What is there of the index answers meanwhile.
+    InPlace,
+    /// The index of before answers meanwhile, which lacks nothing.
+    Beside,
+    /// The last one that was asked for came to nothing: the index stayed as it was.
+    Failed,
+}
+
 impl Progress {
     /// Whether searches find everything that was acknowledged before the start.
     pub fn is_ready(&self) -> bool {
-        self.caught_up && (!self.rebuilding || self.is_beside)
+        self.caught_up && self.rebuild != Rebuild::InPlace
+    }
+
+    /// Whether the index is being filled anew.
+    pub fn is_rebuilding(&self) -> bool {
+        matches!(self.rebuild, Rebuild::InPlace | Rebuild::Beside)
     }
 }
 
@@ -77,7 +94,7 @@ impl Announcer {
         metrics::gauge!("trawl_index_rebuilding").set(1);
         self.progress.send_modify(|progress| {
             progress.position = position;
-            (progress.rebuilding, progress.is_beside) = (true, is_beside);
+            progress.rebuild = if is_beside { Rebuild::Beside } else { Rebuild::InPlace };
         });
         self.fill_on(filled);
     }
@@ -94,10 +111,19 @@ impl Announcer {
         });
     }
 
+    /// A rebuild that was asked for came to nothing.
+    pub(super) fn give_up(&self) {
+        self.progress.send_modify(|progress| progress.rebuild = Rebuild::Failed);
+    }
+
     /// A filling is over, or none is under way.
     pub(super) fn filled(&self, position: i64) {
         metrics::gauge!("trawl_index_rebuilding").set(0);
-        self.progress.send_modify(|progress| progress.rebuilding = false);
+        self.progress.send_modify(|progress| {
+            if progress.is_rebuilding() {
+                progress.rebuild = Rebuild::None;
+            }
+        });
         self.reach(position);
     }
 }

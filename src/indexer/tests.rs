@@ -95,8 +95,9 @@ async fn level(store: &Store, directory: &Path) -> Indexer {
 async fn settle(store: &Store, indexer: &Indexer) {
     let position = *store.positions().borrow();
     let mut progress = indexer.progress();
-    let is_level =
-        |progress: &Progress| progress.position >= position && progress.caught_up && !progress.rebuilding;
+    let is_level = |progress: &Progress| {
+        progress.position >= position && progress.caught_up && !progress.is_rebuilding()
+    };
     tokio::time::timeout(Duration::from_mins(1), progress.wait_for(is_level)).await.unwrap().unwrap();
 }
 
@@ -208,7 +209,7 @@ async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
     follower.fill_on().await.unwrap();
-    assert!(follower.announcer.now().rebuilding);
+    assert!(follower.announcer.now().is_rebuilding());
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask), "one at a time");
     assert_eq!(begun.await.unwrap().unwrap_err(), asked::Refusal::UnderWay);
@@ -217,7 +218,8 @@ async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
     follower.engines.let_go().await;
     follower.rows.store = store.clone().keeping_free(directory.path(), u64::MAX / 2);
     follower.prepare().await.unwrap();
-    assert!(!follower.announcer.now().rebuilding && !follower.engines.is_beside());
+    assert!(!follower.announcer.now().is_rebuilding() && !follower.engines.is_beside());
+    assert_eq!(follower.announcer.now().rebuild, Rebuild::Failed);
     assert_eq!(found(&served, tenant), (ITEMS as u64, None));
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask));
@@ -232,16 +234,18 @@ async fn a_rebuild_that_failed_is_begun_again_only_when_somebody_asks() {
     follower.prepare().await.unwrap();
     follower.fill_on().await.unwrap();
     assert!(follower.engines.is_beside());
+    assert!(follower.announcer.now().rebuild != Rebuild::Failed);
     let trouble = follower.engines.panic().await.unwrap_err();
     follower.recover(trouble).await;
     follower.prepare().await.unwrap();
-    assert!(!follower.announcer.now().rebuilding && !follower.engines.is_beside());
+    assert!(!follower.announcer.now().is_rebuilding() && !follower.engines.is_beside());
+    assert_eq!(follower.announcer.now().rebuild, Rebuild::Failed);
     assert_eq!(found(&served, tenant), (ITEMS as u64, None));
     let (ask, _begun) = tokio::sync::oneshot::channel();
     assert!(follower.takes_up(ask));
     follower.engines.let_go().await;
     follower.prepare().await.unwrap();
-    assert!(follower.engines.is_beside());
+    assert!(follower.engines.is_beside() && follower.announcer.now().rebuild != Rebuild::Failed);
 }
 
 /// A database that fails as a rebuild begins: what changes meanwhile is followed by the index that answers, too.

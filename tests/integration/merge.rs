@@ -151,7 +151,7 @@ async fn writes_during_a_rebuild_are_found() {
     caller.post("/v1/contents/article/delete", &json!(gone)).await.ok();
     app.settled().await;
     let mut progress = app.app.index_progress.clone();
-    progress.wait_for(|progress| progress.caught_up && !progress.rebuilding).await.unwrap();
+    progress.wait_for(|progress| progress.caught_up && !progress.is_rebuilding()).await.unwrap();
     let query = [("keyword", "harbour"), ("moduleId", "article")];
     walk_by_cursor(&caller, &query, 1_000).await.met(ids_of(&[&items[50..], &newer].concat()));
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use fantoccini::Locator;
+use fantoccini::{Locator, key::Key};
 use serde_json::json;
 
 use crate::{
@@ -210,5 +210,71 @@ async fn names_are_text_whatever_they_hold() {
     page.go("/console?view=sources").await;
     let isolated = page.find("#main tbody th bdi").await.text().await.unwrap();
     assert!(isolated.contains("onerror"), "{isolated}");
+    page.close().await;
+}
+
+/// Who was told nothing would leave his session to whoever comes next.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_could_not_be_signed_out_is_told_so() {
+    let all = Operated::start().await;
+    let page = Page::open(&all.mei, "/console?view=audit").await;
+    page.says("Audit log").await;
+    let fail = "const ask = window.fetch; window.fetch = async (...given) => given[0] !== 'session/end' || window.whole ? ask(...given) : \
+        new Response(JSON.stringify({code: 503, message: 'the disk is full; nothing was changed'}), {status: 503});";
+    page.run(fail, &[]).await;
+    page.click_on("Sign out").await;
+    page.says("the disk is full").await;
+    assert!(page.says_now("Audit log").await);
+    page.run("window.whole = true", &[]).await;
+    page.click_on("Sign out").await;
+    page.says("Sign in as an operator").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rebuild_that_came_to_nothing_is_told_of() {
+    let all = Operated::start().await;
+    let page = Page::open(&all.mei, "/healthz").await;
+    let fail = "const ask = window.fetch; window.fetch = async (...given) => { \
+        const response = await ask(...given); \
+        if (given[0] !== 'admin/v1/index') { return response; } \
+        const body = await response.json(); \
+        return new Response(JSON.stringify({...body, data: {...body.data, rebuildFailed: true}})); };";
+    page.go("/console").await;
+    page.find(".index .badge").await;
+    assert!(!page.says_now("The last rebuild failed").await);
+    page.begin_with(fail).await;
+    page.go("/console").await;
+    page.says("The last rebuild failed").await;
+    page.says("The index stays as it was").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_that_is_not_wanted_any_more_disturbs_the_next_one_by_no_failure() {
+    let all = Operated::start().await;
+    let page = Page::open(&all.mei, "/healthz").await;
+    let deeds = "const ask = window.fetch; window.fetch = async (...given) => { \
+        const [path, query] = String(given[0]).split('?'); \
+        if (path !== 'admin/v1/audit') { return ask(...given); } \
+        const parameters = new URLSearchParams(query); \
+        if (!parameters.has('allTenants')) { return new Promise((_, fail) => { window.fail = () => fail(new TypeError('gone')); }); } \
+        const from = Number(parameters.get('cursor') ?? 0); \
+        const data = [0, 1].map((place) => ({id: from + place, at: 1, action: 'module.create', objectKind: 'module', objectId: `m${from + place}`})); \
+        return new Response(JSON.stringify({code: 200, data, cursor: from ? null : '2'})); };";
+    page.begin_with(deeds).await;
+    page.go("/console?view=audit").await;
+    page.click("#all-tenants").await;
+    page.until("document.querySelectorAll('tbody tr').length === 2").await;
+    page.run("fail()", &[]).await;
+    page.painted().await;
+    assert_eq!(page.texts(".pages button").await, ["Show more"]);
+    page.run("document.querySelector('.pages button').focus()", &[]).await;
+    page.press_key(Key::Enter).await;
+    page.until("document.querySelectorAll('tbody tr').length === 4").await;
+    // One reads on at the first that came.
+    let place =
+        "return [...document.querySelectorAll('tbody tr')].indexOf(document.activeElement.closest('tr'))";
+    assert_eq!(page.run(place, &[]).await, 2);
     page.close().await;
 }

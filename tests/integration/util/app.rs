@@ -311,7 +311,7 @@ impl TestApp {
     /// Waits until the index is whole, and everything that was acknowledged is found.
     pub(crate) async fn filled(&self) {
         let mut progress = self.app.index_progress.clone();
-        let waiting = progress.wait_for(|progress| progress.caught_up && !progress.rebuilding);
+        let waiting = progress.wait_for(|progress| progress.caught_up && !progress.is_rebuilding());
         tokio::time::timeout(PATIENCE, waiting).await.expect("the index was not filled").unwrap();
         self.settled().await;
     }

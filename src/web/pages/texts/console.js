@@ -120,6 +120,8 @@ export default {
         "It is filled anew from the database, for all enterprises. Meanwhile searches go on; it takes disk and processor for a while.",
         "将根据数据库为所有企业重新建立索引。期间搜索照常进行，但会占用一段时间的磁盘和处理器资源。",
     ],
+    "index.rebuild-failed": ["The last rebuild failed", "上次重建失败"],
+    "index.rebuild-failed-why": ["The index stays as it was; the log says why.", "索引保持原样，原因见日志。"],
     "index.rebuild-begun": ["The index is being rebuilt.", "索引重建已开始。"],
 
     "searches.lead": [

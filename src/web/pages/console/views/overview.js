@@ -82,6 +82,9 @@ class Overview extends View {
         return panel(
             "index", t("index.title"),
             element("p", { "data-key": "sum", class: "sum" }, state),
+            index.rebuildFailed && element("p", { "data-key": "failed", class: "sum" }, 
+                badge("warning", "warning", t("index.rebuild-failed")), element("span", { class: "faint" }, t("index.rebuild-failed-why")),
+            ),
             index.rebuilding && element(
                 "div", { "data-key": "progress", class: "progress" },
                 element("progress", { max: 1, value: done, "aria-label": t("index.rebuilding") }),
