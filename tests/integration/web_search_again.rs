@@ -5,13 +5,9 @@ use fantoccini::key::Key;
 use serde_json::json;
 
 use crate::{
-    util::{
-        external::{ExternalSystem, Mood},
-        items::many,
-        web::Page,
-    },
+    util::{external::Mood, web::Page},
     web_search::Landscape,
-    web_search_steps::{ANSWER, with_articles},
+    web_search_steps::{ANSWER, with_articles, with_beta_away},
 };
 
 /// What has the focus: its id, or what it says.
@@ -116,13 +112,7 @@ async fn what_could_not_be_searched_is_not_heard_as_nothing_found() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_search_that_failed_leaves_no_way_to_ask_for_a_part_of_the_one_before() {
-    let all = with_articles().await;
-    let system = ExternalSystem::start(many("y", "harbour", 3, 1)).await;
-    system.set_mood(Mood::Status(503));
-    all.show(&system.registration("beta"), "Beta", 51).await;
-    let page = Page::open(&all.mei, "/?q=harbour").await;
-    page.until("!document.querySelector('.overview').ariaBusy && document.querySelector('[data-module=beta] .note button')")
-        .await;
+    let (_all, system, page) = with_beta_away().await;
     let fail = "const ask = window.fetch; window.fetch = async (...given) => { \
         if (!window.broken || !String(given[0]).startsWith('contents/')) { return ask(...given); } \
         return new Response(JSON.stringify({code: 500, message: 'no'}), {status: 500}); }; window.broken = true;";

@@ -43,6 +43,18 @@ pub(crate) async fn with_articles() -> Landscape {
     all
 }
 
+/// The same, and a module of a system that cannot be reached; the page, where it has said so.
+pub(crate) async fn with_beta_away() -> (Landscape, ExternalSystem, Page) {
+    let all = with_articles().await;
+    let system = ExternalSystem::start(many("y", "harbour", 3, 1)).await;
+    system.set_mood(Mood::Status(503));
+    all.show(&system.registration("beta"), "Beta", 51).await;
+    let page = Page::open(&all.mei, "/?q=harbour").await;
+    page.until("!document.querySelector('.overview').ariaBusy && document.querySelector('[data-module=beta] .note button')")
+        .await;
+    (all, system, page)
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_section_that_is_asked_again_outlives_the_end_of_the_search() {
     let all = with_articles().await;
@@ -69,13 +81,7 @@ async fn a_section_that_is_asked_again_outlives_the_end_of_the_search() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_section_is_asked_again_after_one_came_back_from_a_module() {
-    let all = with_articles().await;
-    let system = ExternalSystem::start(many("y", "harbour", 3, 1)).await;
-    system.set_mood(Mood::Status(503));
-    all.show(&system.registration("beta"), "Beta", 51).await;
-    let page = Page::open(&all.mei, "/?q=harbour").await;
-    page.until("!document.querySelector('.overview').ariaBusy && document.querySelector('[data-module=beta] .note button')")
-        .await;
+    let (_all, system, page) = with_beta_away().await;
     page.click("[data-module=article] h2 a").await;
     page.until("document.querySelectorAll('.list .row').length === 1").await;
     page.browser.client.back().await.unwrap();
