@@ -199,20 +199,27 @@ impl Engines {
         with_writer(&mut self.current, move |writer| writer.commit_with_note(&checkpoint, note)).await
     }
 
-    /// The index that was filled answers from now on, and alone.
-    pub(super) async fn take_place(&mut self) -> Result<(), Trouble> {
-        let Some(before) = self.before.take() else {
-            self.tell(None);
-            return Ok(());
-        };
+    /// Puts the index that was filled in the place of the other one, where there are two; none is open then.
+    pub(super) async fn exchange(&mut self) -> Result<(), Trouble> {
+        let Some(before) = self.before.take() else { return Ok(()) };
         let (files, current) = (Arc::clone(&self.files), self.current.take());
-        let swapped = tokio::task::spawn_blocking(move || {
+        let exchanged = tokio::task::spawn_blocking(move || {
             drop(before);
             current.map_or(Ok(()), |engine| engine.writer.close())?;
-            files.swap()?;
-            files.open(Share::Whole)
+            Ok(files.swap()?)
         });
-        self.current = Some(swapped.await.map_err(|panic| panicked(&panic))?.map_err(failed)?);
+        exchanged.await.map_err(|panic| panicked(&panic))?.map_err(failed)
+    }
+
+    /// The index that was filled answers from now on, and alone.
+    pub(super) async fn take_place(&mut self) -> Result<(), Trouble> {
+        if self.is_open() {
+            self.tell(None);
+            return Ok(());
+        }
+        let files = Arc::clone(&self.files);
+        let opened = tokio::task::spawn_blocking(move || files.open(Share::Whole));
+        self.current = Some(opened.await.map_err(|panic| panicked(&panic))?.map_err(failed)?);
         self.watch = None;
         self.number += 1;
         self.serve(None);

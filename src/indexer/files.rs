@@ -93,7 +93,10 @@ impl IndexFiles {
         wipe(&old)?;
         fs::rename(&index, &old)?;
         fs::rename(&fresh, &index)?;
-        wipe(&old)
+        if let Err(error) = wipe(&old) {
+            tracing::warn!(%error, "the index of before could not be removed; it is with the next start");
+        }
+        Ok(())
     }
 
     /// Whether there may be two indexes at once: there is memory for both, and the directories can change places.

@@ -320,8 +320,10 @@ impl Follower {
         let checkpoint = self.checkpoint(self.position, true);
         let was_beside = self.engines.is_beside();
         self.engines.commit_filled(&checkpoint, None).await?;
-        self.engines.take_place().await?;
+        self.engines.exchange().await?;
+        // Whatever becomes of it from here on, it is rebuilt.
         (self.rebuild, self.beside) = (false, Beside::None);
+        self.engines.take_place().await?;
         if *self.rows.store.positions().borrow() > self.position {
             // What is left of the log was written a moment ago, or much is; the step that says so comes behind it.
             self.engines.tell(Some(&Lack::Behind));
