@@ -71,6 +71,27 @@ async fn a_page_that_failed_is_asked_for_once_whoever_asks() {
     page.says("That is all 45.").await;
     page.painted().await;
     assert_eq!(page.texts(".list .row").await.len(), 45);
+    // Who has read on to here is not thrown back to the first row.
+    page.run("document.querySelector('#list-title').focus({preventScroll: true})", &[]).await;
+    page.press_key(Key::Down).await;
+    assert_eq!(page.run(FOCUSED, &[]).await, "list-title");
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_said_of_something_else_stays_while_a_list_goes_on() {
+    let all = with_articles().await;
+    let page = at_list(&all, THIRD_FAILS).await;
+    page.until("document.querySelectorAll('.list .row').length >= 20").await;
+    let full = "window.failing = 0; const asked = window.fetch; window.fetch = async (...given) => given[0] !== 'session/end' ? asked(...given) : \
+        new Response(JSON.stringify({code: 503, message: 'the disk is full'}), {status: 503, headers: {'retry-after': '300'}});";
+    page.run(full, &[]).await;
+    page.click(".person-button").await;
+    page.click("#person-menu button:last-child").await;
+    page.says("The server is busy.").await;
+    read_on(&page).await;
+    page.says("That is all 45.").await;
+    assert!(page.says_now("The server is busy.").await);
     page.close().await;
 }
 
@@ -91,6 +112,28 @@ async fn where_nothing_was_found_so_far_one_goes_on() {
     assert_eq!(page.texts(".list .empty").await, [""; 0]);
     assert_eq!(page.run(FOCUSED, &[]).await, "Row 0");
     assert_eq!(page.texts(".list .title .count").await, ["5,000"]);
+
+    // Empty page upon empty page.
+    page.run(
+        "window.answer = () => [200, {data: [], total: 7, cursor: 'c', sources: []}]; window.again = \
+        (sort) => document.querySelector(`[name=sort][value=${sort}]`).click(); again('relevance');",
+        &[],
+    )
+    .await;
+    page.says("Not everything has been looked through yet.").await;
+    assert_eq!(page.texts(".tail button").await, ["Show more"]);
+    // What could not be read does not come behind it.
+    page.run(
+        "window.answer = (given) => [200, {data: [], cursor: given.get('cursor') ? null : 'c', total: 0, \
+            sources: [{id: 'x', name: 'x', status: given.get('cursor') ? 'ok' : 'invalid'}]}]; again('time');",
+        &[],
+    )
+    .await;
+    page.says("Not every source was reached").await;
+    page.click(".tail button").await;
+    page.until("!document.querySelector('.tail').childElementCount && !document.querySelector('.list .rows').ariaBusy").await;
+    assert!(!page.says_now("Every source was searched").await);
+    hears(&page, "Nothing found so far. Not everything was reached.").await;
     page.close().await;
 }
 

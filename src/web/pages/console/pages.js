@@ -51,7 +51,8 @@ export class Pages {
             this.#rows.push(...page.data.map(this.#options.row));
             fill(this.#list, table({ ...this.#options, rows: this.#rows }));
             fill(this.#more, page.cursor && element("button", { type: "button", click: () => this.#load(page.cursor) }, t("console.more")));
-            if (cursor) {
+            // What was pressed is gone: who has not gone elsewhere meanwhile is nowhere.
+            if (cursor && document.activeElement === document.body) {
                 readOnAt(this.#list.querySelectorAll("tbody tr")[first]);
             }
         } catch (failure) {

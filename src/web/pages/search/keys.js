@@ -50,7 +50,7 @@ function move(by, at, page, box) {
         return false;
     }
     // From elsewhere on the page, arrows scroll, as ever.
-    const isBefore = at === box.input || at?.matches("[data-begin]");
+    const isBefore = at === box.input || at?.matches("[data-begin]") && stops[0]?.getBoundingClientRect().top >= 0;
     const place = isBefore ? -1 : stops.indexOf(at);
     if (!isBefore && place < 0) {
         return false;

@@ -26,6 +26,8 @@ export class ModuleList {
     #empty = 0;
     #loading = false;
     #isPartial = false;
+    /** The page says of it what is in its way. */
+    #isInTrouble = false;
     #near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: NEAR });
 
     /** @param {{trouble: Function, done: Function, went: Function, nothing: Function, sources: Function}} page */
@@ -148,17 +150,20 @@ export class ModuleList {
         } else {
             this.rows.append(...rows);
         }
-        const isEmpty = !this.#count && (this.#cursor === null || lack !== null);
+        // Where it goes on by itself, it is not known yet.
+        const isEmpty = !this.#count && (this.#cursor === null || lack !== null || this.#empty >= EMPTY_PAGES);
         this.empty.hidden = !isEmpty;
         if (isEmpty) {
-            fill(this.empty, ...this.page.nothing(this.place, lack));
-            this.page.done({ count: 0, modules: 0, lack });
+            const missing = lack ?? (this.#isPartial ? "unreached" : this.#cursor === null ? null : "unread");
+            fill(this.empty, ...this.page.nothing(this.place, missing));
+            this.page.done({ count: 0, modules: 0, lack: missing });
         } else if (this.#count && !isBegun) {
             fill(this.count, counted(answer));
             this.page.done({ count: Math.max(answer.total ?? 0, rows.length), modules: 1, lack });
-        } else {
+        } else if (this.#isInTrouble) {
             this.page.went();
         }
+        this.#isInTrouble = false;
         if (!isEmpty || this.#cursor !== null) {
             this.#goOn(said, lack !== null && rows.length < LIMIT, isFirst);
         }
@@ -193,6 +198,7 @@ export class ModuleList {
             if (!isFirst) {
                 this.#offer([element("span", {}, t("list.broken"))], again);
             }
+            this.#isInTrouble = true;
             this.page.trouble(failure, again);
             return;
         }

@@ -298,7 +298,8 @@ export class SearchPage extends HTMLElement {
         const module = find(modules, place.module);
         if (module) {
             this.list.show(place, module);
-            if (wasLost) {
+            // Who went elsewhere meanwhile stays there.
+            if (wasLost && (isFocusLost() || document.activeElement === document.body)) {
                 this.list.heading.focus({ preventScroll: true });
             }
         } else {
