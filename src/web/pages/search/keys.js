@@ -49,7 +49,7 @@ function move(by, at, page, box) {
     if (at === box.input && by < 0) {
         return false;
     }
-    // From elsewhere on the page, arrows scroll, as ever.
+    // From elsewhere on the page, arrows scroll, as ever; so they do where results begin once one has read on.
     const isBefore = at === box.input || at?.matches("[data-begin]") && stops[0]?.getBoundingClientRect().top >= 0;
     const place = isBefore ? -1 : stops.indexOf(at);
     if (!isBefore && place < 0) {
