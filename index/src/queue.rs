@@ -31,15 +31,15 @@ impl Queue {
         Arc::new(Self { most_bytes, waiting: Mutex::default(), left: Condvar::new() })
     }
 
-    /// Takes room for so many bytes; waits until there is that much, or nothing else waits. Asks time and again whether what waits is
+    /// Takes room for so many bytes; waits until there is that much, or nothing else waits. Checks time and again that what waits is
     /// taken still: what nobody takes leaves no room.
     ///
     /// # Errors
-    /// That of who is asked.
+    /// That of the check.
     pub(crate) fn enter<E>(
         self: &Arc<Self>,
         bytes: usize,
-        is_taken: impl Fn() -> Result<(), E>,
+        check_taken: impl Fn() -> Result<(), E>,
     ) -> Result<Place, E> {
         loop {
             let is_full = |waiting: &mut Waiting| {
@@ -58,7 +58,7 @@ impl Queue {
                 return Ok(Place { queue: Arc::clone(self), bytes });
             }
             drop(waiting);
-            is_taken()?;
+            check_taken()?;
         }
     }
 

@@ -230,7 +230,7 @@ impl Writer {
 
     /// Has the engine run these, once there is room for the bytes of their documents.
     fn run(&self, operations: Vec<UserOperation>, bytes: usize) -> Result<(), Error> {
-        let place = Arc::new(self.queue.enter(bytes, || self.is_alive())?);
+        let place = Arc::new(self.queue.enter(bytes, || self.check_alive())?);
         self.engine.run(operations.into_iter().map(|operation| match operation {
             UserOperation::Add(document) => UserOperation::Add(Queued::new(document, &place)),
             UserOperation::Delete(term) => UserOperation::Delete(term),
@@ -238,9 +238,9 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether the engine takes what it is handed. It says so to who hands it something only, such as to remove what no document is
-    /// found by.
-    fn is_alive(&self) -> Result<(), Error> {
+    /// Fails where the engine takes nothing any more. It says so only to who hands it something: here, to remove what no document
+    /// is found by.
+    fn check_alive(&self) -> Result<(), Error> {
         let nothing = Term::from_field_text(self.shared.fields().key, "");
         self.engine.run([UserOperation::Delete(nothing)])?;
         Ok(())

@@ -82,7 +82,7 @@ class Overview extends View {
         return panel(
             "index", t("index.title"),
             element("p", { "data-key": "sum", class: "sum" }, state),
-            index.rebuildFailed && element("p", { "data-key": "failed", class: "sum" }, 
+            index.rebuildFailed && element("p", { "data-key": "failed", class: "sum" },
                 badge("warning", "warning", t("index.rebuild-failed")), element("span", { class: "faint" }, t("index.rebuild-failed-why")),
             ),
             index.rebuilding && element(
