@@ -1,28 +1,31 @@
-//! How fast people become documents, and are indexed by their names; and when ten thousand that came in one call are found.
+//! Documents of people: making them, indexing their names, and freshness after a call of 10,000.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench ends where something goes wrong")]
 
+#[path = "common/report.rs"]
+mod report;
+
 use std::time::Instant;
 
-use sea_orm::{ConnectionTrait, Value};
 use tempfile::TempDir;
 use trawl::{
     auth::tenants,
     config,
     indexer::Indexer,
     platform::users::documents::{PEOPLE, scan},
-    store::{Store, sql},
+    store::{Store, Value, sql},
 };
 use trawl_index::{Change, Checkpoint, Document, Index, Options};
 
-/// Departments of the tenant.
+use self::report::{Report, millis};
+
 const DEPARTMENTS: usize = 5_000;
-/// People of one call.
+/// People of a call.
 const CALL: usize = 10_000;
-/// Rows that are read at a time.
+/// Rows of a read.
 const ROWS: u64 = 1_000;
-/// What is handed to the index at a time, as the indexer does it.
-const AT_A_TIME: usize = 500;
+/// Documents per index batch, as in the indexer.
+const INDEX_BATCH: usize = 500;
 const ADDRESS: &str = "https://trawl.example";
 
 const SURNAMES: [&str; 16] = [
@@ -52,44 +55,54 @@ const GIVEN: [char; 24] = [
 async fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let people = if arguments.iter().any(|argument| argument == "quick") { 20_000 } else { 100_000 };
-    println!("# People: {people} of them in {DEPARTMENTS} departments, all with contact details\n");
+    let measured = format!(
+        "{people} people in {DEPARTMENTS} departments, all with contact details; each row measured once"
+    );
+    let mut report = Report::begin("people", &arguments, &measured);
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path(), 2).await.unwrap();
     let tenant = fill(&store, people).await;
 
     let (read, made) = (read(&store).await, make(&store).await);
-    println!("- rows read by one bare SELECT after the other: {}", rate(people, read));
-    println!("- documents made of them, with the names of their departments: {}", rate(people, made.1));
+    writeln!(report, "\n| step | per second |\n|---|---|");
+    writeln!(report, "| rows read by bare `SELECT`s | {} |", rate(people, read));
+    writeln!(report, "| documents made of them, with their departments' names | {} |", rate(people, made.1));
     let nameless = made.0.iter().map(|document| Document {
         title_is_name: false,
         other_names: Vec::new(),
         text: None,
         ..document.clone()
     });
-    println!("- the same indexed as titles that are no names: {}", rate(people, index(nameless.collect())));
-    println!("- indexed as names, by pinyin and initials: {}", rate(people, index(made.0)));
-
-    freshness(&store, &directory, tenant).await;
+    writeln!(report, "| indexed as plain titles | {} |", rate(people, index(nameless.collect())));
+    writeln!(
+        report,
+        "| indexed as names: pinyin, initials, whole names, numbers | {} |\n",
+        rate(people, index(made.0))
+    );
+    freshness(&store, &directory, tenant, &mut report).await;
+    report.finish();
 }
 
-/// Brings the index level, then has one call of ten thousand people found.
-async fn freshness(store: &Store, directory: &TempDir, tenant: i64) {
+/// Fills the index, then measures calls of 10,000 people.
+async fn freshness(store: &Store, directory: &TempDir, tenant: i64, report: &mut Report) {
     let settings = config::Config::default().index;
     let begun = Instant::now();
     let indexer = Indexer::start(store.clone(), directory.path(), &settings, ADDRESS, false).await.unwrap();
     let mut progress = indexer.progress();
     let position = *store.positions().borrow();
     progress.wait_for(|progress| !progress.is_rebuilding() && progress.position >= position).await.unwrap();
-    println!("- the indexer fills an index with all of them in {:.2} s", begun.elapsed().as_secs_f64());
+    writeln!(
+        report,
+        "- the indexer fills an index with all of them in {:.2} s",
+        begun.elapsed().as_secs_f64()
+    );
     for _ in 0..3 {
         record(store, tenant, 0..CALL).await;
         let acknowledged = Instant::now();
         let position = *store.positions().borrow();
         progress.wait_for(|progress| progress.position >= position).await.unwrap();
-        println!(
-            "- {CALL} changed in one call are found {:.3} s after it was acknowledged",
-            acknowledged.elapsed().as_secs_f64()
-        );
+        let found = millis(acknowledged.elapsed().as_secs_f64() * 1_000.0);
+        writeln!(report, "- {CALL} changes of one call are found {found} ms after its acknowledgement");
     }
     indexer.stop().await;
 }
@@ -97,10 +110,10 @@ async fn freshness(store: &Store, directory: &TempDir, tenant: i64) {
 fn rate(rows: usize, seconds: f64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
     let rate = rows as f64 / seconds;
-    format!("{rate:.0} a second")
+    format!("{rate:.0}")
 }
 
-/// The tenant with its people.
+/// A tenant with its people.
 async fn fill(store: &Store, people: usize) -> i64 {
     let made = store
         .write(|transaction| Box::pin(async move { Ok(tenants::create(transaction, "acme").await?.id) }));
@@ -165,7 +178,7 @@ async fn insert(
         let written = store.write(move |transaction| {
             Box::pin(async move {
                 for number in first..rows.min(first + CALL) {
-                    transaction.execute_raw(sql(text, values(number))).await?;
+                    sql(text, values(number)).execute(transaction).await?;
                 }
                 Ok(())
             })
@@ -174,7 +187,7 @@ async fn insert(
     }
 }
 
-/// Says of these people that they changed, as their synchronisation does.
+/// Records a change of these people, as their synchronisation does.
 async fn record(store: &Store, tenant: i64, numbers: std::ops::Range<usize>) {
     let recorded = store.write(move |transaction| {
         Box::pin(async move {
@@ -193,9 +206,9 @@ async fn read(store: &Store) -> f64 {
     loop {
         let text = "SELECT sequence, tenant_id, user_id, login_id, name, mobile, org_id, deputy_org_ids, details, picture \
                     FROM users WHERE sequence > ? ORDER BY sequence LIMIT ?";
-        let rows = store.reader().query_all_raw(sql(text, [sequence.into(), ROWS.into()])).await.unwrap();
+        let rows = sql(text, [sequence.into(), ROWS.into()]).fetch_values(store.reader()).await.unwrap();
         let Some(last) = rows.last() else { break };
-        sequence = last.try_get("", "sequence").unwrap();
+        sequence = *last;
     }
     begun.elapsed().as_secs_f64()
 }
@@ -211,14 +224,14 @@ async fn make(store: &Store) -> (Vec<Document>, f64) {
     (made, begun.elapsed().as_secs_f64())
 }
 
-/// How long it takes to index and commit them, in a new index.
+/// Seconds to index and commit documents in a new index.
 fn index(documents: Vec<Document>) -> f64 {
     let directory = tempfile::tempdir().unwrap();
     let (_index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
     let mut portions: Vec<Vec<Change>> = Vec::new();
     for document in documents {
         match portions.last_mut() {
-            Some(portion) if portion.len() < AT_A_TIME => portion.push(Change::Put(document)),
+            Some(portion) if portion.len() < INDEX_BATCH => portion.push(Change::Put(document)),
             _ => portions.push(vec![Change::Put(document)]),
         }
     }

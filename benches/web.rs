@@ -1,7 +1,6 @@
-//! How soon a person sees the first result after a key: the search page in a headless Chromium, beside the same question by HTTP
-//! alone in the same run.
+//! Latency of the search page: from a key to the first painted result in headless Chromium.
 //!
-//! The server is a process of its own. README.md says how to read it.
+//! The same searches run by HTTP alone in the same run.
 //!
 //! `cargo bench --bench web [-- quick] [-- demo|documents …]`
 
@@ -17,8 +16,8 @@
 mod browser;
 #[path = "web/common.rs"]
 mod common;
-#[path = "http/data.rs"]
-mod data;
+#[path = "http/corpus.rs"]
+mod corpus;
 #[path = "web/page.rs"]
 mod page;
 #[path = "web/site.rs"]
@@ -33,22 +32,21 @@ use std::time::{Duration, Instant};
 use self::{
     common::{
         load::{Connection, Samples, Target},
-        report::{self, millis},
+        report::{Report, millis},
     },
     page::{Page, Press},
     site::Site,
 };
 
-// The same allocator as the program's, which fills the data directory here.
+// The program's allocator, which fills the data directory here.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How much is measured.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     /// Documents of the filled index.
     documents: usize,
-    /// Words that are typed, and as many others that are asked for by HTTP.
+    /// Typed words, and as many others by HTTP.
     words: usize,
 }
 
@@ -56,7 +54,7 @@ const FULL: Scale = Scale { documents: 1_000_000, words: 50 };
 
 const QUICK: Scale = Scale { documents: 50_000, words: 10 };
 
-/// Shares of the presses that took no longer than what stands in the table.
+/// Quantiles in the table.
 const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
 
 #[tokio::main]
@@ -68,33 +66,41 @@ async fn main() {
 
     let started = Instant::now();
     let measured = format!(
-        "over {} words of the data, typed in turn with as many others asked for by HTTP; the first {} warm up",
+        "over {} words, typed in alternation with as many others requested by HTTP; the first {} warm up",
         scale.words,
         scale.words.div_ceil(10)
     );
-    report::head("web", "From a key to the first result", &arguments, &measured);
-    println!("Milliseconds: the median, what nine of ten did not exceed, and 99 of 100.\n");
-    println!(
-        "| data | from the last key to the first result painted | of it the pause | question to first event | event to \
-         painted | the whole question by HTTP | painted after the pause / HTTP, medians |\n|---|---|---|---|---|---|---|"
-    );
+    let begin = |name: &str| {
+        let mut report = Report::begin(&format!("web/{name}"), &arguments, &measured);
+        writeln!(report, "\nMilliseconds: median, p90 and p99.\n");
+        writeln!(
+            report,
+            "| data | last key → first result painted | of it the pause | request → first event | event → painted | \
+             whole search by HTTP | painted after the pause / HTTP, medians |\n|---|---|---|---|---|---|---|"
+        );
+        report
+    };
     if all || has("demo") {
-        measure("the demo's", &blocking(Site::demo).await, scale).await;
+        let mut report = begin("demo");
+        measure("demo", &blocking(Site::demo).await, scale, &mut report).await;
+        report.finish();
     }
     if all || has("documents") {
-        let site = blocking(move || Site::of_documents(scale.documents)).await;
-        measure(&format!("{} documents", scale.documents), &site, scale).await;
+        let mut report = begin("documents");
+        let site = blocking(move || Site::with_documents(scale.documents)).await;
+        measure(&format!("{} documents", scale.documents), &site, scale, &mut report).await;
+        report.finish();
     }
-    println!("\nThe run took {:.0} s.", started.elapsed().as_secs_f64());
+    println!("The run took {:.0} s.", started.elapsed().as_secs_f64());
 }
 
-/// What prepares a site has runtimes of its own.
+/// Preparation has runtimes of its own.
 async fn blocking(make: impl FnOnce() -> Site + Send + 'static) -> Site {
     tokio::task::spawn_blocking(make).await.unwrap()
 }
 
-/// Types words and asks for others by HTTP, in turn; prints the row.
-async fn measure(name: &str, site: &Site, scale: Scale) {
+/// Types words and requests others by HTTP in alternation; writes the row.
+async fn measure(name: &str, site: &Site, scale: Scale, report: &mut Report) {
     let page = Page::open(site).await;
     let mut http = Connection::open(site.server.address).await;
     let mut presses: Vec<Press> = Vec::new();
@@ -114,7 +120,7 @@ async fn measure(name: &str, site: &Site, scale: Scale) {
         asked.push(took);
         match press {
             Some(press) => presses.push(press),
-            // Two ideographs that no segmentation keeps together, or a word that stands everywhere.
+            // Ideographs that no segmentation keeps together, or a stop word.
             None => nothing += 1,
         }
     }
@@ -125,8 +131,9 @@ async fn measure(name: &str, site: &Site, scale: Scale) {
     };
     let http = Samples::new(asked.clone(), asked.iter().sum());
     let painted = quantiles(of(|press| press.painted - press.asked));
-    println!(
-        "| {name} ({} words, {nothing} more found nothing) | {} | {} | {} | {} | {} ({:.0} a second) | {:.2} |",
+    writeln!(
+        report,
+        "| {name} ({} words, {nothing} more found nothing) | {} | {} | {} | {} | {} ({:.0} per second) | {:.2} |",
         presses.len(),
         shown(quantiles(of(|press| press.painted - press.pressed))),
         shown(quantiles(of(|press| press.asked - press.pressed))),
@@ -138,7 +145,7 @@ async fn measure(name: &str, site: &Site, scale: Scale) {
     );
 }
 
-/// What the page asks, as one answer.
+/// The page's search, as one answer.
 fn question(site: &Site, word: &str) -> Target {
     let query =
         serde_html_form::to_string([("keyword", word), ("limit", "5"), ("highlight", "true")]).unwrap();

@@ -1,5 +1,7 @@
 //! Every long-lived part, built once and handed around as state.
 
+mod states;
+
 use std::{num::NonZeroU32, sync::Arc};
 
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -7,123 +9,136 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use trawl_connectors::{AddressRules, InvalidHost, SettingsError};
-
-use crate::{
-    answers::Answers,
-    auth::{
-        attempts::Attempts, authorization::codes::Codes, caller::Authenticator, issuers::Issuers, keys::Keys,
-        secrets::SecretChecker, sessions::Sessions, tokens::Tokens,
-    },
-    bodies::Bodies,
-    config::{Config, Connectors},
-    error::Error,
-    extraction::worker::Texts,
-    indexer::{BulkGate, IndexControl, Indexer, Progress},
-    platform::{files::commit::Commits, robots::limits::RobotLimits, tasks::quick_deal::QuickDeals},
-    scanner::{Scanner, clamd::Clamd},
-    search::{
-        Coordinator,
-        clock::{Clock, SystemClock},
-        registry::{Reach, Registry},
-        slow::SlowSearches,
-    },
-    storage::{self, BlobStore, contents::Contents, local::Local},
-    store::{OpenError, Store},
-    upkeep::{Rounds, Upkeep},
+use trawl_search::{
+    Coordinator, CursorKey, ModuleDirectory,
+    clock::{Clock, SystemClock},
+    slow::SlowSearches,
 };
 
-/// What every handler may use.
+use crate::{
+    auth::{
+        AuthState, caller::Authenticator, issuers::Issuers, keys::Keys, secrets::SecretChecker,
+        sessions::Sessions, throttle::LoginThrottle, tokens::Tokens,
+    },
+    blobs::{
+        self, BlobStore,
+        contents::Contents,
+        extraction::worker::Texts,
+        local::Local,
+        scanning::{Scanner, clamd::Clamd},
+    },
+    budget::ByteBudget,
+    config::{Config, Connectors, Limits},
+    error::Error,
+    index_progress::BulkGate,
+    indexer::{IndexControl, Indexer, Progress},
+    maintenance::{Rounds, Upkeep},
+    platform::{
+        files::{commit::Commits, following},
+        robots::limits::RobotLimits,
+        shared::sync::Synchronisation,
+        tasks::quick_deal::QuickDeals,
+    },
+    registry::{Registry, SourcePolicy},
+    store::{OpenError, Store},
+};
+
+/// The shared state of all handlers.
 pub struct App {
-    /// The effective settings.
+    /// Effective settings.
     pub config: Config,
-    /// The database.
+    /// Limits on requests.
+    pub limits: Arc<Limits>,
+    /// The server's public address.
+    pub public_url: Arc<str>,
+    /// Database.
     pub store: Store,
-    /// The keys derived from the master key.
+    /// Keys derived from the master key.
     pub keys: Arc<Keys>,
     /// Turns tokens into callers.
-    pub authenticator: Authenticator,
+    pub authenticator: Arc<Authenticator>,
+    /// State of the OAuth and session routes.
+    pub auth: AuthState,
     /// Checks client secrets and passwords.
     pub secret_checker: SecretChecker,
-    /// The authorization codes of people who signed in lately.
-    pub codes: Codes,
-    /// How often who tried to prove who he is.
-    pub attempts: Attempts,
-    /// The modules and sources of each tenant.
+    /// Login throttle.
+    pub throttle: Arc<LoginThrottle>,
+    /// Modules and sources of each tenant.
     pub registry: Arc<Registry>,
     /// Runs searches.
-    pub coordinator: Coordinator,
-    /// The searches that took long lately.
+    pub coordinator: Arc<Coordinator>,
+    /// Recent slow searches.
     pub slow_searches: Arc<SlowSearches>,
-    /// How far the full-text index is.
+    /// Progress of the full-text index.
     pub index_progress: watch::Receiver<Progress>,
-    /// The full-text index as its operator sees it.
+    /// Control of the full-text index.
     pub index: Arc<IndexControl>,
-    /// Holds bulk writes back while the index is far behind.
+    /// Refuses bulk writes while the index lags far behind.
     pub bulk: BulkGate,
-    /// Handles tasks quickly.
+    /// Quick handling of tasks.
     pub quick_deals: Arc<QuickDeals>,
-    /// Writing calls of each application (decisions 9.9).
+    /// Write rate of each application (decisions 9.9).
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
-    /// What group robots sent lately (decisions 9.5).
-    pub robot_limits: RobotLimits,
-    /// The room for request bodies.
-    pub bodies: Bodies,
-    /// The room for large answers.
-    pub answers: Answers,
-    /// Where the contents of files are.
-    pub storage: Arc<dyn BlobStore>,
-    /// The same, where it is the embedded one.
+    /// Message rates of group robots (decisions 9.5).
+    pub robot_limits: Arc<RobotLimits>,
+    /// Bytes that request bodies hold (`limits.held_body_bytes`).
+    pub body_budget: ByteBudget,
+    /// Unsent bytes of large answers (`limits.held_answer_bytes`).
+    pub answer_budget: ByteBudget,
+    /// Store of file contents.
+    pub blobs: Arc<dyn BlobStore>,
+    /// Embedded content store, if used.
     pub embedded: Option<Arc<Local>>,
-    /// Keeps contents and their rows together.
+    /// Keeps contents and their rows consistent.
     pub contents: Arc<Contents>,
-    /// The commits of files that go on.
-    pub commits: Commits,
-    /// What looks for harm in files before they are committed, where anything does.
+    /// Commits of files in progress.
+    pub commits: Arc<Commits>,
+    /// Scans files before their commit, if configured.
     pub scanner: Option<Arc<dyn Scanner>>,
-    /// Reads what contents say.
-    pub texts: Texts,
-    /// What is done in the background.
-    pub upkeep: Upkeep,
+    /// Extracts the text of contents.
+    pub texts: Arc<Texts>,
+    /// Background jobs.
+    pub maintenance: Upkeep,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
 }
 
-/// Why the server could not be started.
+/// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The data directory could not be made.
+    /// The data directory could not be created.
     #[error("the data directory {path} could not be made: {cause}")]
     Data {
-        /// The directory.
+        /// Directory.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// System's error.
         cause: std::io::Error,
     },
     /// The database could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
-    /// There is no master key.
+    /// The master key is missing or invalid.
     #[error(transparent)]
     Keys(#[from] crate::auth::keys::KeyError),
-    /// A host in the settings is none.
+    /// A configured host is invalid.
     #[error("connectors.allow_http_hosts: {0}")]
     HttpHost(#[from] InvalidHost),
-    /// The client of quick handling's callbacks could not be set up.
+    /// The callback client of quick handling failed to start.
     #[error("the client of callbacks could not be set up: {0}")]
     Callbacks(#[from] SettingsError),
-    /// The full-text index is another server's, or could not be locked.
+    /// The full-text index is another server's or could not be locked.
     #[error("the full-text index could not be locked: {0}")]
     Index(#[from] trawl_index::Error),
-    /// The store of contents could not be opened.
-    #[error("{0}")]
-    Storage(String),
-    /// Something else.
+    /// The content store could not be opened.
+    #[error(transparent)]
+    Blobs(#[from] blobs::OpenError),
+    /// Any other failure.
     #[error(transparent)]
     Other(#[from] Error),
 }
 
 impl App {
-    /// Opens the data directory and starts what runs in the background.
+    /// Opens the data directory and starts the background jobs.
     pub async fn start(
         config: Config,
         metrics: PrometheusHandle,
@@ -132,7 +147,7 @@ impl App {
         Self::start_by(Arc::new(SystemClock), config, metrics, rebuild_index).await
     }
 
-    /// The same, with suspensions of sources by this clock.
+    /// Like [`App::start`], with this clock for suspensions of sources.
     pub async fn start_by(
         clock: Arc<dyn Clock>,
         config: Config,
@@ -143,28 +158,30 @@ impl App {
         std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
         let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
         let store = Store::open(data, config.store.readers).await?;
-        let store = store.keeping_free(data, config.store.reserve_bytes);
+        let store = store.with_disk_reserve(data, config.store.reserve_bytes);
         let tokens = Tokens::load(&store, &keys, config.public_url(), config.auth.token_seconds).await?;
 
         let indexer =
             Indexer::start(store.clone(), data, &config.index, &config.public_url(), rebuild_index).await?;
         let opened = open_storage(&config, &keys, &store).await?;
         let contents = Arc::new(Contents::new(Arc::clone(&opened.store)));
-        let reach = reach(&config.connectors)?;
-        let issuers = Issuers::new(&config.auth.issuers, &reach.addresses);
-        let quick_deals = QuickDeals::new(store.clone(), Arc::clone(&keys), &reach.addresses, &config.tasks)?;
+        let policy = source_policy(&config.connectors)?;
+        let issuers = Issuers::new(&config.auth.issuers, &policy.addresses);
+        let quick_deals =
+            QuickDeals::new(store.clone(), Arc::clone(&keys), &policy.addresses, &config.tasks)?;
         let registry = Arc::new(Registry::new(
             store.clone(),
             indexer.served(),
             Arc::clone(&keys),
-            reach.clone(),
+            policy,
             config.cache,
             config.suspension,
             clock,
         ));
         let search = &config.search;
-        let coordinator =
-            Coordinator::new(Arc::clone(&registry), Arc::clone(&keys), search.at_once, search.source_pages);
+        let directory = Arc::clone(&registry) as Arc<dyn ModuleDirectory>;
+        let cursor_key = Arc::clone(&keys) as Arc<dyn CursorKey>;
+        let coordinator = Coordinator::new(directory, cursor_key, search.at_once, search.source_pages);
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
         let sessions = Arc::new(Sessions::new(&config.web, &config.console));
         let authenticator = Authenticator::new(store.clone(), tokens, sessions).trusting(issuers);
@@ -175,7 +192,7 @@ impl App {
             tokens: Arc::clone(authenticator.tokens()),
             keep_days: config.audit.keep_days,
             upload_hours: config.storage.upload_hours,
-            bulk: BulkGate::new(&store, &indexer),
+            bulk: BulkGate::new(store.positions(), indexer.progress()),
             contents: Arc::clone(&contents),
             stop: CancellationToken::new(),
         });
@@ -183,53 +200,76 @@ impl App {
             store.clone(),
             Arc::clone(&opened.store),
             (&config.storage, &config.limits),
+            |transaction, content| Box::pin(following::record_text(transaction, content)),
             upkeep.waker(),
         )
         .await?;
+        let authenticator = Arc::new(authenticator);
+        let secret_checker = SecretChecker::new(config.auth.secret_checks_at_once)?;
+        let throttle = Arc::new(LoginThrottle::new(config.limits.logins_per_minute));
+        let public_url: Arc<str> = config.public_url().into();
+        let auth = AuthState {
+            store: store.clone(),
+            keys: Arc::clone(&keys),
+            authenticator: Arc::clone(&authenticator),
+            secret_checker: secret_checker.clone(),
+            codes: Arc::default(),
+            throttle: Arc::clone(&throttle),
+            public_url: Arc::clone(&public_url),
+            trusted_proxies: config.trusted_proxies.as_slice().into(),
+            usual_tenant: config.web.tenant.as_str().into(),
+        };
         let app = Self {
-            texts,
+            auth,
+            limits: Arc::new(config.limits.clone()),
+            public_url,
+            texts: Arc::new(texts),
             authenticator,
-            secret_checker: SecretChecker::new(config.auth.secret_checks_at_once)?,
-            codes: Codes::default(),
-            attempts: Attempts::new(config.limits.logins_per_minute),
+            secret_checker,
+            throttle,
             registry,
-            coordinator,
+            coordinator: Arc::new(coordinator),
             slow_searches: Arc::new(SlowSearches::new(config.search.slow_ms)),
             index_progress: indexer.progress(),
             index: indexer.control(),
-            bulk: BulkGate::new(&store, &indexer),
+            bulk: BulkGate::new(store.positions(), indexer.progress()),
             quick_deals: Arc::new(quick_deals),
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
-            robot_limits: RobotLimits::new(config.limits.robot_messages_per_minute),
-            bodies: Bodies::new(config.limits.held_body_bytes),
-            answers: Answers::new(config.limits.held_answer_bytes),
-            commits: Commits::default(),
+            robot_limits: Arc::new(RobotLimits::new(config.limits.robot_messages_per_minute)),
+            body_budget: ByteBudget::new(config.limits.held_body_bytes),
+            answer_budget: ByteBudget::new(config.limits.held_answer_bytes),
+            commits: Arc::default(),
             scanner: Clamd::new(&config.scanner).map(|clamd| Arc::new(clamd) as _),
             metrics,
-            storage: opened.store,
+            blobs: opened.store,
             embedded: opened.embedded,
             contents,
-            upkeep,
+            maintenance: upkeep,
             store,
             keys,
             config,
         };
         Ok((Arc::new(app), indexer))
     }
+
+    fn sync(&self) -> Synchronisation {
+        let (store, bulk) = (self.store.clone(), self.bulk.clone());
+        Synchronisation { store, bulk, authenticator: Arc::clone(&self.authenticator) }
+    }
 }
 
-/// The store of contents, once the index is locked: nobody else is at work on it then.
-async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<storage::Opened, StartError> {
-    let opened = storage::open(config, keys)?;
-    storage::contents::check_store(store, opened.store.name()).await?;
+/// Requires the index lock, so no other process works on it.
+async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blobs::Opened, StartError> {
+    let opened = blobs::open(config, keys)?;
+    blobs::contents::check_store(store, opened.store.name()).await?;
     if let Some(embedded) = &opened.embedded {
         embedded.remove_unfinished().await?;
     }
     Ok(opened)
 }
 
-fn reach(connectors: &Connectors) -> Result<Reach, StartError> {
-    Ok(Reach {
+fn source_policy(connectors: &Connectors) -> Result<SourcePolicy, StartError> {
+    Ok(SourcePolicy {
         addresses: AddressRules::new(&connectors.allow_http_hosts)?,
         auth_none: connectors.allow_auth_none,
         max_body_bytes: connectors.max_body_bytes,

@@ -1,66 +1,64 @@
-//! Who did what to which tenant, application, user or secret: a row in the deed's own transaction, and a log event once that
-//! is durable.
+//! The audit: a row in the action's transaction, and a log event after commit.
 //!
-//! Neither ever holds a secret. Rows outlive what they tell of.
+//! Neither holds secrets. Rows outlive their objects.
 
-pub mod kept;
+pub mod records;
 
 use std::sync::Arc;
 
-use sea_orm::{ConnectionTrait, DbErr, Value};
 use serde_json::Map;
 
 use crate::{
-    auth::{caller::Caller, tenants::Tenant},
-    store::{ROWS_PER_STATEMENT, Transaction, now_millis, sql},
+    identity::tenant::Tenant,
+    store::{self, ROWS_PER_STATEMENT, Transaction, Value, now_millis, sql},
 };
 
-/// Who does something.
+/// The author of an action.
 #[derive(Clone, Debug, Default)]
 pub struct Actor {
-    /// The application; without it, it is the command line of the data directory.
+    /// Application; `None` for the command line.
     client_id: Option<Arc<str>>,
-    /// The person for whom it acts, or who operates the server: the id on the synchronising side.
+    /// The person behind the call or the session, by synchronised id.
     user_id: Option<String>,
 }
 
 impl Actor {
-    /// The caller of a request.
-    pub fn caller(caller: &Caller) -> Self {
-        Self { client_id: Some(Arc::clone(&caller.client_id)), user_id: caller.user_id().map(str::to_owned) }
+    /// An application, and the person it acts for.
+    pub fn new(client_id: Arc<str>, user_id: Option<String>) -> Self {
+        Self { client_id: Some(client_id), user_id }
     }
 
-    /// An application that has proved itself without a token.
+    /// An application authenticated without a token.
     pub fn application(client_id: &str) -> Self {
         Self { client_id: Some(client_id.into()), user_id: None }
     }
 
-    /// Whoever may write to the data directory.
+    /// The command line of the data directory.
     pub fn command_line() -> Self {
         Self::default()
     }
 }
 
-/// One thing that was done.
+/// One audited action.
 #[derive(Clone, Debug)]
 pub struct Deed {
-    /// What was done: `create`, `change`, `delete`, `freeze`, `rotate` …
+    /// The action: `create`, `change`, `delete`, `freeze`, `rotate` …
     pub action: &'static str,
-    /// To what: `tenant`, `application`, `user`, `department`, `device`, `signing-key` …
+    /// The kind of object: `tenant`, `application`, `user`, `department`, `device`, `signing-key` …
     pub object_kind: &'static str,
-    /// To which one.
+    /// Object id.
     pub object_id: String,
-    /// What else there is to say: names of changed fields, never a secret.
+    /// Details, such as names of changed fields; never a secret.
     pub details: Map<String, serde_json::Value>,
 }
 
 impl Deed {
-    /// A deed of which nothing else is to be said.
+    /// An action without details.
     pub fn new(action: &'static str, object_kind: &'static str, object_id: impl Into<String>) -> Self {
         Self { action, object_kind, object_id: object_id.into(), details: Map::new() }
     }
 
-    /// With one thing more to say.
+    /// Adds a detail.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
@@ -68,16 +66,16 @@ impl Deed {
     }
 }
 
-/// Deeds of one request that are each a log event of their own; of more, their number is logged.
+/// Above this number per request, only their count is logged.
 const LOGGED_ONE_BY_ONE: usize = 10;
 
-/// Keeps what is done in this transaction.
+/// Records the actions in this transaction.
 pub async fn record(
     transaction: &Transaction,
     actor: &Actor,
     tenant: &Tenant,
     deeds: Vec<Deed>,
-) -> Result<(), DbErr> {
+) -> store::Result<()> {
     let at = now_millis();
     for portion in deeds.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
@@ -98,7 +96,7 @@ pub async fn record(
                 serde_json::Value::Object(deed.details.clone()).to_string().into(),
             ]
         });
-        transaction.execute_raw(sql(text, values)).await?;
+        sql(text, values).execute(transaction).await?;
     }
     let (actor, tenant) = (actor.clone(), tenant.code.clone());
     transaction.after_commit(move || log(&actor, &tenant, &deeds));

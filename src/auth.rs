@@ -1,19 +1,44 @@
-//! Who is calling: applications and people, their tokens, and the secrets behind them (decisions 3).
+//! Applications, people, their tokens, sessions and secrets (decisions 3).
 
 pub mod applications;
-pub mod attempts;
-pub mod authorization;
 pub mod caller;
+pub mod credential;
 pub mod directory;
-pub mod grants;
+pub mod extract;
 pub mod issuers;
 pub mod keys;
 pub mod login;
-pub mod revocations;
-pub mod scopes;
+pub mod oauth;
 pub mod secrets;
 pub mod sessions;
 pub mod signing_keys;
 pub mod tenants;
+pub mod throttle;
 pub mod tokens;
 pub mod usage;
+
+use std::sync::Arc;
+
+use ipnet::IpNet;
+
+use crate::{
+    auth::{
+        caller::Authenticator, keys::Keys, oauth::authorization::codes::Codes, secrets::SecretChecker,
+        throttle::LoginThrottle,
+    },
+    store::Store,
+};
+
+/// State of the OAuth and session routes.
+#[derive(Clone)]
+pub struct AuthState {
+    pub(crate) store: Store,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) secret_checker: SecretChecker,
+    pub(crate) codes: Arc<Codes>,
+    pub(crate) throttle: Arc<LoginThrottle>,
+    pub(crate) public_url: Arc<str>,
+    pub(crate) trusted_proxies: Arc<[IpNet]>,
+    pub(crate) usual_tenant: Arc<str>,
+}

@@ -1,22 +1,21 @@
-//! The command line: one file for each command (decisions 1).
+//! Command line, one file per command (decisions 1).
 
-pub mod app;
-pub mod bench;
-pub mod client;
-pub mod connector;
-pub mod import;
-mod place;
-pub mod serve;
-pub mod storage;
+mod app;
+mod bench;
+mod client;
+mod connector;
+mod data_directory;
+mod exit;
+mod import;
+mod serve;
+mod storage;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::extraction::confined;
-
-/// Wrong usage; 0 is done, 1 is that the work failed or fell short.
-pub const WRONG_USAGE: u8 = 2;
+use self::exit::fail;
+use crate::blobs::extraction::confined;
 
 /// Federated search for the workplace
 #[derive(Debug, Parser)]
@@ -28,25 +27,25 @@ pub struct Program {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(serve::Options),
+    Serve(serve::ServeOptions),
     /// Manage calling applications
     #[command(subcommand)]
-    App(app::Command),
-    Import(Box<import::Options>),
-    Bench(Box<bench::Options>),
+    App(app::AppCommand),
+    Import(Box<import::ImportOptions>),
+    Bench(Box<bench::BenchOptions>),
     /// Help the authors of external sources
     #[command(subcommand)]
-    Connector(connector::Command),
+    Connector(connector::ConnectorCommand),
     /// Write the text of the content on standard input to standard output
     #[command(hide = true)]
     ExtractText(confined::Options),
-    /// Look after the contents of files
+    /// Check the stored contents of files
     #[command(subcommand)]
-    Storage(storage::Command),
+    Storage(storage::StorageCommand),
 }
 
 impl Program {
-    /// Runs the command to its end where it may begin no thread.
+    /// Runs a command that must not start threads.
     pub fn run_alone(&self) -> Option<ExitCode> {
         if let Command::ExtractText(options) = &self.command { Some(extract_text(options)) } else { None }
     }
@@ -55,14 +54,15 @@ impl Program {
     pub async fn run(self) -> ExitCode {
         match self.command {
             Command::Serve(options) => serve::run(options).await,
-            Command::App(app::Command::Create(options)) => app::create(options).await,
+            Command::App(app::AppCommand::Create(options)) => app::create(options).await,
             Command::Import(options) => import::run(*options).await,
             Command::Bench(options) => bench::run(*options).await,
-            Command::Connector(connector::Command::Check(options)) => connector::check(*options).await,
-            Command::Connector(connector::Command::Schema) => connector::schema(),
+            Command::Connector(connector::ConnectorCommand::Check(options)) => {
+                connector::check(*options).await
+            }
+            Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
             Command::ExtractText(options) => extract_text(&options),
-            Command::Storage(storage::Command::Verify(options)) => storage::verify_contents(options).await,
-            Command::Storage(storage::Command::Scan(options)) => storage::scan::scan_contents(options).await,
+            Command::Storage(command) => command.run().await,
         }
     }
 }
@@ -72,10 +72,4 @@ fn extract_text(options: &confined::Options) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => fail(1, reason),
     }
-}
-
-/// Says what went wrong and answers the exit code.
-fn fail(code: u8, reason: impl std::fmt::Display) -> ExitCode {
-    eprintln!("error: {reason}");
-    ExitCode::from(code)
 }

@@ -1,4 +1,4 @@
-//! `trawl serve --demo`: one company's content, its people, and an external system, loaded by the real doors.
+//! `trawl serve --demo`: sample content and an external system, loaded through the HTTP API.
 
 mod content;
 mod contracts;
@@ -13,23 +13,23 @@ use tokio::sync::watch;
 use self::contracts::ContractSystem;
 use crate::{
     app::App,
-    auth::applications::{Kind, LoginClient, NewApplication},
-    auth::{scopes::Scope, secrets},
+    auth::{
+        applications::{Kind, LoginClient, NewApplication},
+        secrets,
+    },
     error::Error,
+    identity::scopes::Scope,
     indexer::Progress,
     platform::tenants::model::register_application,
-    search::registry::{AuthForm, ModuleForm, SourceForm},
+    registry::{AuthForm, ModuleForm, SourceForm},
 };
 
-/// The demo company's tenant code.
 const TENANT: &str = "northwind";
-/// The person whom the printed example searches as.
+/// Login in the printed examples.
 const LOGIN: &str = "mei.chen";
-/// The person who operates the demo's server.
 const OPERATOR: &str = "bram.dekker";
-/// Characters of the password of its people, of 64 that each may be.
+/// Of 64 possible characters each.
 const PASSWORD_CHARACTERS: usize = 16;
-/// The module that shows everything at once.
 const MODULE: &str = "all";
 
 /// A running demo.
@@ -39,26 +39,25 @@ pub struct Demo {
     invitation: String,
 }
 
-/// Why the demo could not be set up.
+/// A failure to set up the demo.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The server refused a step.
     #[error(transparent)]
     Refused(#[from] Error),
-    /// A call of its own could not be made.
-    #[error("the demo could not call the server: {0}")]
+    /// A request could not be sent.
+    #[error("the demo cannot call the server: {0}")]
     Http(#[from] reqwest::Error),
-    /// The server did not take something in.
-    #[error("the server did not take the demo's content in: {0}")]
+    /// The server rejected content.
+    #[error("the server refused the demo's content: {0}")]
     Content(String),
-    /// The external system could not be started.
-    #[error("the demo's external system could not be started: {0}")]
+    /// The external system could not start.
+    #[error("the demo's external system cannot start: {0}")]
     External(#[from] std::io::Error),
 }
 
 impl Demo {
-    /// Loads the content through the server's own interface, registers the external system, and waits until all of
-    /// it is found.
+    /// Loads everything and waits until it is searchable.
     pub async fn start(
         app: &Arc<App>,
         address: SocketAddr,
@@ -82,7 +81,7 @@ impl Demo {
         let contracts = ContractSystem::start().await?;
         register_contracts(app, registered.tenant.id, &contracts).await?;
 
-        let server = Server {
+        let server = DemoClient {
             http: reqwest::Client::builder().no_proxy().build()?,
             base: format!("http://{address}"),
             client_id: registered.credentials.client_id,
@@ -101,10 +100,10 @@ impl Demo {
             server.call("POST", "/v1/favorites", Some(&user_token), &favorite).await?;
         }
         for group in content::groups()? {
-            server.make_group(&group).await?;
+            server.create_group(&group).await?;
         }
         for file in content::files()? {
-            server.hand_in(file).await?;
+            server.upload_file(file).await?;
         }
         wait_until_searchable(app, progress).await?;
 
@@ -112,22 +111,22 @@ impl Demo {
         Ok(Self { contracts, password, invitation })
     }
 
-    /// Who operates the demo's server, as `console.operators` names them.
+    /// The operator, as in `console.operators`.
     pub fn operator() -> String {
         format!("{OPERATOR}@{TENANT}")
     }
 
-    /// What each of its people signs in with.
+    /// Password of everyone in the demo.
     pub fn password(&self) -> &SecretString {
         &self.password
     }
 
-    /// What to try, for the terminal.
+    /// Instructions for the terminal.
     pub fn invitation(&self) -> &str {
         &self.invitation
     }
 
-    /// Ends the external system.
+    /// Stops the external system.
     pub async fn stop(self) {
         self.contracts.stop().await;
     }
@@ -167,7 +166,6 @@ async fn register_contracts(app: &App, tenant_id: i64, contracts: &ContractSyste
     Ok(())
 }
 
-/// Everything acknowledged so far is found once the index has reached the store's position.
 async fn wait_until_searchable(app: &App, mut progress: watch::Receiver<Progress>) -> Result<(), DemoError> {
     let position = *app.store.positions().borrow();
     progress
@@ -177,15 +175,15 @@ async fn wait_until_searchable(app: &App, mut progress: watch::Receiver<Progress
     Ok(())
 }
 
-/// The server as one of its applications sees it.
-struct Server {
+/// Client of the server's HTTP API.
+struct DemoClient {
     http: reqwest::Client,
     base: String,
     client_id: String,
     client_secret: SecretString,
 }
 
-impl Server {
+impl DemoClient {
     async fn token(&self, login: Option<&str>) -> Result<String, DemoError> {
         let form: Vec<(&str, &str)> = match login {
             None => vec![("grant_type", "client_credentials")],
@@ -208,7 +206,7 @@ impl Server {
         token.ok_or_else(|| DemoError::Content(answer.to_string()))
     }
 
-    /// Sends rows; every one of them has to be taken in.
+    /// Fails unless all rows are accepted.
     async fn send(
         &self,
         method: &str,
@@ -225,7 +223,7 @@ impl Server {
         }
     }
 
-    /// Calls the server; answers `data` of a success.
+    /// Returns the `data` of a success.
     async fn call(
         &self,
         method: &str,
@@ -246,8 +244,7 @@ impl Server {
         }
     }
 
-    /// Makes a group, and has its robot say what it has to say.
-    async fn make_group(&self, group: &content::Group) -> Result<(), DemoError> {
+    async fn create_group(&self, group: &content::DemoGroup) -> Result<(), DemoError> {
         let token = self.token(Some(&group.owner)).await?;
         let id = self.call("POST", "/v1/groups", Some(&token), &group.form).await?;
         let path = format!("/v1/groups/{}/robots", id.as_str().unwrap_or_default());
@@ -260,8 +257,7 @@ impl Server {
         Ok(())
     }
 
-    /// Puts a file into a folder of its owner's, as any application does: signed, sent, committed.
-    async fn hand_in(&self, file: content::File) -> Result<(), DemoError> {
+    async fn upload_file(&self, file: content::DemoFile) -> Result<(), DemoError> {
         let token = self.token(Some(&file.owner)).await?;
         let form = json!({ "name": file.folder, "skip": true });
         let folder = self.call("POST", "/v1/directories/create", Some(&token), &form).await?;
@@ -280,19 +276,19 @@ impl Server {
     }
 }
 
-fn invitation(server: &Server, token: &str, password: &SecretString) -> String {
-    let Server { base, client_id, client_secret, .. } = server;
+fn invitation(server: &DemoClient, token: &str, password: &SecretString) -> String {
+    let DemoClient { base, client_id, client_secret, .. } = server;
     let secret = client_secret.expose_secret();
     let password = password.expose_secret();
     format!(
-        "\nNorthwind Harbour's people, to-dos, feeds, articles, groups, messages and files are loaded, and its contract system is connected.\n\n\
+        "\nNorthwind Harbour's content is loaded and its contract system connected.\n\n\
          Open {base}/ and sign in as {LOGIN} with the password {password}\n\
-         Operate it at {base}/console as {OPERATOR} with the same password\n\n\
-         Try warehouse, 仓库, \"forklift\" or zhl there. The same without a browser, as {LOGIN}, who sees her own to-dos and what she may see of the rest:\n\n\
+         Operate the server at {base}/console as {OPERATOR} with the same password\n\n\
+         Try warehouse, 仓库, \"forklift\" or zhl there. The same without a browser, with the rights of {LOGIN}:\n\n\
          curl -sS -X POST '{base}/contents/search?moduleId={MODULE}&keyword=warehouse' -H 'Authorization: Bearer {token}'\n\n\
-         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, moduleId=message for what robots said in her groups, moduleId=file&keyword=forklift for what files say, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; zhl finds her too).\n\
-         The interface, to read and to try: {base}/docs\n\
-         The application that the token was asked for with: {client_id} {secret}\n\
-         Stop with Ctrl-C; everything is thrown away then."
+         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, moduleId=message for messages, moduleId=file&keyword=forklift for files, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; or zhl).\n\
+         API documentation: {base}/docs\n\
+         The token was asked for with: {client_id} {secret}\n\
+         Stop with Ctrl-C, which deletes everything."
     )
 }

@@ -1,78 +1,75 @@
-//! One error type for everything that can refuse a call, and the only place where a failure becomes an HTTP status.
+//! The error of calls.
 //!
-//! A failure has two texts: the public message, which says what is wrong, which field, and what would be right
-//! (decisions 2.3), and the inner cause, which is only ever logged under the request id.
+//! The message names the field and the correct form (decisions 2.3). The cause is only logged, with the request id.
 
 use std::{fmt, time::Duration};
 
-use sea_orm::{DbErr, RuntimeErr};
-
-/// The result of anything that may refuse.
+/// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed, as the caller is told (decisions 2.2).
+/// The kind of failure (decisions 2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The request is malformed or a value is out of range.
+    /// Malformed request or value out of range.
     BadRequest,
-    /// No or bad credentials.
+    /// Missing or invalid credentials.
     Unauthorized,
-    /// The caller may not.
+    /// The caller may not do this.
     Forbidden,
-    /// The thing does not exist, or may not be seen.
+    /// The object does not exist or is invisible.
     NotFound,
-    /// The path exists, the method does not.
+    /// The path does not support the method.
     MethodNotAllowed,
     /// The body did not arrive in time.
     RequestTimeout,
-    /// It exists already, or is in a state that does not allow this.
+    /// The object exists or its state forbids this.
     Conflict,
-    /// What is there is not what the caller's precondition names.
+    /// The caller's precondition does not hold.
     PreconditionFailed,
-    /// The body is larger than `limits.body_bytes`, or a content than it may be.
+    /// The body exceeds its limit.
     TooLarge,
-    /// The body has another content type or charset than the endpoint reads.
+    /// The content type or charset is unsupported.
     UnsupportedMediaType,
-    /// The range lies behind the end of the content.
+    /// The range begins after the end of the content.
     RangeNotSatisfiable,
-    /// More calls than a limit allows.
+    /// A rate limit was exceeded.
     TooManyRequests,
-    /// Something inside failed; the log says what.
+    /// An internal failure; the log has the cause.
     Internal,
-    /// No source of the module answered, or another system did not take the call that this one hangs on.
+    /// No source of the module answered, or another system failed.
     BadGateway,
-    /// The server cannot take this now; later it can.
+    /// Temporarily unavailable.
     Unavailable,
     /// Every source of the module timed out.
     GatewayTimeout,
-    /// A business failure of folders and files: HTTP 200 with a code of its own.
+    /// Of folders and files: HTTP 200 with its own code.
     Business(BusinessCode),
 }
 
-/// The failure codes of the folder and file operations (specification, "Errors" 4).
+/// Failure codes of folder and file operations (specification, "Errors" 4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusinessCode {
-    /// A failure that the message states.
+    /// Any other failure; see the message.
     General = 400,
     /// A commit's folder does not exist.
     NoParentOfFile = 430_001,
-    /// The folder exists already.
+    /// The folder exists.
     FolderExists = 430_002,
-    /// The folder, the folder above, or the file does not exist.
+    /// The folder, its parent or the file does not exist.
     NotFound = 430_003,
     /// The file's name is too long.
     NameTooLong = 430_005,
-    /// The caller may read it, but not do that.
+    /// The caller may read it only.
     NotPermitted = 430_011,
     /// The file is unsafe.
     UnsafeFile = 430_012,
-    /// The subject's quota does not suffice.
+    /// The subject's quota is exceeded.
     SubjectQuota = 430_015,
-    /// The enterprise's quota does not suffice.
+    /// The enterprise's quota is exceeded.
     EnterpriseQuota = 430_016,
-    /// The folder, or one above it, is locked.
+    /// The folder or an ancestor is locked.
     Locked = 430_017,
-    /// The folder holds a file that is unsafe.
+    /// The folder holds an unsafe file.
     UnsafeFolder = 430_020,
 }
 
@@ -84,7 +81,7 @@ impl BusinessCode {
 }
 
 impl Kind {
-    /// The envelope's `code`: the HTTP status, but for business failures (decisions 2.2).
+    /// The envelope's `code`: the HTTP status or the business code (decisions 2.2).
     pub fn code(self) -> u32 {
         match self {
             Self::Business(code) => code.number(),
@@ -116,14 +113,14 @@ impl Kind {
     }
 }
 
-/// A failure: its kind, what the caller is told, and what only the log is told.
+/// A failure with a public message and a private cause.
 #[derive(Debug)]
 pub struct Error {
-    /// What kind of failure, hence which status.
+    /// Kind.
     pub kind: Kind,
-    /// What the caller is told; holds no secret, path, SQL or inner error.
+    /// The public message: no secret, path, SQL or inner error.
     pub message: String,
-    /// When trying again makes sense (429 and 503).
+    /// `Retry-After` of 429 and 503.
     pub retry_after: Option<Duration>,
     cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -133,7 +130,7 @@ impl Error {
         Self { kind, message: message.into(), retry_after: None, cause: None }
     }
 
-    /// 400: `message` names the field and says what would be right.
+    /// 400: `message` names the field and the correct form.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(Kind::BadRequest, message)
     }
@@ -148,7 +145,7 @@ impl Error {
         Self::new(Kind::Forbidden, message)
     }
 
-    /// 404, for what does not exist and for what may not be seen alike (decisions 2.2).
+    /// 404, for absent and invisible objects alike (decisions 2.2).
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(Kind::NotFound, message)
     }
@@ -198,7 +195,7 @@ impl Error {
         Self { retry_after: Some(retry_after), ..Self::new(Kind::TooManyRequests, message) }
     }
 
-    /// 502: `message` says what the other system did.
+    /// 502: `message` describes the other system's failure.
     pub fn bad_gateway(message: impl Into<String>) -> Self {
         Self::new(Kind::BadGateway, message)
     }
@@ -208,7 +205,7 @@ impl Error {
         Self { retry_after: Some(retry_after), ..Self::new(Kind::Unavailable, message) }
     }
 
-    /// 500: the caller learns nothing but the request id, the log learns `cause`.
+    /// 500: the caller gets the request id, the log `cause`.
     pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self {
             cause: Some(cause.into()),
@@ -219,20 +216,20 @@ impl Error {
         }
     }
 
-    /// Adds what only the log is told.
+    /// Adds a cause for the log.
     #[must_use]
     pub fn caused_by(mut self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());
         self
     }
 
-    /// The same failure for one more caller, without what only the log is told: once is enough.
+    /// The failure for a further caller, without the logged cause.
     #[must_use]
     pub fn repeated(&self) -> Self {
         Self { retry_after: self.retry_after, ..Self::new(self.kind, self.message.as_str()) }
     }
 
-    /// What only the log is told.
+    /// The cause for the log.
     pub fn cause(&self) -> Option<&(dyn std::error::Error + Send + Sync + 'static)> {
         self.cause.as_deref()
     }
@@ -254,57 +251,23 @@ impl std::error::Error for Error {
     }
 }
 
-/// SQLite's primary result code for "no room".
-const SQLITE_FULL: &str = "13";
-
-/// SQLite's primary result codes for "no room" and "cannot write": the disk is full or read-only, which passes.
-const SQLITE_CANNOT_WRITE: [&str; 3] = ["13", "8", "10"];
-
-impl From<DbErr> for Error {
-    /// A store that cannot write now is 503; everything else that the store reports is ours to mend: 500.
-    fn from(error: DbErr) -> Self {
-        match primary_code(&error) {
-            // All that a row can refer to is its tenant.
-            _ if extended_code(&error) == Some(SQLITE_REFERS_TO_NOTHING) => {
-                Self::unauthorized("the tenant no longer exists").caused_by(error)
+impl From<trawl_search::Error> for Error {
+    fn from(error: trawl_search::Error) -> Self {
+        use trawl_search::Error as Refusal;
+        let message = error.to_string();
+        match error {
+            Refusal::NoSuchModule => Self::not_found(message),
+            Refusal::NoSuchSource(_) | Refusal::InvalidCursor | Refusal::CursorTooLong => {
+                Self::bad_request(message)
             }
-            Some(code) if code == SQLITE_FULL => disk_full().caused_by(error),
-            Some(code) if SQLITE_CANNOT_WRITE.contains(&code.as_str()) => Self::unavailable(
-                "the store cannot write at the moment; nothing was changed",
-                Duration::from_secs(10),
-            )
-            .caused_by(error),
-            _ => Self::internal(error),
+            Refusal::TooManySearches => Self::unavailable(message, Duration::from_secs(1)),
+            Refusal::AnswerTooLarge(_) => Self::too_large(message),
+            Refusal::Internal(cause) => Self::internal(cause),
         }
     }
 }
 
-/// Whether the database found no room on its disk.
-pub fn is_disk_full(error: &DbErr) -> bool {
-    primary_code(error).is_some_and(|code| code == SQLITE_FULL)
-}
-
-/// 503: there is no room on the disk.
+/// 503: the disk is full.
 pub fn disk_full() -> Error {
     Error::unavailable("the server's disk is full; nothing was changed", Duration::from_secs(10))
-}
-
-/// SQLite's extended result code for a row that refers to one that is not there.
-const SQLITE_REFERS_TO_NOTHING: u32 = 787;
-
-/// SQLite's primary result code.
-fn primary_code(error: &DbErr) -> Option<String> {
-    extended_code(error).map(|extended| (extended & 0xff).to_string())
-}
-
-fn extended_code(error: &DbErr) -> Option<u32> {
-    match error {
-        DbErr::Exec(RuntimeErr::SqlxError(inner))
-        | DbErr::Query(RuntimeErr::SqlxError(inner))
-        | DbErr::Conn(RuntimeErr::SqlxError(inner)) => inner
-            .as_database_error()
-            .and_then(sea_orm::sqlx::error::DatabaseError::code)
-            .and_then(|code| code.parse::<u32>().ok()),
-        _ => None,
-    }
 }

@@ -4,14 +4,14 @@
 //! index that does not fit the database, or is damaged, is filled anew from the rows themselves, in the background: what is
 //! there of it is searched meanwhile, and the change log is followed.
 
-mod asked;
 mod control;
 mod engines;
 mod files;
-mod filling;
 mod follower;
 mod progress;
 mod reader;
+mod rebuild;
+mod rebuild_request;
 #[cfg(test)]
 mod tests;
 mod verification;
@@ -23,78 +23,29 @@ use tokio::{
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
+use trawl_search::sources::builtin::ServedIndex;
 
-pub use self::{
-    control::{FreshnessMillis, IndexControl, IndexState},
-    progress::{Progress, Rebuild},
-};
+pub use crate::index_progress::{Progress, Rebuild};
+
+pub use self::control::{FreshnessMillis, IndexControl, IndexState};
 
 use self::{
-    asked::Ask,
     engines::Engines,
     files::IndexFiles,
     follower::Follower,
     progress::{Announcer, Freshness},
     reader::Rows,
+    rebuild_request::Ask,
 };
-use crate::{
-    config,
-    error::{Error, Result},
-    platform::users,
-    search::served::Served,
-    store::Store,
-};
+use crate::{config, error::Result, platform::users, store::Store};
 
 /// The wait before the work is tried again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// A write of fewer items than this is never held back.
-const BULK_ITEMS: usize = 50;
-
-/// Changes that may lie between the database and the index before bulk writes wait for the index.
-const MOST_BEHIND: i64 = 20_000;
-
-/// How long a bulk write waits for the index before it is refused.
-const BULK_WAIT: Duration = Duration::from_secs(30);
-
-/// Holds bulk writes back while the index is far behind, so that what others write meanwhile is still found a moment
-/// after it was acknowledged.
-pub struct BulkGate {
-    positions: watch::Receiver<i64>,
-    progress: watch::Receiver<Progress>,
-}
-
-impl BulkGate {
-    /// A gate before this store, which this indexer follows.
-    pub fn new(store: &Store, indexer: &Indexer) -> Self {
-        Self { positions: store.positions(), progress: indexer.progress() }
-    }
-
-    /// Waits until a write of so many items may begin.
-    ///
-    /// # Errors
-    /// 503 when the index does not come near enough in time.
-    pub async fn wait_for_room(&self, items: usize) -> Result<()> {
-        if items < BULK_ITEMS {
-            return Ok(());
-        }
-        let mut progress = self.progress.clone();
-        let near = |progress: &Progress| *self.positions.borrow() - progress.position < MOST_BEHIND;
-        let waited = tokio::time::timeout(BULK_WAIT, progress.wait_for(near)).await;
-        match waited {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Error::unavailable(
-                "the search index is too far behind; nothing was changed",
-                RETRY_AFTER,
-            )),
-        }
-    }
-}
-
 /// A running indexer.
 pub struct Indexer {
     progress: watch::Receiver<Progress>,
-    served: Arc<Served>,
+    served: Arc<ServedIndex>,
     control: Arc<IndexControl>,
     stop: CancellationToken,
     task: JoinHandle<()>,
@@ -115,7 +66,7 @@ impl Indexer {
         rebuild: bool,
     ) -> Result<Self, trawl_index::Error> {
         let files = Arc::new(IndexFiles::lock(data, settings.writer_memory_bytes)?);
-        let served = Arc::new(Served::default());
+        let served = Arc::new(ServedIndex::default());
         if let Err(error) = users::documents::follow_public_url(&store, public_url).await {
             tracing::warn!(%error, "avatars keep their old address until the next start");
         }
@@ -150,7 +101,7 @@ impl Indexer {
     }
 
     /// What is searched.
-    pub fn served(&self) -> Arc<Served> {
+    pub fn served(&self) -> Arc<ServedIndex> {
         Arc::clone(&self.served)
     }
 
@@ -177,7 +128,7 @@ impl Indexer {
 fn follower(
     rows: Rows,
     files: Arc<IndexFiles>,
-    served: Arc<Served>,
+    served: Arc<ServedIndex>,
     batch_changes: u64,
     rebuild: bool,
     freshness: Freshness,
@@ -192,7 +143,7 @@ fn follower(
         stop: CancellationToken::new(),
         batch_changes,
         rebuild,
-        beside: asked::Beside::None,
+        beside: rebuild_request::Beside::None,
         filling: None,
         position: 0,
         failures: 0,

@@ -1,24 +1,25 @@
 //! The trawl server as a library: see ARCHITECTURE.md for the map.
 
-pub mod answers;
-pub mod api;
+pub mod admin;
 pub mod app;
 pub mod audit;
 pub mod auth;
-pub mod bodies;
+pub mod blobs;
+pub mod budget;
 pub mod cli;
 pub mod config;
 pub mod demo;
-pub mod edge;
 pub mod error;
-pub mod extraction;
+pub mod http;
+pub mod identity;
+pub mod index_progress;
 pub mod indexer;
 pub mod json;
-pub mod latencies;
+pub mod maintenance;
+pub mod pages;
 pub mod platform;
-pub mod scanner;
-pub mod search;
-pub mod storage;
+pub mod registry;
+pub mod server;
 pub mod store;
 pub mod telemetry;
-pub mod upkeep;
+pub mod time;

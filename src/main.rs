@@ -9,14 +9,14 @@ use trawl::cli::Program;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// In development what is allocated is counted: what the allocator holds beyond it hides a leak.
+/// Debug builds count allocations: memory held by the allocator itself hides leaks.
 #[cfg(debug_assertions)]
 #[global_allocator]
 static ALLOCATOR: cap::Cap<mimalloc::MiMalloc> = cap::Cap::new(mimalloc::MiMalloc, usize::MAX);
 
 fn main() -> ExitCode {
     #[cfg(debug_assertions)]
-    trawl::telemetry::tell_allocated(|| ALLOCATOR.allocated());
+    trawl::telemetry::report_allocated(|| ALLOCATOR.allocated());
     let program = Program::parse();
     program.run_alone().unwrap_or_else(|| run(program))
 }

@@ -1,11 +1,14 @@
-//! What trawl keeps: an embedded SQLite database with one writer, many readers and a change log.
+//! The store: an embedded SQLite database with one writer, many readers and a change log.
 //!
-//! The database is the truth; the full-text index follows it by the change log and can always be rebuilt from it.
+//! The full-text index follows the database by the change log and can be rebuilt from it.
 
 pub mod change_log;
 pub(crate) mod commits;
+mod connection;
+pub(crate) mod disk_reserve;
+mod errors;
 mod migrations;
-pub(crate) mod room;
+mod statement;
 #[cfg(test)]
 pub(crate) mod tests;
 mod writer;
@@ -13,47 +16,47 @@ mod writer;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::Duration,
 };
 
-use jiff::Timestamp;
-use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, DbBackend, DbErr, FromQueryResult,
-    Statement, Value,
-    sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
-};
 use tokio::{
     sync::{Semaphore, watch},
     time::timeout,
 };
 use uuid::Uuid;
 
+pub use crate::time::{now_millis, rfc3339};
+pub use connection::Connection;
+pub use sqlx::{Error as DatabaseError, FromRow, Type as ColumnType, types::Json};
+pub use statement::{
+    ROWS_PER_STATEMENT, Record, RowResult, Statement, Value, batch_end, find_in, placeholders, sql,
+};
 pub use writer::{Transaction, WriteFuture};
 
-use self::{commits::Commits, room::Room};
-use crate::error::{Error, Result};
+use self::{commits::Commits, disk_reserve::DiskReserve};
+use crate::error::Error;
+
+/// The result of a statement.
+pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
 
 /// The database's file name in the data directory.
 const FILE_NAME: &str = "trawl.db";
 
-/// Connections of the indexer: two pieces of changes are read at a time, and the log meanwhile.
+/// Connections of the indexer: it reads two batches of changes at once, and the log.
 const INDEX_READERS: u32 = 3;
 
-/// How long a read that looks into many rows waits for its place.
-const SCAN_PATIENCE: Duration = Duration::from_secs(1);
-
-/// How long a statement waits for another process's write lock (`trawl app create` beside a running server).
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a scan waits for a permit.
+const SCAN_QUEUE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The store, cheap to clone.
 #[derive(Clone)]
 pub struct Store {
-    reader: DatabaseConnection,
-    index_reader: DatabaseConnection,
+    reader: Arc<Connection>,
+    index_reader: Arc<Connection>,
     scans: Arc<Semaphore>,
     writer: writer::Writer,
     id: String,
-    room: Arc<Room>,
+    disk_reserve: Arc<DiskReserve>,
 }
 
 /// Why a store could not be opened.
@@ -66,7 +69,7 @@ pub enum OpenError {
     NewerSchema {
         /// The database file.
         path: PathBuf,
-        /// The first schema change that is not known here.
+        /// The first unknown schema change.
         migration: String,
     },
     /// The database could not be opened or migrated.
@@ -74,8 +77,8 @@ pub enum OpenError {
     Database {
         /// The database file.
         path: PathBuf,
-        /// What the database said.
-        cause: DbErr,
+        /// The database's error.
+        cause: DatabaseError,
     },
 }
 
@@ -85,203 +88,152 @@ impl Store {
         let path = directory.join(FILE_NAME);
         let fail = |cause| OpenError::Database { path: path.clone(), cause };
 
-        let write_connection = connect(&path, 1, false).await.map_err(fail)?;
-        if let Some(migration) = migrations::first_unknown(&write_connection).await.map_err(fail)? {
+        let writer = Connection::open_writer(&path).await.map_err(fail)?;
+        if let Some(migration) = migrations::first_unknown(&writer).await.map_err(fail)? {
             return Err(OpenError::NewerSchema { path, migration });
         }
-        migrations::run(&write_connection).await.map_err(fail)?;
-        let id = store_id(&write_connection).await.map_err(fail)?;
-        let last_position = change_log::last_position(&write_connection).await.map_err(fail)?;
-        let reader = connect(&path, readers, true).await.map_err(fail)?;
-        let index_reader = connect(&path, INDEX_READERS, true).await.map_err(fail)?;
-        let scans = Arc::new(Semaphore::new((readers as usize / 2).max(1)));
-        let writer = writer::Writer::start(write_connection, path, last_position);
-        Ok(Self { reader, index_reader, scans, writer, id, room: Arc::new(Room::new(directory, 0)) })
+        migrations::run(&writer).await.map_err(fail)?;
+        let id = store_id(&writer).await.map_err(fail)?;
+        let last_position = change_log::last_position(&writer).await.map_err(fail)?;
+        let reader = Connection::open_readers(&path, readers).await.map_err(fail)?;
+        let index_reader = Connection::open_readers(&path, INDEX_READERS).await.map_err(fail)?;
+        Ok(Self {
+            reader: Arc::new(reader),
+            index_reader: Arc::new(index_reader),
+            scans: Arc::new(Semaphore::new((readers as usize / 2).max(1))),
+            writer: writer::Writer::start(writer, path, last_position),
+            id,
+            disk_reserve: Arc::new(DiskReserve::new(directory, 0)),
+        })
     }
 
-    /// The same store, which refuses writes while less than this is free on its disk.
+    /// Refuses writes while less than `bytes` are free on the disk of `directory`.
     #[must_use]
-    pub fn keeping_free(self, directory: &Path, reserve_bytes: u64) -> Self {
-        Self { room: Arc::new(Room::new(directory, reserve_bytes)), ..self }
+    pub fn with_disk_reserve(self, directory: &Path, bytes: u64) -> Self {
+        Self { disk_reserve: Arc::new(DiskReserve::new(directory, bytes)), ..self }
     }
 
-    /// Whether so many bytes more can be written before writes are refused, as far as the system tells.
+    /// Whether `bytes` more fit beside the disk reserve; true where the system reports no free space.
     pub fn has_room_for(&self, bytes: u64) -> bool {
-        self.room.has_room_for(bytes)
+        self.disk_reserve.has_room_for(bytes)
     }
 
-    /// The bytes that are free on its disk, where the system tells.
+    /// The disk's free bytes, where the system reports them.
     pub fn free_bytes(&self) -> Option<u64> {
-        self.room.free_bytes()
+        self.disk_reserve.free_bytes()
     }
 
-    /// A pool of connections that only read; each statement sees the last commit.
-    pub fn reader(&self) -> &DatabaseConnection {
+    /// Connections that only read; each statement sees the last commit.
+    pub fn reader(&self) -> &Connection {
         &self.reader
     }
 
-    /// The connections of the indexer, which callers cannot take from it: what was acknowledged is found soon however much
-    /// is read.
-    pub fn index_reader(&self) -> &DatabaseConnection {
+    /// Connections of the indexer alone, so that callers' reads cannot delay the index.
+    pub fn index_reader(&self) -> &Connection {
         &self.index_reader
     }
 
-    /// Reads what takes a look into many rows. Such reads have places, one for every second connection that reads, so that the
-    /// reads of others find one. A read goes on to its end, with its place, where its caller goes away: its statement does too.
+    /// Runs a read that looks at many rows. Half of the readers may scan at once, so that short reads find a connection.
+    ///
+    /// A read whose caller has gone away goes on and holds its permit.
     ///
     /// # Errors
-    /// 503 where no place is free for a second; else the read's own error.
-    pub async fn scan<T, F>(&self, read: impl FnOnce(DatabaseConnection) -> F) -> Result<T>
+    /// 503 where no permit is free within a second; else the read's own error.
+    pub async fn scan<T, F>(&self, read: impl FnOnce(Self) -> F) -> Result<T, Error>
     where
-        F: Future<Output = Result<T>> + Send + 'static,
+        F: Future<Output = Result<T, Error>> + Send + 'static,
         T: Send + 'static,
     {
-        let waiting = timeout(SCAN_PATIENCE, Arc::clone(&self.scans).acquire_owned()).await;
-        let place = waiting
-            .map_err(|_late| Error::unavailable("too much is being looked through already", SCAN_PATIENCE))?
+        let permit = timeout(SCAN_QUEUE_TIMEOUT, Arc::clone(&self.scans).acquire_owned())
+            .await
+            .map_err(|_late| {
+                Error::unavailable("too much is being looked through already", SCAN_QUEUE_TIMEOUT)
+            })?
             .map_err(Error::internal)?;
-        let reading = read(self.reader.clone());
-        let scanning = tokio::spawn(async move {
-            let _place = place;
-            reading.await
+        let read = read(self.clone());
+        let scan = tokio::spawn(async move {
+            let _permit = permit;
+            read.await
         });
-        scanning.await.map_err(Error::internal)?
+        scan.await.map_err(Error::internal)?
     }
 
-    /// Tells this database from every other one, so that an index of another database is not taken for its own.
+    /// The database's own id, which ties an index to it.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The change log's last committed position, and a signal at each commit that moves it.
+    /// The change log's last committed position, with a signal at each change.
     pub fn positions(&self) -> watch::Receiver<i64> {
         self.writer.positions()
     }
 
-    /// When changes were committed that the index does not have yet.
+    /// Times of the commits that the index does not have yet.
     pub(crate) fn commits(&self) -> Arc<Commits> {
         self.writer.commits()
     }
 
-    /// Writes that wait for the writer; those that it has taken in do not count.
+    /// Writes in the writer's queue, without those that it is running.
     pub fn waiting_writes(&self) -> usize {
         self.writer.waiting()
     }
 
-    /// Runs `job` inside the writer's next transaction and answers once that is durable. What `job` did is undone
-    /// when it fails; other requests of the same group are not touched by that.
+    /// Runs `job` in the writer's next transaction and returns once it is durable.
+    ///
+    /// A failing job is rolled back without other requests of its group.
     ///
     /// # Errors
-    /// The job's own error; 503 when the disk is full or nearly so, too many writes wait already, or the store is closing.
-    pub async fn write<T, J>(&self, job: J) -> Result<T>
+    /// The job's own error; 503 when the disk or the queue is full, or the store is closing.
+    pub async fn write<T, J>(&self, job: J) -> Result<T, Error>
     where
         T: Send + 'static,
         J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
     {
-        self.room.check()?;
+        let job: writer::Job = Box::new(move |transaction| {
+            let result = job(transaction);
+            Box::pin(async move { Ok(Box::new(result.await?) as writer::Outcome) })
+        });
+        let outcome = self.run(job).await?.downcast();
+        outcome.map(|outcome| *outcome).map_err(|_| Error::internal("a write has another job's outcome"))
+    }
+
+    /// Deletes the rows of `table` that `find` selects by their `key`, at most `batch`; returns whether none is left.
+    ///
+    /// # Errors
+    /// Those of [`Self::write`].
+    pub async fn delete_batch(
+        &self,
+        table: &str,
+        key: &str,
+        find: Statement,
+        batch: u64,
+    ) -> Result<bool, Error> {
+        if !find.clone().exists(self.reader()).await? {
+            return Ok(true);
+        }
+        let delete = sql(format!("DELETE FROM {table} WHERE {key} IN ({})", find.text), find.values);
+        let job =
+            self.write(move |transaction| Box::pin(async move { Ok(delete.execute(transaction).await?) }));
+        Ok(job.await? < batch)
+    }
+
+    async fn run(&self, job: writer::Job) -> Result<writer::Outcome, Error> {
+        self.disk_reserve.check()?;
         self.writer.write(job).await
     }
 
-    /// Finishes every write that was accepted, then closes the database. Later writes are refused.
-    pub async fn close(self) -> Result<()> {
+    /// Finishes every accepted write, then closes the database. Later writes are refused.
+    pub async fn close(self) -> Result<(), Error> {
         self.writer.close().await;
-        self.reader.close().await?;
-        self.index_reader.close().await.map_err(Error::from)
+        self.reader.close_readers().await;
+        self.index_reader.close_readers().await;
+        Ok(())
     }
-}
-
-/// A statement with its values, in SQLite's dialect.
-pub fn sql(text: impl Into<String>, values: impl IntoIterator<Item = Value>) -> Statement {
-    Statement::from_sql_and_values(DbBackend::Sqlite, text, values)
-}
-
-/// Rows of one INSERT, or values of one `IN`: SQLite takes 32,766 values in a statement.
-pub const ROWS_PER_STATEMENT: usize = 1_000;
-
-/// So many placeholders of a statement.
-pub fn placeholders(count: usize) -> String {
-    vec!["?"; count].join(", ")
-}
-
-/// The rows of `text IN (values)`, read in portions that a statement can hold. `text` ends before its `IN`; its own
-/// placeholders are `first`.
-pub async fn find_in<R: FromQueryResult, C: ConnectionTrait>(
-    connection: &C,
-    text: &str,
-    first: &[Value],
-    values: &[impl AsRef<str>],
-) -> Result<Vec<R>, DbErr> {
-    let mut rows = Vec::with_capacity(values.len());
-    for portion in values.chunks(ROWS_PER_STATEMENT) {
-        let text = format!("{text} IN ({})", placeholders(portion.len()));
-        let values = first.iter().cloned().chain(portion.iter().map(|value| value.as_ref().into()));
-        rows.extend(R::find_by_statement(sql(text, values)).all(connection).await?);
-    }
-    Ok(rows)
-}
-
-/// The number of the last of up to `limit` rows of a table after `sequence`, in the order of that; `None` behind the last one.
-pub async fn end_of_portion<C: ConnectionTrait>(
-    connection: &C,
-    table: &'static str,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<i64>, DbErr> {
-    let text = format!(
-        "SELECT MAX(sequence) AS last FROM (SELECT sequence FROM {table} WHERE sequence > ? ORDER BY sequence LIMIT ?)"
-    );
-    let row = connection.query_one_raw(sql(text, [sequence.into(), limit.into()])).await?;
-    row.map_or(Ok(None), |row| row.try_get("", "last"))
-}
-
-/// Milliseconds since 1970, the unit of every time that trawl keeps.
-pub fn now_millis() -> i64 {
-    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Such a time as RFC 3339 text, for what shows it so: `2024-01-01T00:00:00.000Z`.
-pub fn rfc3339(millis: i64) -> String {
-    let time = Timestamp::from_millisecond(millis).unwrap_or_default();
-    format!("{time:.3}")
-}
-
-async fn connect(path: &Path, connections: u32, read_only: bool) -> Result<DatabaseConnection, DbErr> {
-    let mut options = ConnectOptions::new("sqlite::memory:");
-    let path = path.to_owned();
-    options
-        .max_connections(connections)
-        .min_connections(1)
-        // An embedded database does not hang up: no test of a connection before each use, no ageing.
-        .test_before_acquire(false)
-        .idle_timeout(None::<Duration>)
-        .max_lifetime(None::<Duration>)
-        .sqlx_logging(false)
-        .map_sqlx_sqlite_opts(move |_| {
-            SqliteConnectOptions::new()
-                .filename(&path)
-                .create_if_missing(true)
-                .foreign_keys(true)
-                .journal_mode(SqliteJournalMode::Wal)
-                .synchronous(SqliteSynchronous::Full)
-                .busy_timeout(BUSY_TIMEOUT)
-                .statement_cache_capacity(256)
-                .pragma("query_only", if read_only { "on" } else { "off" })
-        });
-    Database::connect(options).await
 }
 
 /// The database's own id, made at its first opening.
-async fn store_id(connection: &DatabaseConnection) -> Result<String, DbErr> {
-    connection
-        .execute_raw(sql(
-            "INSERT INTO meta (name, value) VALUES ('store_id', ?) ON CONFLICT (name) DO NOTHING",
-            [Uuid::new_v4().to_string().into()],
-        ))
-        .await?;
-    let row = connection
-        .query_one_raw(sql("SELECT value FROM meta WHERE name = 'store_id'", []))
-        .await?
-        .ok_or_else(|| DbErr::RecordNotFound("store_id".to_owned()))?;
-    row.try_get("", "value")
+async fn store_id(connection: &Connection) -> Result<String> {
+    let text = "INSERT INTO meta (name, value) VALUES ('store_id', ?) ON CONFLICT (name) DO NOTHING";
+    sql(text, [Uuid::new_v4().to_string().into()]).execute(connection).await?;
+    sql("SELECT value FROM meta WHERE name = 'store_id'", []).fetch_value(connection).await
 }

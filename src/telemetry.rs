@@ -1,7 +1,6 @@
-//! Logs, metrics, and the spans that are exported.
+//! Logs, metrics and exported spans.
 
 mod export;
-pub mod series;
 pub mod trace;
 
 use std::{
@@ -20,35 +19,35 @@ pub use self::export::exports;
 use self::export::Export;
 use crate::config::{self, Log, LogFormat};
 
-/// Upper bounds of the histograms' buckets, in seconds.
+/// Upper bounds of histogram buckets, in seconds.
 const SECONDS: [f64; 14] =
     [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0];
 
-/// Logging, and the export of spans where there is one.
+/// Logging and, where configured, export of spans.
 #[derive(Debug)]
 pub struct Telemetry {
     export: Option<Export>,
 }
 
-/// Starts logging to standard error, and the export of spans where the settings name an endpoint.
+/// Starts logging to standard error, and the export of spans.
 ///
 /// # Errors
-/// A message for the operator when the filter cannot be read, or the export cannot be set up.
+/// A message that names the setting.
 pub fn start(log: &Log, spans: &config::Telemetry) -> Result<Telemetry, String> {
-    let filter = EnvFilter::try_new(&log.filter).map_err(|error| format!("log.filter: {error}"))?;
+    let filter = EnvFilter::try_new(&log.filter)
+        .map_err(|_| "log.filter: must be a filter such as info or trawl=debug,warn".to_owned())?;
     let registry = tracing_subscriber::registry();
     let export = Export::start(spans)?;
     let started = match &export {
-        None => registry.with(lines(log)).with(filter).try_init(),
-        // Each has its own filter, so that neither changes what the other sees.
-        Some(export) => registry.with(export.layer()).with(lines(log).with_filter(filter)).try_init(),
+        None => registry.with(log_lines(log)).with(filter).try_init(),
+        // The log level must not change what is exported.
+        Some(export) => registry.with(export.layer()).with(log_lines(log).with_filter(filter)).try_init(),
     };
     started.map_err(|error| error.to_string())?;
     Ok(Telemetry { export })
 }
 
-/// What writes log lines.
-fn lines<S: Subscriber + for<'span> LookupSpan<'span>>(log: &Log) -> Box<dyn Layer<S> + Send + Sync> {
+fn log_lines<S: Subscriber + for<'span> LookupSpan<'span>>(log: &Log) -> Box<dyn Layer<S> + Send + Sync> {
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     match log.format {
         LogFormat::Text => lines.boxed(),
@@ -57,7 +56,7 @@ fn lines<S: Subscriber + for<'span> LookupSpan<'span>>(log: &Log) -> Box<dyn Lay
 }
 
 impl Telemetry {
-    /// Sends the spans that are left, where they are exported: two seconds at the most.
+    /// Flushes spans, for up to two seconds.
     pub async fn stop(self) {
         if let Some(export) = self.export {
             export.stop().await;
@@ -65,10 +64,10 @@ impl Telemetry {
     }
 }
 
-/// Collects the metrics of this process; every call answers the handle of the first one.
+/// Installs the recorder of this process once and returns its handle.
 pub fn collect_metrics() -> Result<PrometheusHandle, BuildError> {
     static HANDLE: Mutex<Option<PrometheusHandle>> = Mutex::new(None);
-    // Held until the recorder is the global one: a handle of another recorder would show nothing.
+    // Held until installed: another recorder's handle would show nothing.
     let mut handle = HANDLE.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(handle) = handle.as_ref() {
         return Ok(handle.clone());
@@ -76,23 +75,20 @@ pub fn collect_metrics() -> Result<PrometheusHandle, BuildError> {
     let recorder = PrometheusBuilder::new().set_buckets(&SECONDS)?.build_recorder();
     let new = handle.insert(recorder.handle()).clone();
     if metrics::set_global_recorder(recorder).is_err() {
-        tracing::warn!("metrics are collected elsewhere already; those of this server will not show");
+        tracing::warn!("another metrics recorder is installed; this server's metrics will not show");
     }
     Ok(new)
 }
 
-/// Tells the bytes that are allocated at this moment.
-type Allocated = fn() -> usize;
+static ALLOCATED: OnceLock<fn() -> usize> = OnceLock::new();
 
-static ALLOCATED: OnceLock<Allocated> = OnceLock::new();
-
-/// Has `trawl_allocated_bytes` be among the metrics, of a program whose allocator counts them.
-pub fn tell_allocated(allocated: Allocated) {
+/// Adds `trawl_allocated_bytes` to the metrics.
+pub fn report_allocated(allocated: fn() -> usize) {
     let _first = ALLOCATED.set(allocated);
 }
 
-/// Looks at what nobody tells of by itself.
-pub fn look() {
+/// Updates gauges that no event updates.
+pub fn update_gauges() {
     let tasks = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     metrics::gauge!("trawl_runtime_tasks").set(u32::try_from(tasks).unwrap_or(u32::MAX));
     if let Some(allocated) = ALLOCATED.get() {

@@ -1,4 +1,4 @@
-//! The load generator: keep-alive connections that each send their next request when the last one was answered.
+//! Load generator: keep-alive connections, each with one request in flight (closed loop).
 
 use std::{
     net::SocketAddr,
@@ -14,25 +14,22 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 
-/// Stands for a number that is another one in each request.
+/// Placeholder for a number that is unique per request.
 pub(crate) const NUMBER: &str = "{n}";
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// A request to a server, and what its answer must be.
+/// A request and its expected answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
-    /// The server.
     pub(crate) address: SocketAddr,
-    /// Method.
     pub(crate) method: &'static str,
-    /// Path and query; [`NUMBER`] in it is replaced.
+    /// [`NUMBER`] in it is replaced.
     pub(crate) path: String,
-    /// A bearer token.
     pub(crate) token: Option<String>,
-    /// A JSON body; [`NUMBER`] in it is replaced.
+    /// JSON; [`NUMBER`] in it is replaced.
     pub(crate) body: Option<String>,
-    /// What the body of the answer must hold, beside a status of 200.
+    /// The answer must contain it, with status 200.
     pub(crate) expected: String,
 }
 
@@ -58,13 +55,12 @@ impl Target {
     }
 }
 
-/// One connection to a server.
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
 }
 
 impl Connection {
-    /// Connects; the connection's own work is done on the current runtime.
+    /// Connects; the current runtime drives the connection.
     pub(crate) async fn open(address: SocketAddr) -> Self {
         let stream = tokio::net::TcpStream::connect(address).await.unwrap();
         stream.set_nodelay(true).unwrap();
@@ -73,7 +69,7 @@ impl Connection {
         Self { sender }
     }
 
-    /// Sends a request and checks its answer, which it gives back.
+    /// Sends a request, checks its answer and returns it.
     pub(crate) async fn call(&mut self, target: &Target) -> Bytes {
         self.sender.ready().await.unwrap();
         let response = self.sender.send_request(target.request()).await.unwrap();
@@ -90,7 +86,7 @@ impl Connection {
     }
 }
 
-/// What was measured of one server.
+/// Latencies and duration of one server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     /// Milliseconds, ascending.
@@ -99,7 +95,6 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// Samples taken in this time.
     pub(crate) fn new(latencies: Vec<Duration>, time: Duration) -> Self {
         let mut latencies: Vec<f64> =
             latencies.into_iter().map(|latency| latency.as_secs_f64() * 1_000.0).collect();
@@ -107,20 +102,20 @@ impl Samples {
         Self { latencies, seconds: time.as_secs_f64() }
     }
 
-    /// Milliseconds that this share of the requests did not exceed.
+    /// Latency at this quantile, in milliseconds.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the list")]
         let place = (self.latencies.len() as f64 * share) as usize;
         self.latencies.get(place.min(self.latencies.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
     }
 
-    /// Requests a second.
+    /// Requests per second.
     pub(crate) fn rate(&self) -> f64 {
         self.latencies.len() as f64 / self.seconds
     }
 }
 
-/// Runs a future on a runtime of this thread.
+/// Runs a future on a new runtime of this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

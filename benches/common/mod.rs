@@ -1,8 +1,8 @@
-//! What the benches over HTTP share: data directories, server processes, the load, and how figures are shown.
+//! Shared by the benches over HTTP.
 
-pub(crate) mod data;
+pub(crate) mod data_directory;
+pub(crate) mod interleave;
 pub(crate) mod load;
 pub(crate) mod peer;
 pub(crate) mod report;
 pub(crate) mod server;
-pub(crate) mod turns;

@@ -8,7 +8,6 @@ use tokio::net::TcpListener;
 use super::server::{LISTENING, Server};
 
 impl Server {
-    /// Starts a peer with these arguments; see `serve`.
     pub(crate) fn peer(arguments: &[&str]) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(arguments);
@@ -16,14 +15,14 @@ impl Server {
     }
 }
 
-/// Makes this process a peer that serves these routes until it is killed.
+/// Serves these routes until the process is killed.
 #[tokio::main]
 pub(crate) async fn serve(router: Router) {
     let listener = listen().await;
     axum::serve(listener.tap_io(|connection| drop(connection.set_nodelay(true))), router).await.unwrap();
 }
 
-/// Listens on a free port of this machine, and says so to the bench that started this process.
+/// Listens on a free port and prints it for the bench.
 pub(crate) async fn listen() -> TcpListener {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("{LISTENING}{}", listener.local_addr().unwrap());

@@ -1,19 +1,48 @@
-//! The head of a run, and figures as the tables show them.
+//! Reports: printed while they are measured, and kept in `benches/results`.
 
-use std::process::Command;
+use std::{fmt::Arguments, path::Path, process::Command};
 
-/// Says what was run where, without which no figure means anything, and how it was measured.
-pub(crate) fn head(bench: &str, title: &str, arguments: &[String], measured: &str) {
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    println!("# {title}\n");
-    println!("- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
-    println!("- command: cargo bench --bench {bench} -- {}", arguments.join(" "));
-    println!("- revision: {}", output("git", &["describe", "--always", "--dirty"]));
-    println!("- machine: {cores} cores, {}", output("uname", &["-sr"]));
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    println!("- load of the machine before the run: {}", load.trim());
-    println!("- randomness: none; ids, times and slow calls are functions of a number");
-    println!("- measured {measured}\n");
+/// One section of a bench.
+pub(crate) struct Report {
+    name: String,
+    text: String,
+    is_kept: bool,
+}
+
+impl Report {
+    /// Begins the section of a bench `NAME/SECTION`; a quick run is not kept.
+    pub(crate) fn begin(name: &str, arguments: &[String], measured: &str) -> Self {
+        let is_kept = !arguments.iter().any(|argument| argument == "quick");
+        let mut report = Self { name: name.to_owned(), text: String::new(), is_kept };
+        let bench = name.split('/').next().unwrap_or(name);
+        let cores = std::thread::available_parallelism().map_or(0, usize::from);
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        writeln!(report, "# {name}\n");
+        writeln!(report, "- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
+        writeln!(report, "- command: cargo bench --bench {bench} -- {}", arguments.join(" "));
+        writeln!(report, "- revision: {}", output("git", &["describe", "--always", "--dirty"]));
+        writeln!(report, "- machine: {cores} cores, {}", output("uname", &["-sr"]));
+        writeln!(report, "- load average before: {}", load.trim());
+        writeln!(report, "- {measured}");
+        report
+    }
+
+    /// For `writeln!`.
+    pub(crate) fn write_fmt(&mut self, text: Arguments<'_>) {
+        print!("{text}");
+        self.text.push_str(&text.to_string());
+    }
+
+    /// Writes the section to `benches/results`, unless the run was quick.
+    pub(crate) fn finish(self) {
+        println!();
+        if self.is_kept {
+            let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results");
+            let path = results.join(self.name).with_extension("md");
+            std::fs::create_dir_all(path.parent().unwrap_or(&results)).unwrap();
+            std::fs::write(path, self.text).unwrap();
+        }
+    }
 }
 
 fn output(program: &str, arguments: &[&str]) -> String {
@@ -21,7 +50,7 @@ fn output(program: &str, arguments: &[&str]) -> String {
     output.map_or_else(|_| "?".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Milliseconds with as many digits as they deserve.
+/// Milliseconds with three digits below 10, else one.
 pub(crate) fn millis(value: f64) -> String {
     if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }

@@ -10,37 +10,34 @@ use std::{
 
 use secrecy::ExposeSecret;
 
-use super::{data::Prepared, load::block_on};
+use super::{data_directory::DataDirectory, load::block_on};
 
-/// What every server prints before its address, once it listens.
+/// Every server prints this before its address.
 pub(crate) const LISTENING: &str = "listening on http://";
 
-/// A running server; it ends with this value.
+/// A running server; dropping it kills the process.
 pub(crate) struct Server {
-    /// Its process.
     pub(crate) process: Child,
-    /// Where it listens.
     pub(crate) address: SocketAddr,
 }
 
 impl Server {
-    /// Starts `trawl serve` on a data directory with these settings, as environment variables without `TRAWL_`;
-    /// `BENCH_PROGRAM` may name another build of it, to compare two.
+    /// Starts `trawl serve` with these settings: environment variables without `TRAWL_`.
     pub(crate) fn trawl(data: &Path, settings: &[(&str, &str)]) -> Self {
         let mut command = Command::new(Self::program());
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]);
-        // The benches write faster than one application usually may.
+        // The benches exceed the default rate of writes.
         command.env("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000000");
         command.envs(settings.iter().map(|(name, value)| (format!("TRAWL_{name}"), value)));
         Self::start(command)
     }
 
-    /// The program that is measured.
+    /// The measured program; `BENCH_PROGRAM` names another build.
     pub(crate) fn program() -> OsString {
         std::env::var_os("BENCH_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_trawl").into())
     }
 
-    /// Starts a program that says where it listens.
+    /// Starts a program that prints its address.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
@@ -48,13 +45,13 @@ impl Server {
         Self { process, address }
     }
 
-    /// A token for the application that the data directory was prepared with.
-    pub(crate) fn token(&self, prepared: &Prepared) -> String {
+    /// An application token.
+    pub(crate) fn token(&self, prepared: &DataDirectory) -> String {
         self.grant(prepared, &[("grant_type", "client_credentials")])
     }
 
-    /// A token by this form of the token endpoint, asked for by that application.
-    pub(crate) fn grant(&self, prepared: &Prepared, form: &[(&str, &str)]) -> String {
+    /// A token by this form of the token endpoint.
+    pub(crate) fn grant(&self, prepared: &DataDirectory, form: &[(&str, &str)]) -> String {
         let request = async {
             let credentials = &prepared.registered.credentials;
             let client = reqwest::Client::builder().no_proxy().build().unwrap();
@@ -72,7 +69,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Everything that it holds is thrown away with its data directory.
+        // Its data directory is temporary.
         drop(self.process.kill());
         drop(self.process.wait());
     }

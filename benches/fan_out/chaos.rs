@@ -1,4 +1,4 @@
-//! Ten sources, of which six fail in six ways: every answer leaves by its deadline all the same.
+//! Six of ten sources fail in six ways; every answer still arrives by its deadline.
 
 use std::time::{Duration, Instant};
 
@@ -7,23 +7,23 @@ use futures::future::join_all;
 use crate::{
     common::{
         load::{Connection, Samples, Target, block_on},
-        report,
+        report::{Report, millis},
         server::Server,
     },
     peers,
     site::{LONG_TIMEOUT, Site, Source},
 };
 
-/// The deadline, in milliseconds.
+/// Milliseconds.
 const DEADLINE: u64 = 500;
-/// How much later an answer may be, in milliseconds.
+/// Allowed lateness, in milliseconds.
 const LEEWAY: u64 = 10;
 const CLIENTS: u32 = 64;
-/// The longest that a call of a source may take where it is to be suspended for taking longer, in milliseconds.
+/// Timeout of a source that must be suspended for it, in milliseconds.
 const SHORT_TIMEOUT: u64 = 300;
 const MODULE: &str = "chaos";
 
-/// The sources but the one that closes its connections, by their paths.
+/// Paths of all sources but the one that closes its connections.
 const SOURCES: [&str; 9] = [
     "/hanging",
     "/failing",
@@ -37,23 +37,34 @@ const SOURCES: [&str; 9] = [
 ];
 const GOOD: usize = 4;
 
-/// Prints the table; each client sends so many requests.
-pub(crate) fn run(requests: usize) {
-    println!("\n## Ten sources, of which six fail\n");
-    println!(
-        "One hangs, one answers 500, one sends garbage, one drips a byte a second, one closes its connections, one flaps; four \
+/// Runs the section; `requests` is per client.
+pub(crate) fn run(requests: usize, report: &mut Report) {
+    writeln!(report, "\n## Ten sources, of which six fail\n");
+    writeln!(
+        report,
+        "One hangs, one answers 500, one sends garbage, one drips a byte a second, one closes its connections, one flaps. Four \
          are good and take 20 ms. {CLIENTS} clients, deadline {DEADLINE} ms; bar: none answered after {} ms. Milliseconds.\n",
         DEADLINE + LEEWAY
     );
-    println!("| failing sources | requests | p50 | p99 | most | later than {} ms |", DEADLINE + LEEWAY);
-    println!("|---|---|---|---|---|---|");
-    // Failures count for nothing: each search asks all, and waits for two of them until its deadline.
-    run_with("are asked by each search", &suspension("4294967295", "1", "1"), LONG_TIMEOUT, requests);
-    // The first failure counts, and soon they are asked again.
-    run_with("rest for 5 to 20 ms at a time", &suspension("1", "5", "20"), SHORT_TIMEOUT, requests);
+    writeln!(
+        report,
+        "| failing sources | requests | p50 | p99 | max | later than {} ms |",
+        DEADLINE + LEEWAY
+    );
+    writeln!(report, "|---|---|---|---|---|---|");
+    // Failures never suspend: each search calls all sources, and two of them hang until its deadline.
+    run_with("called by each search", &suspension("4294967295", "1", "1"), LONG_TIMEOUT, requests, report);
+    // The first failure suspends, for milliseconds.
+    run_with(
+        "suspended for 5 to 20 ms at a time",
+        &suspension("1", "5", "20"),
+        SHORT_TIMEOUT,
+        requests,
+        report,
+    );
 }
 
-/// The settings of every cause: the failures that lead to a suspension, its least and its greatest length.
+/// Settings of every cause: failures until a suspension, its shortest and longest duration.
 fn suspension(failures: &str, least: &str, most: &str) -> Vec<(String, String)> {
     let rules = [("FAILURES", failures), ("LEAST_MS", least), ("MOST_MS", most)];
     ["UNAVAILABLE", "UNAUTHORIZED", "INVALID", "ERROR", "TIMEOUT"]
@@ -64,7 +75,7 @@ fn suspension(failures: &str, least: &str, most: &str) -> Vec<(String, String)> 
         .collect()
 }
 
-fn run_with(name: &str, settings: &[(String, String)], timeout: u64, requests: usize) {
+fn run_with(name: &str, settings: &[(String, String)], timeout: u64, requests: usize, report: &mut Report) {
     let sources = Server::peer(&[peers::SOURCES]);
     let closing = Server::peer(&[peers::CLOSING]);
     let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -84,12 +95,12 @@ fn run_with(name: &str, settings: &[(String, String)], timeout: u64, requests: u
     let bar = Duration::from_millis(DEADLINE + LEEWAY);
     let late = latencies.iter().filter(|latency| **latency > bar).count();
     let samples = Samples::new(latencies, started.elapsed());
-    let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| report::millis(samples.quantile(share)));
+    let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| millis(samples.quantile(share)));
     let count = requests * usize::try_from(CLIENTS).unwrap();
-    println!("| {name} | {count} | {median} | {p99} | {most} | {late} |");
+    writeln!(report, "| {name} | {count} | {median} | {p99} | {most} | {late} |");
 }
 
-/// The requests of one client. The clients begin one after another, so that their deadlines are not all the same.
+/// The requests of one client; clients start spread over a deadline.
 async fn ask(target: &Target, client: u32, requests: usize) -> Vec<Duration> {
     let mut connection = Connection::open(target.address).await;
     tokio::time::sleep(Duration::from_millis(DEADLINE) * client / CLIENTS).await;

@@ -1,4 +1,4 @@
-//! One source of ten never answers, and is seen from one client.
+//! One source of ten never answers; one client.
 
 use std::time::Instant;
 
@@ -7,24 +7,25 @@ use serde_json::Value;
 use crate::{
     common::{
         load::{Connection, block_on},
+        report::Report,
         server::Server,
     },
     peers,
     site::{LONG_TIMEOUT, Site, Source},
 };
 
-/// The deadline, in milliseconds.
+/// Milliseconds.
 const DEADLINE: u64 = 500;
 const MODULE: &str = "hanging";
 
-/// Prints the table.
-pub(crate) fn run() {
-    println!("\n## One source of ten hangs\n");
-    println!(
+pub(crate) fn run(report: &mut Report) {
+    writeln!(report, "\n## One source of ten hangs\n");
+    writeln!(
+        report,
         "Deadline {DEADLINE} ms; bar: answered by {} ms with the nine others complete.\n",
         DEADLINE + 10
     );
-    println!("| request | answered after, ms | ok | not ok | total |\n|---|---|---|---|---|");
+    writeln!(report, "| request | answered after, ms | ok | not ok | total |\n|---|---|---|---|---|");
     let sources = Server::peer(&[peers::SOURCES]);
     let site = Site::start(&[]);
     let paths: Vec<_> = (0..9).map(|number| format!("/page/{number}/20")).collect();
@@ -52,7 +53,12 @@ pub(crate) fn run() {
             let sources = answer["sources"].as_array().unwrap();
             let ok = sources.iter().filter(|source| source["status"] == "ok").count();
             assert_eq!(ok, 9, "the others are complete: {answer}");
-            println!("| {request} | {took:.1} | {ok} | {} | {} |", sources.len() - ok, answer["total"]);
+            writeln!(
+                report,
+                "| {request} | {took:.1} | {ok} | {} | {} |",
+                sources.len() - ok,
+                answer["total"]
+            );
         }
     });
 }

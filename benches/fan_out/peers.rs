@@ -1,4 +1,4 @@
-//! The external sources, good and bad ones, and the bare peer: each a process of its own made from this executable.
+//! External sources, good and bad, and the bare peer: processes of this executable.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -26,29 +26,29 @@ use tokio::{io::AsyncReadExt, time::sleep};
 
 use crate::common::peer::{listen, serve};
 
-/// Becomes external sources, as many as are asked; see [`sources`].
+/// Argument: serve external sources; see [`sources`].
 pub(crate) const SOURCES: &str = "peer-sources";
-/// Becomes a source that closes its connections instead of answering.
+/// Argument: a source that closes its connections without an answer.
 pub(crate) const CLOSING: &str = "peer-closing";
-/// Becomes a peer that asks external sources at once: `/{how many}/{delay in ms}`. Their address follows.
+/// Argument, before the sources' address: a peer that serves `/{count}/{delay in ms}` by concurrent calls.
 pub(crate) const JOIN: &str = "peer-join";
 
-/// Items of an external source's page.
+/// Items of a source's page.
 pub(crate) const SOURCE_ITEMS: usize = 10;
-/// What each external source says that it has in all.
+/// The total that each source reports.
 pub(crate) const SOURCE_TOTAL: usize = 1_000;
 
-/// How long a call of a source that is slow at times takes otherwise.
+/// Normal latency of the source that is sometimes slow.
 pub(crate) const USUAL_CALL: Duration = Duration::from_millis(20);
-/// How long its slow calls take.
+/// Its slow latency.
 pub(crate) const SLOW_CALL: Duration = Duration::from_millis(500);
-/// How many of a hundred calls are slow. At five, the source's own 95th percentile would be a slow one.
+/// Slow calls in percent. At five, the p95 that hedging waits for would itself be slow.
 pub(crate) const SLOW_SHARE: u64 = 3;
 
-/// Calls of the flapping source that end in the same way one after another.
+/// Calls of the flapping source per phase.
 const FLAPS: u64 = 20;
 
-/// Whether the arguments make this process a peer, which it then was until it was killed.
+/// Runs as a peer if the arguments say so; returns only when killed.
 pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
@@ -64,22 +64,20 @@ pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
     true
 }
 
-/// What the sources remember of their calls.
 #[derive(Default)]
 struct Calls {
     flapping: AtomicU64,
-    /// Of each of the modules of twenty, by its name.
-    twenty: Mutex<HashMap<String, Twenty>>,
+    /// By module.
+    twenty: Mutex<HashMap<String, TwentySources>>,
 }
 
-/// The calls of twenty sources.
+/// Calls of a module's twenty sources.
 #[derive(Default)]
-struct Twenty {
-    /// All of them.
+struct TwentySources {
     calls: u64,
-    /// Those of the source that is slow at times.
-    slow_at_times: u64,
-    /// What the first one was asked for; a second call of the same search asks for the same.
+    /// Calls of the source that is sometimes slow.
+    calls_of_slow: u64,
+    /// Searches, by keyword.
     keywords: HashSet<String>,
 }
 
@@ -91,12 +89,11 @@ fn sources() -> Router {
         .route("/garbage", get(garbage))
         .route("/dripping", get(drip))
         .route("/flapping", get(flap))
-        .route("/twenty/{module}/{number}", get(one_of_twenty))
+        .route("/twenty/{module}/{number}", get(page_of_twenty))
         .route("/calls/{module}", get(calls_for_each_search))
         .with_state(Arc::new(Calls::default()))
 }
 
-/// A page of the source of this number.
 fn page(number: usize) -> Response {
     let items: Vec<_> = (0..SOURCE_ITEMS)
         .map(|item| {
@@ -114,7 +111,6 @@ fn page(number: usize) -> Response {
     axum::Json(page).into_response()
 }
 
-/// A page after a delay.
 async fn page_after(Path((number, delay)): Path<(usize, u64)>) -> Response {
     if delay > 0 {
         sleep(Duration::from_millis(delay)).await;
@@ -130,7 +126,7 @@ async fn garbage() -> Response {
     ([(CONTENT_TYPE, "application/json")], "<html><body>It works!</body></html>").into_response()
 }
 
-/// The beginning of a page, a byte a second.
+/// Sends a page at a byte per second.
 async fn drip() -> Response {
     let bytes = stream::iter(br#"{"code":200,"message":null,"data":[]}"#).then(async |byte| {
         sleep(Duration::from_secs(1)).await;
@@ -139,29 +135,29 @@ async fn drip() -> Response {
     ([(CONTENT_TYPE, "application/json")], Body::from_stream(bytes)).into_response()
 }
 
-/// A page for some calls, and out of service for as many.
+/// Alternates between answering and 503.
 async fn flap(State(calls): State<Arc<Calls>>) -> Response {
     let call = calls.flapping.fetch_add(1, Ordering::Relaxed);
     if (call / FLAPS).is_multiple_of(2) { page(0) } else { StatusCode::SERVICE_UNAVAILABLE.into_response() }
 }
 
-/// A page of one of twenty sources, the last of which is slow at times.
-async fn one_of_twenty(
+/// One of twenty sources; the last one is sometimes slow.
+async fn page_of_twenty(
     State(calls): State<Arc<Calls>>,
     Path((module, number)): Path<(String, usize)>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<SourceQuery>,
 ) -> Response {
-    sleep(calls.count(module, number, asked.keyword)).await;
+    sleep(calls.count(module, number, query.keyword)).await;
     page(number)
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct SourceQuery {
     keyword: String,
 }
 
 impl Calls {
-    /// Counts a call of one of twenty sources; gives the time that it takes.
+    /// Counts a call; returns its latency.
     fn count(&self, module: String, number: usize, keyword: String) -> Duration {
         let mut twenty = self.twenty.lock().unwrap();
         let twenty = twenty.entry(module).or_default();
@@ -169,8 +165,8 @@ impl Calls {
         match number {
             0 => drop(twenty.keywords.insert(keyword)),
             19 => {
-                twenty.slow_at_times += 1;
-                if is_slow(twenty.slow_at_times) {
+                twenty.calls_of_slow += 1;
+                if is_slow(twenty.calls_of_slow) {
                     return SLOW_CALL;
                 }
             }
@@ -180,7 +176,7 @@ impl Calls {
     }
 }
 
-/// Whether the call of this number is a slow one: spread as if by chance, and the same in each run.
+/// Whether this call is slow: spread irregularly, the same in each run.
 fn is_slow(call: u64) -> bool {
     // The mixing function of SplitMix64.
     let mut mixed = call.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -189,25 +185,24 @@ fn is_slow(call: u64) -> bool {
     (mixed ^ (mixed >> 31)) % 100 < SLOW_SHARE
 }
 
-/// How many calls of the twenty sources each search of the module caused.
+/// Source calls per search of a module.
 async fn calls_for_each_search(State(calls): State<Arc<Calls>>, Path(module): Path<String>) -> String {
     let twenty = calls.twenty.lock().unwrap();
-    let Twenty { calls, keywords, .. } = &twenty[&module];
+    let TwentySources { calls, keywords, .. } = &twenty[&module];
     format!("{:.2}", *calls as f64 / keywords.len() as f64)
 }
 
-/// The source that closes its connections.
 #[tokio::main]
 async fn close_all() {
     let listener = listen().await;
     loop {
         let (mut connection, _) = listener.accept().await.unwrap();
-        // What was asked is read first: unread bytes would make it a reset.
+        // Unread bytes would make the close a reset.
         tokio::spawn(async move { drop(connection.read(&mut [0; 4_096]).await) });
     }
 }
 
-/// The same calls as trawl makes, their answers read and not looked into.
+/// The same calls as trawl's; answers are read, not parsed.
 async fn join(
     State((client, sources)): State<(reqwest::Client, String)>,
     Path((count, delay)): Path<(usize, u64)>,

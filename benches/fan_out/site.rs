@@ -1,4 +1,4 @@
-//! A trawl with external sources, registered through its own interface as an operator does it.
+//! A trawl server with external sources, registered through its admin interface.
 
 use std::net::SocketAddr;
 
@@ -7,56 +7,51 @@ use trawl::auth::applications::Kind;
 
 use crate::{
     common::{
-        data::Prepared,
+        data_directory::DataDirectory,
         load::{Connection, NUMBER, Target, block_on},
         server::Server,
     },
     peers::SOURCE_ITEMS,
 };
 
-/// The longest that a call of a source may take, in milliseconds, where it is to be no limit.
+/// A source timeout that is never reached, in milliseconds.
 pub(crate) const LONG_TIMEOUT: u64 = 5_000;
 
-/// A running trawl.
 pub(crate) struct Site {
     trawl: Server,
     token: String,
-    _prepared: Prepared,
+    _prepared: DataDirectory,
 }
 
-/// A source as it is registered.
+/// A source to register.
 pub(crate) struct Source<'a> {
-    /// Its id, and its name.
+    /// Also its name.
     pub(crate) id: &'a str,
-    /// Where it is.
     pub(crate) address: SocketAddr,
-    /// Its path there.
     pub(crate) path: &'a str,
-    /// The longest that a call of it may take, in milliseconds.
+    /// Milliseconds.
     pub(crate) timeout: u64,
-    /// Whether a call that takes longer than usual is made a second time.
     pub(crate) hedging: bool,
 }
 
 impl Site {
-    /// Starts a trawl with these settings.
     pub(crate) fn start(settings: &[(&str, &str)]) -> Self {
-        // What is measured is the way to the sources, not how it is spared. They are on this machine, and ask for no token.
+        // Caching would hide the calls. The sources are local and need no token.
         let usual = [
             ("CACHE__FRESH_MS", "0"),
             ("CACHE__STALE_MS", "0"),
             ("CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1"),
             ("CONNECTORS__ALLOW_AUTH_NONE", "true"),
-            // Failing sources are told of in a table.
+            // Source failures appear in the tables.
             ("LOG__FILTER", "error"),
         ];
-        let prepared = Prepared::new(Kind::Admin);
+        let prepared = DataDirectory::new(Kind::Admin);
         let trawl = Server::trawl(prepared.directory.path(), &[&usual, settings].concat());
         let token = trawl.token(&prepared);
         Self { trawl, token, _prepared: prepared }
     }
 
-    /// Registers these sources, and a module that shows them.
+    /// Registers these sources, and a module of them.
     pub(crate) fn register<'a>(&self, module: &str, sources: impl IntoIterator<Item = Source<'a>>) {
         block_on(async {
             let mut connection = Connection::open(self.trawl.address).await;
@@ -93,8 +88,7 @@ impl Site {
         }
     }
 
-    /// A search of a module with this deadline in milliseconds. The keyword is another one each time, so that no call is
-    /// shared.
+    /// A search with this deadline in milliseconds. Each has another keyword, so that no call is shared.
     pub(crate) fn search(&self, module: &str, timeout: u64, expected: String) -> Target {
         Target {
             address: self.trawl.address,

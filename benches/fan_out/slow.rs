@@ -1,31 +1,30 @@
-//! One source of twenty takes much longer at times: what second calls of it (hedging) are worth, and what they cost.
+//! One source of twenty is sometimes slow: gain and cost of hedging.
 
 use crate::{
     common::{
+        interleave::{Slices, interleave},
         load::{Connection, Samples, Target, block_on},
-        report,
+        report::{Report, millis},
         server::Server,
-        turns::{Turns, alternate},
     },
     peers::{self, SLOW_CALL, SLOW_SHARE, SOURCE_TOTAL, USUAL_CALL},
     site::{LONG_TIMEOUT, Site, Source},
 };
 
-/// Sources of a module.
 const COUNT: usize = 20;
 const CLIENTS: usize = 16;
-/// The deadline, in milliseconds; nothing comes near it.
+/// Milliseconds; never reached.
 const DEADLINE: u64 = 2_000;
 
-/// Prints the table.
-pub(crate) fn run(turns: Turns) {
-    println!("\n## One source of twenty is slow at times\n");
-    println!(
+pub(crate) fn run(slices: Slices, report: &mut Report) {
+    writeln!(report, "\n## One source of twenty is sometimes slow\n");
+    writeln!(
+        report,
         "{COUNT} sources of {} ms; {SLOW_SHARE} % of the calls of one of them take {} ms. {CLIENTS} clients. Milliseconds.\n",
         USUAL_CALL.as_millis(),
         SLOW_CALL.as_millis()
     );
-    println!("| hedging | p50 | p99 | p99.9 | calls for each search |\n|---|---|---|---|---|");
+    writeln!(report, "| hedging | p50 | p99 | p99.9 | calls per search |\n|---|---|---|---|---|");
     let sources = Server::peer(&[peers::SOURCES]);
     let site = Site::start(&[]);
     let names = ["without", "with"];
@@ -43,19 +42,19 @@ pub(crate) fn run(turns: Turns) {
         site.register(module, names.iter().map(|(id, path)| source((id, path))));
         site.search(module, DEADLINE, format!("\"total\":{}", COUNT * SOURCE_TOTAL))
     });
-    let measured = alternate(&targets, CLIENTS, turns);
+    let measured = interleave(&targets, CLIENTS, slices);
     for (name, samples) in names.into_iter().zip(&measured) {
         let calls = count_calls(&sources, name);
-        println!("| {name} | {} | {calls} |", describe(samples));
+        writeln!(report, "| {name} | {} | {calls} |", describe(samples));
     }
 }
 
 fn describe(samples: &Samples) -> String {
-    let [median, p99, p999] = [0.5, 0.99, 0.999].map(|share| report::millis(samples.quantile(share)));
+    let [median, p99, p999] = [0.5, 0.99, 0.999].map(|share| millis(samples.quantile(share)));
     format!("{median} | {p99} | {p999}")
 }
 
-/// How many calls each search of a module caused, as the sources counted them.
+/// Calls per search, as counted by the sources.
 fn count_calls(sources: &Server, module: &str) -> String {
     let target = Target {
         address: sources.address,

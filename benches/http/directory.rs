@@ -1,5 +1,4 @@
-//! The directory: how fast an HR system's people come in and go out, what a push of everything costs where nothing changed, and
-//! whether a follower of the cursor finds each change once.
+//! Directory synchronisation: users in and out, an unchanged full push, and following the cursor.
 
 use std::{
     collections::HashMap,
@@ -7,61 +6,61 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use sea_orm::{ConnectionTrait, Value};
 use serde_json::json;
 use trawl::{
     auth::applications::Kind,
-    store::{ROWS_PER_STATEMENT, Store, sql},
+    store::{ROWS_PER_STATEMENT, Store, Value, sql},
 };
 
 use crate::{
     Scale,
     common::{
-        data::Prepared,
+        data_directory::DataDirectory,
         load::{Connection, Target, block_on},
+        report::Report,
         server::Server,
     },
+    memory::resident_mib,
 };
 
-/// Rows of one call.
+/// Rows of a call.
 const CALL: usize = 10_000;
 /// Rows of a page.
 const PAGE: usize = 1_000;
-/// Changes that a follower is to find, and how many of them come in one call.
+/// Changes to follow, and changes per call.
 const CHANGES: usize = 1_000;
 const CHANGES_OF_A_CALL: usize = 10;
-/// Rows with passwords.
+/// Rows with a password.
 const PASSWORDS: usize = 400;
-/// How long a person may take to be found.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks for him.
+/// Timeout of a search for a person.
+const FIND_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Measures the synchronisation of so many departments and users.
-pub(crate) fn run(scale: &Scale) {
+pub(crate) fn run(scale: &Scale, report: &mut Report) {
     let [departments, users] = scale.directory;
-    println!("\n## The directory: {departments} departments, {users} users\n");
-    println!(
-        "Calls of {CALL} rows with every field, one after the other; pages of {PAGE} rows. The peer inserts the same rows into the same \
-         tables, as many in a transaction, in this process: no HTTP, no rules, no change log, no audit.\n"
+    writeln!(report, "\n## The directory: {departments} departments, {users} users\n");
+    writeln!(
+        report,
+        "Calls of {CALL} rows with every field, in sequence; pages of {PAGE} rows. Peer: bare inserts of the same rows, as many per transaction, \
+         in this process: no HTTP, rules, change log or audit.\n"
     );
     let calls: Vec<String> =
         (0..users).step_by(CALL).map(|first| people(first, CALL.min(users - first))).collect();
-    let bare = users as f64 / rows_alone(users).as_secs_f64();
+    let bare = users as f64 / bare_inserts(users).as_secs_f64();
 
-    let prepared = Prepared::new(Kind::Application);
+    let prepared = DataDirectory::new(Kind::Application);
     let trawl = Server::trawl(prepared.directory.path(), &[("LOG__FILTER", "warn")]);
     let token = trawl.token(&prepared);
     let bench = Directory { trawl: &trawl, token: &token };
-    let memory_before = resident_bytes(&trawl);
+    let memory_before = resident_mib(trawl.process.id());
     block_on(async {
         let mut connection = Connection::open(trawl.address).await;
-        println!("| what | rows | a second | × of the peer |\n|---|---|---|---|");
-        let row = |what: &str, rows: usize, took: Duration| {
+        writeln!(report, "| operation | rows | per second | × of the peer |\n|---|---|---|---|");
+        writeln!(report, "| peer: users inserted | {users} | {bare:.0} | 1 |");
+        let mut row = |what: &str, rows: usize, took: Duration| {
             let rate = rows as f64 / took.as_secs_f64();
-            println!("| {what} | {rows} | {rate:.0} | {:.2} |", rate / bare);
+            writeln!(report, "| {what} | {rows} | {rate:.0} | {:.2} |", rate / bare);
         };
-        println!("| the peer: users inserted | {users} | {bare:.0} | 1 |");
         let tree = tree(departments);
         row(
             "departments in",
@@ -70,7 +69,7 @@ pub(crate) fn run(scale: &Scale) {
         );
         row("users in", users, bench.put(&mut connection, "users", &calls).await);
         let found = bench.find(&mut connection, users - 1).await;
-        let memory_after = resident_bytes(&trawl);
+        let memory_after = resident_mib(trawl.process.id());
         row("users in again, nothing changed", users, bench.put(&mut connection, "users", &calls).await);
         let (read, took) = bench.read(&mut connection).await;
         assert_eq!(read, users, "a reader did not find everybody");
@@ -78,27 +77,29 @@ pub(crate) fn run(scale: &Scale) {
         let passwords = [passwords()];
         row("users with a new password", PASSWORDS, bench.put(&mut connection, "users", &passwords).await);
         row(
-            "users with the password that they had",
+            "users with their old password",
             PASSWORDS,
             bench.put(&mut connection, "users", &passwords).await,
         );
         match found {
-            Some(found) => println!(
+            Some(found) => writeln!(
+                report,
                 "\n- last acknowledgement → last user found in `people`: {:.0} ms",
                 found.as_secs_f64() * 1_000.0
             ),
-            None => println!(
+            None => writeln!(
+                report,
                 "\n- last acknowledgement → last user found in `people`: not within {} s",
-                PATIENCE.as_secs()
+                FIND_TIMEOUT.as_secs()
             ),
         }
-        let mebibytes = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        println!(
-            "- memory behind it: {:.0} MiB above the start ({:.0} MiB)",
-            mebibytes(memory_after.saturating_sub(memory_before)),
-            mebibytes(memory_before)
+        writeln!(
+            report,
+            "- memory after it: {:.0} MiB above the start ({:.0} MiB)",
+            memory_after - memory_before,
+            memory_before
         );
-        bench.follow(users).await;
+        bench.follow(users, report).await;
     });
 }
 
@@ -119,7 +120,7 @@ impl Directory<'_> {
         }
     }
 
-    /// Sends the calls, every row of which must be taken, one after the other.
+    /// Sends the calls in sequence; every row must be accepted.
     async fn put(&self, connection: &mut Connection, area: &str, calls: &[String]) -> Duration {
         let targets: Vec<Target> = calls
             .iter()
@@ -132,7 +133,7 @@ impl Directory<'_> {
         started.elapsed()
     }
 
-    /// Reads all users, and says how many there were.
+    /// Reads all users; returns their number.
     async fn read(&self, connection: &mut Connection) -> (usize, Duration) {
         let (mut cursor, mut read) = (0, 0);
         let started = Instant::now();
@@ -144,12 +145,12 @@ impl Directory<'_> {
         }
     }
 
-    /// A page after the cursor: the time of change and the id of each row.
+    /// A page after the cursor: time of change and id of each row.
     async fn page(&self, connection: &mut Connection, cursor: i64, limit: usize) -> Vec<(i64, String)> {
         let path = format!("/v1/users/sync?cursor={cursor}&limit={limit}");
         let answer = connection.call(&self.target("GET", path, None, "\"count\":")).await;
         let text = std::str::from_utf8(&answer).unwrap();
-        // Looked for rather than parsed: the reader's own work is not what is measured.
+        // String search: parsing would add the reader's own work.
         let fields = |name: &str| -> Vec<String> {
             let name = format!("\"{name}\":\"");
             text.split(&name).skip(1).map(|rest| rest.split('"').next().unwrap().to_owned()).collect()
@@ -158,12 +159,12 @@ impl Directory<'_> {
         times.zip(fields("userId")).collect()
     }
 
-    /// How long it takes until a person is found by his name; nothing where he is not.
+    /// Time until a person is found by name; none after the timeout.
     async fn find(&self, connection: &mut Connection, number: usize) -> Option<Duration> {
         let path = format!("/contents/search?moduleId=people&keyword={}+", word(number));
         let search = self.target("POST", path, None, "\"total\":");
         let started = Instant::now();
-        while started.elapsed() < PATIENCE {
+        while started.elapsed() < FIND_TIMEOUT {
             let answer = connection.call(&search).await;
             if std::str::from_utf8(&answer).unwrap().contains("\"total\":1,") {
                 return Some(started.elapsed());
@@ -174,7 +175,7 @@ impl Directory<'_> {
     }
 
     /// A writer changes people while a reader follows the cursor.
-    async fn follow(&self, users: usize) {
+    async fn follow(&self, users: usize, report: &mut Report) {
         let mut reading = Connection::open(self.trawl.address).await;
         let mut writing = Connection::open(self.trawl.address).await;
         let mut cursor = 0;
@@ -194,7 +195,7 @@ impl Directory<'_> {
         let started = Instant::now();
         let (took, pages) = tokio::join!(self.put(&mut writing, "users", &calls), async {
             let mut pages = 0;
-            while found.len() < CHANGES && started.elapsed() < PATIENCE {
+            while found.len() < CHANGES && started.elapsed() < FIND_TIMEOUT {
                 for (time, id) in self.page(&mut reading, cursor, 100).await {
                     cursor = time;
                     *found.entry(id).or_default() += 1;
@@ -204,9 +205,10 @@ impl Directory<'_> {
             pages
         });
         let repeated = found.values().filter(|times| **times > 1).count();
-        println!(
-            "- {CHANGES} changes in calls of {CHANGES_OF_A_CALL} ({:.0} a second), followed meanwhile in {pages} pages: {} found, {repeated} \
-             of them more than once",
+        writeln!(
+            report,
+            "- {CHANGES} changes in calls of {CHANGES_OF_A_CALL} ({:.0} per second), followed concurrently in {pages} pages: {} found, \
+             {repeated} more than once",
             CHANGES as f64 / took.as_secs_f64(),
             found.len()
         );
@@ -214,24 +216,16 @@ impl Directory<'_> {
     }
 }
 
-/// The memory that a server holds, as far as the system tells.
-fn resident_bytes(server: &Server) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.process.id())).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kibibytes = line.and_then(|line| line.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    kibibytes.unwrap_or(0) * 1_024
-}
-
 fn id(number: usize) -> String {
     format!("user-{number:06}")
 }
 
-/// A word of one person alone.
+/// A word unique to one person.
 fn word(number: usize) -> String {
     format!("person{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }
 
-/// Departments, ten below each.
+/// A tree with ten children per department.
 fn tree(departments: usize) -> String {
     let rows: Vec<_> = (0..departments)
         .map(|number| {
@@ -246,7 +240,7 @@ fn tree(departments: usize) -> String {
     serde_json::Value::from(rows).to_string()
 }
 
-/// Users with every field that an HR system has of them.
+/// Users with every field.
 fn people(first: usize, count: usize) -> String {
     let rows: Vec<_> = (first..first + count)
         .map(|number| {
@@ -273,12 +267,12 @@ fn passwords() -> String {
     serde_json::Value::from(rows).to_string()
 }
 
-/// The database alone: the same rows in as many durable transactions as there are calls.
-fn rows_alone(users: usize) -> Duration {
+/// Bare inserts of the same rows, one durable transaction per call.
+fn bare_inserts(users: usize) -> Duration {
     const COLUMNS: &str = "tenant_id, user_id, platform_user_id, login_id, name, sex, mobile, org_id, order_no, status, is_hidden, \
                            is_deleted, details, created_at, updated_at";
     const VALUES: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 0, 0, ?, 0, ?)";
-    let prepared = Prepared::new(Kind::Application);
+    let prepared = DataDirectory::new(Kind::Application);
     let tenant_id = prepared.registered.tenant.id;
     let details = json!({
         "userNum": "100000", "fullName": "Mei Chen of the Northern Harbour", "email": "user-100000@example.org",
@@ -315,7 +309,7 @@ fn rows_alone(users: usize) -> Duration {
                             ]
                         });
                         let text = format!("INSERT INTO users ({COLUMNS}) VALUES {rows}");
-                        transaction.execute_raw(sql(text, values)).await?;
+                        sql(text, values).execute(transaction).await?;
                     }
                     Ok(())
                 })

@@ -1,10 +1,9 @@
-//! Contents of files up and down beside a bare axum handler over files, and what memory the server takes for them.
+//! Upload and download of file contents compared with a bare axum handler, and the server's memory.
 
 use std::{
-    fs,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -16,27 +15,24 @@ use trawl::auth::applications::Kind;
 
 use crate::{
     Scale,
-    common::{data::Prepared, server::Server},
+    common::{data_directory::DataDirectory, report::Report, server::Server},
+    memory::resident_mib,
     peers,
 };
 
-/// Clients at once, and what each sends and takes.
 const CLIENTS: usize = 32;
 const FILE_BYTES: usize = 100 << 20;
 const MIB: f64 = 1_048_576.0;
 
-/// The bar: what the memory may grow by while they upload.
+/// The bar for memory growth during uploads.
 const MOST_GROWTH_MIB: f64 = 200.0;
 
-/// Between two looks at the memory of the server.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// The person.
 const PERSON: &str = "mei.chen";
 
-/// Measures uploads and downloads, one after the other and of many clients.
-pub(crate) fn run(scale: &Scale) {
-    let prepared = Prepared::new(Kind::Application);
+pub(crate) fn run(scale: &Scale, report: &mut Report) {
+    let prepared = DataDirectory::new(Kind::Application);
     let trawl = Server::trawl(prepared.directory.path(), &[("LOG__FILTER", "warn")]);
     let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let peer = |how: &str, place: usize| {
@@ -44,31 +40,32 @@ pub(crate) fn run(scale: &Scale) {
     };
     let (lazy, durable) = (peer("lazy", 0), peer("durable", 1));
     let person = person(&trawl, &prepared);
-    let store = |server, person| Store { server, http: client(), person, content: contents::binary };
+    let store = |server, person| FileServer { server, http: client(), person, content: contents::binary };
     let servers = [store(&trawl, Some(person)), store(&lazy, None), store(&durable, None)];
 
-    println!("\n## Contents of files\n");
-    println!(
-        "Files of {} MiB, each of another content. For trawl an upload is: signed, sent, committed (durable, its SHA-256 known); a download: signed, \
-         taken. The peers write what comes to a file and send a file: without and with an fsync before the answer. MiB a second.\n",
+    writeln!(report, "\n## Contents of files\n");
+    writeln!(
+        report,
+        "Distinct files of {} MiB. trawl uploads by signing, sending and committing (durable, SHA-256 computed), and downloads by signing and \
+         sending. The peers write and send a file, without and with an fsync before the answer. MiB per second.\n",
         FILE_BYTES >> 20
     );
-    println!("| what | clients | trawl | bare | × of it | bare, durable | × of it |");
-    println!("|---|---|---|---|---|---|---|");
+    writeln!(report, "| direction | clients | trawl | bare | × of it | bare, durable | × of it |");
+    writeln!(report, "|---|---|---|---|---|---|---|");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut growth = 0.0_f64;
     for (clients, rounds) in [(1, scale.files), (CLIENTS, scale.files.div_ceil(4))] {
         let (mut up, mut down) = ([0.0; 3], [0.0; 3]);
         for round in 0..=rounds {
             for (place, store) in servers.iter().enumerate() {
-                let memory = (place == 0).then(|| Memory::watch(store.server.process.id()));
+                let memory = (place == 0).then(|| MemoryWatch::start(store.server.process.id()));
                 let (ids, took) = runtime.block_on(store.upload(clients, round));
                 if let Some(memory) = memory {
                     growth = growth.max(memory.growth_mib());
                 }
                 let taken = runtime.block_on(store.download(&ids));
                 runtime.block_on(store.remove(&ids));
-                // The first one warms up.
+                // The first round warms up.
                 if round > 0 {
                     up[place] += took.as_secs_f64();
                     down[place] += taken.as_secs_f64();
@@ -78,26 +75,28 @@ pub(crate) fn run(scale: &Scale) {
         let volume = (clients * rounds * FILE_BYTES) as f64 / MIB;
         for (name, seconds) in [("up", up), ("down", down)] {
             let [ours, lazy, durable] = seconds.map(|seconds| volume / seconds);
-            println!(
+            writeln!(
+                report,
                 "| {name} | {clients} | {ours:.0} | {lazy:.0} | {:.2} | {durable:.0} | {:.2} |",
                 ours / lazy,
                 ours / durable
             );
         }
     }
-    let texts = Store { content: contents::text, ..servers.into_iter().next().unwrap() };
-    let memory = Memory::watch(texts.server.process.id());
+    let texts = FileServer { content: contents::text, ..servers.into_iter().next().unwrap() };
+    let memory = MemoryWatch::start(texts.server.process.id());
     runtime.block_on(texts.upload(CLIENTS, 0));
     let of_texts = memory.growth_mib();
-    println!(
-        "\nWhile {CLIENTS} clients uploaded {} MiB each, the memory of trawl grew by at most {growth:.0} MiB (bar: {MOST_GROWTH_MIB:.0} MiB), \
-         where the contents are texts, which are read and indexed meanwhile, by {of_texts:.0} MiB more.",
+    writeln!(
+        report,
+        "\nWhile {CLIENTS} clients uploaded {} MiB each, trawl's memory grew by at most {growth:.0} MiB (bar: {MOST_GROWTH_MIB:.0} MiB); with texts, \
+         which are indexed concurrently, by {of_texts:.0} MiB more.",
         FILE_BYTES >> 20
     );
 }
 
-/// A token of a person of the directory.
-fn person(trawl: &Server, prepared: &Prepared) -> String {
+/// A user token.
+fn person(trawl: &Server, prepared: &DataDirectory) -> String {
     let application = trawl.token(prepared);
     let person = json!([{ "userId": "mei", "loginId": PERSON, "name": "Mei Chen", "sex": 2 }]);
     crate::common::load::block_on(async {
@@ -119,17 +118,17 @@ fn client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-/// Something that takes contents and gives them back: trawl, to a person with a token, or a peer.
-struct Store<'a> {
+/// A server of contents: trawl with a user token, or a peer without.
+struct FileServer<'a> {
     server: &'a Server,
     http: reqwest::Client,
     person: Option<String>,
-    /// What the file of a name holds.
+    /// The content of a file name.
     content: fn(&str) -> contents::Content,
 }
 
-impl Store<'_> {
-    /// Has so many clients upload a file each, at once. Answers what they are known by, and how long all took.
+impl FileServer<'_> {
+    /// Uploads a file per client concurrently; returns the ids and the duration.
     async fn upload(&self, clients: usize, round: usize) -> (Vec<String>, Duration) {
         let started = Instant::now();
         let ids = join_all((0..clients).map(|client| self.upload_one(format!("{round}-{client}"))));
@@ -199,7 +198,7 @@ impl Store<'_> {
     }
 }
 
-/// Contents, made without work that would be measured along. No two names have the same one.
+/// Contents that cost no time to make; each name has its own.
 mod contents {
     use super::{Bytes, FILE_BYTES, StreamExt, stream};
 
@@ -207,12 +206,10 @@ mod contents {
 
     pub(super) type Content = stream::BoxStream<'static, std::io::Result<Bytes>>;
 
-    /// What has no text.
     pub(super) fn binary(name: &str) -> Content {
         of(name, &[0, 255, 7, 128])
     }
 
-    /// What is text all through.
     pub(super) fn text(name: &str) -> Content {
         of(&format!("The log of {name}. "), b"The tide was late, and so was the pilot. ")
     }
@@ -227,41 +224,32 @@ mod contents {
     }
 }
 
-/// What memory a process has, watched.
-struct Memory {
-    before_kib: u64,
-    most_kib: Arc<AtomicU64>,
+/// Samples the memory of a process.
+struct MemoryWatch {
+    before: f64,
     is_over: Arc<AtomicBool>,
-    watching: std::thread::JoinHandle<()>,
+    peak: std::thread::JoinHandle<f64>,
 }
 
-impl Memory {
-    fn watch(process: u32) -> Self {
-        let before_kib = resident_kib(process);
-        let (most_kib, is_over) = (Arc::new(AtomicU64::new(before_kib)), Arc::new(AtomicBool::new(false)));
-        let watching = {
-            let (most_kib, is_over) = (Arc::clone(&most_kib), Arc::clone(&is_over));
-            std::thread::spawn(move || {
-                while !is_over.load(Ordering::Relaxed) {
-                    most_kib.fetch_max(resident_kib(process), Ordering::Relaxed);
-                    std::thread::sleep(LOOK_EVERY);
-                }
-            })
-        };
-        Self { before_kib, most_kib, is_over, watching }
+impl MemoryWatch {
+    fn start(process: u32) -> Self {
+        let before = resident_mib(process);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ended = Arc::clone(&is_over);
+        let peak = std::thread::spawn(move || {
+            let mut peak = before;
+            while !ended.load(Ordering::Relaxed) {
+                peak = peak.max(resident_mib(process));
+                std::thread::sleep(LOOK_EVERY);
+            }
+            peak
+        });
+        Self { before, is_over, peak }
     }
 
-    /// By how much it grew at the most, in MiB.
+    /// Peak growth in MiB.
     fn growth_mib(self) -> f64 {
         self.is_over.store(true, Ordering::Relaxed);
-        self.watching.join().unwrap();
-        (self.most_kib.load(Ordering::Relaxed) - self.before_kib) as f64 / 1_024.0
+        self.peak.join().unwrap() - self.before
     }
-}
-
-/// The resident memory of a process, in KiB.
-fn resident_kib(process: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-    line.trim().trim_end_matches(" kB").parse().unwrap()
 }

@@ -1,7 +1,6 @@
-//! What trawl costs over HTTP beside the least that the same work can cost, in one run on one machine.
+//! Load over HTTP, compared with the least that the same work can cost.
 //!
-//! Every section measures the `trawl` program and its peer at the same time, in short slices that take turns, so that
-//! what disturbs one disturbs the other. Servers and peers are processes of their own. README.md says how to read it.
+//! `benches/README.md` tells how it measures.
 //!
 //! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|objects|directory|files …]`
 
@@ -9,49 +8,52 @@
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
 #![allow(clippy::cast_precision_loss, reason = "a figure needs no more than 52 bits")]
 
+mod after_deletes;
 #[path = "../common/mod.rs"]
 mod common;
-mod data;
+mod corpus;
 mod directory;
 mod files;
+mod memory;
 mod objects;
 mod pages;
 mod peers;
 mod texts;
 mod todos;
-mod worn;
 mod writes;
 
 use std::time::{Duration, Instant};
 
-use self::common::{report, turns::Turns};
+use self::common::{interleave::Slices, report::Report};
 
-// The same allocator as the program's, for the peers that run from this executable.
+// The program's allocator, for peers of this executable.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How much is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
     /// Documents of the small and the large index.
     pub(crate) documents: [usize; 2],
-    /// The turns of pages and to-dos.
-    pub(crate) turns: Turns,
-    /// How long single writes go in.
+    /// Slices of pages and to-dos.
+    pub(crate) slices: Slices,
+    /// Duration of single writes.
     pub(crate) freshness: Duration,
     /// Documents of the bulk import.
     pub(crate) import: usize,
-    /// Everyday objects of each kind.
+    /// Objects of each kind.
     pub(crate) objects: usize,
-    /// Departments and users of the directory.
+    /// Departments and users.
     pub(crate) directory: [usize; 2],
-    /// Rounds of files up and down.
+    /// Rounds of uploads and downloads.
     pub(crate) files: usize,
 }
 
+/// A section's name and its measurement.
+type Section = (&'static str, fn(&Scale, &mut Report));
+
 const FULL: Scale = Scale {
     documents: [100_000, 1_000_000],
-    turns: Turns { slice: Duration::from_millis(250), slices: 8 },
+    slices: Slices { length: Duration::from_millis(250), count: 8 },
     freshness: Duration::from_secs(15),
     import: 100_000,
     objects: 1_000,
@@ -61,7 +63,7 @@ const FULL: Scale = Scale {
 
 const QUICK: Scale = Scale {
     documents: [50_000, 200_000],
-    turns: Turns { slice: Duration::from_millis(100), slices: 5 },
+    slices: Slices { length: Duration::from_millis(100), count: 5 },
     freshness: Duration::from_secs(4),
     import: 20_000,
     objects: 400,
@@ -69,7 +71,7 @@ const QUICK: Scale = Scale {
     files: 2,
 };
 
-/// The documents of the large index when it is asked for.
+/// Documents of the large index with `large`.
 const LARGE: usize = 10_000_000;
 
 fn main() {
@@ -82,34 +84,22 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections = ["pages", "freshness", "merge", "import", "todos", "objects", "directory", "files"];
-    let chosen = |name: &str| has(name) || !sections.iter().any(|section| has(section));
-
+    let sections: [Section; 8] = [
+        ("pages", pages::run),
+        ("freshness", writes::freshness),
+        ("merge", writes::freshness_while_merging),
+        ("import", writes::import),
+        ("todos", todos::run),
+        ("objects", objects::run),
+        ("directory", directory::run),
+        ("files", files::run),
+    ];
+    let all = !sections.iter().any(|(name, _)| has(name));
     let started = Instant::now();
-    report::head("http", "Load over HTTP", &arguments, &scale.turns.described());
-    if chosen("pages") {
-        pages::run(&scale);
+    for (name, run) in sections.iter().filter(|(name, _)| all || has(name)) {
+        let mut report = Report::begin(&format!("http/{name}"), &arguments, &scale.slices.description());
+        run(&scale, &mut report);
+        report.finish();
     }
-    if chosen("freshness") {
-        writes::freshness(&scale);
-    }
-    if chosen("merge") {
-        writes::freshness_while_merging(&scale);
-    }
-    if chosen("import") {
-        writes::import(&scale);
-    }
-    if chosen("todos") {
-        todos::run(&scale);
-    }
-    if chosen("objects") {
-        objects::run(&scale);
-    }
-    if chosen("directory") {
-        directory::run(&scale);
-    }
-    if chosen("files") {
-        files::run(&scale);
-    }
-    println!("\nThe run took {:.0} s.", started.elapsed().as_secs_f64());
+    println!("The run took {:.0} s.", started.elapsed().as_secs_f64());
 }

@@ -1,5 +1,4 @@
-//! How soon everyday objects are found by the person whom they belong to: from the acknowledgement of a write to the first
-//! search that shows it.
+//! Freshness of everyday objects: from acknowledged to found by their owner.
 
 use std::{
     cell::RefCell,
@@ -13,43 +12,39 @@ use crate::{
     Scale,
     common::{
         load::{Connection, Samples, Target, block_on},
-        report,
+        report::{Report, millis},
         server::Server,
     },
-    data,
+    corpus,
 };
 
-/// Connections that write and look.
 const WRITERS: usize = 8;
-/// Between two looks for an object.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
-/// The person.
 const PERSON: &str = "mei.chen";
 
-/// What is written, and where it is found.
+/// A kind of object: where it is written and found.
 struct Object {
     name: &'static str,
     module: &'static str,
     path: &'static str,
-    /// Whether the person writes it, rather than the application.
+    /// Written with the person's token, not the application's.
     is_personal: bool,
-    /// The body of a write whose object has this number and is found by this word.
+    /// The body of object `number`, found by this word.
     body: fn(usize, &str) -> Value,
 }
 
-/// Measures each kind of object, one after the other.
-pub(crate) fn run(scale: &Scale) {
+pub(crate) fn run(scale: &Scale, report: &mut Report) {
     let documents = scale.documents[0];
-    let prepared = data::prepare(documents);
+    let prepared = corpus::prepare(documents);
     let settings = [("LOG__FILTER", "warn"), ("LIMITS__ROBOT_MESSAGES_PER_MINUTE", "1000000000")];
     let trawl = Server::trawl(prepared.directory.path(), &settings);
     let application = trawl.token(&prepared);
     let person = json!([{ "userId": "mei", "loginId": PERSON, "name": "Mei Chen", "sex": 2 }]);
-    let bench = |token: &str| Bench { trawl: &trawl, token: token.to_owned() };
+    let caller = |token: &str| Caller { trawl: &trawl, token: token.to_owned() };
     block_on(async {
         let mut connection = Connection::open(trawl.address).await;
         let sync =
-            bench(&application).target("PUT", "/v1/users/sync".to_owned(), Some(&person), "\"total\":0");
+            caller(&application).target("PUT", "/v1/users/sync".to_owned(), Some(&person), "\"total\":0");
         connection.call(&sync).await;
     });
     let personal = trawl.grant(
@@ -60,18 +55,19 @@ pub(crate) fn run(scale: &Scale) {
             ("subject_token", PERSON),
         ],
     );
-    let hook = block_on(make_robot(&bench(&personal)));
+    let hook = block_on(make_robot(&caller(&personal)));
     let hook: &'static str = Box::leak(hook.into_boxed_str());
 
-    println!("\n## From acknowledged to found, each kind of object\n");
-    println!(
-        "{} writes each by {WRITERS} connections that write, look for it every {} ms and write the next one, beside {documents} documents. \
+    writeln!(report, "\n## From acknowledged to found, by kind of object\n");
+    writeln!(
+        report,
+        "{} writes of each kind by {WRITERS} connections: write, search every {} ms until found, write the next. Beside {documents} documents. \
          Milliseconds. Bar: ≤ 50 ms p99.\n",
         scale.objects,
         LOOK_EVERY.as_millis(),
     );
-    println!("| object | acknowledged, median | p99 | found after that, median | p99 | most |");
-    println!("|---|---|---|---|---|---|");
+    writeln!(report, "| object | acknowledged, median | p99 | then found, median | p99 | max |");
+    writeln!(report, "|---|---|---|---|---|---|");
     let objects = [
         Object {
             name: "to-do",
@@ -110,11 +106,12 @@ pub(crate) fn run(scale: &Scale) {
         },
     ];
     for (place, object) in objects.iter().enumerate() {
-        let writing = bench(if object.is_personal { &personal } else { &application });
-        let looking = bench(&personal);
+        let writing = caller(if object.is_personal { &personal } else { &application });
+        let looking = caller(&personal);
         let (acknowledged, found) = block_on(measure(object, place, scale.objects, &writing, &looking));
-        let cell = |samples: &Samples, share: f64| report::millis(samples.quantile(share));
-        println!(
+        let cell = |samples: &Samples, share: f64| millis(samples.quantile(share));
+        writeln!(
+            report,
             "| {} | {} | {} | {} | {} | {} |",
             object.name,
             cell(&acknowledged, 0.5),
@@ -126,13 +123,13 @@ pub(crate) fn run(scale: &Scale) {
     }
 }
 
-/// Someone who calls.
-struct Bench<'a> {
+/// A token's holder.
+struct Caller<'a> {
     trawl: &'a Server,
     token: String,
 }
 
-impl Bench<'_> {
+impl Caller<'_> {
     fn target(&self, method: &'static str, path: String, body: Option<&Value>, expected: &str) -> Target {
         Target {
             address: self.trawl.address,
@@ -145,8 +142,8 @@ impl Bench<'_> {
     }
 }
 
-/// Makes a group with a robot; answers the path that it writes to.
-async fn make_robot(person: &Bench<'_>) -> String {
+/// Makes a group with a robot; returns the webhook's path.
+async fn make_robot(person: &Caller<'_>) -> String {
     let mut connection = Connection::open(person.trawl.address).await;
     let mut make = async |path: String, body: Value| {
         let answer = connection.call(&person.target("POST", path, Some(&body), "\"code\":200")).await;
@@ -162,8 +159,8 @@ async fn measure(
     object: &Object,
     place: usize,
     writes: usize,
-    writing: &Bench<'_>,
-    looking: &Bench<'_>,
+    writing: &Caller<'_>,
+    looking: &Caller<'_>,
 ) -> (Samples, Samples) {
     let (acknowledged, found) = (RefCell::<Vec<Duration>>::default(), RefCell::<Vec<Duration>>::default());
     let started = Instant::now();
@@ -198,7 +195,7 @@ async fn measure(
     (Samples::new(acknowledged.take(), took), Samples::new(found.take(), took))
 }
 
-/// A word that one object alone has, and no other is close to.
+/// A word unique to one object.
 fn word(number: usize) -> String {
     format!("object{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }

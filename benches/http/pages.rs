@@ -1,35 +1,33 @@
-//! A page in time order over HTTP, beside a bare handler over the same index files.
+//! Pages in time order, compared with a bare handler over the same index.
 
 use serde_json::Value;
 
 use crate::{
     Scale,
     common::{
-        data::Prepared,
+        data_directory::DataDirectory,
+        interleave::{self, interleave},
         load::{Connection, Samples, Target, block_on},
-        report,
+        report::{Report, millis},
         server::Server,
-        turns::{self, alternate},
     },
-    data::{self, CHINESE, ENGLISH},
+    corpus::{self, CHINESE, ENGLISH},
     peers::{self, Bare, Word},
 };
 
 const LIMIT: usize = 10;
-/// The deep page, where a word has one.
 const DEEP_PAGE: usize = 1_000;
 const CLIENTS: [usize; 2] = [1, 16];
-/// The largest page of the interface.
+/// The interface's largest page.
 const LARGEST_LIMIT: usize = 1_000;
 
 /// trawl and the bare handler on one data directory.
-struct Both {
+struct Servers {
     trawl: Server,
     bare: Server,
     token: String,
 }
 
-/// A page of a word.
 struct Case {
     name: &'static str,
     module: &'static str,
@@ -37,55 +35,64 @@ struct Case {
     page: usize,
 }
 
-/// Prints the tables of pages, and how they grow with the index and the page's number.
-pub(crate) fn run(scale: &Scale) {
-    println!("## A page of {LIMIT} by time, over HTTP\n");
-    println!(
-        "trawl / a bare axum handler over raw tantivy with the same index. Milliseconds. Bars: median ≤ 1.3 ×, \
+pub(crate) fn run(scale: &Scale, report: &mut Report) {
+    writeln!(report, "\n## A page of {LIMIT} in time order\n");
+    writeln!(
+        report,
+        "trawl / a bare axum handler over tantivy on the same index. Milliseconds. Bars: median ≤ 1.3 ×, \
          p99 ≤ 1.5 ×, throughput ≥ 0.75 ×.\n"
     );
-    println!(
-        "| documents | word | matches | page | clients | median | × | p99 | × | a second | × |\n\
+    writeln!(
+        report,
+        "| documents | word | matches | page | clients | median | × | p99 | × | per second | × |\n\
          |---|---|---|---|---|---|---|---|---|---|---|"
     );
-    let medians = scale.documents.map(|documents| tables(documents, scale));
-    println!("\n## How a page grows\n");
-    println!("One client, medians of trawl in milliseconds.\n");
-    println!("| word | page | {} | {} documents | × (bar 1.5) |", scale.documents[0], scale.documents[1]);
-    println!("|---|---|---|---|---|");
+    let medians = scale.documents.map(|documents| tables(documents, scale, report));
+    writeln!(report, "\n## Growth\n");
+    writeln!(report, "trawl's medians for one client, in milliseconds.\n");
+    writeln!(
+        report,
+        "| word | page | {} | {} documents | × (bar 1.5) |",
+        scale.documents[0], scale.documents[1]
+    );
+    writeln!(report, "|---|---|---|---|---|");
     let [small, large] = &medians;
     for (case, small) in small {
         if let Some((_, large)) = large.iter().find(|(of, _)| of == case) {
             let times = large / small;
-            println!("| {case} | {} | {} | {times:.2} |", report::millis(*small), report::millis(*large));
+            writeln!(report, "| {case} | {} | {} | {times:.2} |", millis(*small), millis(*large));
         }
     }
-    println!("\n| word, {} documents | page 1 | page {DEEP_PAGE} | × (bar 1.3) |", scale.documents[1]);
-    println!("|---|---|---|---|");
+    writeln!(
+        report,
+        "\n| word, {} documents | page 1 | page {DEEP_PAGE} | × (bar 1.3) |",
+        scale.documents[1]
+    );
+    writeln!(report, "|---|---|---|---|");
     for (case, deep) in large.iter().filter(|(case, _)| case.ends_with(&format!("| {DEEP_PAGE}"))) {
         let first_case = case.replace(&format!("| {DEEP_PAGE}"), "| 1");
         if let Some((_, first)) = large.iter().find(|(of, _)| *of == first_case) {
             let name = case.split(" |").next().unwrap_or_default();
             let times = deep / first;
-            println!("| {name} | {} | {} | {times:.2} |", report::millis(*first), report::millis(*deep));
+            writeln!(report, "| {name} | {} | {} | {times:.2} |", millis(*first), millis(*deep));
         }
     }
 }
 
-/// The rows of one index; gives trawl's median of each case for one client.
-fn tables(documents: usize, scale: &Scale) -> Vec<(String, f64)> {
-    let prepared = data::prepare(documents);
+/// The rows of one index; returns trawl's medians for one client.
+fn tables(documents: usize, scale: &Scale, report: &mut Report) -> Vec<(String, f64)> {
+    let prepared = corpus::prepare(documents);
     let trawl = Server::trawl(prepared.directory.path(), &[]);
-    let index = data::index_of(&prepared);
+    let index = corpus::index_of(&prepared);
     let bare =
         Server::peer(&[peers::PAGES, index.to_str().unwrap(), &prepared.registered.tenant.id.to_string()]);
-    let both = Both { token: trawl.token(&prepared), trawl, bare };
+    let both = Servers { token: trawl.token(&prepared), trawl, bare };
     let mut medians = Vec::new();
     for case in cases(&both, &prepared) {
         let Some(targets) = both.targets(&case) else { continue };
         for clients in CLIENTS {
-            let [ours, peer] = alternate(&targets, clients, scale.turns);
-            row(documents, &case, clients, &ours, &peer);
+            let [ours, peer] = interleave(&targets, clients, scale.slices);
+            row(report, documents, &case, clients, [&ours, &peer]);
             if clients == 1 {
                 medians.push((format!("{} | {}", case.name, case.page), ours.quantile(0.5)));
             }
@@ -94,19 +101,20 @@ fn tables(documents: usize, scale: &Scale) -> Vec<(String, f64)> {
     medians
 }
 
-fn row(documents: usize, case: &Case, clients: usize, ours: &Samples, peer: &Samples) {
+fn row(report: &mut Report, documents: usize, case: &Case, clients: usize, [ours, peer]: [&Samples; 2]) {
     let Case { name, word, page, .. } = case;
     let Word { text, documents: matches } = word;
-    println!(
+    writeln!(
+        report,
         "| {documents} | {name} `{text}` | {matches} | {page} | {clients} | {} |",
-        turns::beside(ours, peer)
+        interleave::compared(ours, peer)
     );
 }
 
-/// For each language a common, a medium and a rare word, and the deep page of the common one.
-fn cases(both: &Both, prepared: &Prepared) -> Vec<Case> {
-    let bare = Bare::open(&data::index_of(prepared), prepared.registered.tenant.id);
-    // Ideographs or ASCII: what real texts of the two languages hold, and both fit made-up ones.
+/// For each language a common, a medium and a rare word, and a deep page.
+fn cases(both: &Servers, prepared: &DataDirectory) -> Vec<Case> {
+    let bare = Bare::open(&corpus::index_of(prepared), prepared.registered.tenant.id);
+    // By script; made-up texts match both.
     let is_chinese = |word: &str| !word.is_empty() && !word.is_ascii();
     let is_english = |word: &str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
     let mut cases = Vec::new();
@@ -121,7 +129,7 @@ fn cases(both: &Both, prepared: &Prepared) -> Vec<Case> {
             if words.is_empty() {
                 words = bare.words(module, all / share, |word| word.len() > 2);
             }
-            // A word whose stem is another word is asked for as that one: only those that stay themselves compare.
+            // Only words that are their own stem compare.
             let Some(word) = words.into_iter().find(|word| both.agree_on(module, word)) else { continue };
             for page in [1, DEEP_PAGE] {
                 cases.push(Case { name, module, word: word.clone(), page });
@@ -132,20 +140,20 @@ fn cases(both: &Both, prepared: &Prepared) -> Vec<Case> {
 }
 
 impl Word {
-    /// Rows of a full page of it.
+    /// Rows of a full page.
     fn rows(&self) -> u64 {
         self.documents.min(LIMIT as u64)
     }
 }
 
-impl Both {
+impl Servers {
     fn agree_on(&self, module: &str, word: &Word) -> bool {
         let target = self.trawl_target(module, &word.text, None, String::new());
         let answer = ask(&target);
         answer["total"] == word.documents && answer["count"] == word.rows()
     }
 
-    /// The same page of both servers; none where the word has no such page.
+    /// The same page of both servers; none if the word has no such page.
     fn targets(&self, case: &Case) -> Option<[Target; 2]> {
         let Case { module, word, .. } = case;
         let (cursor, before) = match self.position(case)? {
@@ -165,7 +173,7 @@ impl Both {
         Some([self.trawl_target(module, &word.text, cursor.as_deref(), expected), bare])
     }
 
-    /// Where the page begins, in trawl's way and as a time.
+    /// The page's start as trawl's cursor and as a time.
     #[allow(clippy::option_option, reason = "no page, the first page, a later one")]
     fn position(&self, case: &Case) -> Option<Option<(String, i64)>> {
         let mut left = (case.page - 1) * LIMIT;
@@ -190,7 +198,7 @@ impl Both {
         Target {
             address: self.trawl.address,
             method: "POST",
-            // A space behind it: this is the whole word, not the beginning of others.
+            // The trailing space prevents a prefix match.
             path: format!(
                 "/contents/search?moduleId={module}&keyword={}+&limit={LIMIT}{cursor}",
                 encode(word)

@@ -1,4 +1,4 @@
-//! The peers: bare axum handlers, each a process of its own made from this executable.
+//! Peers: bare axum handlers, processes of this executable.
 
 mod bare;
 mod files;
@@ -18,13 +18,13 @@ pub(crate) use bare::{Bare, Word};
 
 use crate::common::peer::serve;
 
-/// Becomes a peer that answers pages from an index: the directory and the tenant's number follow.
+/// Argument, before index directory and tenant id: serve pages from an index.
 pub(crate) const PAGES: &str = "peer-pages";
 
-/// Becomes a peer that takes and gives files: `lazy` or `durable` and the directory follow.
+/// Argument, before `lazy` or `durable` and a directory: store and serve files.
 pub(crate) const FILES: &str = "peer-files";
 
-/// Whether the arguments make this process a peer, which it then was until it was killed.
+/// Runs as a peer if the arguments say so; returns only when killed.
 pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if let [FILES, how, directory] = arguments[..] {
@@ -45,7 +45,7 @@ struct PageParameters {
     limit: usize,
 }
 
-/// No authentication, no checks, the envelope written by hand, the search on the runtime's own thread.
+/// No authentication, no validation, a handwritten envelope, a search on the runtime's thread.
 async fn page(State(bare): State<Arc<Bare>>, Query(parameters): Query<PageParameters>) -> impl IntoResponse {
     let PageParameters { module, word, before, limit } = parameters;
     let mut data = String::with_capacity(4_096);

@@ -1,4 +1,4 @@
-//! The texts that are measured on: real ones where they are at hand, made-up ones where not.
+//! Texts of the benches: real ones where present, else made-up ones.
 
 use std::{
     io::{BufRead, BufReader},
@@ -7,10 +7,10 @@ use std::{
 
 use serde_json::Value;
 
-/// Where the texts lie, from the workspace or from a work tree beside it.
+/// Relative to a clone or a worktree beside it.
 const PLACES: [&str; 2] = ["../shared/data/texts", "shared/data/texts"];
 
-/// The longest text that is taken, in characters.
+/// Longest text, in characters.
 const LONGEST: usize = 300;
 
 /// Chinese feeds of about eleven characters.

@@ -1,28 +1,27 @@
-//! Durable to-dos over HTTP beside bare inserts of the same rows, and what they cost those who search meanwhile.
+//! Durable to-dos compared with bare inserts, and the latency of concurrent searches.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
-use sea_orm::{ConnectionTrait, Value};
 use serde_json::json;
 use tokio::time::sleep_until;
 use trawl::{
     auth::applications::Kind,
-    store::{Store, sql},
+    store::{Store, Value, sql},
 };
 
 use crate::{
     Scale,
     common::{
-        data::Prepared,
+        data_directory::DataDirectory,
+        interleave::{Slices, interleave},
         load::{Connection, NUMBER, Samples, Target, block_on},
-        report,
+        report::{Report, millis},
         server::Server,
-        turns::{Turns, alternate},
     },
-    data::{self, ENGLISH},
+    corpus::{self, ENGLISH},
     texts,
 };
 
@@ -31,13 +30,12 @@ const BATCH: usize = 100;
 const TITLE: &str = "Approve the lease of the warehouse";
 const ASSIGNEE: &str = "mei.chen";
 
-/// A search comes in each time this has passed (open loop).
+/// Interval of searches (open loop).
 const SEARCH_EVERY: Duration = Duration::from_millis(5);
 
-/// Measures durable single to-dos, and batches of them.
-pub(crate) fn run(scale: &Scale) {
+pub(crate) fn run(scale: &Scale, report: &mut Report) {
     let documents = scale.documents[0];
-    let prepared = data::prepare(documents);
+    let prepared = corpus::prepare(documents);
     let trawl = Server::trawl(prepared.directory.path(), &[("LOG__FILTER", "warn")]);
     let token = trawl.token(&prepared);
     let target = |path: &str, body: Option<String>, expected: &str| Target {
@@ -59,23 +57,25 @@ pub(crate) fn run(scale: &Scale) {
         "\"total\":",
     );
 
-    println!("\n## Durable to-dos\n");
-    println!(
-        "Each is durable before it is acknowledged, and indexed meanwhile, beside the {documents} documents that are there. The peer inserts \
-         the same rows into the same table, {BATCH} in a durable transaction, one after the other, in this process. Meanwhile a search comes \
-         in every {} ms (open loop): milliseconds from when it was due. Milliseconds.\n",
+    writeln!(report, "\n## Durable to-dos\n");
+    writeln!(
+        report,
+        "Each is durable when it is acknowledged, and indexed concurrently, beside {documents} documents. Peer: bare inserts of the \
+         same rows, {BATCH} per durable transaction. Concurrently a search every {} ms (open loop), timed from when it was due. \
+         Milliseconds.\n",
         SEARCH_EVERY.as_millis()
     );
-    // A group commit takes a while: longer turns, so that there are enough of them.
-    let slow = Turns { slice: scale.turns.slice * 2, ..scale.turns };
-    let bare = rows_alone(slow.slice * u32::try_from(slow.slices).unwrap());
-    let (idle, ()) = searching(&search, || std::thread::sleep(slow.slice * 4));
-    println!(
-        "| call | clients | median | p99 | to-dos a second | × of the peer | search median | search p99 |"
+    // Longer slices collect enough group commits.
+    let slow = Slices { length: scale.slices.length * 2, ..scale.slices };
+    let bare = bare_inserts(slow.length * u32::try_from(slow.count).unwrap());
+    let (idle, ()) = with_searches(&search, || std::thread::sleep(slow.length * 4));
+    writeln!(
+        report,
+        "| call | clients | median | p99 | to-dos per second | × of the peer | search median | search p99 |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
-    println!("| the peer | 1 | | | {bare:.0} | 1 | | |");
-    println!("| nothing | | | | | | {} |", search_cells(&idle));
+    writeln!(report, "|---|---|---|---|---|---|---|---|");
+    writeln!(report, "| peer | 1 | | | {bare:.0} | 1 | | |");
+    writeln!(report, "| searches alone | | | | | | {} |", search_cells(&idle));
     for (name, target, clients, each) in [
         ("one", &one, 1, 1.0),
         ("one", &one, CLIENTS, 1.0),
@@ -83,10 +83,11 @@ pub(crate) fn run(scale: &Scale) {
         ("a batch of 100", &batch, CLIENTS, BATCH as f64),
     ] {
         let (searched, [samples]) =
-            searching(&search, || alternate(std::array::from_ref(target), clients, slow));
-        let [median, p99] = [0.5, 0.99].map(|share| report::millis(samples.quantile(share)));
+            with_searches(&search, || interleave(std::array::from_ref(target), clients, slow));
+        let [median, p99] = [0.5, 0.99].map(|share| millis(samples.quantile(share)));
         let rate = samples.rate() * each;
-        println!(
+        writeln!(
+            report,
             "| {name} | {clients} | {median} | {p99} | {rate:.0} | {:.2} | {} |",
             rate / bare,
             search_cells(&searched)
@@ -95,7 +96,7 @@ pub(crate) fn run(scale: &Scale) {
 }
 
 fn search_cells(samples: &Samples) -> String {
-    let [median, p99] = [0.5, 0.99].map(|share| report::millis(samples.quantile(share)));
+    let [median, p99] = [0.5, 0.99].map(|share| millis(samples.quantile(share)));
     format!("{median} | {p99}")
 }
 
@@ -115,8 +116,8 @@ fn common_word() -> String {
     counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
 }
 
-/// Searches at a steady rate while `work` runs.
-fn searching<T>(search: &Target, work: impl FnOnce() -> T) -> (Samples, T) {
+/// Searches at a fixed rate while `work` runs.
+fn with_searches<T>(search: &Target, work: impl FnOnce() -> T) -> (Samples, T) {
     let is_over = AtomicBool::new(false);
     let started = Instant::now();
     std::thread::scope(|scope| {
@@ -140,9 +141,9 @@ fn searching<T>(search: &Target, work: impl FnOnce() -> T) -> (Samples, T) {
     })
 }
 
-/// The database alone: so many rows a second when as many as a batch holds go in one durable transaction.
-fn rows_alone(time: Duration) -> f64 {
-    let prepared = Prepared::new(Kind::Application);
+/// Bare inserts in durable transactions of a batch; rows per second.
+fn bare_inserts(time: Duration) -> f64 {
+    let prepared = DataDirectory::new(Kind::Application);
     let tenant_id = prepared.registered.tenant.id;
     block_on(async {
         let store = Store::open(prepared.directory.path(), 1).await.unwrap();
@@ -170,7 +171,7 @@ fn rows_alone(time: Duration) -> f64 {
                             task.to_string().into(),
                         ]
                     });
-                    transaction.execute_raw(sql(text, values)).await?;
+                    sql(text, values).execute(transaction).await?;
                     Ok(())
                 })
             });

@@ -1,4 +1,4 @@
-//! Writing over HTTP: how soon a write is found, and how fast a bulk import goes.
+//! Writes over HTTP: freshness and bulk import.
 
 use std::{
     cell::RefCell,
@@ -7,7 +7,6 @@ use std::{
 };
 
 use futures::future::join_all;
-use sea_orm::ConnectionTrait;
 use serde_json::json;
 use tokio::time::sleep_until;
 use trawl::store::{Store, sql};
@@ -16,44 +15,55 @@ use trawl_index::{Change, Checkpoint, Document, Index, Options, Scope};
 use crate::{
     Scale,
     common::{
-        data::Prepared,
+        data_directory::DataDirectory,
         load::{Connection, Samples, Target, block_on},
-        report,
+        report::{Report, millis},
         server::Server,
     },
-    data::{self, CHINESE, ENGLISH},
+    corpus::{self, CHINESE, ENGLISH},
     texts,
 };
 
-/// Single writes a second.
+/// Single writes per second.
 const WRITES_A_SECOND: u64 = 1_000;
-/// Connections that they come in by.
+/// Writing connections.
 const WRITERS: u64 = 64;
-/// One write of so many is searched for.
-const WATCHED: u64 = 20;
-/// Between two looks for a write.
+/// Every n-th write is searched for.
+const SEARCHED: u64 = 20;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Items of one call of an import.
+/// Items per import call.
 const IMPORT_BATCH: usize = 1_000;
-/// Calls of an import that are under way at once.
+/// Concurrent import calls.
 const IMPORT_CALLS: usize = 2;
 /// A word of every imported item.
 const IMPORTED: &str = "importedbybench";
 
-/// Measures from the acknowledgement of a write until a search finds it, while writes go in at a steady rate.
-pub(crate) fn freshness(scale: &Scale) {
-    measure_freshness(scale, &data::prepare(scale.documents[0]), scale.documents[0], "");
+/// Time from acknowledgement to found, at a fixed rate of writes.
+pub(crate) fn freshness(scale: &Scale, report: &mut Report) {
+    measure_freshness(scale, &corpus::prepare(scale.documents[0]), scale.documents[0], "", report);
 }
 
-/// The same while the server writes its one large segment anew.
-pub(crate) fn freshness_while_merging(scale: &Scale) {
+/// The same while the server rewrites its one large segment.
+pub(crate) fn freshness_while_merging(scale: &Scale, report: &mut Report) {
     let documents = scale.documents[1];
-    let merging = ", of which every third is deleted, so that their segment is being written anew";
-    measure_freshness(scale, &crate::worn::prepare_worn(documents), documents, merging);
+    let merging = " Every third is deleted, so the server rewrites their segment.";
+    measure_freshness(
+        scale,
+        &crate::after_deletes::prepare_after_deletes(documents),
+        documents,
+        merging,
+        report,
+    );
 }
 
-fn measure_freshness(scale: &Scale, prepared: &Prepared, documents: usize, merging: &str) {
+fn measure_freshness(
+    scale: &Scale,
+    prepared: &DataDirectory,
+    documents: usize,
+    merging: &str,
+    report: &mut Report,
+) {
     let trawl = Server::trawl(prepared.directory.path(), &[]);
     let token = trawl.token(prepared);
     let run = FreshnessRun {
@@ -68,17 +78,18 @@ fn measure_freshness(scale: &Scale, prepared: &Prepared, documents: usize, mergi
     let acknowledged = Samples::new(run.acknowledged.take(), took);
     let found = Samples::new(run.found.take(), took);
 
-    println!("\n## From acknowledged to found\n");
-    println!(
-        "{WRITES_A_SECOND} single writes a second (open loop, {WRITERS} connections) for {} s into {documents} documents{merging}; every \
-         {WATCHED}th is searched for every {} ms. Milliseconds. Bar: ≤ 50 ms p99.\n",
+    writeln!(report, "\n## From acknowledged to found\n");
+    writeln!(
+        report,
+        "{WRITES_A_SECOND} single writes per second (open loop, {WRITERS} connections) for {} s into {documents} documents.{merging} Every \
+         {SEARCHED}th is searched for, every {} ms. Milliseconds. Bar: ≤ 50 ms p99.\n",
         scale.freshness.as_secs(),
         LOOK_EVERY.as_millis(),
     );
-    println!("| | median | p99 | most | a second |\n|---|---|---|---|---|");
+    writeln!(report, "| | median | p99 | max | per second |\n|---|---|---|---|---|");
     for (name, samples) in [("due → acknowledged", &acknowledged), ("acknowledged → found", &found)] {
-        let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| report::millis(samples.quantile(share)));
-        println!("| {name} | {median} | {p99} | {most} | {:.0} |", samples.rate());
+        let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| millis(samples.quantile(share)));
+        writeln!(report, "| {name} | {median} | {p99} | {most} | {:.0} |", samples.rate());
     }
 }
 
@@ -102,7 +113,7 @@ impl FreshnessRun<'_> {
                 connection.call(&self.write(number)).await;
                 let acknowledged = tokio::time::Instant::now();
                 self.acknowledged.borrow_mut().push(acknowledged - due);
-                if number % WATCHED == 0 {
+                if number % SEARCHED == 0 {
                     self.look_for(number, &mut looking).await;
                     self.found.borrow_mut().push(acknowledged.elapsed());
                 }
@@ -146,36 +157,38 @@ fn id(number: u64) -> String {
     format!("fresh-{number}")
 }
 
-/// A word that one item alone has, and no other is close to.
+/// A word unique to one item.
 fn word(number: u64) -> String {
     format!("fresh{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }
 
-/// Measures a bulk import over HTTP beside the two things it is made of.
-pub(crate) fn import(scale: &Scale) {
-    println!("\n## Bulk import of {} items\n", scale.import);
-    println!(
-        "Batches of {IMPORT_BATCH}, {IMPORT_CALLS} under way, until all of it is found; the peers run in this process. \
-         Bar: ≥ 0.5 × of the indexing.\n"
+/// A bulk import over HTTP, compared with indexing alone and inserts alone.
+pub(crate) fn import(scale: &Scale, report: &mut Report) {
+    writeln!(report, "\n## Bulk import of {} items\n", scale.import);
+    writeln!(
+        report,
+        "Batches of {IMPORT_BATCH}, {IMPORT_CALLS} in flight, until everything is found. Documents per second; the peers run in this process. \
+         Bar: ≥ 0.5 × of indexing alone.\n"
     );
-    println!("| texts | trawl over HTTP, a second | indexing alone | × | durable rows alone | × |");
-    println!("|---|---|---|---|---|---|");
+    writeln!(report, "| texts | trawl over HTTP | indexing alone | × | durable inserts alone | × |");
+    writeln!(report, "|---|---|---|---|---|---|");
     for (name, module, texts) in
         [("Chinese", CHINESE, texts::chinese()), ("English", ENGLISH, texts::english())]
     {
         let scope = Scope::new(1, module);
         let documents: Vec<Document> = (0..scale.import)
             .map(|number| {
-                let mut document = data::document(&scope, &texts, number);
+                let mut document = corpus::document(&scope, &texts, number);
                 document.title.push(' ');
                 document.title.push_str(IMPORTED);
                 document
             })
             .collect();
         let [over_http, indexing, rows] =
-            [import_over_http(module, &documents), index_alone(&documents), rows_alone(module, &documents)]
+            [import_over_http(module, &documents), bare_index(&documents), bare_inserts(module, &documents)]
                 .map(|took| documents.len() as f64 / took.as_secs_f64());
-        println!(
+        writeln!(
+            report,
             "| {name} | {over_http:.0} | {indexing:.0} | {:.2} | {rows:.0} | {:.2} |",
             over_http / indexing,
             over_http / rows
@@ -184,7 +197,7 @@ pub(crate) fn import(scale: &Scale) {
 }
 
 fn import_over_http(module: &str, documents: &[Document]) -> Duration {
-    let prepared = data::prepare(0);
+    let prepared = corpus::prepare(0);
     let trawl = Server::trawl(prepared.directory.path(), &[]);
     let token = trawl.token(&prepared);
     let target = |method, path: String, body, expected: String| Target {
@@ -233,8 +246,8 @@ fn import_over_http(module: &str, documents: &[Document]) -> Duration {
     })
 }
 
-/// The engine alone, with the same analysis and schema, in batches of the same size and one commit.
-fn index_alone(documents: &[Document]) -> Duration {
+/// The engine alone: same analysis, schema and batches, one commit.
+fn bare_index(documents: &[Document]) -> Duration {
     let directory = tempfile::tempdir().unwrap();
     let (_index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
     let batches: Vec<Vec<Change>> = documents
@@ -249,9 +262,9 @@ fn index_alone(documents: &[Document]) -> Duration {
     started.elapsed()
 }
 
-/// The database alone: the same rows, in as many durable transactions as the import has calls.
-fn rows_alone(module: &str, documents: &[Document]) -> Duration {
-    let prepared = data::prepare(0);
+/// Bare inserts of the same rows, one durable transaction per call.
+fn bare_inserts(module: &str, documents: &[Document]) -> Duration {
+    let prepared = corpus::prepare(0);
     let tenant_id = prepared.registered.tenant.id;
     block_on(async {
         let store = Store::open(prepared.directory.path(), 1).await.unwrap();
@@ -277,7 +290,7 @@ fn rows_alone(module: &str, documents: &[Document]) -> Duration {
                                 document.item.into(),
                             ]
                         });
-                        transaction.execute_raw(sql(text, values)).await?;
+                        sql(text, values).execute(transaction).await?;
                         Ok(())
                     })
                 })

@@ -1,7 +1,7 @@
-//! What this bench needs of what the benches over HTTP share.
+//! The shared modules that this bench needs.
 
-#[path = "../common/data.rs"]
-pub(crate) mod data;
+#[path = "../common/data_directory.rs"]
+pub(crate) mod data_directory;
 #[path = "../common/load.rs"]
 pub(crate) mod load;
 #[path = "../common/report.rs"]

@@ -1,4 +1,4 @@
-//! The search page in a browser, and the clock in it.
+//! The search page in a browser, with a clock in it.
 
 use std::time::Duration;
 
@@ -11,14 +11,15 @@ use serde::Deserialize;
 
 use crate::{browser::Browser, site::Site};
 
-/// After so long nothing comes any more.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Timeout of a script's result.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Notes when the last key went down, when the page then asked, when the first event of the answer was there, and when the frame
-/// that shows the first result was painted: in the frame after the result came, behind everything that the frame itself does.
+/// Records times of the last key, the request, its first event, and the painted result.
+///
+/// Painted is the task after the frame: layout and paint are done then.
 const CLOCK: &str = r#"
     const clock = window.__clock = {
-        // What was found for the question before stays for a while, and is no result.
+        // Results of the previous search do not count.
         shown: () => [...document.querySelectorAll("li.row .open")].some((row) => row.checkVisibility() && !row.closest(".old")),
     };
     addEventListener("keydown", (event) => {
@@ -54,7 +55,7 @@ const CLOCK: &str = r#"
     }).observe(document.body, { attributes: true, characterData: true, childList: true, subtree: true });
 "#;
 
-/// What came of the last press: its times, or that nothing was found; null as long as nothing came.
+/// The last press: its times, "nothing" if nothing was found, null while pending.
 const OUTCOME: &str = r#"
     const { press } = window.__clock;
     if (press?.painted) {
@@ -64,10 +65,9 @@ const OUTCOME: &str = r#"
     return press?.answered && isEmpty ? "nothing" : null;
 "#;
 
-/// Where one types.
 const BOX: &str = "#box";
 
-/// One press of the last key of a word, milliseconds of the page's own clock.
+/// The last key of a word, in milliseconds of the page's clock.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Press {
     pub(crate) pressed: f64,
@@ -82,7 +82,6 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Signs in and opens it.
     pub(crate) async fn open(site: &Site) -> Self {
         let browser = Browser::start().await;
         let client = &browser.client;
@@ -91,12 +90,12 @@ impl Page {
             client.find(Locator::Id(field)).await.unwrap().send_keys(text).await.unwrap();
         }
         client.find(Locator::Css("button[type=submit]")).await.unwrap().click().await.unwrap();
-        client.wait().at_most(PATIENCE).for_element(Locator::Css(BOX)).await.unwrap();
+        client.wait().at_most(TIMEOUT).for_element(Locator::Css(BOX)).await.unwrap();
         client.execute(CLOCK, Vec::new()).await.unwrap();
         Self { browser }
     }
 
-    /// Empties the box and types a word into it; what then happened, where something was found.
+    /// Empties the box and types a word; returns its times if something was found.
     pub(crate) async fn type_word(&self, word: &str) -> Option<Press> {
         self.press(&[Key::Escape.into()]).await;
         self.until("return window.__clock.shown() ? null : true").await;
@@ -113,21 +112,20 @@ impl Page {
         self.browser.client.perform_actions(actions).await.unwrap();
     }
 
-    /// Waits until a script in the page gives something.
+    /// Waits until a script returns a value.
     async fn until(&self, script: &str) -> serde_json::Value {
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = tokio::time::Instant::now() + TIMEOUT;
         loop {
             let found = self.browser.client.execute(script, Vec::new()).await.unwrap();
             if !found.is_null() {
                 return found;
             }
             assert!(tokio::time::Instant::now() < deadline, "nothing came of {script}");
-            // A look takes time of the page's own.
+            // Each look costs the page time.
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
-    /// Ends the browser.
     pub(crate) async fn close(self) {
         self.browser.close().await;
     }

@@ -1,4 +1,4 @@
-//! Servers whose page is looked at, and someone who may sign in there.
+//! Servers with a search page and a person who can sign in.
 
 use std::{
     io::{BufRead, BufReader},
@@ -11,36 +11,32 @@ use trawl::auth::login;
 
 use crate::{
     common::{
-        data::Prepared,
+        data_directory::DataDirectory,
         load::{Connection, Target, block_on},
         server::Server,
     },
-    data, texts,
+    corpus, texts,
 };
 
-/// Who signs in where the bench made the directory.
 const LOGIN: &str = "bench";
-/// With what.
 const PASSWORD: &str = "a bench to sit on";
 
-/// What the demo prints last.
+/// The last line of the demo's output.
 const LAST_LINE: &str = "Stop with Ctrl-C";
 
-/// A server with a page.
 pub(crate) struct Site {
     pub(crate) server: Server,
-    /// Who signs in.
     pub(crate) login: String,
     pub(crate) password: String,
-    /// His token, for what asks without a page.
+    /// The person's token, for requests without the page.
     pub(crate) token: String,
-    /// What can be found.
+    /// Texts that can be found.
     pub(crate) texts: Vec<String>,
-    _prepared: Option<Prepared>,
+    _prepared: Option<DataDirectory>,
 }
 
 impl Site {
-    /// `trawl serve --demo`, as it says how to use it.
+    /// `trawl serve --demo`, used as its output says.
     pub(crate) fn demo() -> Self {
         let mut command = Command::new(Server::program());
         command.args(["serve", "--demo", "--listen", "127.0.0.1:0"]);
@@ -65,9 +61,9 @@ impl Site {
         }
     }
 
-    /// A server whose index holds so many documents, half of them Chinese, half of them English.
-    pub(crate) fn of_documents(documents: usize) -> Self {
-        let prepared = data::prepare(documents);
+    /// A server whose index holds this number of documents, half Chinese, half English.
+    pub(crate) fn with_documents(documents: usize) -> Self {
+        let prepared = corpus::prepare(documents);
         let server = Server::trawl(prepared.directory.path(), &[]);
         let digest = login::digest(&PASSWORD.into());
         let person = json!([{
@@ -101,7 +97,7 @@ impl Site {
     }
 }
 
-/// What articles and feeds of the demo's company say; nearly all of them may be seen by everybody.
+/// Articles and feeds of the demo; nearly all are visible to everybody.
 fn demo_texts() -> Vec<String> {
     let lines = ["articles", "feeds"].map(|name| {
         let path = format!("{}/src/demo/data/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));

@@ -1,15 +1,14 @@
-//! Words that people look for: from common ones to rare ones, all of which are there.
+//! Search words from common to rare, all present in the texts.
 
 use std::collections::BTreeMap;
 
-/// Characters of a word in Latin letters.
+/// Length of a word in Latin letters.
 const LETTERS: std::ops::RangeInclusive<usize> = 4..=9;
-/// Ideographs of a word.
 const IDEOGRAPHS: usize = 2;
-/// What stands in fewer texts than this may be what the person must not see.
+/// Fewer texts than this might all be invisible to the person.
 const FEWEST: usize = 3;
 
-/// So many words of these texts, each two of them about as common; common pairs in turn with rare ones.
+/// Words in pairs of similar frequency, common pairs alternating with rare ones.
 pub(crate) fn spread(texts: &[String], count: usize) -> Vec<String> {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     for text in texts {
@@ -20,18 +19,18 @@ pub(crate) fn spread(texts: &[String], count: usize) -> Vec<String> {
     let mut words: Vec<(String, usize)> = found.into_iter().filter(|(_, texts)| *texts >= FEWEST).collect();
     words.sort_by(|(one, in_one), (other, in_other)| in_other.cmp(in_one).then_with(|| one.cmp(other)));
     assert!(words.len() >= count, "{} words are too few", words.len());
-    // By how common they are, each so much rarer than the one before: as many among the first hundred as among the next thousand.
+    // Geometric steps over the ranks.
     let step = (words.len() as f64).powf(1.0 / count as f64);
     let mut places: Vec<usize> = Vec::with_capacity(count);
     for number in 0..count {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the list")]
         let place = step.powf(number as f64) as usize;
-        // The first ones would be the same.
+        // The first steps would repeat a rank.
         places.push(place.max(places.last().map_or(0, |last| last + 1)));
     }
     let chosen: Vec<String> =
         places.into_iter().map(|place| words[place.min(words.len() - 1)].0.clone()).collect();
-    // Neighbours stay together: one is typed, the other is not.
+    // Of a pair, one is typed, the other requested by HTTP.
     let pairs: Vec<&[String]> = chosen.chunks(2).collect();
     let (common, rare) = pairs.split_at(pairs.len().div_ceil(2));
     let mut spread: Vec<&[String]> = Vec::with_capacity(pairs.len());

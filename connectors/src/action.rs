@@ -1,18 +1,17 @@
-//! What a click does, as the specification has it ("Task", `action`), because what a source sends there is opened.
+//! The action of an item or task (specification, "Task", `action`).
 
 use serde_json_borrow::Value;
 use url::Url;
 
 use crate::text::holds_unfit;
 
-/// Schemes of addresses that are programs and not places.
 const SCRIPTS: [&str; 3] = ["javascript", "data", "vbscript"];
 
-/// Whether `text` is an action: a JSON object keyed by client kind, of any kinds, whose values are texts of lines:
-/// `[OpenApp]` with `appCode=…` and `appUrl=…`, or `[OpenUrl]` with `url=…`. Further lines, and their order, are free.
+/// Checks that `text` is an action in the documented form. It is a JSON object keyed by client kind. Each
+/// value starts with `[OpenUrl]` or `[OpenApp]`, and its fields follow in any order.
 ///
 /// # Errors
-/// What is wrong, as what follows "`action`" in a sentence; it repeats nothing of the text.
+/// The fault, without quoting the text; continues a sentence after "`action`".
 pub fn check_action(text: &str) -> Result<(), &'static str> {
     let Ok(Value::Object(clients)) = serde_json::from_str(text) else {
         return Err("does not hold a JSON object");
@@ -38,24 +37,23 @@ fn check_lines(text: &str) -> Result<(), &'static str> {
         .filter_map(|line| line.split_once('='))
         .map(|(name, value)| (name.trim_end(), value.trim_start()))
         .collect();
-    let find = |wanted: &str| fields.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let find = |field: &str| fields.iter().find(|(name, _)| *name == field).map(|(_, value)| *value);
     let address = match tag {
         Some("[OpenUrl]") => match find("url") {
             Some(address) if !address.is_empty() => address,
             _ => return Err("has no `url=` line after [OpenUrl]"),
         },
-        // An app without an address of its own opens where it always does.
+        // Without an address the app opens its start page.
         Some("[OpenApp]") => match (find("appCode"), find("appUrl")) {
             (Some(code), Some(address)) if !code.is_empty() => address,
             _ => return Err("has no `appCode=` and `appUrl=` lines after [OpenApp]"),
         },
         _ => return Err("begins with neither [OpenApp] nor [OpenUrl]"),
     };
-    // Most addresses; the others take longer to tell.
     if address.starts_with("https://") || address.starts_with("http://") {
         return Ok(());
     }
-    // Browsers forgive blanks within a scheme, as this parser does. What it cannot read is a path, or an app's own form.
+    // The parser ignores white space within a scheme, as browsers do. Other forms are paths or an app's own.
     let is_script = Url::parse(address).is_ok_and(|address| SCRIPTS.contains(&address.scheme()));
     if is_script { Err("opens a script instead of an address") } else { Ok(()) }
 }
@@ -73,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documented_form_is_taken_with_what_is_loose_in_it() {
+    fn documented_forms_are_accepted_with_free_lines() {
         for lines in [
             "[OpenUrl]\nurl=https://wiki.example/1?a=b&c=d",
             "[OpenUrl]\r\nurl=https://wiki.example/1\r\n",
@@ -92,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn invalid_action_is_refused_with_its_fault() {
         for text in ["", "open", "[]", "7", "null", "{\"web\":", "\"[OpenUrl]\"", "[OpenUrl]\nurl=x"] {
             assert_eq!(check_action(text), Err("does not hold a JSON object"), "{text:?}");
         }
@@ -119,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_a_program_is_refused_however_it_is_spelled() {
+    fn script_address_is_refused_in_every_spelling() {
         for address in
             ["javascript:alert(1)", " JavaScript:x", "java\tscript:x", "data:text/html,x", "vbscript:x"]
         {
@@ -135,7 +133,7 @@ mod tests {
         #![proptest_config(trawl_seeds::cases(256))]
 
         #[test]
-        fn what_is_taken_has_a_tag_and_its_lines(
+        fn accepted_action_has_a_tag_and_its_lines(
             tag in r"[ \n]?(\[OpenUrl\]|\[OpenApp\]|\PC{0,4})",
             lines in proptest::collection::vec(r"(url|appCode|appUrl|x) ?= ?\PC{0,3}", 0..4),
         ) {

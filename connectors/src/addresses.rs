@@ -1,5 +1,7 @@
-//! Where calls may go (decisions 7.4), because a source's address is data: neither what is registered nor what a name
-//! resolves to may lead the server to itself, to its neighbours on the link, or to the machine's metadata.
+//! Rules for the addresses that may be called (decisions 7.4).
+//!
+//! A source's address and its name's resolution are data. Neither may lead to this machine, its link-local
+//! neighbours or its metadata.
 
 #[cfg(test)]
 mod tests;
@@ -8,14 +10,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
-/// Services of cloud machines that hand out credentials; most others are link-local.
+/// Cloud metadata services outside of the link-local range.
 const METADATA_IPV4: [Ipv4Addr; 3] = [
     // Alibaba Cloud, Azure, Oracle Cloud.
     Ipv4Addr::new(100, 100, 100, 200),
     Ipv4Addr::new(168, 63, 129, 16),
     Ipv4Addr::new(192, 0, 0, 192),
 ];
-/// The same by IPv6.
 const METADATA_IPV6: [Ipv6Addr; 4] = [
     // Alibaba Cloud, Google, Oracle, Scaleway.
     Ipv6Addr::new(0xfd00, 0x100, 0, 0, 0, 0, 0x100, 0x200),
@@ -24,13 +25,12 @@ const METADATA_IPV6: [Ipv6Addr; 4] = [
     Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
 ];
 
-/// Which addresses may be called besides https ones: the hosts listed in `connectors.allow_http_hosts`.
+/// Callable addresses: https anywhere, http to the hosts of `connectors.allow_http_hosts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressRules {
     http_hosts: Vec<HttpHost>,
 }
 
-/// A host that may be called by http and may be a loopback address; on one port where one is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct HttpHost {
     host: Host<String>,
@@ -42,35 +42,34 @@ struct HttpHost {
 #[error("{0:?} is not a host or host:port, such as 127.0.0.1, [::1] or intranet:8080")]
 pub struct InvalidHost(pub String);
 
-/// Why an address is not called; the text completes a sentence that begins with the address's name.
+/// Why an address is refused; follows the address's name in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRefusal {
     /// Neither https nor http to a listed host.
     #[error("must be https, or http to a host that connectors.allow_http_hosts lists")]
     Scheme,
-    /// It carries a user name or password, which would be shown wherever the address is.
+    /// A user name or password.
     #[error("must not hold a user name or password")]
     UserInfo,
-    /// It leads to the machine itself, and its host is not listed.
+    /// A loopback address whose host is not listed.
     #[error("leads to a loopback address, whose host connectors.allow_http_hosts does not list")]
     Loopback,
-    /// It leads where nothing may ever be called; holds the kind of address.
+    /// An address that is never callable; holds its kind.
     #[error("leads to {0} address, which is never called")]
     Never(&'static str),
 }
 
 impl AddressRules {
-    /// The rules where these hosts may be called by http: `127.0.0.1`, or `intranet:8080` for that port only.
+    /// Rules that allow http to these hosts: `intranet`, or `intranet:8080` for one port.
     ///
     /// # Errors
-    /// The first text that is not a host, or a host with a port.
+    /// The first text that is neither a host nor a host with a port.
     pub fn new(http_hosts: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, InvalidHost> {
         let hosts = http_hosts.into_iter().map(|text| HttpHost::parse(text.as_ref()));
         Ok(Self { http_hosts: hosts.collect::<Result<_, _>>()? })
     }
 
-    /// The rules where the hosts of these addresses, on their ports, may be called by http: for a person who checks
-    /// an address of his own.
+    /// Rules that allow http to the hosts and ports of these addresses.
     pub fn allowing<'a>(urls: impl IntoIterator<Item = &'a Url>) -> Self {
         let hosts = urls.into_iter().filter_map(|url| {
             Some(HttpHost { host: without_dot(url.host()?.to_owned()), port: url.port_or_known_default() })
@@ -78,7 +77,7 @@ impl AddressRules {
         Self { http_hosts: hosts.collect() }
     }
 
-    /// Whether the host of `url` is listed, for its port.
+    /// Whether the host and port of `url` are listed.
     pub fn lists(&self, url: &Url) -> bool {
         let Some(host) = url.host().map(|host| without_dot(host.to_owned())) else { return false };
         let port = url.port_or_known_default();
@@ -87,8 +86,7 @@ impl AddressRules {
             .any(|listed| listed.host == host && (listed.port.is_none() || listed.port == port))
     }
 
-    /// Whether `url` may be called, as far as its text says; what its name resolves to is checked by
-    /// the resolver at each connection.
+    /// Checks the text of `url`. The resolver checks its addresses at each connection.
     ///
     /// # Errors
     /// See [`AddressRefusal`].
@@ -111,14 +109,14 @@ impl AddressRules {
 impl HttpHost {
     fn parse(text: &str) -> Result<Self, InvalidHost> {
         let invalid = || InvalidHost(text.to_owned());
-        // The parser of addresses knows every spelling of a host; what it would take for more than one is refused.
+        // These characters would let the parser read more than a host.
         if text.is_empty() || text.contains(['/', '\\', '?', '#', '@']) || text.contains(char::is_whitespace)
         {
             return Err(invalid());
         }
         let url = Url::parse(&format!("http://{text}/")).map_err(|_| invalid())?;
         let host = url.host().ok_or_else(invalid)?.to_owned();
-        // The parser forgets the port that http has anyway, and a colon without one: neither means any port.
+        // The parser drops port 80 and an empty port; neither stands for any port.
         let port = match text.rsplit_once(':') {
             Some((_, "")) => return Err(invalid()),
             Some((_, port)) if !port.ends_with(']') => url.port_or_known_default(),
@@ -128,7 +126,6 @@ impl HttpHost {
     }
 }
 
-/// `intranet.` is `intranet`.
 fn without_dot(host: Host<String>) -> Host<String> {
     match host {
         Host::Domain(name) => Host::Domain(name.strip_suffix('.').map(str::to_owned).unwrap_or(name)),
@@ -136,10 +133,6 @@ fn without_dot(host: Host<String>) -> Host<String> {
     }
 }
 
-/// Whether a connection to `ip` may be made; `is_listed` tells whether the operator lists the host it belongs to.
-///
-/// # Errors
-/// [`AddressRefusal::Loopback`] and [`AddressRefusal::Never`].
 pub(crate) fn check_ip(ip: IpAddr, is_listed: bool) -> Result<(), AddressRefusal> {
     match ip {
         IpAddr::V4(ip) => check_ipv4(ip, is_listed),
@@ -175,7 +168,7 @@ fn check_ipv6(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
     if ip.is_loopback() {
         return if is_listed { Ok(()) } else { Err(AddressRefusal::Loopback) };
     }
-    // All of fd00:ec2::/32 is Amazon's own: metadata (`::254`), credentials of containers (`::23`), names, time.
+    // fd00:ec2::/32 is Amazon's: metadata, container credentials, DNS and time.
     if METADATA_IPV6.contains(&ip) || matches!(ip.segments(), [0xfd00, 0xec2, ..]) {
         Err(AddressRefusal::Never("a metadata"))
     } else if ip.is_unicast_link_local() {
@@ -189,14 +182,12 @@ fn check_ipv6(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
     }
 }
 
-/// Whether the address is translated by the network that trawl runs in (RFC 8215).
 fn is_local_nat64(ip: Ipv6Addr) -> bool {
     matches!(ip.segments(), [0x64, 0xff9b, 1, ..])
 }
 
-/// Such a network is free to put the IPv4 address in any of the four places of RFC 6052 that a /48 leaves, so in none
-/// of them may stand one that leads to the machine, its neighbours on the link or metadata. What else is never called
-/// does no harm at a translator, and a wrong place of a good address may look like it.
+/// Checks the four places of an IPv4 address behind a /48 translator (RFC 6052, 8215). A wrong place of a
+/// good address may look like other refused kinds, so these do not count.
 fn check_local_nat64(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
     let bytes = ip.octets();
     let places = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]];
@@ -205,14 +196,14 @@ fn check_local_nat64(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal
     candidates.into_iter().filter(is_near).try_for_each(|candidate| check_ipv4(candidate, is_listed))
 }
 
-/// The IPv4 address that an IPv6 one stands for: mapped, compatible, translated (RFC 6052), 6to4, Teredo.
+/// The IPv4 address in a mapped, compatible, translated (RFC 6052), 6to4 or Teredo address.
 fn embedded_ipv4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
         Ipv4Addr::new(a, b, c, d)
     };
     match ip.segments() {
-        // `::` and `::1` are addresses of their own.
+        // `::` and `::1` embed nothing.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]

@@ -1,22 +1,25 @@
-//! Bytes to [`Answer`], without I/O: tolerant of what the contract leaves loose, strict about what breaks it
-//! (decisions 6.4).
+//! Parser of response bodies, without I/O (decisions 6.4).
+//!
+//! Slips become notes; breaks of the contract become [`Answer::broken`] or an error. Only this module and
+//! `item` bound and clean texts.
 
 use std::collections::HashSet;
 
 use serde_json_borrow::Value;
 
-use crate::blot::blot;
 use crate::content_type::ContentType;
 use crate::error::{SourceError, refuses_the_call};
 use crate::item::{ContentItem, read_item};
-use crate::loose::{Fields, Integer, MOST_VALUES, Tally, holds_too_many_values, mend_surrogates};
+use crate::lenient_json::{
+    Fields, Integer, MAX_JSON_VALUES, SlipCounter, holds_too_many_values, repair_surrogates,
+};
+use crate::redaction::redact;
 use crate::text::quote;
 
-/// The longest cursor taken from a source, in bytes: it travels inside trawl's own cursor, in a URL. Where the source is
-/// another trawl, its opaque cursor must fit: 40 to 80 bytes for each usual source of the module that it stands for.
+/// Longest cursor of a source, in bytes; trawl's own cursor carries it. A source that is another trawl needs
+/// 40 to 80 bytes for each of its sources.
 pub const MAX_CURSOR_BYTES: usize = 4096;
 
-/// How much of a source's own `message` is passed on, in characters.
 const MESSAGE_CHARACTERS: usize = 200;
 
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -24,41 +27,35 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// One page of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The items in the source's order; each id is there once.
+    /// In the source's order, each id once.
     pub items: Vec<ContentItem>,
-    /// How many items match in all, where the source says so readably.
+    /// Number of all matches.
     pub total: Option<u64>,
-    /// The condition for the next page; `None` at the end.
+    /// Cursor of the next page.
     pub cursor: Option<String>,
-    /// Slips that harm no row: the source stays `ok`, with these as its message.
+    /// Slips that harm no row. The source stays `ok`.
     pub notes: Vec<String>,
-    /// What the source broke although the rows are usable: it is `invalid`, for this reason.
+    /// Breaks of the contract that leave rows usable. The source is `invalid`.
     pub broken: Option<String>,
 }
 
 impl Answer {
-    /// The same answer with `secret` blotted out of what is said about it.
-    pub(crate) fn without(self, secret: &str) -> Self {
-        let notes = self.notes.into_iter().map(|note| blot(note, secret)).collect();
-        Self { notes, broken: self.broken.map(|broken| blot(broken, secret)), ..self }
+    pub(crate) fn redacted(self, secret: &str) -> Self {
+        let notes = self.notes.into_iter().map(|note| redact(note, secret)).collect();
+        Self { notes, broken: self.broken.map(|broken| redact(broken, secret)), ..self }
     }
 }
 
-/// Reads the body of an HTTP 200 answer to a search that asked for `limit` items.
-///
-/// `content_type` is the header's value, if there was one.
+/// Parses the body of an HTTP 200 response to a search for `limit` items.
 ///
 /// # Errors
-/// [`SourceError::Failed`] where the source says that it failed (`code` other than 200), and
-/// [`SourceError::Invalid`] where the answer is not the contract's envelope.
+/// [`SourceError::Failed`] for a `code` other than 200, [`SourceError::Invalid`] for anything but the
+/// envelope.
 pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Result<Answer, SourceError> {
     parse_page(body, content_type, limit, false)
 }
 
-/// The same, of a call that may have carried a cursor.
-///
-/// # Errors
-/// Those of [`parse_answer`], and [`SourceError::CursorRefused`] where the call had a cursor.
+/// Parses like [`parse_answer`]. With a cursor, a refusal is [`SourceError::CursorRefused`].
 pub(crate) fn parse_page(
     body: &[u8],
     content_type: Option<&str>,
@@ -74,16 +71,16 @@ pub(crate) fn parse_page(
         None => body,
     };
     if holds_too_many_values(json) {
-        return Err(SourceError::Invalid(format!("the answer holds more than {MOST_VALUES} values")));
+        return Err(SourceError::Invalid(format!("the answer holds more than {MAX_JSON_VALUES} values")));
     }
-    let mended: Vec<u8>;
+    let repaired: Vec<u8>;
     let mut read = serde_json::from_slice(json);
     if read.is_err()
-        && let Some(whole) = mend_surrogates(json)
+        && let Some(whole) = repair_surrogates(json)
     {
         notes.push("texts hold half characters (a surrogate without its pair)".to_owned());
-        mended = whole;
-        read = serde_json::from_slice(&mended);
+        repaired = whole;
+        read = serde_json::from_slice(&repaired);
     }
     let mut envelope = match read {
         Ok(Value::Object(envelope)) => Fields::from(envelope),
@@ -107,7 +104,6 @@ pub(crate) fn parse_page(
     Ok(read_page(&envelope, data, limit, notes))
 }
 
-/// The page in a sound envelope: everything from here on leaves the rows usable.
 fn read_page(envelope: &Fields<'_>, data: Vec<Value<'_>>, limit: usize, mut notes: Vec<String>) -> Answer {
     let sent = data.len();
     let mut broken = Vec::new();
@@ -126,8 +122,8 @@ fn read_page(envelope: &Fields<'_>, data: Vec<Value<'_>>, limit: usize, mut note
 
 fn read_items(data: Vec<Value<'_>>, notes: &mut Vec<String>, broken: &mut Vec<String>) -> Vec<ContentItem> {
     let sent = data.len();
-    let mut slips = Tally::default();
-    let mut unreadable = Tally::default();
+    let mut slips = SlipCounter::default();
+    let mut unreadable = SlipCounter::default();
     let mut items = Vec::with_capacity(sent);
     for (place, value) in data.into_iter().enumerate() {
         (slips.place, unreadable.place) = (place, place);
@@ -145,7 +141,7 @@ fn read_items(data: Vec<Value<'_>>, notes: &mut Vec<String>, broken: &mut Vec<St
     items
 }
 
-/// Of items with the same id the first stays.
+/// Keeps the first of items with the same id.
 fn drop_repeated(items: &mut Vec<ContentItem>, broken: &mut Vec<String>) {
     let mut seen = HashSet::with_capacity(items.len());
     let fresh: Vec<bool> = items.iter().map(|item| seen.insert(item.id.as_str())).collect();
@@ -177,15 +173,15 @@ fn check_code(envelope: &Fields<'_>, had_cursor: bool, notes: &mut Vec<String>) 
         Some(Value::Str(message)) => quote(message, MESSAGE_CHARACTERS),
         _ => String::new(),
     };
-    let said = if message.is_empty() {
+    let text = if message.is_empty() {
         format!("the source answered with code {code}")
     } else {
         format!("the source answered with code {code}: {message}")
     };
     Err(if had_cursor && refuses_the_call(code) {
-        SourceError::CursorRefused(said)
+        SourceError::CursorRefused(text)
     } else {
-        SourceError::Failed(said)
+        SourceError::Failed(text)
     })
 }
 
@@ -226,7 +222,7 @@ fn note_count(envelope: &Fields<'_>, sent: usize, notes: &mut Vec<String>) {
     }
 }
 
-/// Null and an empty string mean the end, like no cursor at all.
+/// Null and an empty string mean the end.
 fn read_cursor(
     value: Option<&Value<'_>>,
     notes: &mut Vec<String>,
@@ -257,14 +253,13 @@ fn note_content_type(content_type: Option<&str>, notes: &mut Vec<String>) {
         return;
     };
     let read = ContentType::read(content_type);
-    // JSON is UTF-8 where nothing is said; the second name is a usual slip.
+    // "utf8" is a common misspelling.
     if !read.is_json || read.charset.is_some() && !read.names(&["utf-8", "utf8"]) {
         let shown = quote(content_type, 100);
         notes.push(format!("the content type is {shown}, not application/json;charset=UTF-8"));
     }
 }
 
-/// Says what kind of thing came instead of JSON, showing nothing of it.
 fn describe_unreadable(body: &[u8], content_type: Option<&str>, error: &serde_json::Error) -> SourceError {
     let start = body.trim_ascii_start();
     let opens = |tag: &[u8]| start.len() >= tag.len() && start[..tag.len()].eq_ignore_ascii_case(tag);

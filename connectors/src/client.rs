@@ -1,5 +1,7 @@
-//! One source's client: it holds what must be shared between searches (connections, token, permits) and makes
-//! of each search one answer or one error.
+//! Client of one source. Each search becomes an [`Answer`] or a [`SourceError`] in time.
+//!
+//! A search takes a permit and a token, sends one request, and parses the bounded body. A 401 renews the
+//! token once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,111 +16,107 @@ use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
 use crate::error::{SourceError, refuses_the_call};
 use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
-use crate::token::{Token, Tokens};
+use crate::token::{Token, TokenCache};
 use crate::trace::TraceContext;
-use crate::transport::{Body, Http, SOURCE, TransportError, read_retry_after, receive_body};
+use crate::transport::{
+    Body, Http, SOURCE, TransportError, read_content_type, read_retry_after, receive_body,
+};
 
-/// Bodies larger than this are inflated and parsed off the runtime's threads: other searches need those, and the other
-/// sources of the same search wait for the one that reads.
+/// Larger bodies are parsed off the runtime's threads, which other searches need.
 const PARSED_IN_PLACE_BYTES: usize = 32 * 1024;
 
-/// What a source is asked: the parameters of the contract.
+/// Parameters of a search, as in the contract.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Question<'a> {
-    /// What to search for.
+    /// The keyword.
     pub keyword: &'a str,
-    /// How many items a page may hold.
+    /// Maximum number of items on the page.
     pub limit: usize,
-    /// The cursor of the page before; `None` for the first page.
+    /// Cursor of the previous page; `None` for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
 }
 
-/// The client of one external source. Clones share its connections, its token and its permits.
+/// Client of one external source. Clones share connections, token and permits.
 #[derive(Clone)]
 pub struct SourceClient {
-    shared: Arc<Shared>,
+    state: Arc<ClientState>,
 }
 
-struct Shared {
+struct ClientState {
     settings: SourceSettings,
     http: Http,
-    tokens: Option<Tokens>,
+    tokens: Option<TokenCache>,
     permits: Semaphore,
 }
 
 impl SourceClient {
-    /// A client for the source with these settings, which calls only what `rules` allow. Nothing is called yet.
+    /// A client that calls only what `rules` allow.
     ///
     /// # Errors
-    /// Settings that can never work, and an HTTP client that cannot be set up here.
+    /// Settings that can never work; no HTTP client on this machine.
     pub fn new(settings: SourceSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
         settings.check_limits()?;
         let http = Http::new(SOURCE, &settings.url, rules, settings.max_concurrency)?;
         let tokens = match &settings.authentication {
             Authentication::None => None,
-            Authentication::OAuth2Client(credentials) => Some(Tokens::new(credentials.clone(), rules)?),
+            Authentication::OAuth2Client(credentials) => Some(TokenCache::new(credentials.clone(), rules)?),
         };
         let permits = Semaphore::new(settings.max_concurrency.min(Semaphore::MAX_PERMITS));
-        Ok(Self { shared: Arc::new(Shared { settings, http, tokens, permits }) })
+        Ok(Self { state: Arc::new(ClientState { settings, http, tokens, permits }) })
     }
 
-    /// Asks the source for one page.
+    /// Requests one page. It must run on a tokio runtime.
     ///
-    /// The settings' timeout covers everything: the permit, the token, the request and the body. Dropping the
-    /// future ends the request. It must run on a tokio runtime.
+    /// The timeout includes permit, token, request and body. Dropping the future ends the request.
     ///
     /// # Errors
-    /// See [`SourceError`]. A page whose rows are usable is an answer, even where the source broke the contract
-    /// ([`Answer::broken`]).
+    /// See [`SourceError`]. A page with usable rows is an answer, even if it is [`Answer::broken`].
     pub async fn search(&self, question: &Question<'_>) -> Result<Answer, SourceError> {
         self.search_within(question, None).await
     }
 
-    /// The same as part of this trace: the source is told of it, and its token endpoint is not.
+    /// Searches within a trace, which the source receives and its token endpoint does not.
     ///
     /// # Errors
-    /// Those of [`SourceClient::search`].
+    /// See [`SourceClient::search`].
     pub async fn search_within(
         &self,
         question: &Question<'_>,
         trace: Option<&TraceContext>,
     ) -> Result<Answer, SourceError> {
-        self.in_time(self.shared.search(question, trace)).await
+        self.within_timeout(self.state.search(question, trace)).await
     }
 
-    /// Whether one more search would be sent at once, rather than wait for one that is under way.
+    /// Whether a permit is free.
     pub fn has_room(&self) -> bool {
-        self.shared.permits.available_permits() > 0
+        self.state.permits.available_permits() > 0
     }
 
-    /// Fetches the token and opens a connection, so that a search a moment later finds both. The source is asked by
-    /// HEAD; whatever it answers is good, as only a search tells whether it keeps the contract.
-    ///
-    /// The settings' timeout covers everything. It must run on a tokio runtime.
+    /// Fetches a token and opens a connection for later searches, by HEAD. Any response will do.
     ///
     /// # Errors
-    /// No token, or no answer at all; see [`SourceError`].
+    /// No token or no response within the timeout; see [`SourceError`].
     pub async fn warm(&self) -> Result<(), SourceError> {
-        self.in_time(self.shared.warm()).await
+        self.within_timeout(self.state.warm()).await
     }
 
-    async fn in_time<T>(&self, call: impl Future<Output = Result<T, SourceError>>) -> Result<T, SourceError> {
-        let timeout = self.shared.settings.timeout;
+    async fn within_timeout<T>(
+        &self,
+        call: impl Future<Output = Result<T, SourceError>>,
+    ) -> Result<T, SourceError> {
+        let timeout = self.state.settings.timeout;
         tokio::time::timeout(timeout, call).await.unwrap_or(Err(SourceError::Timeout))
     }
 }
 
 impl fmt::Debug for SourceClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("SourceClient")
-            .field("settings", &self.shared.settings)
-            .finish_non_exhaustive()
+        formatter.debug_struct("SourceClient").field("settings", &self.state.settings).finish_non_exhaustive()
     }
 }
 
-impl Shared {
+impl ClientState {
     async fn search(
         &self,
         question: &Question<'_>,
@@ -126,21 +124,21 @@ impl Shared {
     ) -> Result<Answer, SourceError> {
         let _permit = self.take_permit().await?;
         let Some(tokens) = &self.tokens else {
-            let response = self.ask(question, trace, None).await?;
+            let response = self.call(question, trace, None).await?;
             return self.read(question, response).await;
         };
         let mut token = tokens.get().await?;
-        let mut asked = self.ask(question, trace, Some(&token)).await;
-        if asked.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
+        let mut response = self.call(question, trace, Some(&token)).await;
+        if response.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
             token = tokens.renew(&token).await?;
-            asked = self.ask(question, trace, Some(&token)).await;
+            response = self.call(question, trace, Some(&token)).await;
         }
-        let answer = match asked {
+        let answer = match response {
             Ok(response) => self.read(question, response).await,
             Err(error) => Err(error),
         };
         let secret = token.text.expose_secret();
-        answer.map(|answer| answer.without(secret)).map_err(|error| error.without(secret))
+        answer.map(|answer| answer.redacted(secret)).map_err(|error| error.redacted(secret))
     }
 
     async fn warm(&self) -> Result<(), SourceError> {
@@ -151,7 +149,7 @@ impl Shared {
         };
         match self.send(|| self.http.request(reqwest::Method::HEAD), token.as_deref()).await {
             Ok(_) | Err(TransportError::Redirect(_)) => Ok(()),
-            Err(error) => Err(error.about(SOURCE)),
+            Err(error) => Err(error.into_source_error(SOURCE)),
         }
     }
 
@@ -159,7 +157,7 @@ impl Shared {
         self.permits.acquire().await.map_err(|_| SourceError::unavailable("the source is closed"))
     }
 
-    async fn ask(
+    async fn call(
         &self,
         question: &Question<'_>,
         trace: Option<&TraceContext>,
@@ -172,7 +170,7 @@ impl Shared {
                 None => request,
             }
         };
-        self.send(make, token).await.map_err(|error| error.about(SOURCE))
+        self.send(make, token).await.map_err(|error| error.into_source_error(SOURCE))
     }
 
     async fn send(
@@ -180,25 +178,24 @@ impl Shared {
         make: impl Fn() -> RequestBuilder,
         token: Option<&Token>,
     ) -> Result<Response, TransportError> {
-        self.http.send(|| complete(make(), token.map(|token| &token.header))).await
+        self.http.send(|| finish_request(make(), token.map(|token| &token.header))).await
     }
 
     async fn read(&self, question: &Question<'_>, response: Response) -> Result<Answer, SourceError> {
         if response.status() != StatusCode::OK {
             let error = SOURCE.describe_status(response.status(), read_retry_after(&response));
             return Err(match error {
-                SourceError::Failed(said)
+                SourceError::Failed(text)
                     if question.cursor.is_some() && refuses_the_call(response.status().as_u16().into()) =>
                 {
-                    SourceError::CursorRefused(said)
+                    SourceError::CursorRefused(text)
                 }
                 error => error,
             });
         }
-        let content_type = response.headers().get(CONTENT_TYPE);
-        let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let content_type = read_content_type(&response);
         let bound = self.settings.max_body_bytes;
-        let body = receive_body(response, bound).await.map_err(|error| error.about(SOURCE))?;
+        let body = receive_body(response, bound).await.map_err(|error| error.into_source_error(SOURCE))?;
         let (limit, had_cursor) = (question.limit, question.cursor.is_some());
         let parse = move |content: &[u8]| parse_page(content, content_type.as_deref(), limit, had_cursor);
         let mut answer = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
@@ -210,20 +207,18 @@ impl Shared {
     }
 }
 
-/// A call of the contract: its parameters in the query, or in the body.
 pub(crate) fn contract_request(http: &Http, method: Method, parameters: &impl Serialize) -> RequestBuilder {
     match method {
         Method::Get => http.request(reqwest::Method::GET).query(parameters),
         Method::Post => {
             let request = http.request(reqwest::Method::POST);
-            // Set first: `json` keeps a content type that is there, and the contract's names its charset.
+            // `json` keeps an existing content type.
             request.header(CONTENT_TYPE, "application/json;charset=UTF-8").json(parameters)
         }
     }
 }
 
-/// The request with the headers that every call to a source has.
-pub(crate) fn complete(
+pub(crate) fn finish_request(
     request: RequestBuilder,
     authorization: Option<&HeaderValue>,
 ) -> Result<Request, TransportError> {
@@ -242,14 +237,14 @@ async fn inflate_and_parse(
     parse: impl FnOnce(&[u8]) -> Result<Answer, SourceError> + Send + 'static,
 ) -> Result<Answer, SourceError> {
     let reading = tokio::task::spawn_blocking(move || {
-        let content = body.inflate(bound).map_err(|error| error.about(SOURCE))?;
+        let content = body.inflate(bound).map_err(|error| error.into_source_error(SOURCE))?;
         parse(&content)
     });
     let broke = |_| SourceError::Failed("reading the source's answer failed unexpectedly".to_owned());
     reading.await.map_err(broke).flatten()
 }
 
-/// A page that names itself as the next one would be asked for without end: it is the last (decisions 6.4).
+/// Ends the paging at a cursor that repeats itself (decisions 6.4).
 fn refuse_repeated_cursor(answer: &mut Answer, question: &Question<'_>) {
     if answer.cursor.is_some() && answer.cursor.as_deref() == question.cursor {
         answer.cursor = None;
@@ -265,8 +260,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn waiting_for_a_permit_counts_against_the_timeout() {
-        // Nothing listens on port 9 of nowhere: with a permit the search would end otherwise.
+    async fn wait_for_a_permit_counts_against_the_timeout() {
         let settings = SourceSettings {
             url: "https://nowhere.invalid:9/".parse().unwrap(),
             method: Method::Get,
@@ -276,7 +270,7 @@ mod tests {
             max_body_bytes: 1024,
         };
         let client = SourceClient::new(settings, &AddressRules::default()).unwrap();
-        let _held = client.shared.permits.acquire().await.unwrap();
+        let _held = client.state.permits.acquire().await.unwrap();
 
         let outcome = client.search(&Question { keyword: "budget", limit: 10, cursor: None }).await;
 

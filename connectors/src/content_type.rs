@@ -1,16 +1,13 @@
-//! A content type taken apart, because the client forgives in it what the check names.
+//! Parser of `Content-Type`: the client tolerates what the check reports.
 
-/// What a `Content-Type` says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContentType<'t> {
-    /// Whether it is `application/json`.
     pub(crate) is_json: bool,
-    /// The character set that it names, without quotation marks.
+    /// The named character set, without quotation marks.
     pub(crate) charset: Option<&'t str>,
 }
 
 impl<'t> ContentType<'t> {
-    /// Reads the value of the header.
     pub(crate) fn read(text: &'t str) -> Self {
         let mut parts = text.split(';').map(str::trim);
         let is_json = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case("application/json"));
@@ -21,7 +18,6 @@ impl<'t> ContentType<'t> {
         Self { is_json, charset }
     }
 
-    /// Whether the named character set is one of these.
     pub(crate) fn names(self, charsets: &[&str]) -> bool {
         self.charset.is_some_and(|named| charsets.iter().any(|charset| named.eq_ignore_ascii_case(charset)))
     }

@@ -1,14 +1,14 @@
-//! The search content item, because it is the one shape that sources, the merge and the API all speak.
+//! The search content item of sources, merge and API.
 
 use serde::{Deserialize, Serialize};
 use serde_json_borrow::Value;
 
 use crate::action::check_action;
-use crate::loose::{Fields, Integer, Tally};
+use crate::lenient_json::{Fields, Integer, SlipCounter};
 use crate::text::{Lines, clean, holds_unfit};
 
-/// The largest sizes of an item's texts, in bytes of UTF-8. What a person reads is cut there; what a machine
-/// reads (`image`, `action`) is left out when it is longer, and an item with a longer `id` is not used.
+/// Size limits of an item's texts, in bytes of UTF-8. Texts are cut. A longer `image` or `action` is left
+/// out; an item with a longer `id` is dropped.
 pub mod bounds {
     /// `id`.
     pub const ID: usize = 512;
@@ -30,15 +30,15 @@ pub mod bounds {
     pub const ATTACH_DESCRIPTION: usize = 1024;
 }
 
-/// One search content item, as the contract and the API give it (camelCase JSON). What it lacks is left out.
+/// A search content item in camelCase JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContentItem {
-    /// The content's id, unique within its source.
+    /// Unique within its source.
     pub id: String,
-    /// The title, such as a to-do's name.
+    /// The title.
     pub title: String,
-    /// A subtitle, such as a to-do's body.
+    /// The subtitle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_title: Option<String>,
     /// A summary; may hold line feeds and tabs.
@@ -50,26 +50,23 @@ pub struct ContentItem {
     /// The author's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// When the content is shown to have happened, in epoch milliseconds.
+    /// Displayed time in epoch milliseconds.
     pub display_time: i64,
-    /// What a click does: text holding a JSON object keyed by client kind.
+    /// The action of a click; see [`check_action`](crate::check_action).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
-    /// Additional information, such as the first two picture addresses of a feed.
+    /// Additional information, such as picture addresses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attach_info: Option<String>,
-    /// What the additional information is, such as a picture count.
+    /// Description of the additional information, such as a count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attach_description: Option<String>,
 }
 
-/// Reads one element of `data`. Slips that leave the item usable go to `slips`.
-///
-/// # Errors
-/// The field, and what is wrong with it, that make the item unusable.
+/// The error names the field that makes the item unusable.
 pub(crate) fn read_item(
     value: Value<'_>,
-    slips: &mut Tally,
+    slips: &mut SlipCounter,
 ) -> Result<ContentItem, (&'static str, &'static str)> {
     let Value::Object(object) = value else {
         return Err(("data", "holds something that is not an object"));
@@ -97,8 +94,11 @@ pub(crate) fn read_item(
     })
 }
 
-/// An id is never cut or cleaned: that could make two items one.
-fn read_id(value: Option<Value<'_>>, slips: &mut Tally) -> Result<String, (&'static str, &'static str)> {
+/// Ids are neither cut nor cleaned, as a change could make two items one.
+fn read_id(
+    value: Option<Value<'_>>,
+    slips: &mut SlipCounter,
+) -> Result<String, (&'static str, &'static str)> {
     let id = match value {
         None | Some(Value::Null) => return Err(("id", "is missing")),
         Some(Value::Str(id)) => id.into_owned(),
@@ -119,7 +119,10 @@ fn read_id(value: Option<Value<'_>>, slips: &mut Tally) -> Result<String, (&'sta
     }
 }
 
-fn read_time(value: Option<&Value<'_>>, slips: &mut Tally) -> Result<i64, (&'static str, &'static str)> {
+fn read_time(
+    value: Option<&Value<'_>>,
+    slips: &mut SlipCounter,
+) -> Result<i64, (&'static str, &'static str)> {
     match value.map(Integer::read) {
         None => Err(("displayTime", "is missing")),
         Some(None) => Err(("displayTime", "is not an integer")),
@@ -133,11 +136,11 @@ fn read_time(value: Option<&Value<'_>>, slips: &mut Tally) -> Result<i64, (&'sta
 
 struct Reader<'a> {
     fields: Fields<'a>,
-    slips: &'a mut Tally,
+    slips: &'a mut SlipCounter,
 }
 
 impl Reader<'_> {
-    /// A text field, cleaned and cut to `bound`; null and empty are the same as missing.
+    /// Null and empty texts count as missing.
     fn text(&mut self, name: &'static str, bound: usize, lines: Lines) -> Option<String> {
         let text = self.raw_text(name)?;
         if text.len() > bound {
@@ -146,7 +149,7 @@ impl Reader<'_> {
         Some(clean(text, bound, lines)).filter(|text| !text.is_empty())
     }
 
-    /// A text field of which a part is worth nothing: left out when longer than `bound`.
+    /// A text that is useless when cut.
     fn whole_text(&mut self, name: &'static str, bound: usize) -> Option<String> {
         let text = self.raw_text(name)?;
         if text.len() > bound {
@@ -172,7 +175,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// The action in its documented form, or nothing: text holding a JSON object, or the object itself.
+    /// Text holding a JSON object, or the object itself.
     fn action(&mut self) -> Option<String> {
         let text = match self.fields.take("action")? {
             Value::Null => return None,
@@ -196,7 +199,7 @@ impl Reader<'_> {
     }
 }
 
-/// A JSON object as its shortest text; what was checked has unfit characters only between its parts.
+/// Minifies a checked object, which has unfit characters only between its parts.
 fn on_one_line(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).unwrap_or_default().to_string()
 }

@@ -1,42 +1,37 @@
-//! Cleaning and bounding of texts that others wrote, so that none can break a page, a log line or a terminal.
+//! Cleans and bounds texts of others for pages, logs and terminals.
 
-/// Which line structure a text may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// One line: line breaks and tabs become spaces.
+    /// Line breaks and tabs become spaces.
     One,
     /// Line feeds and tabs stay.
     Many,
 }
 
-/// Whether a character is removed from texts that people read: controls, what turns the direction of the text
-/// around it until something else turns it back, so that a title could rewrite the page or log line it stands in
-/// (U+202A to U+202E, U+2066 to U+2069), and the two that are none and that XML cannot hold (U+FFFE, U+FFFF). What only
-/// shapes its neighbours stays: joiners, as emoji and Persian need them, and the marks of direction (U+200E, U+200F,
-/// U+061C).
+/// Whether a character is removed from displayed texts.
+///
+/// These are controls, noncharacters that XML forbids, and characters that turn the surrounding text around.
+/// Joiners and direction marks stay, as emoji, Persian and Hebrew need them.
 pub(crate) fn is_unfit(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// Line feed, tab, and the separators of lines and paragraphs that Unicode has besides.
 fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}')
 }
 
-/// Whether a byte of UTF-8 belongs to no character that is unfit or breaks a line; of most texts that is true of all bytes,
-/// which is found out much sooner than what their characters are.
+/// A fast path: whether a UTF-8 byte belongs to no unfit or breaking character.
 fn is_surely_fit(byte: u8) -> bool {
-    // The last three begin U+0080 to U+00BF, U+2000 to U+2FFF and U+F000 to U+FFFF.
+    // The last three start U+0080 to U+00BF, U+2000 to U+2FFF and U+F000 to U+FFFF.
     !matches!(byte, 0..0x20 | 0x7f | 0xc2 | 0xe2 | 0xef)
 }
 
-/// Whether `text` holds an unfit character.
 pub(crate) fn holds_unfit(text: &str) -> bool {
     !text.bytes().all(is_surely_fit) && text.contains(is_unfit)
 }
 
-/// `text` without unfit characters and of at most `bound` bytes, cut between characters.
+/// Removes unfit characters and cuts to `bound` bytes, between characters.
 pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
     let is_fit = text.bytes().all(is_surely_fit)
         || !text.contains(|character| is_unfit(character) || is_break(character));
@@ -45,23 +40,22 @@ pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
     }
     let mut cleaned = String::with_capacity(text.len().min(bound));
     for character in text.chars() {
-        let kept = match (character, lines) {
+        let replacement = match (character, lines) {
             ('\n' | '\t', Lines::Many) => character,
             (character, Lines::Many) if is_break(character) => '\n',
             (character, Lines::One) if is_break(character) => ' ',
             (character, _) if is_unfit(character) => continue,
             _ => character,
         };
-        if cleaned.len() + kept.len_utf8() > bound {
+        if cleaned.len() + replacement.len_utf8() > bound {
             break;
         }
-        cleaned.push(kept);
+        cleaned.push(replacement);
     }
     cleaned
 }
 
-/// What a source said, fit to be shown inside a message of ours: one line of at most `characters` characters,
-/// without unfit characters and without addresses (which may carry keys).
+/// Quotes a source on one line, without addresses, which may carry keys.
 pub(crate) fn quote(text: &str, characters: usize) -> String {
     let words: Vec<&str> = text
         .split(|character: char| character.is_whitespace() || is_unfit(character))
@@ -85,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_the_text_around_it_is_removed_and_what_shapes_characters_stays() {
+    fn direction_overrides_are_removed_and_joiners_stay() {
         let one = |text: &str| clean(text.into(), 100, Lines::One);
         assert_eq!(one("invoice\u{202e}fdp.exe\u{2066}x\u{2069}"), "invoicefdp.exex");
         assert_eq!(one("a\u{2028}b\u{2029}c\u{fffe}\u{ffff}"), "a b c");
@@ -111,7 +105,7 @@ mod tests {
         #![proptest_config(trawl_seeds::cases(256))]
 
         #[test]
-        fn what_is_surely_fit_holds_nothing_else(character in any::<char>()) {
+        fn fast_path_misses_no_unfit_character(character in any::<char>()) {
             let is_fit = character.to_string().bytes().all(is_surely_fit);
             prop_assert!(!is_fit || !is_unfit(character) && !is_break(character));
         }

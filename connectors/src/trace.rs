@@ -1,4 +1,4 @@
-//! The trace that a call belongs to (W3C Trace Context), so that what a source does for a search is found beside it.
+//! W3C Trace Context of a call.
 
 use reqwest::RequestBuilder;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -6,15 +6,13 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// The longest `traceparent` of a version to come, and the longest `tracestate`, in bytes. The specification asks that 512
-/// be passed on.
-const MOST_BYTES: usize = 512;
+/// Longest `tracestate`, and longest `traceparent` of a later version. The specification asks for 512.
+const MAX_BYTES: usize = 512;
 
-/// The length of `traceparent`, and the places of its dashes.
 const LENGTH: usize = 55;
 const DASHES: [usize; 3] = [2, 35, 52];
 
-/// The trace of a call, and the place in it, as the headers say them. It is sent to the source, never to its token endpoint.
+/// The trace headers of a call. Token endpoints do not get them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     traceparent: HeaderValue,
@@ -22,27 +20,25 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Reads the headers of a request. A `tracestate` that is longer than 512 bytes is left out.
-    ///
-    /// `None` where there is no `traceparent`, or one that is not valid: the caller then has no trace.
+    /// Reads the headers of a request; `None` without a valid `traceparent`. A `tracestate` above 512 bytes
+    /// is left out.
     pub fn read(headers: &HeaderMap) -> Option<Self> {
         let mut all = headers.get_all(TRACEPARENT).iter();
         let traceparent = all.next().filter(|value| is_valid(value.as_bytes()))?;
-        // Of two, neither is known to be the right one.
+        // Neither of two is known to be right.
         if all.next().is_some() {
             return None;
         }
         Some(Self { traceparent: traceparent.clone(), tracestate: read_state(headers) })
     }
 
-    /// Adds the headers to a request.
     pub(crate) fn mark(&self, request: RequestBuilder) -> RequestBuilder {
         let mut headers = HeaderMap::with_capacity(2);
         self.write(&mut headers);
         request.headers(headers)
     }
 
-    /// Writes the headers down.
+    /// Inserts the headers.
     pub fn write(&self, headers: &mut HeaderMap) {
         headers.insert(TRACEPARENT, self.traceparent.clone());
         if let Some(tracestate) = &self.tracestate {
@@ -50,18 +46,17 @@ impl TraceContext {
         }
     }
 
-    /// `traceparent`: version, trace, parent and flags.
+    /// Version, trace id, parent id and flags.
     pub fn traceparent(&self) -> &str {
         self.traceparent.to_str().unwrap_or_default()
     }
 
-    /// `tracestate`, what the tracing systems on the way noted; `None` where there is none.
+    /// Vendor data of the tracing systems on the way.
     pub fn tracestate(&self) -> Option<&str> {
         self.tracestate.as_ref()?.to_str().ok()
     }
 }
 
-/// The headers of that name as one, as the specification asks; `None` where they are too long, or no printable text.
 fn read_state(headers: &HeaderMap) -> Option<HeaderValue> {
     let values: Vec<&HeaderValue> = headers.get_all(TRACESTATE).iter().collect();
     let state = match values[..] {
@@ -72,11 +67,11 @@ fn read_state(headers: &HeaderMap) -> Option<HeaderValue> {
             HeaderValue::from_bytes(&several.join(&b","[..])).ok()?
         }
     };
-    let is_fit = (1..=MOST_BYTES).contains(&state.len()) && state.to_str().is_ok();
+    let is_fit = (1..=MAX_BYTES).contains(&state.len()) && state.to_str().is_ok();
     is_fit.then_some(state)
 }
 
-/// Versions to come may append to what version 00 says.
+/// Later versions may append to version 00.
 fn is_valid(text: &[u8]) -> bool {
     let Some(known) = text.get(..LENGTH) else { return false };
     let is_hex = |part: &[u8]| part.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -90,7 +85,7 @@ fn is_valid(text: &[u8]) -> bool {
         && is_hex(flags);
     let is_whole = match text.get(LENGTH) {
         None => true,
-        Some(next) => version != b"00" && *next == b'-' && text.len() <= MOST_BYTES,
+        Some(next) => version != b"00" && *next == b'-' && text.len() <= MAX_BYTES,
     };
     is_of_known_form && is_whole
 }
@@ -114,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_specification_calls_valid_is_taken_as_it_is() {
+    fn valid_traceparent_is_kept_as_it_is() {
         assert!(is_read(TRACE));
         assert!(is_read(&TRACE.replace("-01", "-ff")), "unknown flags");
         assert!(is_read(&TRACE.replacen("00", "cc", 1)), "a version to come");
@@ -122,8 +117,8 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_trace() {
-        let long = format!("{}-{}", TRACE.replacen("00", "cc", 1), "x".repeat(MOST_BYTES));
+    fn invalid_traceparent_is_no_trace() {
+        let long = format!("{}-{}", TRACE.replacen("00", "cc", 1), "x".repeat(MAX_BYTES));
         for (wrong, why) in [
             ("", "nothing"),
             (&TRACE[..LENGTH - 1], "too short"),
@@ -148,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_state_is_bounded_and_one_header() {
+    fn tracestate_is_bounded_and_joined() {
         let with = |states: &[&str]| {
             let states = states.iter().map(|state| ("tracestate", *state));
             let headers: Vec<_> = [("traceparent", TRACE)].into_iter().chain(states).collect();
@@ -160,7 +155,7 @@ mod tests {
         assert_eq!(with(&["a=b"]).as_deref(), Some("a=b"));
         assert_eq!(with(&["a=b,c=d", "e=f"]).as_deref(), Some("a=b,c=d,e=f"));
         assert_eq!(with(&["a=ü"]), None);
-        let longest = "x".repeat(MOST_BYTES);
+        let longest = "x".repeat(MAX_BYTES);
         assert_eq!(with(&[&longest]).as_deref(), Some(longest.as_str()));
         assert_eq!(with(&[&format!("{longest}x")]), None);
         assert_eq!(with(&[&longest, "x"]), None);

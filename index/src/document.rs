@@ -1,14 +1,14 @@
-//! What is indexed: documents, where they live, who may see them, and changes to them.
+//! Documents, scopes, audiences and changes.
 
 use std::sync::Arc;
 
-/// The longest id, in bytes, that can be indexed.
+/// Longest indexed id, in bytes.
 pub const MAX_ID_BYTES: usize = 1_024;
 
-/// Ends the scope in a term. No word holds it, so no scope's terms are a prefix of another's.
+/// Ends the scope in a term. Words never hold it, so no prefix begins another.
 pub(crate) const SCOPE_END: char = '\0';
 
-/// Where a document lives: a module of a tenant.
+/// A module of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
     /// The tenant's row id.
@@ -18,94 +18,120 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// The module with the code `module` of the tenant `tenant`.
+    /// Creates a scope.
     pub fn new(tenant: i64, module: impl Into<String>) -> Self {
         Self { tenant, module: module.into() }
     }
 
-    /// What every term of this scope begins with; also, alone, the term that every document of the scope carries.
+    /// The start of every term of the scope; alone, the term of all its documents.
     pub(crate) fn prefix(&self) -> String {
         let module: String = self.module.chars().filter(|&character| character != SCOPE_END).collect();
         format!("{}{module}{SCOPE_END}", tenant_prefix(self.tenant))
     }
 }
 
-/// What every term of every scope of this tenant begins with, and no other one.
-pub(crate) fn tenant_prefix(tenant: i64) -> String {
+fn tenant_prefix(tenant: i64) -> String {
     format!("{tenant:x}.")
 }
 
-/// Who may see a document.
+/// The first text with the tenant's prefix, and the first after them.
+pub(crate) fn tenant_range(tenant: i64) -> [String; 2] {
+    // The character after the dot.
+    [tenant_prefix(tenant), format!("{tenant:x}/")]
+}
+
+/// The viewers of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Audience {
     /// Everybody in the tenant.
     Tenant,
-    /// Viewers who carry one of these principals, opaque strings such as `u:42`. An empty list is nobody.
+    /// Viewers with one of these, such as `u:42`; nobody if empty.
     Principals(Vec<String>),
 }
 
-/// A document as it is indexed.
+/// A document to index.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// Where it lives.
+    /// Its tenant and module.
     pub scope: Scope,
     /// Unique within its scope; at most [`MAX_ID_BYTES`] bytes.
     pub id: String,
     /// Epoch milliseconds.
     pub display_time: i64,
-    /// Plain text; matched, and weighs more than the rest in relevance order.
+    /// Plain text; matched with extra weight.
     pub title: String,
-    /// The title is the name of somebody or of a group: it is also matched by its pinyin, in full and by initials (张三:
-    /// `zhangsan`, `zhang san`, `san`, `zs`), and by words that it joins as one (`obrien`). In relevance order a name that is
-    /// all of what was typed comes before longer ones. [`Highlighter::mark_name`](crate::Highlighter::mark_name) shows where.
+    /// The title is the name of a person or group.
+    ///
+    /// It also matches by pinyin (张三: `zhangsan`, `zhang san`, `san`, `zs`) and with joined words (`obrien`).
+    /// A name equal to the query ranks before longer ones.
     pub title_is_name: bool,
-    /// Further names that it goes by and does not show, such as a login; matched as a title that is a name, and never
-    /// highlighted.
+    /// Names that are not shown, such as a login; matched like names.
     pub other_names: Vec<String>,
     /// Plain text; matched.
     pub sub_title: String,
     /// Plain text; matched.
     pub brief: String,
-    /// Plain text that it holds and does not show, such as the content of a file; matched, and never highlighted. In relevance
-    /// order a word in the title of such a document, be its text empty, comes before any number of the same word in a text.
-    /// Shared by clones, as it may be large.
+    /// Plain text, matched but not shown, such as a file's content.
+    ///
+    /// A title match of a document with a text outranks matches in texts. The text may be empty. Shared by
+    /// clones, as it may be large.
     pub text: Option<Arc<str>>,
-    /// A name; matched by `author:NAME` and [`Request::author`](crate::Request::author) only.
+    /// The viewers of this document.
     pub author: String,
-    /// Who may see it.
+    /// Its viewers.
     pub audience: Audience,
-    /// The item as it is answered, in JSON; kept and given back verbatim, never looked into.
+    /// The item in JSON, returned verbatim.
     pub item: String,
 }
 
 impl Document {
-    /// The bytes of its larger texts, by which its size is told from that of others.
+    /// Estimates its size.
     pub(crate) fn bytes(&self) -> usize {
         let text = self.text.as_deref().map_or(0, str::len);
         self.title.len() + self.sub_title.len() + self.brief.len() + text + self.item.len()
     }
 }
 
+#[cfg(test)]
+impl Document {
+    pub(crate) fn sample(id: &str, text: Option<&str>) -> Self {
+        Self {
+            scope: Scope::new(1, "news"),
+            id: id.to_owned(),
+            display_time: 0,
+            title: "title".to_owned(),
+            title_is_name: false,
+            other_names: Vec::new(),
+            sub_title: String::new(),
+            brief: String::new(),
+            text: text.map(Into::into),
+            author: String::new(),
+            audience: Audience::Tenant,
+            item: "{}".to_owned(),
+        }
+    }
+}
+
 /// A change to the index.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// Adds a document, or puts it in the place of the one with the same scope and id.
+    /// Adds a document, or replaces the one with the same scope and id.
     Put(Document),
-    /// Removes a document; one that is not there is no error.
+    /// Removes a document, if it exists.
     Remove {
-        /// Where it lives.
+        /// The document's scope.
         scope: Scope,
-        /// Its id there.
+        /// The document's id.
         id: String,
     },
-    /// Removes every document of a scope that names this principal in its [`Audience`]; of those that the whole tenant sees none.
+    /// Removes the documents of a scope whose [`Audience`] names this principal.
     RemoveSeenBy {
-        /// Where they live.
+        /// The documents' scope.
         scope: Scope,
         /// The principal.
         principal: String,
     },
-    /// Removes every document of every scope of a tenant.
+    /// Removes all documents of a tenant.
     RemoveTenant {
         /// The tenant's row id.
         tenant: i64,
@@ -113,7 +139,7 @@ pub enum Change {
 }
 
 impl Change {
-    /// The scope's prefix and the id of the document that is changed, where it is one document.
+    /// The scope prefix and id, if one document changes.
     pub(crate) fn target(&self) -> Option<(String, &str)> {
         match self {
             Self::Put(document) => Some((document.scope.prefix(), &document.id)),

@@ -1,33 +1,34 @@
-//! What can go wrong in the index, sorted by what the caller can do about it.
+//! Errors, by what the caller can do about them.
 
 use std::io::ErrorKind;
 
 use tantivy::TantivyError;
+use tantivy::directory::error::OpenReadError;
 
 /// A failure of the index.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The files cannot be used: another version wrote them, or they are damaged. Wipe the directory and rebuild.
+    /// Damaged files, or another version. Wipe the directory and rebuild.
     #[error("the index cannot be used: {0}")]
     Unusable(String),
     /// Another writer holds the directory.
     #[error("the index is locked by another writer")]
     Locked,
-    /// A document's id is longer than [`MAX_ID_BYTES`](crate::MAX_ID_BYTES); nothing of the batch was applied.
-    #[error("an id of {0} bytes is too long to be indexed")]
+    /// An id exceeds [`MAX_ID_BYTES`](crate::MAX_ID_BYTES); nothing of the batch was applied.
+    #[error("an id must have at most {max} bytes, not {0}", max = crate::MAX_ID_BYTES)]
     IdTooLong(usize),
     /// The operating system refused a file operation.
     #[error("the index's files cannot be read or written")]
     Files(#[from] std::io::Error),
-    /// The engine failed. A [`Writer`](crate::Writer) that answered this is to be dropped and the index opened again.
+    /// The engine failed. Drop the [`Writer`](crate::Writer) and reopen the index.
     #[error("the search engine failed")]
     Engine(#[source] TantivyError),
 }
 
 impl Error {
-    /// Whether the system has no room or no means at the moment: waiting helps, and building anew does not.
-    pub fn is_passing(&self) -> bool {
-        /// The numbers of "too many files are open" of the system and of the process; they have no kind.
+    /// Whether disk space or file handles are exhausted: waiting helps, rebuilding does not.
+    pub fn is_transient(&self) -> bool {
+        /// `ENFILE` and `EMFILE`, which have no `ErrorKind`.
         const TOO_MANY_FILES: [i32; 2] = [23, 24];
         const KINDS: [ErrorKind; 6] = [
             ErrorKind::StorageFull,
@@ -40,6 +41,21 @@ impl Error {
         let Self::Files(error) = self else { return false };
         KINDS.contains(&error.kind())
             || error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
+    }
+
+    /// Classifies failures to open: refused system calls do not make an index unusable.
+    pub(crate) fn from_opening(error: TantivyError) -> Self {
+        match error {
+            TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
+            | TantivyError::IoError(io_error)
+                if io_error.kind() != ErrorKind::NotFound
+                    && let Some(code) = io_error.raw_os_error() =>
+            {
+                Self::Files(std::io::Error::from_raw_os_error(code))
+            }
+            TantivyError::LockFailure(..) => Self::Locked,
+            other => Self::Unusable(other.to_string()),
+        }
     }
 }
 

@@ -1,62 +1,37 @@
-//! The index as it is opened, and the snapshots that searches run on.
+//! The open index and its snapshots.
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use tantivy::directory::error::{OpenDirectoryError, OpenReadError};
+use tantivy::ReloadPolicy;
+use tantivy::directory::error::OpenDirectoryError;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
-use tantivy::{IndexReader, ReloadPolicy, TantivyError};
 
+use crate::checkpoint::Payload;
 use crate::directory::UnsyncedDirectory;
+use crate::open_index::OpenIndex;
+use crate::options::Options;
 use crate::schema::{self, Fields};
+use crate::startup_check::verify_on_open;
 use crate::text::{EncodedTokenizer, TOKENIZER};
 use crate::verification::Verification;
 use crate::view::View;
-use crate::writer::{Payload, Writer};
+use crate::writer::Writer;
 use crate::{Error, Page, Request, Scope};
 
-/// How an index is opened.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Memory, in bytes, that the documents of one uncommitted segment may take, over all indexing threads; at least
-    /// 15 MB a thread is taken.
-    pub writer_memory_bytes: usize,
-    /// Threads that index; each makes a segment of its own at each commit. One is right for a server that commits
-    /// small batches all the time: more only makes more segments to merge. Bulk loads into few commits gain from two.
-    pub indexing_threads: usize,
-    /// Threads that merge segments in the background.
-    pub merge_threads: usize,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { writer_memory_bytes: 128 * 1024 * 1024, indexing_threads: 1, merge_threads: 3 }
-    }
-}
-
-/// The index, to read from. Clones are cheap and share it.
+/// A handle for reading; clones share the index.
 #[derive(Clone)]
 pub struct Index {
-    shared: Arc<Shared>,
-}
-
-/// What the readers and the writer have in common.
-pub(crate) struct Shared {
-    reader: IndexReader,
-    fields: Fields,
-    view: ArcSwap<View>,
-    engine: tantivy::Index,
-    /// Where the files are, unless it lives in memory.
-    root: Option<PathBuf>,
+    open: Arc<OpenIndex>,
 }
 
 impl Index {
-    /// Opens the index in the directory, or creates both.
+    /// Opens the index in the directory; creates both if missing.
     ///
-    /// Nothing is ever deleted: an index that another version wrote or that is damaged is [`Error::Unusable`], and
-    /// the caller wipes the directory and rebuilds. Damage that is not met here is found by [`Self::verification`].
+    /// Never deletes: on [`Error::Unusable`] the caller wipes the directory and rebuilds.
+    /// [`Self::verification`] finds further damage.
     pub fn open(directory: &Path, options: &Options) -> Result<(Self, Writer), Error> {
         without_panic("when it was opened", || Self::open_directory(directory, options))
     }
@@ -72,10 +47,10 @@ impl Index {
         })?;
         let directory = UnsyncedDirectory::new(mapped, directory);
         let root = Some(directory.root().to_owned());
-        Self::open_in(directory.clone(), options, root, |index| directory.verify(index))
+        Self::open_in(directory.clone(), options, root, |index| verify_on_open(directory.root(), index))
     }
 
-    /// Creates an index that lives in memory and ends with the last handle to it.
+    /// Creates an index in memory.
     pub fn in_memory(options: &Options) -> Result<(Self, Writer), Error> {
         Self::open_in(RamDirectory::create(), options, None, |_| Ok(()))
     }
@@ -90,7 +65,7 @@ impl Index {
         let exists =
             tantivy::Index::exists(&directory).map_err(|error| Error::Unusable(error.to_string()))?;
         let index = if exists {
-            let index = tantivy::Index::open(directory).map_err(unusable)?;
+            let index = tantivy::Index::open(directory).map_err(Error::from_opening)?;
             if index.schema() != schema || index.settings() != &schema::settings() {
                 return Err(Error::Unusable("it was written with other fields or settings".to_owned()));
             }
@@ -105,74 +80,58 @@ impl Index {
         let reader = index
             .reader_builder()
             .reload_policy(ReloadPolicy::Manual)
-            // The view keeps its own readers of stored items, across reloads.
+            // The view caches stored items across reloads.
             .doc_store_cache_num_blocks(0)
             .try_into()
-            .map_err(unusable)?;
-        // What cannot be read here is damaged, whatever the engine calls it.
+            .map_err(Error::from_opening)?;
+        // A file that cannot be read here is damaged.
         let view = View::new(reader.searcher(), fields, None).map_err(|error| match error {
-            Error::Engine(error) => unusable(error),
+            Error::Engine(error) => Error::from_opening(error),
             other => other,
         })?;
         let view = ArcSwap::from_pointee(view);
-        let shared = Arc::new(Shared { reader, fields, view, engine: index.clone(), root });
-        let writer = Writer::new(&index, Arc::clone(&shared), options, payload)?;
-        Ok((Self { shared }, writer))
+        let open = Arc::new(OpenIndex { reader, fields, view, engine: index.clone(), root });
+        let writer = Writer::new(&index, Arc::clone(&open), options, payload)?;
+        Ok((Self { open }, writer))
     }
 
-    /// A consistent view of what was committed last. Cheap: taken per request.
+    /// The last commit; cheap enough for each request.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { view: self.shared.view() }
+        Snapshot { view: self.open.view() }
     }
 
-    /// A reading of all files that the index has now, against their checksums; `None` of an index in memory.
+    /// Starts a verification of all files; `None` in memory.
     ///
     /// # Errors
+    ///
     /// [`Error::Unusable`] when the description of the index cannot be read.
     pub fn verification(&self) -> Result<Option<Verification>, Error> {
-        let Some(root) = &self.shared.root else { return Ok(None) };
+        let Some(root) = &self.open.root else { return Ok(None) };
         without_panic("when its files were listed", || {
-            Verification::of(&self.shared.engine, root.clone()).map(Some)
+            Verification::new(&self.open.engine, root.clone()).map(Some)
         })
     }
 }
 
-impl Shared {
-    pub(crate) fn fields(&self) -> Fields {
-        self.fields
-    }
-
-    pub(crate) fn view(&self) -> Arc<View> {
-        self.view.load_full()
-    }
-
-    /// Makes what was committed visible to the snapshots taken from now on.
-    pub(crate) fn reload(&self) -> Result<(), Error> {
-        self.reader.reload()?;
-        let view = View::new(self.reader.searcher(), self.fields, Some(&self.view.load()))?;
-        self.view.store(Arc::new(view));
-        Ok(())
-    }
-}
-
-/// The index as it was at one moment.
+/// The index at one commit.
 #[derive(Clone)]
 pub struct Snapshot {
     view: Arc<View>,
 }
 
 impl Snapshot {
-    /// Answers the request. Blocks on memory-mapped files and the processor; run it on a thread that may block.
+    /// Answers the request. Blocks on files and the processor.
     ///
     /// # Errors
-    /// [`Error::Unusable`] where it met a damaged place, a panic of the engine included.
+    ///
+    /// [`Error::Unusable`] for damage, including panics of the engine.
     pub fn search(&self, request: &Request<'_>) -> Result<Page, Error> {
         without_panic("in a search", || crate::search::search(&self.view, request))
     }
 
-    /// The keyword with each word that finds nothing replaced by one that is one edit (a letter more, less, another or two
-    /// exchanged) away, and that the viewer with these principals finds something by; none where there is no such word.
-    /// Blocks, as [`Self::search`] does.
+    /// Replaces words that find nothing by visible words one edit away.
+    ///
+    /// An edit inserts, deletes, replaces or swaps letters. `None` if nothing is replaced. Blocks.
     pub fn correct(
         &self,
         scope: &Scope,
@@ -182,68 +141,33 @@ impl Snapshot {
         without_panic("in a search", || crate::search::correct(&self.view, scope, principals, keyword))
     }
 
-    /// What [`Self::search`] answers, where finding it is so little work, whatever matches, that it may be done where nothing
-    /// long may run; `None` where it would be more. The work is counted as it is done, and given up when it gets too much:
-    /// a few hundred microseconds at most.
+    /// Searches for a few hundred microseconds at most; `None` if that does not suffice.
     pub fn search_at_once(&self, request: &Request<'_>) -> Result<Option<Page>, Error> {
         without_panic("in a search", || crate::search::search_at_once(&self.view, request))
     }
 
-    /// The documents in the index, over all scopes.
+    /// Number of documents in all scopes.
     pub fn documents(&self) -> u64 {
         self.view.searcher.num_docs()
     }
 
-    /// Grows with every commit that was made visible while this process runs. No two views have the same one, be they of
-    /// one index or of two.
+    /// A number that grows with every visible commit, unique in the process.
     pub fn generation(&self) -> u64 {
         self.view.generation
     }
 
-    /// The segments that a search looks into, one after the other.
+    pub(crate) fn clear_caches(&self) {
+        self.view.clear_caches();
+    }
+
+    /// Number of segments.
     pub fn segments(&self) -> usize {
         self.view.segments.len()
     }
 }
 
-/// A new, empty engine of the same schema and settings, without anything of ours around it.
-pub fn bare_index(directory: &Path) -> Result<tantivy::Index, Error> {
-    let (schema, _) = Fields::build();
-    let mapped = MmapDirectory::open(directory).map_err(TantivyError::from)?;
-    let directory = UnsyncedDirectory::new(mapped, directory);
-    let index = tantivy::Index::create(directory, schema, schema::settings())?;
-    index.tokenizers().register(TOKENIZER, EncodedTokenizer::default());
-    Ok(index)
-}
-
-/// Damages, such as a file that is cut in the middle, make the engine panic; a panic is an answer like any other here.
+/// Turns engine panics, which damaged files cause, into errors.
 fn without_panic<T>(moment: &str, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     std::panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_panic| Err(Error::Unusable(format!("the engine panicked {moment}"))))
-}
-
-/// The engine over the index in the directory, without anything of ours around it.
-pub fn bare_open(directory: &Path) -> Result<tantivy::Index, Error> {
-    let mapped = MmapDirectory::open(directory).map_err(TantivyError::from)?;
-    Ok(tantivy::Index::open(UnsyncedDirectory::new(mapped, directory))?)
-}
-
-/// Makes the index forget all that searches had it remember.
-pub fn forget(snapshot: &Snapshot) {
-    snapshot.view.forget();
-}
-
-/// Files that are missing, cut or of another format make an index unusable; what the operating system refuses does not.
-pub(crate) fn unusable(error: TantivyError) -> Error {
-    match error {
-        TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })
-        | TantivyError::IoError(io_error)
-            if io_error.kind() != std::io::ErrorKind::NotFound
-                && let Some(code) = io_error.raw_os_error() =>
-        {
-            Error::Files(std::io::Error::from_raw_os_error(code))
-        }
-        TantivyError::LockFailure(..) => Error::Locked,
-        other => Error::Unusable(other.to_string()),
-    }
 }

@@ -1,10 +1,10 @@
-//! The texts of a search content item, read from the JSON that it is answered as.
+//! Texts of a search content item in JSON.
 
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// The texts that a document is found by. What is missing, or is no text, is absent.
+/// The matched texts; missing or malformed ones are `None`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Texts<'a> {
@@ -19,17 +19,17 @@ pub struct Texts<'a> {
     pub brief: Option<Text<'a>>,
 }
 
-/// A text, borrowed where nothing in it is escaped.
+/// A text, borrowed unless it contains escapes.
 #[derive(Debug, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 impl<'a> Texts<'a> {
-    /// Reads the item; one that cannot be read has no texts.
+    /// Reads the item; a malformed one has no texts.
     pub fn read(item: &'a str) -> Self {
         serde_json::from_str(item).unwrap_or_default()
     }
 
-    /// The texts one after the other, as far as this many characters go.
+    /// The texts in order, up to this many characters.
     pub(crate) fn beginning(&self, mut characters: usize) -> impl Iterator<Item = &str> {
         [&self.title, &self.sub_title, &self.brief].into_iter().flatten().map(move |Text(text)| {
             let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_read_as_far_as_is_asked() {
+    fn texts_are_cut_at_the_character_limit() {
         let item = r#"{"id":"1","title":"a\nb","subTitle":null,"brief":"中文字"}"#;
         assert_eq!(beginning(item, 100), ["a\nb", "中文字"]);
         assert_eq!(beginning(item, 5), ["a\nb", "中文"]);
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_item_has_no_texts() {
+    fn invalid_item_has_no_texts() {
         for item in ["", "7", "{\"title\":7}", "{\"other\":\"x\"}"] {
             assert_eq!(beginning(item, 100), Vec::<String>::new(), "{item}");
         }

@@ -1,49 +1,50 @@
-//! The built-in full-text engine of trawl: documents, queries and pages over tantivy.
+//! The built-in full-text engine of trawl, over tantivy.
 //!
-//! One index holds every tenant and every module. A [`Document`] lives in a [`Scope`]; the scope is part of every
-//! term that the document is indexed under, so the postings, frequencies and totals of two scopes never meet.
-//! Who may see a document ([`Audience`]) decides under which field it is indexed, so visibility is a part of the
-//! query and never a filter over a page (decisions 4.5). Segments are sorted by `display_time`, newest first, so a
-//! page by time is a seek and not a scan.
+//! One index holds all tenants and modules. Every term carries its [`Scope`], so postings, frequencies and
+//! totals of scopes never meet. The [`Audience`] decides the field of a document's texts: visibility is part
+//! of the query and never filters a page (decisions 4.5). Segments are sorted by `display_time`, newest
+//! first, so a page by time is a seek, not a scan.
 //!
-//! [`Index`] reads, [`Writer`] writes (there is one), [`Query`] is what a person typed, [`Snapshot::search`] answers
-//! a [`Request`] with a [`Page`]. A [`Highlighter`] shows where a text matches a query.
+//! [`Index`] reads and [`Writer`] writes. A [`Snapshot`] answers a [`Request`] with a [`Page`]. A
+//! [`Highlighter`] marks the matches of a [`Query`].
 
-mod deletions;
+mod checkpoint;
+mod checksum;
+mod deletion_log;
 mod directory;
 mod document;
+mod document_set;
 mod error;
+mod expansion;
 mod highlight;
 mod index;
 mod item;
-mod merging;
+mod merge_policy;
+mod open_index;
+mod options;
 mod query;
 mod queue;
-mod remembered;
 mod schema;
 mod search;
-mod sets;
+mod segment_cache;
+mod startup_check;
 mod text;
 mod verification;
 mod view;
 mod writer;
 
+pub use checkpoint::Checkpoint;
 pub use document::{Audience, Change, Document, MAX_ID_BYTES, Scope};
 pub use error::Error;
 pub use highlight::{Extent, Highlighter};
-pub use index::{Index, Options, Snapshot};
+pub use index::{Index, Snapshot};
 pub use item::{Text, Texts};
+pub use options::{MIN_THREAD_MEMORY_BYTES, Options};
 pub use query::{MAX_CLAUSES, MAX_TERMS, Query};
 pub use search::{Hit, Page, Request, Start, TimePosition};
 pub use text::fold;
 pub use verification::Verification;
-pub use writer::{Checkpoint, LEAST_THREAD_MEMORY_BYTES, Writer};
+pub use writer::Writer;
 
-/// What benches need to do the same work with bare tantivy. No part of the interface.
 #[doc(hidden)]
-pub mod bare {
-    pub use crate::index::bare_index as index;
-    pub use crate::index::bare_open as open;
-    pub use crate::index::forget;
-    pub use crate::writer::bare_document as document;
-}
+pub mod bare;

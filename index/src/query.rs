@@ -1,69 +1,64 @@
-//! What a person typed, understood: a query language for people, in which nothing is a syntax error (decisions 5.7).
+//! The query language, in which nothing is a syntax error (decisions 5.7).
 //!
-//! Every word must be there in time order, and is weighed in relevance order; `"quoted phrase"` (an open quote closes at
-//! the end) must be there in either; `-word` and `-"phrase"` exclude; `author:NAME` and `author:"A B"`. A word that
-//! holds several (such as `state-of-the-art`) is all of them. The full-width forms of quotes, minus and colon are the
+//! Words are required in time order and weighed in relevance order. `"quoted phrase"` is required in both; an
+//! open quote ends with the text. `-word` and `-"phrase"` exclude, `author:NAME` and `author:"A B"` filter. A
+//! compound such as `state-of-the-art` requires all its words. Full-width quotes, minus and colon are the
 //! same. The last word also matches as a prefix.
 
-use crate::text::{Run, cut_to_length, fold, is_idle, query_words, runs, stem};
+use crate::text::{Run, cut_to_length, fold, is_stop_word, query_words, runs, stem};
 
-/// The words and phrases of one query that count; what is typed beyond them is ignored.
+/// Clauses of a query; further ones are ignored.
 pub const MAX_CLAUSES: usize = 64;
-/// The terms of one query that count, over all its words and phrases; what is typed beyond them is ignored.
+/// Terms of all clauses; further ones are ignored.
 pub const MAX_TERMS: usize = 128;
 
-/// The shortest word, in characters, that also matches as a prefix.
 const MIN_PREFIX_CHARS: usize = 2;
 
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Query {
     pub(crate) clauses: Vec<Clause>,
-    /// The words that are looked for in texts, in the order they were typed, repeated ones included.
-    pub(crate) words: Vec<AskedWord>,
+    /// In typed order, with repetitions.
+    pub(crate) words: Vec<QueryWord>,
 }
 
-/// One word as it was typed among others.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct AskedWord {
-    /// Its position, counted as positions of documents are.
+pub(crate) struct QueryWord {
     pub(crate) position: usize,
     pub(crate) term: String,
-    /// It is one of a quoted phrase.
     pub(crate) quoted: bool,
 }
 
-/// One word or phrase that a document must or must not have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Clause {
     pub(crate) exclude: bool,
     pub(crate) target: Target,
-    /// It was typed in quotes, so it is required whatever the order.
+    /// Required in either order.
     pub(crate) quoted: bool,
-    /// All of them are asked for; never empty.
+    /// All required; never empty.
     pub(crate) pieces: Vec<Piece>,
 }
 
-/// Where a clause looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
     Text,
     Author,
 }
 
-/// What is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Piece {
-    /// A term.
     Term(String),
-    /// Terms at these offsets from each other; always two or more.
+    /// Two or more, at offsets from the first.
     Phrase(Vec<(usize, String)>),
-    /// A term, or any word that begins with `start`.
-    Prefix { stem: String, start: String },
+    /// A stem, or words that start with `start`.
+    Prefix {
+        stem: String,
+        start: String,
+    },
 }
 
 impl Query {
-    /// About how many bytes it holds.
+    /// Estimates its size in memory.
     pub fn bytes(&self) -> usize {
         let of_piece = |piece: &Piece| {
             size_of::<Piece>()
@@ -77,14 +72,14 @@ impl Query {
         };
         let of_clause =
             |clause: &Clause| size_of::<Clause>() + clause.pieces.iter().map(of_piece).sum::<usize>();
-        let of_word = |word: &AskedWord| size_of::<AskedWord>() + word.term.len();
+        let of_word = |word: &QueryWord| size_of::<QueryWord>() + word.term.len();
         self.clauses.iter().map(of_clause).chain(self.words.iter().map(of_word)).sum()
     }
 
-    /// Understands any string.
+    /// Parses any text.
     pub fn parse(keyword: &str) -> Self {
         let mut clauses: Vec<Clause> = Vec::new();
-        let mut words: Vec<AskedWord> = Vec::new();
+        let mut words: Vec<QueryWord> = Vec::new();
         let mut position = 0;
         let mut terms_left = MAX_TERMS;
         let mut rest = keyword.trim_start();
@@ -94,7 +89,7 @@ impl Query {
             if raw.target == Target::Text && !raw.exclude {
                 position += raw.add_words(position, MAX_TERMS.saturating_sub(words.len()), &mut words);
             }
-            if let Some(clause) = raw.understand(is_last, &mut terms_left)
+            if let Some(clause) = raw.into_clause(is_last, &mut terms_left)
                 && !clauses.contains(&clause)
             {
                 clauses.push(clause);
@@ -104,11 +99,12 @@ impl Query {
         Self { clauses, words }
     }
 
-    /// The keyword with some of the words that are looked for in texts replaced. `replace` is given each as it is looked up
-    /// (folded, not stemmed), with whether it may be unfinished, until as many as `most` were given.
+    /// The keyword with words replaced; `None` if unchanged.
+    ///
+    /// `replace` gets up to `limit` folded words, and whether each may be unfinished.
     pub(crate) fn with_words_replaced<E>(
         keyword: &str,
-        mut most: usize,
+        mut limit: usize,
         mut replace: impl FnMut(Run<'_>, bool) -> Result<Option<String>, E>,
     ) -> Result<Option<String>, E> {
         let mut replaced = String::with_capacity(keyword.len());
@@ -124,22 +120,22 @@ impl Query {
             let is_last = after.is_empty() && !raw.quoted && !keyword.ends_with(char::is_whitespace);
             let consumed = &clause[..clause.len() - after.len()];
             let is_looked_for = raw.target == Target::Text && !raw.exclude && !raw.text.is_empty();
-            // At its end but for what closes it, so the last place that reads so is its own.
+            // Only a closing quote can follow.
             let inside = consumed.rfind(raw.text).filter(|_| is_looked_for).map(|start| (start, raw.text));
             let (start, text) = inside.unwrap_or((consumed.len(), ""));
             replaced.push_str(&consumed[..start]);
             let mut unread = text;
             for run in runs(text) {
                 let original = run.text();
-                let Some((between, behind)) = unread.split_once(original) else { break };
-                replaced.push_str(between);
-                unread = behind;
+                let Some((separator, following)) = unread.split_once(original) else { break };
+                replaced.push_str(separator);
+                unread = following;
                 let folded = fold(original);
                 let is_single = runs(&folded).nth(1).is_none();
                 let instead = match runs(&folded).next() {
-                    Some(run) if is_single && most > 0 => {
-                        most -= 1;
-                        replace(run, is_last && behind.is_empty())?
+                    Some(run) if is_single && limit > 0 => {
+                        limit -= 1;
+                        replace(run, is_last && following.is_empty())?
                     }
                     _ => None,
                 };
@@ -153,35 +149,34 @@ impl Query {
         Ok(changed.then_some(replaced))
     }
 
-    /// The same without the words that relevance order leaves out: those that only make a question of the others.
+    /// Drops unquoted stop words, unless nothing remains.
     #[must_use]
-    pub fn telling(&self) -> Self {
-        let mut telling = self.clone();
-        for clause in &mut telling.clauses {
+    pub fn without_stop_words(&self) -> Self {
+        let mut query = self.clone();
+        for clause in &mut query.clauses {
             if clause.target == Target::Text && !clause.exclude && !clause.quoted {
                 clause.pieces.retain(|piece| match piece {
-                    Piece::Term(term) | Piece::Prefix { stem: term, .. } => !is_idle(term),
+                    Piece::Term(term) | Piece::Prefix { stem: term, .. } => !is_stop_word(term),
                     Piece::Phrase(_) => true,
                 });
             }
         }
-        telling.clauses.retain(|clause| !clause.pieces.is_empty());
-        telling.words.retain(|word| word.quoted || !is_idle(&word.term));
-        if telling.words.is_empty() { self.clone() } else { telling }
+        query.clauses.retain(|clause| !clause.pieces.is_empty());
+        query.words.retain(|word| word.quoted || !is_stop_word(&word.term));
+        if query.words.is_empty() { self.clone() } else { query }
     }
 
-    /// Whether nothing is asked for: only punctuation was typed. Such a query matches nothing.
+    /// Whether nothing is searched; such a query matches nothing.
     pub fn is_empty(&self) -> bool {
         self.clauses.is_empty()
     }
 }
 
-/// The terms of a name, as `author:NAME` asks for them.
+/// Parses a name like `author:NAME`.
 pub(crate) fn author_pieces(name: &str) -> Vec<Piece> {
     word_pieces(&fold(name), &mut MAX_TERMS.clone())
 }
 
-/// A clause as it is typed.
 struct RawClause<'a> {
     exclude: bool,
     target: Target,
@@ -190,10 +185,10 @@ struct RawClause<'a> {
 }
 
 impl<'a> RawClause<'a> {
-    /// Reads one clause from a text that does not begin with white space; also gives what follows it.
+    /// Reads one clause; returns the rest.
     fn read(text: &'a str) -> (Self, &'a str) {
         let (exclude, text) = match text.strip_prefix(is_minus) {
-            // A minus alone is punctuation.
+            // A single minus is punctuation.
             Some(after) if !after.is_empty() && !after.starts_with(char::is_whitespace) => (true, after),
             _ => (false, text),
         };
@@ -214,11 +209,11 @@ impl<'a> RawClause<'a> {
         (Self { exclude, target, quoted, text: inside }, after)
     }
 
-    /// Adds its words, `most` at the most, the first of which would stand at `position`; gives how many positions it takes.
-    fn add_words(&self, position: usize, most: usize, words: &mut Vec<AskedWord>) -> usize {
+    /// Adds up to `limit` words; returns the number of positions taken.
+    fn add_words(&self, position: usize, limit: usize, words: &mut Vec<QueryWord>) -> usize {
         let folded = fold(self.text);
-        let found = query_words(&folded).into_iter().take(most);
-        words.extend(found.map(|(offset, term)| AskedWord {
+        let found = query_words(&folded).into_iter().take(limit);
+        words.extend(found.map(|(offset, term)| QueryWord {
             position: position + offset,
             term,
             quoted: self.quoted,
@@ -230,7 +225,7 @@ impl<'a> RawClause<'a> {
         runs(&folded).map(positions).sum()
     }
 
-    fn understand(self, is_last: bool, terms_left: &mut usize) -> Option<Clause> {
+    fn into_clause(self, is_last: bool, terms_left: &mut usize) -> Option<Clause> {
         let folded = fold(self.text);
         let mut pieces = if self.quoted && self.target == Target::Text {
             phrase(query_words(&folded), terms_left).into_iter().collect()
@@ -238,14 +233,14 @@ impl<'a> RawClause<'a> {
             word_pieces(&folded, terms_left)
         };
         if is_last && !self.exclude && self.target == Target::Text {
-            widen_last(&folded, &mut pieces);
+            make_last_prefix(&folded, &mut pieces);
         }
         let Self { exclude, target, quoted, .. } = self;
         (!pieces.is_empty()).then_some(Clause { exclude, target, quoted, pieces })
     }
 }
 
-/// The pieces of an unquoted word: each word of it, and single ideographs beside each other as a phrase.
+/// Parses an unquoted word; adjacent single ideographs form a phrase.
 fn word_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for run in runs(folded) {
@@ -269,7 +264,7 @@ fn word_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
     pieces
 }
 
-/// Words beside each other, as many as may still be asked for; their first offset becomes 0.
+/// Builds a phrase within the terms left; its first offset becomes 0.
 fn phrase(mut words: Vec<(usize, String)>, terms_left: &mut usize) -> Option<Piece> {
     words.truncate(*terms_left);
     *terms_left -= words.len();
@@ -280,15 +275,15 @@ fn phrase(mut words: Vec<(usize, String)>, terms_left: &mut usize) -> Option<Pie
     if words.len() == 1 { words.pop().map(|(_, word)| Piece::Term(word)) } else { Some(Piece::Phrase(words)) }
 }
 
-/// Lets the last word match as a prefix. Ideographs need none: every word and character of them is a term.
-fn widen_last(folded: &str, pieces: &mut [Piece]) {
+/// Turns the last word into a prefix, unless it is an ideograph.
+fn make_last_prefix(folded: &str, pieces: &mut [Piece]) {
     let Some(Run::Word(word)) = runs(folded).last() else { return };
     let start = cut_to_length(word);
     if start.chars().nth(MIN_PREFIX_CHARS - 1).is_none() {
         return;
     }
     let term = Piece::Term(stem(start).into_owned());
-    // The same word may stand earlier in it, or be beyond the terms that count.
+    // It may occur earlier, or exceed the limit.
     if let Some(piece) = pieces.iter_mut().rfind(|piece| **piece == term)
         && let Piece::Term(stem) = std::mem::replace(piece, Piece::Phrase(Vec::new()))
     {
@@ -300,7 +295,7 @@ fn is_minus(character: char) -> bool {
     matches!(character, '-' | '－' | '−')
 }
 
-/// What closes the quote that the character opens. Any of the double quotes closes any other, as people mix them.
+/// The closing quotes; double quotes of all forms are interchangeable.
 fn closing_quotes(opening: char) -> Option<&'static [char]> {
     match opening {
         '"' | '“' | '”' | '„' | '＂' => Some(&['"', '“', '”', '＂']),
@@ -310,7 +305,6 @@ fn closing_quotes(opening: char) -> Option<&'static [char]> {
     }
 }
 
-/// What follows `author:`, where the text begins with it and something does follow.
 fn strip_author(text: &str) -> Option<&str> {
     const FIELD: &str = "author";
     let (name, after) = text.split_at_checked(FIELD.len())?;

@@ -1,113 +1,110 @@
-//! How much waits for the engine: it bounds how many documents it queues, and not how large they are.
+//! Bounds the bytes of documents queued for the engine, which bounds only their number.
+//!
+//! A failed engine keeps queued documents and reports only to new operations. Waiting callers therefore check
+//! it twice a second.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tantivy::TantivyDocument;
 
-/// Bytes of documents that wait for the engine at the most; one that is larger waits alone.
-pub(crate) const MOST_BYTES: usize = 32 << 20;
-/// How long to wait before one looks whether what waits is taken at all.
-const LOOK_AFTER: Duration = Duration::from_millis(500);
+/// A larger document waits alone.
+pub(crate) const MAX_QUEUED_BYTES: usize = 32 << 20;
+const LIVENESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What waits.
 #[derive(Debug)]
-pub(crate) struct Queue {
-    most_bytes: usize,
-    waiting: Mutex<Waiting>,
-    left: Condvar,
+pub(crate) struct IndexingQueue {
+    max_bytes: usize,
+    state: Mutex<QueueState>,
+    released: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct QueueState {
     bytes: usize,
-    /// As much as there ever was.
     #[cfg(test)]
-    most_bytes: usize,
+    peak_bytes: usize,
 }
 
-impl Queue {
-    pub(crate) fn new(most_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { most_bytes, waiting: Mutex::default(), left: Condvar::new() })
+impl IndexingQueue {
+    pub(crate) fn new(max_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { max_bytes, state: Mutex::default(), released: Condvar::new() })
     }
 
-    /// Takes room for so many bytes; waits until there is that much, or nothing else waits. Checks time and again that what waits is
-    /// taken still: what nobody takes leaves no room.
+    /// Reserves bytes; waits until they fit or the queue is empty.
     ///
     /// # Errors
-    /// That of the check.
-    pub(crate) fn enter<E>(
+    ///
+    /// Those of `check_alive`, called every [`LIVENESS_INTERVAL`].
+    pub(crate) fn reserve<E>(
         self: &Arc<Self>,
         bytes: usize,
-        check_taken: impl Fn() -> Result<(), E>,
-    ) -> Result<Place, E> {
+        check_alive: impl Fn() -> Result<(), E>,
+    ) -> Result<Reservation, E> {
         loop {
-            let is_full = |waiting: &mut Waiting| {
-                waiting.bytes > 0 && waiting.bytes.saturating_add(bytes) > self.most_bytes
+            let is_full = |state: &mut QueueState| {
+                state.bytes > 0 && state.bytes.saturating_add(bytes) > self.max_bytes
             };
-            let (mut waiting, outcome) = self
-                .left
-                .wait_timeout_while(self.waiting(), LOOK_AFTER, is_full)
+            let (mut state, outcome) = self
+                .released
+                .wait_timeout_while(self.state(), LIVENESS_INTERVAL, is_full)
                 .unwrap_or_else(PoisonError::into_inner);
             if !outcome.timed_out() {
-                waiting.bytes += bytes;
+                state.bytes += bytes;
                 #[cfg(test)]
                 {
-                    waiting.most_bytes = waiting.most_bytes.max(waiting.bytes);
+                    state.peak_bytes = state.peak_bytes.max(state.bytes);
                 }
-                return Ok(Place { queue: Arc::clone(self), bytes });
+                return Ok(Reservation { queue: Arc::clone(self), bytes });
             }
-            drop(waiting);
-            check_taken()?;
+            drop(state);
+            check_alive()?;
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is waiting, in bytes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        self.waiting().bytes
+        self.state().bytes
     }
 
-    /// What was waiting at the most, in bytes.
     #[cfg(test)]
-    pub(crate) fn most_seen(&self) -> usize {
-        self.waiting().most_bytes
+    pub(crate) fn peak_bytes(&self) -> usize {
+        self.state().peak_bytes
     }
 }
 
-/// Room that is taken until this goes.
+/// Reserved bytes, released on drop.
 #[derive(Debug)]
-pub(crate) struct Place {
-    queue: Arc<Queue>,
+pub(crate) struct Reservation {
+    queue: Arc<IndexingQueue>,
     bytes: usize,
 }
 
-impl Drop for Place {
+impl Drop for Reservation {
     fn drop(&mut self) {
-        self.queue.waiting().bytes -= self.bytes;
-        self.queue.left.notify_all();
+        self.queue.state().bytes -= self.bytes;
+        self.queue.released.notify_all();
     }
 }
 
-/// A document that waits. Its room is free once the engine has taken all that it was handed over with; an engine that ended of
-/// itself takes nothing any more, and keeps what it did not take until it goes.
+/// A document whose batch's bytes are released once the engine has taken all of it.
 #[derive(Debug)]
-pub(crate) struct Queued {
+pub(crate) struct QueuedDocument {
     document: TantivyDocument,
-    _place: Arc<Place>,
+    _reservation: Arc<Reservation>,
 }
 
-impl Queued {
-    pub(crate) fn new(document: TantivyDocument, place: &Arc<Place>) -> Self {
-        Self { document, _place: Arc::clone(place) }
+impl QueuedDocument {
+    pub(crate) fn new(document: TantivyDocument, reservation: &Arc<Reservation>) -> Self {
+        Self { document, _reservation: Arc::clone(reservation) }
     }
 }
 
-impl tantivy::Document for Queued {
+impl tantivy::Document for QueuedDocument {
     type Value<'a> = <TantivyDocument as tantivy::Document>::Value<'a>;
     type FieldsValuesIter<'a> = <TantivyDocument as tantivy::Document>::FieldsValuesIter<'a>;
 
@@ -129,16 +126,14 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::Queue;
+    use super::IndexingQueue;
 
     proptest! {
         #![proptest_config(trawl_seeds::cases(64))]
 
-        /// However much is handed over by however many: no more than the bound waits, or one thing alone, and all of it comes
-        /// through.
         #[test]
-        fn no_more_waits_than_may(most in 1..100_usize, handed in prop::collection::vec(0..150_usize, 0..60)) {
-            let queue = Queue::new(most);
+        fn queued_bytes_stay_within_the_bound(most in 1..100_usize, handed in prop::collection::vec(0..150_usize, 0..60)) {
+            let queue = IndexingQueue::new(most);
             let (waiting, mut seen) = (AtomicUsize::new(0), 0);
             thread::scope(|threads| {
                 let (send, take) = std::sync::mpsc::channel();
@@ -146,18 +141,18 @@ mod tests {
                     let (queue, send, waiting) = (&queue, send.clone(), &waiting);
                     threads.spawn(move || {
                         for &bytes in part {
-                            let place = queue.enter(bytes, || Ok::<_, Infallible>(())).unwrap();
+                            let reservation = queue.reserve(bytes, || Ok::<_, Infallible>(())).unwrap();
                             let before = waiting.fetch_add(bytes, Ordering::SeqCst);
                             assert!(before == 0 || before + bytes <= most, "{before} and {bytes} of {most}");
-                            send.send((bytes, place)).unwrap();
+                            send.send((bytes, reservation)).unwrap();
                         }
                     });
                 }
                 drop(send);
-                for (bytes, place) in take {
+                for (bytes, reservation) in take {
                     seen += bytes;
                     waiting.fetch_sub(bytes, Ordering::SeqCst);
-                    drop(place);
+                    drop(reservation);
                 }
             });
             prop_assert_eq!(seen, handed.iter().sum::<usize>());

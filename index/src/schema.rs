@@ -1,4 +1,7 @@
-//! The index's fields and settings: what is stored how, in one place.
+//! Fields and settings of the index.
+//!
+//! Open and restricted texts are separate fields. So visibility is part of the query, and mostly a bare
+//! posting list.
 
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
@@ -8,10 +11,10 @@ use tantivy::{IndexSettings, IndexSortByField, Order};
 
 use crate::text::TOKENIZER;
 
-/// Raised whenever fields, terms or analysis change, so that an older index is rebuilt and never misread.
+/// Raised whenever fields, terms or analysis change; older indexes are rebuilt.
 pub(crate) const VERSION: u32 = 4;
 
-/// The bytes of a block of stored items before compression. A page of ten reads about ten blocks, so a block is small.
+/// Before compression; a page of ten reads about ten blocks.
 const STORE_BLOCK_BYTES: usize = 4_096;
 
 const KEY: &str = "key";
@@ -26,40 +29,36 @@ const AUTHOR: &str = "author";
 const ITEM: &str = "item";
 const TITLE_IS_NAME: &str = "title_is_name";
 
-/// The two halves of a scope, by [`Audience`](crate::Audience): disjoint sets of documents.
+/// Text fields of one half of a scope; halves are disjoint, by [`Audience`](crate::Audience).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextFields {
-    /// Title, sub-title and brief, with positions.
+    /// All texts, with positions.
     pub(crate) body: Field,
     /// The title again, for scores only.
     pub(crate) title: Field,
 }
 
-/// Every field of the index.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields {
-    /// Scope and id: what an upsert or a removal finds a document by.
+    /// Scope and id.
     pub(crate) key: Field,
-    /// The id: a column, to order ties by, and stored, to be answered.
+    /// Stored; also a column that orders ties.
     pub(crate) id: Field,
-    /// The column that segments are sorted by.
+    /// Segments are sorted by it.
     pub(crate) display_time: Field,
-    /// The texts of documents that the whole tenant sees.
+    /// Of the whole tenant.
     pub(crate) open: TextFields,
-    /// The texts of all others.
+    /// With principals.
     pub(crate) restricted: TextFields,
-    /// Who sees those others.
+    /// Of restricted documents.
     pub(crate) principals: Field,
-    /// The author's name.
     pub(crate) author: Field,
-    /// The item, stored.
     pub(crate) item: Field,
-    /// Stored where the title is a name, whatever it holds.
+    /// Stored for names.
     pub(crate) title_is_name: Field,
 }
 
 impl Fields {
-    /// The schema and its fields.
     pub(crate) fn build() -> (Schema, Self) {
         let mut builder = Schema::builder();
         let fields = Self {
@@ -84,18 +83,15 @@ impl Fields {
     }
 }
 
-/// The name of the column of times.
 pub(crate) const TIME_COLUMN: &str = DISPLAY_TIME;
-/// The name of the column of ids.
 pub(crate) const ID_COLUMN: &str = ID;
 
-/// The settings that an index is created with.
 pub(crate) fn settings() -> IndexSettings {
     IndexSettings {
         sort_by_field: Some(IndexSortByField { field: DISPLAY_TIME.to_owned(), order: Order::Desc }),
         docstore_compression: Compressor::Lz4,
         docstore_blocksize: STORE_BLOCK_BYTES,
-        // A commit of a few documents every few milliseconds would start and end a thread each time.
+        // Small commits would start a thread each.
         docstore_compress_dedicated_thread: false,
         ..IndexSettings::default()
     }

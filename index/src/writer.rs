@@ -1,4 +1,7 @@
-//! The one writer: changes in, commits that say how far the change log was followed.
+//! Applies changes and commits.
+//!
+//! Texts are analysed 8 MiB at a time on all cores, then queued by 1 MiB. Commits take milliseconds, as they
+//! do not wait for the disk.
 
 mod prepared;
 #[cfg(test)]
@@ -9,141 +12,98 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use tantivy::indexer::{IndexWriterOptions, UserOperation};
 use tantivy::query::{AllQuery, RangeQuery};
 use tantivy::schema::Term;
 use tantivy::{IndexWriter, TantivyError};
 
-use crate::document::{Change, Scope, tenant_prefix};
-use crate::index::{Options, Shared};
-use crate::merging::Pace;
-use crate::queue::{self, Queue, Queued};
-use crate::schema::VERSION;
-use crate::{Error, merging};
+use crate::checkpoint::{Checkpoint, Payload};
+use crate::document::{Change, Scope, tenant_range};
+use crate::merge_policy::WriteRate;
+use crate::open_index::OpenIndex;
+use crate::options::{MIN_THREAD_MEMORY_BYTES, Options};
+use crate::queue::{self, IndexingQueue, QueuedDocument};
+use crate::{Error, merge_policy};
 
 pub use self::prepared::bare_document;
-use self::prepared::{Analysed, Key, Portion, Prepared, last_of_each, next_portion, principal_term};
+use self::prepared::{
+    AnalysedDocument, AnalysisBatch, DocumentKey, PreparedChange, keep_last_changes, next_batch,
+    principal_term,
+};
 
-/// What one indexing thread takes at least, in bytes, whatever the options say.
-pub const LEAST_THREAD_MEMORY_BYTES: usize = 15_000_000;
-/// From this many changes on, a batch is analysed on all cores; fewer are where their texts are large.
-const PARALLEL_CHANGES: usize = 16;
-/// Operations handed to the engine at once.
-const BATCH_OPERATIONS: usize = 256;
-/// Bytes of documents handed to the engine at once, from which on no more are added: it looks between two batches whether its memory
-/// is used up.
-const BATCH_BYTES: usize = 1 << 20;
+/// Smaller batches use one core, unless their texts are large.
+const MIN_PARALLEL_CHANGES: usize = 16;
+const MAX_BATCH_OPERATIONS: usize = 256;
+/// The engine checks its memory between batches.
+const MAX_BATCH_BYTES: usize = 1 << 20;
 
-/// What a commit says of itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checkpoint {
-    /// Which store the index follows: another store's positions mean nothing.
-    pub store: String,
-    /// The last entry of the change log that the index holds.
-    pub position: i64,
-    /// False while a rebuild is under way, so that one cut short is begun anew.
-    pub complete: bool,
-}
-
-/// The commit's payload as it is written.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Payload {
-    version: u32,
-    #[serde(flatten)]
-    checkpoint: Checkpoint,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
-}
-
-impl Payload {
-    /// The payload of the last commit; none in an index that was never committed to.
-    pub(crate) fn read(index: &tantivy::Index) -> Result<Option<Self>, Error> {
-        let meta = index.load_metas()?;
-        let Some(payload) = meta.payload else {
-            if meta.segments.is_empty() {
-                return Ok(None);
-            }
-            return Err(Error::Unusable("its last commit has no checkpoint".to_owned()));
-        };
-        let payload: Self = serde_json::from_str(&payload)
-            .map_err(|error| Error::Unusable(format!("its checkpoint: {error}")))?;
-        if payload.version == VERSION {
-            Ok(Some(payload))
-        } else {
-            Err(Error::Unusable(format!("it is of version {}, this is version {VERSION}", payload.version)))
-        }
-    }
-}
-
-/// The only writer of an index. What it applies is visible after the next commit.
+/// The only writer; changes are visible after a commit.
 pub struct Writer {
-    engine: IndexWriter<Queued>,
-    /// What the engine was handed and has not taken.
-    queue: Arc<Queue>,
-    shared: Arc<Shared>,
+    engine: IndexWriter<QueuedDocument>,
+    queue: Arc<IndexingQueue>,
+    open: Arc<OpenIndex>,
     checkpoint: Option<Checkpoint>,
     note: Option<String>,
-    /// Hashes of the keys put since the last commit, which the committed segments do not know yet.
+    /// Of keys put since the last commit.
     uncommitted: HashSet<u64>,
-    pace: Arc<Pace>,
+    write_rate: Arc<WriteRate>,
 }
 
 impl Writer {
     pub(crate) fn new(
         index: &tantivy::Index,
-        shared: Arc<Shared>,
+        open: Arc<OpenIndex>,
         options: &Options,
         payload: Option<Payload>,
     ) -> Result<Self, Error> {
         let threads = options.indexing_threads.max(1);
-        let memory = (options.writer_memory_bytes / threads).max(LEAST_THREAD_MEMORY_BYTES);
+        let memory = (options.writer_memory_bytes / threads).max(MIN_THREAD_MEMORY_BYTES);
         let engine_options = IndexWriterOptions::builder()
             .num_worker_threads(threads)
             .memory_budget_per_thread(memory)
             .num_merge_threads(options.merge_threads.max(1))
             .build();
-        let engine: IndexWriter<Queued> = index.writer_with_options(engine_options)?;
-        // Its clock would begin at the very stamp of the last commit. A merge up to that commit, begun before the next one, would
-        // take a deletion of this stamp for one of the commit: done with in the segments that the commit deleted from.
+        let engine: IndexWriter<QueuedDocument> = index.writer_with_options(engine_options)?;
+        // Advances the engine's clock beyond the last commit. A merge would otherwise take the first deletion
+        // for one of that commit.
         engine.run(Vec::new())?;
-        let pace = Pace::new();
-        engine.set_merge_policy(merging::policy(Arc::clone(&pace)));
-        // What a process that was killed left, or a commit that found no room, may be what now takes the room.
+        let write_rate = WriteRate::new();
+        engine.set_merge_policy(merge_policy::policy(Arc::clone(&write_rate)));
+        // Files of a killed process may fill the disk.
         if let Err(error) = engine.garbage_collect_files().wait() {
-            tracing::warn!(%error, "files that are left over could not be removed");
+            tracing::warn!(%error, "leftover files could not be removed");
         }
         let (checkpoint, note) = payload.map(|payload| (payload.checkpoint, payload.note)).unzip();
-        let queue = Queue::new(queue::MOST_BYTES);
+        let queue = IndexingQueue::new(queue::MAX_QUEUED_BYTES);
         Ok(Self {
             engine,
             queue,
-            shared,
+            open,
             checkpoint,
             note: note.flatten(),
             uncommitted: HashSet::new(),
-            pace,
+            write_rate,
         })
     }
 
-    /// What the last commit said of itself; nothing in an index that was never committed to.
+    /// The last commit's checkpoint; `None` before the first commit.
     pub fn checkpoint(&self) -> Option<&Checkpoint> {
         self.checkpoint.as_ref()
     }
 
-    /// What whoever committed last noted for himself.
+    /// The last commit's note.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
 
-    /// Applies the changes; they are visible after the next commit. Of several changes to one document the last wins.
+    /// Applies changes; the last one to a document wins.
     ///
-    /// A batch is analysed on all cores (rayon's threads). Waits for the engine where much that is large is on its way to it, so
-    /// that this takes no more memory than a bound, however fast changes come.
+    /// Batches are analysed on rayon's threads. Waits for the engine, so that memory stays bounded.
     ///
     /// # Errors
-    /// [`Error::IdTooLong`] before anything is applied, or, where much is removed at once, before anything behind the last such
-    /// change is. After any other one a part of it may be applied; nothing is committed.
+    ///
+    /// [`Error::IdTooLong`] before anything after the last bulk removal is applied. Others may leave a part
+    /// applied; nothing is committed.
     pub fn apply(&mut self, changes: Vec<Change>) -> Result<(), Error> {
         let mut documents = Vec::with_capacity(changes.len());
         for change in changes {
@@ -162,123 +122,122 @@ impl Writer {
         self.apply_to_documents(documents)
     }
 
-    /// By the range of the tenant's keys: one operation, whose work is that of reading the tenant's own keys.
+    /// Removes by the range of keys.
     fn remove_tenant(&mut self, tenant: i64) -> Result<(), Error> {
-        let key = self.shared.fields().key;
-        let first = tenant_prefix(tenant);
-        // The least text behind all that begin so.
-        let mut behind = first.clone();
-        let end = behind.pop().map_or(char::MAX, |last| char::from_u32(last as u32 + 1).unwrap_or(char::MAX));
-        behind.push(end);
-        let bounds = [first, behind].map(|text| Term::from_field_text(key, &text));
-        let [first, behind] = bounds;
-        let of_tenant = RangeQuery::new(Bound::Included(first), Bound::Excluded(behind));
+        let key = self.open.fields.key;
+        let [first, end] = tenant_range(tenant).map(|text| Term::from_field_text(key, &text));
+        let of_tenant = RangeQuery::new(Bound::Included(first), Bound::Excluded(end));
         self.engine.delete_query(Box::new(of_tenant))?;
         Ok(())
     }
 
-    /// One operation, whose work is that of reading the principal's own postings.
+    /// Removes by the principal's postings.
     fn remove_seen_by(&mut self, scope: &Scope, principal: &str) {
-        let principals = self.shared.fields().principals;
+        let principals = self.open.fields.principals;
         self.engine
             .delete_term(Term::from_field_text(principals, &principal_term(&scope.prefix(), principal)));
     }
 
     fn apply_to_documents(&mut self, changes: Vec<Change>) -> Result<(), Error> {
-        let changes = last_of_each(changes)?;
-        self.pace.count(changes.len() as u64);
+        let changes = keep_last_changes(changes)?;
+        self.write_rate.count(changes.len() as u64);
         let mut changes = changes.into_iter();
         loop {
-            let portion = next_portion(&mut changes);
-            if portion.changes.is_empty() {
+            let batch = next_batch(&mut changes);
+            if batch.changes.is_empty() {
                 return Ok(());
             }
-            let prepared = self.prepare(portion)?;
-            self.hand_over(prepared)?;
+            let prepared = self.prepare(batch)?;
+            self.submit(prepared)?;
         }
     }
 
-    fn prepare(&self, Portion { changes, is_whole }: Portion) -> Result<Vec<Prepared>, Error> {
-        let fields = self.shared.fields();
-        let view = self.shared.view();
+    fn prepare(
+        &self,
+        AnalysisBatch { changes, is_full }: AnalysisBatch,
+    ) -> Result<Vec<PreparedChange>, Error> {
+        let fields = self.open.fields;
+        let view = self.open.view();
         let uncommitted = &self.uncommitted;
-        let prepare = |(key, change): (Key, Change)| Prepared::new(&key, change, &view, fields, uncommitted);
-        if changes.len() < PARALLEL_CHANGES && !is_whole {
+        let prepare = |(key, change): (DocumentKey, Change)| {
+            PreparedChange::new(&key, change, &view, fields, uncommitted)
+        };
+        if changes.len() < MIN_PARALLEL_CHANGES && !is_full {
             changes.into_iter().map(prepare).collect()
         } else {
             changes.into_par_iter().map(prepare).collect()
         }
     }
 
-    fn hand_over(&mut self, prepared: Vec<Prepared>) -> Result<(), Error> {
-        let mut operations = Vec::with_capacity(BATCH_OPERATIONS);
+    fn submit(&mut self, prepared: Vec<PreparedChange>) -> Result<(), Error> {
+        let mut operations = Vec::with_capacity(MAX_BATCH_OPERATIONS);
         let mut bytes = 0;
-        for Prepared { key_hash, delete, add } in prepared {
+        for PreparedChange { key_hash, delete, add } in prepared {
             operations.extend(delete.map(UserOperation::Delete));
-            if let Some(Analysed { document, bytes: of_document }) = add {
+            if let Some(AnalysedDocument { document, bytes: of_document }) = add {
                 self.uncommitted.insert(key_hash);
                 operations.push(UserOperation::Add(document));
                 bytes += of_document;
             }
-            if operations.len() + 1 >= BATCH_OPERATIONS || bytes >= BATCH_BYTES {
-                let batch = std::mem::replace(&mut operations, Vec::with_capacity(BATCH_OPERATIONS));
+            if operations.len() + 1 >= MAX_BATCH_OPERATIONS || bytes >= MAX_BATCH_BYTES {
+                let batch = std::mem::replace(&mut operations, Vec::with_capacity(MAX_BATCH_OPERATIONS));
                 self.run(batch, std::mem::take(&mut bytes))?;
             }
         }
         self.run(operations, bytes)
     }
 
-    /// Has the engine run these, once there is room for the bytes of their documents.
+    /// Runs operations once their documents fit in the queue.
     fn run(&self, operations: Vec<UserOperation>, bytes: usize) -> Result<(), Error> {
-        let place = Arc::new(self.queue.enter(bytes, || self.check_alive())?);
+        let reservation = Arc::new(self.queue.reserve(bytes, || self.check_alive())?);
         self.engine.run(operations.into_iter().map(|operation| match operation {
-            UserOperation::Add(document) => UserOperation::Add(Queued::new(document, &place)),
+            UserOperation::Add(document) => UserOperation::Add(QueuedDocument::new(document, &reservation)),
             UserOperation::Delete(term) => UserOperation::Delete(term),
         }))?;
         Ok(())
     }
 
-    /// Fails where the engine takes nothing any more. It says so only to who hands it something: here, to remove what no document
-    /// is found by.
+    /// Fails if the engine has. It tells only operations; this one finds nothing.
     fn check_alive(&self) -> Result<(), Error> {
-        let nothing = Term::from_field_text(self.shared.fields().key, "");
+        let nothing = Term::from_field_text(self.open.fields.key, "");
         self.engine.run([UserOperation::Delete(nothing)])?;
         Ok(())
     }
 
-    /// Removes every document, applied ones that are not committed included; for a rebuild.
+    /// Removes all documents, uncommitted ones included.
     pub fn clear(&mut self) -> Result<(), Error> {
-        // Not `delete_all_documents`: that turns the engine's clock back, and older deletions would hit newer documents.
+        // `delete_all_documents` resets the engine's clock: old deletions would hit new documents.
         self.engine.delete_query(Box::new(AllQuery))?;
         Ok(())
     }
 
-    /// Makes what was applied durable, under this checkpoint, and visible to the snapshots taken from now on.
+    /// Commits, and makes changes visible to new snapshots.
     pub fn commit(&mut self, checkpoint: &Checkpoint) -> Result<(), Error> {
         self.commit_with_note(checkpoint, None)
     }
 
-    /// The same, with a note that [`Self::note`] gives back, of the next process too.
+    /// Commits with a note, which survives reopening.
     pub fn commit_with_note(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Error> {
-        let payload = Payload { version: VERSION, checkpoint: checkpoint.clone(), note };
+        let payload = Payload::new(checkpoint.clone(), note);
         let text = serde_json::to_string(&payload).map_err(std::io::Error::from)?;
         let mut commit = self.engine.prepare_commit()?;
         commit.set_payload(&text);
         commit.commit()?;
         self.checkpoint = Some(payload.checkpoint);
         self.note = payload.note;
-        self.shared.reload()?;
+        self.open.reload()?;
         self.uncommitted.clear();
         Ok(())
     }
 
-    /// Waits for the merges under way and lets the directory go. What is not committed is lost.
+    /// Waits for merges; uncommitted changes are lost.
     pub fn close(self) -> Result<(), Error> {
         Ok(self.engine.wait_merging_threads()?)
     }
 
-    /// Merges all segments into one and makes that visible: after a bulk load, since it reads and writes everything.
-    /// Does nothing while a background merge has one of the segments in hand.
+    /// Merges all segments, after a bulk load.
+    ///
+    /// Does nothing while a background merge uses one of them.
     pub fn merge_all(&mut self) -> Result<(), Error> {
         let segments = self.engine.index().searchable_segment_ids()?;
         if segments.len() > 1 {
@@ -287,6 +246,6 @@ impl Writer {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.shared.reload()
+        self.open.reload()
     }
 }

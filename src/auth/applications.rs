@@ -2,38 +2,37 @@
 
 use std::{collections::HashSet, fmt, str::FromStr};
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
-    authorization::redirect,
     keys::Keys,
-    scopes::{Scope, Scopes},
+    oauth::authorization::redirect,
     secrets::{self, SecretChecker},
-    tenants,
     usage::Usage,
 };
 use crate::{
     error::{Error, Result},
-    store::{Store, Transaction, now_millis, sql},
+    identity::scopes::{Scope, Scopes},
+    identity::tenant::check_code,
+    store::{self, Connection, DatabaseError, FromRow, Store, Transaction, now_millis, sql},
 };
 
-/// What an application is (decisions 3.2).
+/// The kind of an application (decisions 3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Belongs to one tenant.
     Application,
-    /// Bound to a set of tenants; `indicated-e-code` picks one.
+    /// Bound to several tenants; `indicated-e-code` picks one.
     Domain,
-    /// The operator: every tenant by `indicated-e-code`.
+    /// The operator: any tenant by `indicated-e-code`.
     Admin,
 }
 
 impl Kind {
-    /// The scopes that an application of this kind may have.
+    /// The scopes this kind may have.
     pub fn possible_scopes(self) -> Scopes {
         let all = Scope::ALL.into_iter();
         match self {
@@ -45,7 +44,7 @@ impl Kind {
         }
     }
 
-    /// Its name.
+    /// The kind's name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Application => "application",
@@ -62,25 +61,24 @@ impl fmt::Display for Kind {
 }
 
 impl FromStr for Kind {
-    type Err = DbErr;
+    type Err = DatabaseError;
 
-    fn from_str(text: &str) -> Result<Self, DbErr> {
+    fn from_str(text: &str) -> store::Result<Self> {
         [Self::Application, Self::Domain, Self::Admin]
             .into_iter()
             .find(|kind| kind.as_str() == text)
-            .ok_or_else(|| DbErr::Type(format!("applications.kind {text:?}")))
+            .ok_or_else(|| DatabaseError::Decode(format!("applications.kind {text:?}").into()))
     }
 }
 
-/// Redirect URIs that one application may have.
 const MOST_REDIRECT_URIS: usize = 20;
 
-/// What an application says of logins in a browser.
+/// Browser login settings of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoginClient {
-    /// Where people may be sent back to after a login; without any, none of them signs in by it.
+    /// Allowed redirect URIs; without any, nobody signs in by it.
     pub redirect_uris: Vec<String>,
-    /// Whether it can keep no secret, and has none, as a program on people's devices: it has people sign in, and nothing else.
+    /// Whether it is a public client: no secret, browser logins only.
     pub is_public: bool,
 }
 
@@ -92,8 +90,7 @@ impl LoginClient {
         self.check_redirect_uris()
     }
 
-    /// # Errors
-    /// A message that names the field, where what it is and may do does not go with having no secret.
+    /// Checks kind and scopes of a public client.
     pub fn check_public(&self, kind: Kind, scopes: &Scopes) -> Result<(), String> {
         if self.is_public && kind != Kind::Application {
             return Err("public: only an application of kind application can be".to_owned());
@@ -123,41 +120,40 @@ impl LoginClient {
 /// A registered application.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// The client id.
+    /// Client id.
     pub client_id: String,
-    /// Its own tenant's number.
+    /// Own tenant's number.
     pub tenant_id: i64,
-    /// What it is.
+    /// Kind.
     pub kind: Kind,
-    /// What it may do.
+    /// Scopes.
     pub scopes: Scopes,
-    /// The tenant codes that a domain application may act on besides its own.
+    /// Codes of a domain application's further tenants.
     pub bound: Vec<String>,
-    /// Its name for people.
+    /// Display name.
     pub name: String,
-    /// The Argon2id hash of its secret; empty where it has none.
+    /// The Argon2id hash of its secret; empty without one.
     pub secret_hash: String,
-    /// The hash of the secret before the last rotation, and until when that is valid, epoch milliseconds.
+    /// The previous secret's hash and end of validity, epoch milliseconds.
     pub previous_secret: Option<(String, i64)>,
-    /// Tokens that were issued in an earlier epoch are worthless.
+    /// Invalidates tokens of earlier epochs.
     pub epoch: i64,
-    /// Whether it gets no tokens, and those that it had are worthless.
+    /// Whether it gets no tokens and its tokens are invalid.
     pub is_disabled: bool,
     /// Whether its tenant is frozen.
     pub is_frozen: bool,
-    /// Where its users are sent back to, and whether it is public.
+    /// Browser login settings.
     pub login: LoginClient,
 }
 
 impl Application {
-    /// Whether nothing is to be had for it while its tenant is frozen; operators are let in, who may be the only ones to
-    /// unfreeze it (decisions 3.6).
+    /// Whether its tenant's freeze locks it out, operators excepted (decisions 3.6).
     pub fn is_frozen_out(&self) -> bool {
         self.is_frozen && self.kind != Kind::Admin
     }
 }
 
-#[derive(FromQueryResult)]
+#[derive(FromRow)]
 struct Row {
     client_id: String,
     tenant_id: i64,
@@ -176,10 +172,10 @@ struct Row {
 }
 
 impl TryFrom<Row> for Application {
-    type Error = DbErr;
+    type Error = DatabaseError;
 
-    fn try_from(row: Row) -> Result<Self, DbErr> {
-        let json = |error: serde_json::Error| DbErr::Json(error.to_string());
+    fn try_from(row: Row) -> store::Result<Self> {
+        let json = |error: serde_json::Error| DatabaseError::Decode(error.into());
         Ok(Self {
             kind: row.kind.parse()?,
             scopes: serde_json::from_str(&row.scopes).map_err(json)?,
@@ -200,28 +196,27 @@ impl TryFrom<Row> for Application {
     }
 }
 
-/// The application with this client id, disabled or not, unless its tenant is removed.
-pub async fn find<C: ConnectionTrait>(connection: &C, client_id: &str) -> Result<Option<Application>, DbErr> {
-    Row::find_by_statement(sql(
+/// The application with this client id, unless its tenant is removed.
+pub async fn find(connection: &Connection, client_id: &str) -> store::Result<Option<Application>> {
+    sql(
         "SELECT client_id, tenant_id, kind, scopes, bound, applications.name, secret_hash, previous_secret_hash, previous_secret_until, epoch, \
            is_disabled, is_frozen, redirect_uris, is_public \
          FROM applications JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ?",
         [client_id.into()],
-    ))
-    .one(connection)
+    ).fetch_optional::<Row>(connection)
     .await?
     .map(Application::try_from)
     .transpose()
 }
 
-/// Why an application is not let in.
+/// Why an application was refused.
 #[derive(Debug)]
 pub enum ClientError {
-    /// It is not known, its secret is wrong, or it is disabled: which, is not told.
+    /// Unknown, wrong secret, or disabled.
     Unknown,
     /// Its tenant is frozen.
     Frozen,
-    /// Something else failed: the store, for instance.
+    /// Another failure.
     Failed(Error),
 }
 
@@ -231,8 +226,7 @@ impl<E: Into<Error>> From<E> for ClientError {
     }
 }
 
-/// The application that proves itself by this secret, the one before the last rotation while that is valid; a public one has
-/// none and only says who it is. This counts as a use of it.
+/// Authenticates by current or previous secret; a public client needs none. Records the use.
 pub async fn authenticate(
     store: &Store,
     usage: &Usage,
@@ -259,50 +253,49 @@ pub async fn authenticate(
     Ok(application)
 }
 
-/// The hashes of the secrets that are valid now.
 fn hashes(application: Option<&Application>) -> [Option<String>; 2] {
     let current = application.map(|application| application.secret_hash.clone());
     let previous = application.and_then(|application| application.previous_secret.clone());
     [current, previous.filter(|(_, until)| *until > now_millis()).map(|(hash, _)| hash)]
 }
 
-/// What `trawl app create` asks for.
+/// The input of `trawl app create`.
 #[derive(Clone, Debug)]
 pub struct NewApplication {
-    /// The code of the tenant that it belongs to; made when there is none yet.
+    /// Tenant code; created if missing.
     pub tenant: String,
-    /// What it is.
+    /// Kind.
     pub kind: Kind,
-    /// Codes that a domain application may act on besides its own.
+    /// Codes of a domain application's further tenants.
     pub bound: Vec<String>,
-    /// What it may do; `None` is all that its kind may have, except `act-as-user`.
+    /// Its scopes; `None` means all of its kind except `act-as-user`.
     pub scopes: Option<Scopes>,
-    /// A name for people.
+    /// Display name.
     pub name: String,
-    /// What it says of logins in a browser.
+    /// Browser login settings.
     pub login: LoginClient,
 }
 
-/// A new application before it is stored: its secrets, which are shown once (decisions 1), and what is kept of them.
+/// Credentials of a new application, shown once (decisions 1).
 #[derive(Clone, Debug)]
 pub struct Credentials {
-    /// The client id.
+    /// Client id.
     pub client_id: String,
-    /// The client secret.
+    /// Client secret.
     pub client_secret: SecretString,
-    /// The key that callbacks to this application are signed with (decisions 8.3).
+    /// The key that signs callbacks to it (decisions 8.3).
     pub callback_key: SecretString,
-    /// Its scopes.
+    /// Scopes.
     pub scopes: Scopes,
     secret_hash: String,
     callback_key_sealed: Vec<u8>,
 }
 
 impl Credentials {
-    /// Makes the credentials of a new application.
+    /// Creates credentials.
     ///
     /// # Errors
-    /// 400 for a tenant code, scope or binding that cannot be.
+    /// 400 for an invalid tenant code, scope or binding.
     pub fn generate(keys: &Keys, new: &NewApplication) -> Result<Self> {
         let scopes = check(new)?;
         let client_id = Uuid::new_v4().to_string();
@@ -316,7 +309,6 @@ impl Credentials {
         Ok(Self { client_id, client_secret, callback_key, scopes, secret_hash, callback_key_sealed })
     }
 
-    /// Those of an application of our own, which is public and has nothing shown to anyone.
     pub(super) fn without_secret(keys: &Keys, client_id: &str, scopes: Scopes) -> Result<Self> {
         let callback_key = secrets::generate()?;
         let sealed = keys.secrets.seal(client_id.as_bytes(), callback_key.expose_secret().as_bytes());
@@ -331,13 +323,12 @@ impl Credentials {
     }
 }
 
-/// The key that callbacks to this application are signed with, as it was shown to it (decisions 8.3); `None` where the
-/// application is out of use: removed, disabled, or gone with its tenant.
+/// The callback signing key (decisions 8.3), unless the application is out of use.
 ///
 /// # Errors
-/// What the store reports; 500 where the key does not open with the server's master key.
-pub async fn find_callback_key<C: ConnectionTrait>(
-    connection: &C,
+/// 500 for a wrong master key.
+pub async fn find_callback_key(
+    connection: &Connection,
     keys: &Keys,
     client_id: &str,
 ) -> Result<Option<SecretString>> {
@@ -346,27 +337,27 @@ pub async fn find_callback_key<C: ConnectionTrait>(
          JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ? AND is_disabled = 0",
         [client_id.into()],
     );
-    let Some(row) = connection.query_one_raw(statement).await? else { return Ok(None) };
-    let sealed: Vec<u8> = row.try_get("", "callback_key_sealed")?;
+    let sealed: Option<Vec<u8>> = statement.fetch_optional_value(connection).await?;
+    let Some(sealed) = sealed else { return Ok(None) };
     let key = keys.secrets.open(client_id.as_bytes(), &sealed).map_err(Error::internal)?;
     Ok(Some(SecretString::from(String::from_utf8(key).map_err(Error::internal)?)))
 }
 
-/// A new secret and the hash that is kept of it. It takes some 12 ms of a core.
+/// A new secret and its hash. Takes about 12 ms of CPU.
 pub fn new_secret() -> Result<(SecretString, String)> {
     let secret = secrets::generate()?;
     let hash = secrets::hash(&secret)?;
     Ok((secret, hash))
 }
 
-/// Stores a new application of the tenant with this number.
+/// Stores a new application of this tenant.
 pub async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
     new: &NewApplication,
     credentials: &Credentials,
 ) -> Result<()> {
-    // A public application cannot prove itself by a secret, so there is nothing to check one against.
+    // Public applications have no secret to check.
     let secret_hash = if new.login.is_public { "" } else { &credentials.secret_hash };
     let statement = sql(
         "INSERT INTO applications \
@@ -387,32 +378,32 @@ pub async fn insert(
             now_millis().into(),
         ],
     );
-    transaction.execute_raw(statement).await?;
+    statement.execute(transaction).await?;
     Ok(())
 }
 
-/// Has people be sent back to this address alone.
+/// Replaces the redirect URIs by this one.
 pub(super) async fn set_redirect_uri(
     transaction: &Transaction,
     client_id: &str,
     redirect_uri: &str,
-) -> Result<(), DbErr> {
+) -> store::Result<()> {
     let statement = sql(
         "UPDATE applications SET redirect_uris = json_array(?) WHERE client_id = ?",
         [redirect_uri.into(), client_id.into()],
     );
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
-/// Makes worthless what was issued in another epoch.
-pub(super) async fn set_epoch(transaction: &Transaction, client_id: &str, epoch: i64) -> Result<(), DbErr> {
+/// Invalidates everything issued in another epoch.
+pub(super) async fn set_epoch(transaction: &Transaction, client_id: &str, epoch: i64) -> store::Result<()> {
     let statement =
         sql("UPDATE applications SET epoch = ? WHERE client_id = ?", [epoch.into(), client_id.into()]);
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
 fn check(new: &NewApplication) -> Result<Scopes> {
-    tenants::check_code(&new.tenant).map_err(Error::bad_request)?;
+    check_code(&new.tenant).map_err(Error::bad_request)?;
     check_bound("bind", new.kind, &new.bound)?;
     let scopes = match &new.scopes {
         None => new.kind.possible_scopes().without(Scope::ActAsUser),
@@ -421,17 +412,19 @@ fn check(new: &NewApplication) -> Result<Scopes> {
             scopes.clone()
         }
     };
-    // As the flag is called.
+    // The name of the command line's flag.
     let named = |reason: String| Error::bad_request(reason.replacen("redirectUris", "redirect-uri", 1));
     new.login.check(new.kind, &scopes).map_err(named)?;
     Ok(scopes)
 }
 
-/// Tenants that a domain application may be bound to at once; those that it registers come on top.
+/// Limit per request; tenants it registers are added.
 const MOST_BOUND: usize = 10_000;
 
+/// Checks the bound tenants.
+///
 /// # Errors
-/// 400 that names the field, where an application of this kind cannot be bound so.
+/// 400 that names the field.
 pub fn check_bound(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
     let wrong = |reason: String| Err(Error::bad_request(reason));
     if !bound.is_empty() && kind != Kind::Domain {
@@ -444,8 +437,7 @@ pub fn check_bound(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
     }
     let mut seen = HashSet::new();
     for (place, code) in bound.iter().enumerate() {
-        tenants::check_code(code)
-            .map_err(|reason| Error::bad_request(format!("{field}[{place}]: {reason}")))?;
+        check_code(code).map_err(|reason| Error::bad_request(format!("{field}[{place}]: {reason}")))?;
         if !seen.insert(code) {
             return wrong(format!("{field}[{place}]: is named twice"));
         }
@@ -453,8 +445,10 @@ pub fn check_bound(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
     Ok(())
 }
 
+/// Checks the scopes.
+///
 /// # Errors
-/// 400 that names the field and the scope which an application of this kind may not have.
+/// 400 that names field and scope.
 pub fn check_scopes(field: &str, kind: Kind, scopes: &Scopes) -> Result<()> {
     match scopes.first_outside(&kind.possible_scopes()) {
         Some(scope) => {

@@ -1,5 +1,4 @@
-//! From a bearer token, or a browser's session, to the caller behind it: which tenant, which application, which person, what
-//! they may.
+//! Resolves a token or session to its caller.
 
 mod issuers;
 mod sessions;
@@ -20,53 +19,51 @@ use super::{
     applications::{self, Kind},
     directory::{self, Person, SubjectKind},
     issuers::Issuers,
-    revocations,
-    scopes::{Scope, Scopes},
+    oauth::revocations,
     sessions::Sessions,
     tenants::{self, Tenant},
     tokens::{self, Claims, Tokens},
     usage::{LastUse, Usage},
 };
 use crate::{
+    audit::Actor,
     error::{Error, Result},
+    identity::scopes::{Scope, Scopes},
     store::{Store, Transaction},
 };
 
 pub use self::sessions::Role;
 use self::sessions::Session;
 
-/// Tokens whose caller is remembered; fewer of those who carry much.
+/// Capacity of the cache, in callers of ordinary size.
 const REMEMBERED_TOKENS: u64 = 100_000;
 
-/// Bytes of principals that count as much as a token.
+/// Bytes of principals that weigh as one token.
 const PRINCIPALS_OF_A_TOKEN: usize = 1_024;
 
-/// A caller is looked up anew after this time even when nothing was seen to change, for what another process
-/// (`trawl app create`) may have changed in the database.
+/// Another process (`trawl app create`) may change the database.
 const REMEMBERED_FOR: Duration = Duration::from_secs(30);
 
-/// Who makes a call.
+/// The caller of an operation.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The tenant that the call acts on.
+    /// Tenant acted on.
     pub tenant: Arc<Tenant>,
-    /// The tenant that the application belongs to.
+    /// The application's own tenant.
     pub home: Arc<Tenant>,
-    /// The application's client id; of someone who operates the server in a browser, `operator:` and who he is.
+    /// The client id; of an operator in a browser, `operator:` and the login.
     pub client_id: Arc<str>,
-    /// What the application is.
+    /// The application's kind.
     pub kind: Kind,
-    /// Tenants that a domain application may act on besides its own.
     bound: Arc<[String]>,
-    /// The person, when the token is a user token.
+    /// Person of a user token.
     pub user: Option<Arc<User>>,
-    /// What the token allows.
+    /// Allowed scopes.
     pub scopes: Scopes,
-    /// The application's epoch; none of an external issuer, which is no application, and of a session, which has it.
+    /// The application's epoch; `None` for external issuers and sessions.
     epoch: Option<i64>,
-    /// The id of the token; none of an external issuer's.
+    /// Token id; `None` for external issuers.
     token_id: Option<Arc<str>>,
-    /// The session of a browser, where that is what let him in.
     session: Option<Arc<Session>>,
     expires_at: u64,
     last_use: Arc<LastUse>,
@@ -75,15 +72,14 @@ pub struct Caller {
 /// The person behind a user token.
 #[derive(Clone, Debug)]
 pub struct User {
-    /// Who he is.
+    /// The person.
     pub person: Person,
-    /// What an item must name for him to see it, besides what the whole tenant sees.
+    /// The principals that make an item visible to them.
     pub principals: Arc<[String]>,
 }
 
 impl Caller {
-    /// What an item must name for this caller to see it; an application sees only what the whole tenant sees
-    /// (decisions 3.5).
+    /// The principals that make an item visible; none for applications (decisions 3.5).
     pub fn principals(&self) -> Arc<[String]> {
         self.user.as_ref().map(|user| Arc::clone(&user.principals)).unwrap_or_default()
     }
@@ -93,24 +89,24 @@ impl Caller {
         self.user.as_ref().map(|user| &user.person)
     }
 
-    /// The id of whoever is behind a user token or a session, one of the caller's own tenant; an operator's session too.
+    /// The id of the person or operator behind the call.
     pub fn user_id(&self) -> Option<&str> {
         let signed_in = || self.session.as_ref().map(|session| session.user_id.as_str());
         self.person().map(|person| person.user_id.as_str()).or_else(signed_in)
     }
 
-    /// Whether the call would not be let in without this application: it calls, or someone is signed in by it.
+    /// Whether the call depends on this application, directly or by a sign-in.
     pub fn is_by(&self, client_id: &str) -> bool {
         *self.client_id == *client_id
             || self.session.as_ref().is_some_and(|session| session.client_id == client_id)
     }
 
-    /// Whether somebody calls who is signed in to this tenant.
+    /// Whether the caller is signed in to this tenant.
     pub fn is_signed_in_to(&self, tenant: &Tenant) -> bool {
         self.session.is_some() && self.home.id == tenant.id
     }
 
-    /// The person, for an operation of people.
+    /// The person.
     ///
     /// # Errors
     /// 403 for an application token (decisions 3.5).
@@ -118,14 +114,13 @@ impl Caller {
         self.user.as_deref().ok_or_else(|| Error::forbidden("this operation needs a user token"))
     }
 
-    /// Asks again inside a write that began long after he was let in, whether his token, his application and the tenant still
-    /// let him do that.
+    /// Checks the caller again inside a late write.
     ///
     /// # Errors
-    /// 401 or 403, as at the door.
+    /// 401 or 403, as at admission.
     pub async fn confirm(&self, transaction: &Transaction) -> Result<()> {
         if let Some(epoch) = self.epoch {
-            let application = applications::find(&**transaction, &self.client_id).await?.ok_or_else(gone)?;
+            let application = applications::find(transaction, &self.client_id).await?.ok_or_else(gone)?;
             let has_lost_a_scope = self.scopes.first_outside(&application.scopes).is_some();
             if application.epoch != epoch || application.is_disabled || has_lost_a_scope {
                 return Err(revoked());
@@ -144,15 +139,14 @@ impl Caller {
             session.confirm(transaction, &self.scopes).await?;
         }
         if let Some(token_id) = &self.token_id
-            && revocations::is_revoked(&**transaction, token_id).await?
+            && revocations::is_revoked(transaction, token_id).await?
         {
             return Err(revoked());
         }
-        let tenant = tenants::find_by_id(&**transaction, self.tenant.id).await?.ok_or_else(gone)?;
+        let tenant = tenants::find_by_id(transaction, self.tenant.id).await?.ok_or_else(gone)?;
         if tenant.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(()) }
     }
 
-    /// Notes that he calls.
     fn note_use(&self) {
         self.last_use.note();
         if let Some(session) = &self.session {
@@ -160,12 +154,12 @@ impl Caller {
         }
     }
 
-    /// Whether it is frozen whose call this is or whom it acts on (decisions 3.6).
+    /// Whether the caller's or the target tenant is frozen (decisions 3.6).
     pub fn is_frozen(&self) -> bool {
         self.home.is_frozen || self.tenant.is_frozen
     }
 
-    /// Whether a tenant of this code is the application's to know of (decisions 3.2); it need not exist.
+    /// Whether the application may know this code (decisions 3.2), existing or not.
     pub fn knows(&self, code: &str) -> bool {
         let is_bound = || self.bound.iter().any(|bound| bound == code);
         match self.kind {
@@ -175,7 +169,7 @@ impl Caller {
         }
     }
 
-    /// Whether a tenant that the application knows lets it manage it (`isAllowManage`, decisions 3.6).
+    /// Whether the application may manage a tenant it knows (`isAllowManage`, decisions 3.6).
     pub fn may_manage(&self, tenant: &Tenant) -> bool {
         self.kind != Kind::Domain
             || tenant.allow_manage
@@ -183,7 +177,7 @@ impl Caller {
     }
 
     /// # Errors
-    /// 403 that says which scope is missing (decisions 3.3).
+    /// 403 that names the missing scope (decisions 3.3).
     pub fn require(&self, scope: Scope) -> Result<()> {
         if self.scopes.allow(scope) {
             Ok(())
@@ -195,20 +189,25 @@ impl Caller {
     }
 }
 
-/// Turns tokens and sessions into callers, and remembers them until they expire or anything about their tenant's identities changes.
+impl Actor {
+    /// The caller of a request.
+    pub fn caller(caller: &Caller) -> Self {
+        Self::new(Arc::clone(&caller.client_id), caller.user_id().map(str::to_owned))
+    }
+}
+
+/// Resolves and caches callers, until expiry or a change of the tenant's identities.
 pub struct Authenticator {
     pub(super) store: Store,
     tokens: Arc<Tokens>,
     usage: Arc<Usage>,
     issuers: Issuers,
     sessions: Arc<Sessions>,
-    /// By the token's hash, or the session's id.
     remembered: Cache<[u8; 32], Remembered>,
-    /// How often the identities of each tenant have changed.
+    /// Count of changes to each tenant's identities.
     generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
 }
 
-/// A caller, as he was when the identities of his tenant had changed so often.
 #[derive(Clone)]
 struct Remembered {
     caller: Arc<Caller>,
@@ -217,7 +216,6 @@ struct Remembered {
 }
 
 impl Remembered {
-    /// What it takes of [`REMEMBERED_TOKENS`].
     fn weight(&self) -> u32 {
         let principals = self.caller.user.as_ref().map_or(&[][..], |user| &user.principals);
         let bytes: usize = principals.iter().map(|principal| size_of::<String>() + principal.len()).sum();
@@ -249,35 +247,34 @@ impl Authenticator {
         }
     }
 
-    /// The same, which takes the tokens of these issuers for user tokens besides its own (decisions 3.4 c).
+    /// Also accepts user tokens of these issuers (decisions 3.4 c).
     #[must_use]
     pub fn trusting(self, issuers: Issuers) -> Self {
         Self { issuers, ..self }
     }
 
-    /// Who else says who people are.
+    /// The external issuers.
     pub fn issuers(&self) -> &Issuers {
         &self.issuers
     }
 
-    /// What signs and verifies tokens.
+    /// Signs and verifies tokens.
     pub fn tokens(&self) -> &Arc<Tokens> {
         &self.tokens
     }
 
-    /// When applications were last used.
+    /// The last uses of applications.
     pub fn usage(&self) -> &Arc<Usage> {
         &self.usage
     }
 
-    /// Forgets every remembered caller whose application is of this tenant, because its people, departments, applications or
-    /// itself changed.
+    /// Drops cached callers of this tenant's applications.
     pub fn forget_callers(&self, tenant_id: i64) {
-        // A look-up that began before the change files its caller under the old generation, which no longer holds.
+        // Earlier look-ups cache under the old generation.
         self.generations(tenant_id).fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What forgets them once a change is durable.
+    /// A hook that drops them after commit.
     pub(super) fn forgetting_callers(&self, tenant_id: i64) -> impl FnOnce() + Send + 'static {
         let generations = self.generations(tenant_id);
         move || {
@@ -295,11 +292,10 @@ impl Authenticator {
         Arc::clone(generations.entry(tenant_id).or_default())
     }
 
-    /// The caller behind a bearer token, acting on the tenant that `indicated` (the header `indicated-e-code`)
-    /// names where his kind allows it.
+    /// Resolves a bearer token; `indicated` is `indicated-e-code`.
     ///
     /// # Errors
-    /// 401 for a token that is not valid (any more), 403 for a tenant that is not his to act on (decisions 3.2).
+    /// 401 for an invalid token, 403 for a foreign tenant (decisions 3.2).
     pub async fn authenticate(&self, token: &str, indicated: Option<&str>) -> Result<Arc<Caller>> {
         let caller = self.identify(token).await?;
         self.acting_on(caller, indicated).await
@@ -337,7 +333,6 @@ impl Authenticator {
         Ok(caller)
     }
 
-    /// Finds what the claims speak of; what is gone makes the token worthless.
     async fn look_up(&self, claims: Claims) -> Result<Caller> {
         let reader = self.store.reader();
         let application = applications::find(reader, &claims.client_id).await?;
@@ -375,7 +370,7 @@ impl Authenticator {
             kind: application.kind,
             bound: application.bound.into(),
             user,
-            // What was taken from the application since is taken from its tokens.
+            // Scopes taken from the application are taken from its tokens.
             scopes: granted.intersection(&application.scopes),
             epoch: Some(application.epoch),
             token_id: Some(claims.jti.into()),
@@ -394,24 +389,22 @@ impl Authenticator {
     }
 }
 
-/// What a token is remembered by.
 fn hash(token: &str) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
     hash
 }
 
-/// 403: whether that tenant exists is not told.
+/// 403, which does not tell whether the tenant exists.
 fn not_his() -> Error {
     Error::forbidden("indicated-e-code: this application may not act on that tenant")
 }
 
-/// 401: what the token speaks of is not there.
 fn gone() -> Error {
     Error::unauthorized("the token's application, tenant or user no longer exists")
 }
 
-/// 401: the token was taken back.
+/// 401: the token was revoked.
 fn revoked() -> Error {
     Error::unauthorized("the token was revoked; ask for a new one")
 }

@@ -1,87 +1,86 @@
-//! People as tokens and visibility need them: who a login is, and what he may see by where he stands.
+//! People of the directory, and the principals that decide visibility.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
-
-use crate::store::sql;
+use crate::store::{self, Connection, FromRow, Value, sql};
 
 /// How a token names its subject (decisions 3.4 a).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubjectKind {
     /// `urn:trawl:params:oauth:token-type:login-id`.
     LoginId,
-    /// `urn:trawl:params:oauth:token-type:user-id`: the id on the synchronising side.
+    /// `urn:trawl:params:oauth:token-type:user-id`: the synchronised id.
     UserId,
 }
 
-/// A person of the directory who may sign in: neither deleted nor disabled.
-#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+/// A person who is neither deleted nor disabled.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Person {
-    /// The id on the synchronising side.
+    /// Synchronised id.
     pub user_id: String,
-    /// The login account.
+    /// Login account.
     pub login_id: String,
     /// The person's name.
     pub name: String,
-    /// Main department, on the synchronising side.
+    /// Main department, by synchronised id.
     pub org_id: Option<String>,
-    /// Further departments: a JSON list of ids on the synchronising side.
+    /// Further departments: a JSON list of synchronised ids.
     pub deputy_org_ids: String,
-    /// Tokens that were issued in an earlier epoch are worthless.
+    /// Invalidates tokens of earlier epochs.
     pub epoch: i64,
 }
 
-/// The person of the tenant whom `subject` names, if he may sign in.
-pub async fn find_person<C: ConnectionTrait>(
-    connection: &C,
+/// The person of the tenant named by `subject`, if they may sign in.
+pub async fn find_person(
+    connection: &Connection,
     tenant_id: i64,
     kind: SubjectKind,
     subject: &str,
-) -> Result<Option<Person>, DbErr> {
+) -> store::Result<Option<Person>> {
     let column = match kind {
         SubjectKind::LoginId => "login_id",
         SubjectKind::UserId => "user_id",
     };
-    Person::find_by_statement(sql(
+    sql(
         format!(
             "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch FROM users \
              WHERE tenant_id = ? AND {column} = ? AND is_deleted = 0 AND status = 1"
         ),
         [tenant_id.into(), subject.into()],
-    ))
-    .one(connection)
+    )
+    .fetch_optional::<Person>(connection)
     .await
 }
 
-/// The number of the binding of a person's device, if it is bound (decisions 9.7).
-pub async fn find_binding<C: ConnectionTrait>(
-    connection: &C,
+/// The number of a device's binding to a person (decisions 9.7).
+pub async fn find_binding(
+    connection: &Connection,
     tenant_id: i64,
     user_id: &str,
     device_id: &str,
-) -> Result<Option<i64>, DbErr> {
+) -> store::Result<Option<i64>> {
     let statement = sql(
         "SELECT binding FROM devices WHERE tenant_id = ? AND user_id = ? AND device_id = ?",
         [tenant_id.into(), user_id.into(), device_id.into()],
     );
-    connection.query_one_raw(statement).await?.map(|row| row.try_get("", "binding")).transpose()
+    statement.fetch_optional_value(connection).await
 }
 
-/// Whether the binding with this number still is the person's.
-pub async fn is_bound<C: ConnectionTrait>(
-    connection: &C,
+/// Whether this binding still exists for the person.
+pub async fn is_bound(
+    connection: &Connection,
     tenant_id: i64,
     user_id: &str,
     binding: i64,
-) -> Result<bool, DbErr> {
+) -> store::Result<bool> {
     let statement = sql(
         "SELECT 1 FROM devices WHERE tenant_id = ? AND user_id = ? AND binding = ?",
         [tenant_id.into(), user_id.into(), binding.into()],
     );
-    Ok(connection.query_one_raw(statement).await?.is_some())
+    statement.exists(connection).await
 }
 
-/// The role of the member who stands in `group_members` beside his group in `groups`; null where none does. Where the owner was
-/// deleted or disabled in the directory, the first of those who are there is in his place: administrators first, then who came first.
+/// SQL of a member's role in their group, or null.
+///
+/// A deleted or disabled owner is replaced: administrators first, then by seniority.
 pub const GROUP_ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant_id AND group_members.user_id = ( \
     SELECT first.user_id FROM group_members AS first INDEXED BY members_by_rank CROSS JOIN users AS present \
     ON present.tenant_id = first.tenant_id AND present.user_id = first.user_id \
@@ -90,33 +89,31 @@ pub const GROUP_ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant_
     ORDER BY first.role DESC, first.joined_at, first.user_id LIMIT 1) \
     THEN 2 ELSE MIN(group_members.role, 1) END";
 
-/// The principals of a person, as searches need them: where he stands ([`standing`]), and the folders that he was given a right on
-/// ([`folders_given`]), so that a right that is given or taken changes no document.
-pub async fn principals<C: ConnectionTrait>(
-    connection: &C,
+/// A person's principals: [`standing`] and [`folders_given`]. A changed right changes no document.
+pub async fn principals(
+    connection: &Connection,
     tenant_id: i64,
     person: &Person,
-) -> Result<Vec<String>, DbErr> {
+) -> store::Result<Vec<String>> {
     let mut principals = standing(connection, tenant_id, person).await?;
     let folders = folders_given(connection, tenant_id, &person.user_id, &principals).await?;
     principals.extend(folders.iter().map(|id| directory_principal(id)));
-    // In one order, so that they can be compared.
     principals.sort_unstable();
     Ok(principals)
 }
 
-/// Where a person stands: himself by id and by login, his departments, main and further ones, and every one above
-/// them, the groups that he is a member of, unless their tenant is frozen or gone, and the subjects whose folders he owns, in
-/// ascending order. An item that names any of them is visible to him (decisions 4.3, 4.5, 9.6), so moving a person changes no
-/// document.
-pub async fn standing<C: ConnectionTrait>(
-    connection: &C,
+/// A person's place, as sorted principals.
+///
+/// They name the person by id and login, departments with ancestors, active groups, and owned subjects.
+/// An item naming any is visible (decisions 4.3, 4.5, 9.6). Moving a person changes no document.
+pub async fn standing(
+    connection: &Connection,
     tenant_id: i64,
     person: &Person,
-) -> Result<Vec<String>, DbErr> {
+) -> store::Result<Vec<String>> {
     let user = user_principal(&person.user_id);
     let mut principals = vec![owner_principal(&user), user, login_principal(&person.login_id)];
-    // UNION takes each department once, which ends the walk even if a cycle ever got in.
+    // UNION also ends cycles.
     let statement = sql(
         "WITH RECURSIVE mine (org_id, parent_id) AS ( \
            SELECT org_id, parent_id FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 \
@@ -127,8 +124,8 @@ pub async fn standing<C: ConnectionTrait>(
          SELECT DISTINCT org_id FROM mine",
         [tenant_id.into(), person.org_id.as_deref().into(), person.deputy_org_ids.as_str().into()],
     );
-    for row in connection.query_all_raw(statement).await? {
-        principals.push(department_principal(&row.try_get::<String>("", "org_id")?));
+    for id in statement.fetch_values::<String>(connection).await? {
+        principals.push(department_principal(&id));
     }
     let text = format!(
         "SELECT group_id, groups.tenant_id = ?1 AND {GROUP_ROLE} = 2 AS is_owner \
@@ -138,9 +135,9 @@ pub async fn standing<C: ConnectionTrait>(
            AND tenants.removed_at IS NULL AND tenants.is_frozen = 0"
     );
     let statement = sql(text, [tenant_id.into(), person.user_id.as_str().into()]);
-    for row in connection.query_all_raw(statement).await? {
-        let group = group_principal(&row.try_get::<String>("", "group_id")?);
-        if row.try_get("", "is_owner")? {
+    for (group_id, is_owner) in statement.fetch_all::<(String, bool)>(connection).await? {
+        let group = group_principal(&group_id);
+        if is_owner {
             principals.push(owner_principal(&group));
         }
         principals.push(group);
@@ -150,97 +147,94 @@ pub async fn standing<C: ConnectionTrait>(
     Ok(principals)
 }
 
-/// Deleted people and departments whose folders the owners of the enterprise's own meanwhile, at the most.
+/// Limit of deleted subjects that fall to the enterprise's owners.
 const MOST_ORPHANED: u64 = 1_000;
 
-/// The subjects of the tenant whose person or department is deleted in the directory; a synchronisation may bring him back.
+/// Deleted subjects; a synchronisation may restore them.
 const ORPHANED: &str = "SELECT subject FROM directories INDEXED BY orphaned_directories \
     WHERE tenant_id = ? AND is_orphaned = 1 ORDER BY subject LIMIT ?";
 
-/// As the owner of the folders of departments that he is in charge of (`principal` of a department names a person by his id or
-/// his login), and of the enterprise's: for whom its operator named, and who is in charge of a department that was put below none.
-/// Those whose department above is deleted are not, or deleting one would hand the enterprise's folders to each head below it.
+/// Owner principals of headed departments and of the enterprise.
 ///
-/// Who owns the enterprise's folders owns those of deleted people and departments, too.
-async fn principals_in_charge<C: ConnectionTrait>(
-    connection: &C,
+/// `principal` names a head by id or login. The enterprise belongs to its named operator and heads of top-level
+/// departments. Departments below a deleted one do not count, or deletions would hand it over.
+///
+/// The enterprise's owners also own deleted subjects' folders.
+async fn principals_in_charge(
+    connection: &Connection,
     tenant_id: i64,
     person: &Person,
-) -> Result<Vec<String>, DbErr> {
+) -> store::Result<Vec<String>> {
     let mut principals = Vec::new();
     let statement = sql(
         "SELECT org_id, parent_id IS NULL AS is_top FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 AND json_extract(details, '$.principal') IN (?2, ?3)",
         [tenant_id.into(), person.user_id.as_str().into(), person.login_id.as_str().into()],
     );
     let mut is_in_charge_of_all = false;
-    for row in connection.query_all_raw(statement).await? {
-        let department = department_principal(&row.try_get::<String>("", "org_id")?);
-        principals.push(owner_principal(&department));
-        is_in_charge_of_all |= row.try_get::<bool>("", "is_top")?;
+    for (org_id, is_top) in statement.fetch_all::<(String, bool)>(connection).await? {
+        principals.push(owner_principal(&department_principal(&org_id)));
+        is_in_charge_of_all |= is_top;
     }
     let statement = sql(
         "SELECT 1 FROM tenants WHERE id = ? AND ? IN (SELECT value FROM json_each(administrators))",
         [tenant_id.into(), person.user_id.as_str().into()],
     );
-    if is_in_charge_of_all || connection.query_one_raw(statement).await?.is_some() {
+    if is_in_charge_of_all || statement.exists(connection).await? {
         principals.push(owner_principal(ENTERPRISE));
         let statement = sql(ORPHANED, [tenant_id.into(), MOST_ORPHANED.into()]);
-        for row in connection.query_all_raw(statement).await? {
-            principals.push(owner_principal(&row.try_get::<String>("", "subject")?));
+        for id in statement.fetch_values::<String>(connection).await? {
+            principals.push(owner_principal(&id));
         }
     }
     Ok(principals)
 }
 
-/// Rights on folders that one person carries at the most: what has to name each of them stays small, whatever others give him.
+/// Maximum rights on folders of one person, which keeps queries small.
 pub const MOST_RIGHTS: u64 = 10_000;
 
-/// Rights that were given to these targets, in the order of the index: those of one target and one subject follow one another,
-/// oldest folders first.
+/// In index order: by target and subject, oldest folders first.
 const FOLDERS_GIVEN: &str = "SELECT directory_id FROM directory_grants \
     WHERE tenant_id = ? AND target IN (SELECT value FROM json_each(?)) ORDER BY target, root_id, directory_id LIMIT ?";
 
-/// The ids of the folders of the tenant on which any of these principals of a person has a right; every right lets one read. Of
-/// more than [`MOST_RIGHTS`] those count that he was given himself, then his departments', then those of his oldest groups.
-pub async fn folders_given<C: ConnectionTrait>(
-    connection: &C,
+/// Ids of the folders that these principals may read.
+///
+/// Beyond [`MOST_RIGHTS`]: personal rights, departments', then the oldest groups'.
+pub async fn folders_given(
+    connection: &Connection,
     tenant_id: i64,
     user_id: &str,
     principals: &[String],
-) -> Result<Vec<String>, DbErr> {
+) -> store::Result<Vec<String>> {
     let own = user_principal(user_id);
     let others: Vec<&String> =
         principals.iter().filter(|&principal| may_be_given_rights(principal) && *principal != own).collect();
     let mut folders = Vec::new();
     for targets in [vec![&own], others] {
         let left = MOST_RIGHTS.saturating_sub(u64::try_from(folders.len()).unwrap_or(MOST_RIGHTS));
-        let targets = serde_json::to_string(&targets).map_err(|error| DbErr::Custom(error.to_string()))?;
-        let statement = sql(FOLDERS_GIVEN, [tenant_id.into(), targets.into(), left.into()]);
-        for row in connection.query_all_raw(statement).await? {
-            folders.push(row.try_get("", "directory_id")?);
-        }
+        let statement = sql(FOLDERS_GIVEN, [tenant_id.into(), Value::json(&targets)?, left.into()]);
+        folders.extend(statement.fetch_values::<String>(connection).await?);
     }
     folders.sort_unstable();
     folders.dedup();
     Ok(folders)
 }
 
-/// Whether rights on folders are given to this principal: to people, departments and groups.
+/// Whether this principal may get rights: people, departments and groups.
 pub fn may_be_given_rights(principal: &str) -> bool {
     ["u:", "d:", "g:"].iter().any(|prefix| principal.starts_with(prefix))
 }
 
-/// The principal of a person by his id on the synchronising side.
+/// The principal of a person by synchronised id.
 pub fn user_principal(user_id: &str) -> String {
     format!("u:{user_id}")
 }
 
-/// The principal of whoever has this login, now or later.
+/// The principal of a login account, whoever holds it.
 pub fn login_principal(login_id: &str) -> String {
     format!("l:{login_id}")
 }
 
-/// The principal of a department with everyone below it.
+/// The principal of a department and all below it.
 pub fn department_principal(org_id: &str) -> String {
     format!("d:{org_id}")
 }
@@ -250,16 +244,15 @@ pub fn group_principal(group_id: &str) -> String {
     format!("g:{group_id}")
 }
 
-/// The enterprise itself, as a subject of folders.
+/// The enterprise as a subject of folders.
 pub const ENTERPRISE: &str = "e";
 
-/// The principal of who owns the folders of a subject: of a person, a department or a group, named by its own principal, or of
-/// [`ENTERPRISE`].
+/// The principal of a subject's owners, [`ENTERPRISE`] included.
 pub fn owner_principal(subject: &str) -> String {
     format!("o:{subject}")
 }
 
-/// The principal of those who were given a right on a folder.
+/// The principal of holders of a right on a folder.
 pub fn directory_principal(directory_id: &str) -> String {
     format!("f:{directory_id}")
 }
@@ -267,19 +260,15 @@ pub fn directory_principal(directory_id: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Store;
+    use crate::store::{Store, tests::query_plan};
 
-    /// What is looked up at every call costs what it finds: an index gives the rows, in order, and no more than are asked for.
     #[tokio::test]
     async fn rights_and_orphaned_folders_are_ranges_of_an_index() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
         for (text, range) in [(FOLDERS_GIVEN, "(tenant_id=? AND target=?)"), (ORPHANED, "(tenant_id=?)")] {
-            let explained =
-                sql(format!("EXPLAIN QUERY PLAN {text}"), vec![1.into(); text.matches('?').count()]);
-            let rows = store.reader().query_all_raw(explained).await.unwrap();
-            let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-            let plan = plan.join("; ");
+            let values = vec![1.into(); text.matches('?').count()];
+            let plan = query_plan(store.reader(), sql(text, values)).await.join("; ");
             assert!(plan.contains("USING COVERING INDEX") && plan.contains(range), "{plan}");
             assert!(!plan.contains("TEMP B-TREE"), "{plan}");
         }

@@ -1,7 +1,6 @@
-//! External `OpenID` Connect issuers, whose tokens are user tokens (decisions 3.4 c).
+//! External `OpenID` Connect issuers of user tokens (decisions 3.4 c).
 //!
-//! A token names its issuer, which says by whose keys it is to be judged and nothing more: nothing of it is believed until its
-//! signature is verified with a key of that issuer, by an algorithm that the settings allow.
+//! An unverified token only selects its issuer.
 
 mod keyring;
 mod sign_in;
@@ -25,44 +24,37 @@ use crate::{
     error::{Error, Result},
 };
 
-/// How far an issuer's clock may be from ours, in seconds.
 const LEEWAY_SECONDS: u64 = 30;
 
-/// The longest id of a key that is looked for, in bytes.
 const KEY_ID_BYTES: usize = 256;
 
-/// Types of tokens that say who someone is to whom: access tokens (RFC 9068) and ID tokens. Others that an issuer signs with the
-/// same keys, such as logout tokens, name a type of their own.
+/// Access tokens (RFC 9068) and ID tokens; logout tokens have another type.
 const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
 
-/// The issuers that are trusted.
+/// The trusted issuers.
 #[derive(Default)]
 pub struct Issuers {
-    /// By what they call themselves.
     by_name: HashMap<String, Arc<Issuer>>,
-    /// Those by which people sign in to the pages, in the order of the settings.
     sign_ins: Vec<SignIn>,
 }
 
-/// One issuer.
+/// A trusted issuer.
 pub struct Issuer {
-    /// What its tokens are trusted for, by audience.
     trusts: Vec<config::Issuer>,
     keyring: Keyring,
 }
 
-/// Whom a verified token names.
+/// The identity in a verified token.
 #[derive(Debug)]
 pub struct Identity<'a> {
-    /// What the issuer is trusted for.
+    /// Matching settings of the issuer.
     pub trust: &'a config::Issuer,
     /// The person's login account.
     pub login_id: String,
-    /// When the token expires, in epoch seconds.
+    /// Expiry, epoch seconds.
     pub expires_at: u64,
 }
 
-/// What of a token is asked before it is verified.
 #[derive(Deserialize)]
 struct Unverified {
     iss: String,
@@ -100,7 +92,7 @@ impl Audience {
 }
 
 impl Issuers {
-    /// These issuers, whose keys are fetched from where `rules` allow, once a token needs one.
+    /// The issuers of the settings. Keys are fetched on demand, within `rules`.
     pub fn new(settings: &[config::Issuer], rules: &AddressRules) -> Self {
         let issuers = Self::with_documents(settings, || over_guarded_connections(rules.clone()));
         let sign_in = |trust: &config::Issuer| {
@@ -110,12 +102,12 @@ impl Issuers {
         Self { sign_ins, ..issuers }
     }
 
-    /// Where people sign in to the pages besides the login page, in the order of the settings.
+    /// The issuers for browser sign-in, in the order of the settings.
     pub fn sign_ins(&self) -> &[SignIn] {
         &self.sign_ins
     }
 
-    /// The one of them with this id.
+    /// The sign-in issuer with this id.
     pub fn sign_in(&self, id: &str) -> Option<&SignIn> {
         self.sign_ins.iter().find(|sign_in| sign_in.id() == id)
     }
@@ -132,7 +124,7 @@ impl Issuers {
         Self { by_name: trusts.into_iter().map(issuer).collect(), sign_ins: Vec::new() }
     }
 
-    /// The trusted issuer that the token says it is of.
+    /// The trusted issuer that the token names.
     pub fn of(&self, token: &str) -> Option<Arc<Issuer>> {
         if self.by_name.is_empty() {
             return None;
@@ -143,10 +135,10 @@ impl Issuers {
 }
 
 impl Issuer {
-    /// Verifies the token: type, algorithm, key, signature, issuer, audience and times.
+    /// Verifies type, algorithm, key, signature, issuer, audience and times.
     ///
     /// # Errors
-    /// 401; the message tells an expired token from a wrong one and nothing more. 503 where the issuer's keys cannot be had.
+    /// 401, telling only expired from invalid; 503 without keys.
     pub async fn verify(&self, token: &str) -> Result<Identity<'_>> {
         let header = decode_header(token).map_err(|_| invalid())?;
         let key_id = self.check_header(&header)?;
@@ -154,11 +146,11 @@ impl Issuer {
         self.verify_with(&key, header.alg, token)
     }
 
-    /// The id of the key that the token says it is signed with. Keys and addresses that it brings along are not looked at.
+    /// The header's key id. Embedded keys and addresses are ignored.
     fn check_header<'h>(&self, header: &'h Header) -> Result<&'h str> {
         let is_typed =
             header.typ.as_ref().is_none_or(|kind| TYPES.iter().any(|known| known.eq_ignore_ascii_case(kind)));
-        // Nothing that is critical is understood (RFC 7515 §4.1.11).
+        // No critical extension is supported (RFC 7515 §4.1.11).
         let is_plain = header.crit.is_none();
         let is_allowed = self.trusts.iter().any(|trust| trust.algorithms.contains(&header.alg));
         let key_id = header.kid.as_deref().filter(|key_id| key_id.len() <= KEY_ID_BYTES);
@@ -170,14 +162,13 @@ impl Issuer {
         let Claims { aud, exp, others } = self.read(key, algorithm, token, &audiences)?;
         let mut trusts = self.trusts.iter();
         let trust = trusts.find(|trust| aud.names(&trust.audience)).ok_or_else(invalid)?;
-        // Each audience has algorithms of its own.
+        // Algorithms differ by audience.
         if !trust.algorithms.contains(&algorithm) {
             return Err(invalid());
         }
         Ok(Identity { trust, login_id: login_id(trust, &others)?, expires_at: exp })
     }
 
-    /// What a token says that is signed with this key, and is for one of these.
     fn read(&self, key: &Key, algorithm: Algorithm, token: &str, audiences: &[&str]) -> Result<Claims> {
         if !key.is_for(algorithm) {
             return Err(invalid());
@@ -197,8 +188,7 @@ impl Issuer {
         Ok(claims.claims)
     }
 
-    /// Verifies an ID token that was asked for with this nonce, for this client (`OpenID` Connect Core §3.1.3.7). Answers whom
-    /// it names.
+    /// Verifies an ID token (`OpenID` Connect Core §3.1.3.7). Returns the login account.
     async fn verify_id_token(
         &self,
         trust: &config::Issuer,
@@ -226,7 +216,6 @@ impl Issuer {
     }
 }
 
-/// The login account that a token names.
 fn login_id(trust: &config::Issuer, claims: &Map<String, Value>) -> Result<String> {
     let named = claims.get(&trust.claim).and_then(Value::as_str).filter(|login_id| !login_id.is_empty());
     let named = named.map(str::to_owned);

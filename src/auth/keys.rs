@@ -1,5 +1,4 @@
-//! The master key and what is derived from it: sealing of secrets at rest, and authentication of cursors
-//! (decisions 3.7, 5.4).
+//! The master key and its derived keys (decisions 3.7, 5.4).
 
 use std::{
     fs,
@@ -14,8 +13,8 @@ use aws_lc_rs::{
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use secrecy::{ExposeSecret, SecretString};
+use trawl_search::CursorKey;
 
-/// The file in the data directory that holds the master key where the configuration gives none.
 const FILE_NAME: &str = "master.key";
 
 const KEY_BYTES: usize = 32;
@@ -23,45 +22,44 @@ const KEY_BYTES: usize = 32;
 /// Why there is no master key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The configured or stored key is not 32 bytes of base64.
+    /// The key is not 32 bytes of base64.
     #[error(
         "the master key from {0} is not base64 of 32 bytes (make one with: head -c 32 /dev/urandom | base64)"
     )]
     Malformed(String),
-    /// The key file could not be read or made.
+    /// The key file could not be read or created.
     #[error("the master key file {path} could not be read or made: {cause}")]
     File {
-        /// The key file.
+        /// Key file.
         path: PathBuf,
-        /// What the system said.
+        /// System's error.
         cause: io::Error,
     },
-    /// The cryptographic library refused.
+    /// The cryptographic library failed.
     #[error("no key could be made or derived")]
     Cryptography,
 }
 
-/// A sealed value that does not open: it was changed, cut, or sealed under another key or for another use.
+/// A sealed value was altered, or sealed with another key or context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a sealed value does not open with this key")]
 pub struct CannotOpen;
 
-/// The keys that are derived from the master key, one for each use.
+/// The derived keys, one per use.
 #[derive(Debug)]
 pub struct Keys {
-    /// Seals secrets that trawl must present to others, and its own signing keys.
+    /// Seals credentials for other systems and signing keys.
     pub secrets: SealingKey,
     /// Seals search cursors.
     pub cursors: SealingKey,
-    /// Seals what a login page is for.
+    /// Seals the state of login pages.
     pub logins: SealingKey,
-    /// Signs addresses of the embedded store of contents (decisions 10.3).
+    /// Signs addresses of the embedded content store (decisions 10.3).
     pub addresses: hmac::Key,
 }
 
 impl Keys {
-    /// Takes the configured master key, or the one in the data directory's key file, which is made (mode 0600) when
-    /// it is not there.
+    /// Loads the configured key or the key file (created with mode 0600).
     pub fn load(configured: Option<&SecretString>, data: &Path) -> Result<Self, KeyError> {
         let master = match configured {
             Some(key) => decode(key.expose_secret(), "TRAWL_MASTER_KEY")?,
@@ -77,7 +75,17 @@ impl Keys {
     }
 }
 
-/// Authenticated encryption (AES-256-GCM, a random nonce for each value).
+impl CursorKey for Keys {
+    fn seal(&self, context: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
+        self.cursors.seal(context, plain).ok()
+    }
+
+    fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        self.cursors.open(context, sealed).ok()
+    }
+}
+
+/// Authenticated encryption: AES-256-GCM with a random nonce.
 #[derive(Debug)]
 pub struct SealingKey(RandomizedNonceKey);
 
@@ -87,7 +95,7 @@ impl SealingKey {
         RandomizedNonceKey::new(&AES_256_GCM, &key).map(Self).map_err(|_| KeyError::Cryptography)
     }
 
-    /// Seals `value`; it opens only with the same `context`, which is not part of the result.
+    /// Seals `value`, bound to `context`.
     pub fn seal(&self, context: &[u8], value: &[u8]) -> Result<Vec<u8>, CannotOpen> {
         let mut sealed = value.to_vec();
         let nonce =
@@ -96,7 +104,7 @@ impl SealingKey {
         Ok(sealed)
     }
 
-    /// Opens what [`SealingKey::seal`] made.
+    /// Opens a value of [`SealingKey::seal`].
     pub fn open(&self, context: &[u8], sealed: &[u8]) -> Result<Vec<u8>, CannotOpen> {
         let (mut value, nonce) = sealed
             .split_last_chunk::<NONCE_LEN>()
@@ -129,7 +137,7 @@ fn read_or_make(path: &Path) -> Result<[u8; KEY_BYTES], KeyError> {
     let fail = |cause| KeyError::File { path: path.to_owned(), cause };
     let mut key = [0; KEY_BYTES];
     rand::fill(&mut key).map_err(|_| KeyError::Cryptography)?;
-    // Written aside and then linked: a key file is there whole or not at all, and of two processes one wins.
+    // Linked once complete; of two processes one wins.
     let aside = path.with_extension(format!("new-{}", std::process::id()));
     let made = || -> io::Result<()> {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&aside)?;

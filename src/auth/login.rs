@@ -1,45 +1,43 @@
-//! A person's own proof of who he is: login account and password, at the login page (decisions 3.4 b, 3.7).
+//! Login by account and password (decisions 3.4 b, 3.7).
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use md5::{Digest, Md5};
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{directory::Person, secrets::SecretChecker};
 use crate::{
     error::Result,
-    store::{Store, sql},
+    store::{self, Connection, FromRow, Store, sql},
 };
 
-/// The longest login account that is looked for, in characters.
 const LOGIN_CHARACTERS: usize = 256;
 
-/// What the directory receives of a password, and what is kept as an Argon2id hash: base64 of its MD5 digest.
+/// Base64 of the password's MD5, the directory's form.
 pub fn digest(password: &SecretString) -> SecretString {
     BASE64_STANDARD.encode(Md5::digest(password.expose_secret().as_bytes())).into()
 }
 
-/// What came of a login.
+/// The result of a login.
 #[derive(Debug)]
 pub struct Login {
-    /// Whom the login account names, whether he may sign in or not; for the log alone.
+    /// The existing account named, for the log only.
     pub named: Option<String>,
-    /// Who he is, if the password is his and he may sign in.
+    /// Person, if they may sign in.
     pub person: Option<Person>,
 }
 
-#[derive(FromQueryResult)]
+#[derive(FromRow)]
 struct Row {
-    #[sea_orm(nested)]
+    #[sqlx(flatten)]
     person: Person,
     password_hash: Option<String>,
     may_sign_in: bool,
 }
 
-/// Checks login account and password in a tenant. Whatever is wrong takes the same time and comes to the same.
+/// Checks account and password in constant time.
 ///
 /// # Errors
-/// 503 when too many checks wait already.
+/// 503 when too many checks wait.
 pub async fn check(
     store: &Store,
     checker: &SecretChecker,
@@ -57,18 +55,13 @@ pub async fn check(
     })
 }
 
-/// Someone who was deleted has freed his login, so it names none but who has it now.
-async fn find<C: ConnectionTrait>(
-    connection: &C,
-    tenant_id: i64,
-    login_id: &str,
-) -> Result<Option<Row>, DbErr> {
-    Row::find_by_statement(sql(
+/// Deleted people free their login.
+async fn find(connection: &Connection, tenant_id: i64, login_id: &str) -> store::Result<Option<Row>> {
+    sql(
         "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch, password_hash, status = 1 AS may_sign_in \
          FROM users WHERE tenant_id = ? AND login_id = ? AND is_deleted = 0",
         [tenant_id.into(), login_id.into()],
-    ))
-    .one(connection)
+    ).fetch_optional::<Row>(connection)
     .await
 }
 

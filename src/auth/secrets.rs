@@ -1,4 +1,4 @@
-//! Client secrets: made at random, kept as Argon2id hashes (decisions 3.7).
+//! Client secrets: random, stored as Argon2id hashes (decisions 3.7).
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,7 +11,6 @@ use tokio::sync::Semaphore;
 
 use crate::error::{Error, Result};
 
-/// Checks that may wait for their turn, for each that may run.
 const WAITING_FOR_EACH: usize = 32;
 
 /// A new secret: 32 random bytes in URL-safe base64.
@@ -21,7 +20,7 @@ pub fn generate() -> Result<SecretString> {
     Ok(SecretString::from(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
 }
 
-/// The Argon2id hash of a secret, in PHC form.
+/// The Argon2id hash, in PHC form.
 pub fn hash(secret: &SecretString) -> Result<String> {
     let hash: argon2::PasswordHash = Argon2::default()
         .hash_password(secret.expose_secret().as_bytes())
@@ -29,19 +28,20 @@ pub fn hash(secret: &SecretString) -> Result<String> {
     Ok(hash.to_string())
 }
 
-/// Checks secrets against their hashes, a bounded number at once: each check takes 19 MiB and some 12 ms of a core, and
-/// that of a wrong secret twice the time.
+/// Checks secrets with bounded concurrency.
+///
+/// A check takes 19 MiB and about 12 ms of CPU, a failure twice that.
 #[derive(Clone, Debug)]
 pub struct SecretChecker {
     at_once: usize,
     running: Arc<Semaphore>,
     admitted: Arc<Semaphore>,
-    /// Checked against when the application is not known, so that the time taken does not tell.
+    /// Against timing attacks.
     decoy: Arc<str>,
 }
 
 impl SecretChecker {
-    /// A checker that runs `at_once` checks at the most.
+    /// A checker of `at_once` concurrent checks.
     pub fn new(at_once: usize) -> Result<Self> {
         let decoy = hash(&generate()?)?;
         Ok(Self {
@@ -52,8 +52,7 @@ impl SecretChecker {
         })
     }
 
-    /// For each secret a hash of it: the one beside it where that was made of the same secret, else a new one. It takes its turn
-    /// among the checks, so that they need not wait for all of it.
+    /// Hashes each secret, reusing given hashes that match.
     pub async fn hash_all(&self, secrets: Vec<(SecretString, Option<String>)>) -> Result<Vec<String>> {
         let hashed = secrets.into_iter().map(|(secret, known)| async move {
             let _running = self.running.acquire().await.map_err(Error::internal)?;
@@ -70,18 +69,15 @@ impl SecretChecker {
         futures::stream::iter(hashed).buffered(self.at_once).try_collect().await
     }
 
-    /// Whether `secret` is the one that `hash` was made of; `None` takes as long and is false.
+    /// Whether `secret` matches; `None` takes as long.
     ///
     /// # Errors
-    /// 503 when too many checks wait already.
+    /// 503 when too many checks wait.
     pub async fn check(&self, secret: SecretString, hash: Option<String>) -> Result<bool> {
         self.check_either(secret, [hash, None]).await
     }
 
-    /// The same, for a secret that may be the one of either hash. One that is neither takes as long whichever of them is there.
-    ///
-    /// # Errors
-    /// As [`SecretChecker::check`].
+    /// Whether `secret` matches either hash, in constant time.
     pub async fn check_either(&self, secret: SecretString, hashes: [Option<String>; 2]) -> Result<bool> {
         let _admitted = self.admitted.try_acquire().map_err(|_| {
             Error::unavailable("too many token requests wait already", Duration::from_secs(1))

@@ -1,9 +1,10 @@
-//! Browsers that people signed in with: what a cookie is worth, for how long, and who of them operates the server.
+//! Browser sessions.
 //!
-//! A cookie holds 32 random bytes, and the database their SHA-256: who reads the database signs in as nobody. What else ends a
-//! session (the person, his password, the application) is asked for whenever its caller is looked up, as of tokens.
+//! The cookie holds 32 random bytes, the database only their SHA-256. Look-ups also check person, password and
+//! application, as for tokens.
 
 pub mod application;
+pub mod cookies;
 mod rows;
 
 use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
@@ -26,25 +27,23 @@ use crate::{
 
 pub(super) use self::rows::{Row, find};
 
-/// Sessions that one person may have; of more, those go that were not used for the longest time.
+/// The least recently used are removed.
 const MOST_OF_ONE_PERSON: u64 = 50;
 
-/// The bytes that a cookie holds.
 const SECRET_BYTES: usize = 32;
 
-/// What a session is known by: the SHA-256 of what its cookie holds.
+/// The SHA-256 of a session cookie's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SessionId([u8; 32]);
 
 impl SessionId {
-    /// The session of a cookie with this value; none where it cannot be one of ours.
+    /// The session of a cookie value, if well-formed.
     pub fn of(cookie: &str) -> Option<Self> {
         let secret = BASE64_URL_SAFE_NO_PAD.decode(cookie).ok()?;
         let digest = (secret.len() == SECRET_BYTES).then(|| digest(&SHA256, &secret))?;
         Some(Self(digest.as_ref().try_into().ok()?))
     }
 
-    /// Its bytes, as the database has them.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -60,26 +59,26 @@ impl fmt::Debug for SessionId {
     }
 }
 
-/// Whom a new session is of.
+/// The person and application of a new session.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// The tenant's number.
+    /// Tenant number.
     pub tenant_id: i64,
-    /// The id on the synchronising side.
+    /// Synchronised id.
     pub user_id: String,
-    /// His epoch when he proved who he is.
+    /// The person's epoch at sign-in.
     pub user_epoch: i64,
-    /// His login account then.
+    /// Login account at sign-in.
     pub login_id: String,
-    /// The application that he signed in by.
+    /// Application signed in by.
     pub client_id: String,
-    /// Its epoch then.
+    /// The application's epoch at sign-in.
     pub client_epoch: i64,
-    /// The id of the issuer that he signed in by; none where it was the login page.
+    /// The sign-in's issuer; `None` for the login page.
     pub issuer: Option<String>,
 }
 
-/// For how long sessions are good, who of their people operates the server, and when each was last used.
+/// Session lifetimes, operators and last uses.
 #[derive(Debug)]
 pub struct Sessions {
     idle: Duration,
@@ -89,7 +88,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// By these settings.
+    /// Sessions with these settings.
     pub fn new(web: &Web, console: &Console) -> Self {
         Self {
             idle: web.session_idle(),
@@ -99,22 +98,21 @@ impl Sessions {
         }
     }
 
-    /// How long a session lasts at the most.
+    /// The maximum lifetime of a session.
     pub fn life(&self) -> Duration {
         self.life
     }
 
-    /// Whether the person with this login in this tenant operates the server.
+    /// Whether this login of this tenant operates the server.
     pub fn is_operator(&self, login_id: &str, tenant: &Tenant) -> bool {
         self.operators.contains(&format!("{login_id}@{}", tenant.code))
     }
 
-    /// Where the uses of a session are noted.
     pub(super) fn last_use(&self, id: SessionId) -> Arc<LastUse> {
         self.usage.of(&id.digits())
     }
 
-    /// Until when the session is good if it is used, in epoch seconds; none where it is not any more.
+    /// The session's expiry, epoch seconds; `None` if it is over.
     pub(super) fn expiry(&self, id: SessionId, row: &Row) -> Option<u64> {
         let now = now_millis();
         let used_at = self.usage.noted(&id.digits()).unwrap_or_default().max(row.used_at);
@@ -123,12 +121,12 @@ impl Sessions {
         (is_used && ends_at > now).then(|| u64::try_from(ends_at / 1_000).unwrap_or_default())
     }
 
-    /// Writes down what is noted in memory of when sessions were used.
+    /// Writes noted uses to the database.
     pub async fn write_down(&self, store: &Store) -> Result<()> {
         self.usage.write_down(store).await
     }
 
-    /// Forgets sessions that are over, some at a time. Answers whether that is done.
+    /// Removes some expired sessions. Returns whether none is left.
     pub async fn remove_expired(&self, store: &Store) -> Result<bool> {
         let now = now_millis();
         rows::remove_expired(store, now - millis(self.life), now - millis(self.idle)).await
@@ -140,7 +138,7 @@ fn millis(duration: Duration) -> i64 {
 }
 
 impl Authenticator {
-    /// Begins a session. Answers what its cookie is to hold. The session that the browser had before, if any, ends with it.
+    /// Replaces the browser's session. Returns the cookie's content.
     pub async fn begin_session(
         &self,
         signed_in: SignedIn,
@@ -167,7 +165,7 @@ impl Authenticator {
         Ok(secret)
     }
 
-    /// Ends a session, at once. Answers the number of the tenant and the id of the person whose it was, if there was one.
+    /// Ends a session. Returns its tenant's number and its person's id.
     pub async fn end_session(&self, id: SessionId) -> Result<Option<(i64, String)>> {
         let Some(row) = find(self.store.reader(), id).await? else { return Ok(None) };
         let forget = self.forgetting_callers(row.tenant_id);

@@ -1,4 +1,4 @@
-//! Access tokens: signed JWTs in the profile of RFC 9068 (decisions 3.1).
+//! Access tokens: signed JWTs of RFC 9068 (decisions 3.1).
 
 use std::sync::Arc;
 
@@ -11,73 +11,72 @@ use uuid::Uuid;
 
 use super::{
     keys::Keys,
-    scopes::Scopes,
     signing_keys::{self, SigningKeyInfo, SigningKeys},
     tenants::Tenant,
 };
 use crate::{
     audit::{self, Actor, Deed},
     error::{Error, Result},
+    identity::scopes::Scopes,
     store::{Store, now_millis},
 };
 
-/// The token type of RFC 9068 §2.1.
 const TOKEN_TYPE: &str = "at+jwt";
 
-/// What a token says (RFC 9068 §2.2, and whose it is).
+/// The claims of a token (RFC 9068 §2.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    /// Who issued it: the address that clients know the server by.
+    /// Issuer: the server's public address.
     pub iss: String,
-    /// Whom it is for: this database.
+    /// Audience: this database.
     pub aud: String,
-    /// The application, or the person's id on the synchronising side.
+    /// Application, or the person's synchronised id.
     pub sub: String,
-    /// The application that asked for it.
+    /// Requesting application.
     pub client_id: String,
     /// Expiry, epoch seconds.
     pub exp: u64,
     /// Issue, epoch seconds.
     pub iat: u64,
-    /// The token's own id.
+    /// Token id.
     pub jti: String,
-    /// The scopes, space-separated (RFC 8693 §4.2).
+    /// Scopes, space-separated (RFC 8693 §4.2).
     pub scope: String,
-    /// The tenant's number.
+    /// Tenant number.
     pub tenant: i64,
-    /// The application's epoch when it was issued.
+    /// The application's epoch at issue.
     pub epoch: i64,
-    /// What a user token says besides; without it `sub` is the application.
+    /// Claims of a user token; otherwise `sub` is the application.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<UserClaims>,
 }
 
-/// What a user token says of its person.
+/// A user token's claims on its person.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserClaims {
-    /// The person's epoch when it was issued.
+    /// The person's epoch at issue.
     pub epoch: i64,
-    /// The number of the binding of the device that it was asked for with.
+    /// Number of the device's binding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<i64>,
 }
 
-/// Whom a token is to be issued for.
+/// The subject of a new token.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The application that asks.
+    /// Requesting application.
     pub client_id: String,
     /// The application's epoch.
     pub epoch: i64,
-    /// The tenant's number.
+    /// Tenant number.
     pub tenant_id: i64,
-    /// The person, for a user token: the id on the synchronising side, and what the token says of him.
+    /// The person's synchronised id and claims, for a user token.
     pub user: Option<(String, UserClaims)>,
-    /// What the token allows.
+    /// Scopes.
     pub scopes: Scopes,
 }
 
-/// Signs tokens and verifies them, with keys that survive restarts.
+/// Signs and verifies tokens with stored keys.
 pub struct Tokens {
     store: Store,
     sealing: Arc<Keys>,
@@ -89,7 +88,7 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Takes the signing keys from the store, making one at the first start. Tokens name `issuer` as who issued them.
+    /// Loads the signing keys, or creates one. Tokens name `issuer`.
     pub async fn load(
         store: &Store,
         keys: &Arc<Keys>,
@@ -106,9 +105,7 @@ impl Tokens {
             stored = signing_keys::read(store.reader(), keys).await?;
         }
         let audience = format!("urn:trawl:{}", store.id());
-        // Not by the issuer: the server's address changes, with its port, its proxy or its name, and tokens that are out are to
-        // stay good. Whose token it is, is said by the key, which nobody else has, and by the audience, which is the
-        // database's own.
+        // No issuer check: the public address may change. Key and audience prove the origin.
         let mut validation = Validation::new(Algorithm::ES256);
         validation.set_audience(&[&audience]);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
@@ -124,31 +121,30 @@ impl Tokens {
         }))
     }
 
-    /// How long a token is valid, in seconds.
+    /// The lifetime of tokens in seconds.
     pub fn lifetime_seconds(&self) -> u32 {
         self.lifetime_seconds
     }
 
-    /// Who issues tokens: the address that clients know the server by.
+    /// The issuer: the server's public address.
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// What verifies tokens, for others (RFC 7517).
+    /// The public keys (RFC 7517).
     pub fn public_keys(&self) -> Vec<Jwk> {
         self.keys.load().public()
     }
 
-    /// The signing keys: the one that signs first, then the ones before it.
+    /// The signing keys, current first.
     pub fn describe_keys(&self) -> Vec<SigningKeyInfo> {
         self.keys.load().describe()
     }
 
-    /// Has a new key sign from now on; the one before verifies until its last token has expired. Answers the new one. It is a
-    /// deed on the whole server, kept with the tenant that is named.
+    /// Rotates the signing key and records it under this tenant.
     ///
     /// # Errors
-    /// 409 where it was asked for too often.
+    /// 409 at the limit of keys.
     pub async fn rotate_key(self: &Arc<Self>, actor: Actor, tenant: Arc<Tenant>) -> Result<SigningKeyInfo> {
         let tokens = Arc::clone(self);
         let job = self.store.write(move |transaction| {
@@ -156,9 +152,9 @@ impl Tokens {
                 let id = signing_keys::add(transaction, &tokens.sealing, tokens.lifetime_seconds).await?;
                 let deed = Deed::new("rotate", "signing-key", id);
                 audit::record(transaction, &actor, &tenant, vec![deed]).await?;
-                let keys = signing_keys::read(&**transaction, &tokens.sealing).await?;
+                let keys = signing_keys::read(transaction, &tokens.sealing).await?;
                 let described = keys.describe();
-                // On the writer, and so in the order of rotations.
+                // On the writer, hence in the order of rotations.
                 transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
                 described.into_iter().next().ok_or_else(|| Error::internal("the new key is not there"))
             })
@@ -166,7 +162,7 @@ impl Tokens {
         job.await
     }
 
-    /// Removes the keys that have nothing to verify any more.
+    /// Removes keys that verify no valid token.
     pub async fn remove_old_keys(self: &Arc<Self>) -> Result<()> {
         if !self.keys.load().has_over() {
             return Ok(());
@@ -175,7 +171,7 @@ impl Tokens {
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
                 signing_keys::remove_over(transaction).await?;
-                let keys = signing_keys::read(&**transaction, &tokens.sealing).await?;
+                let keys = signing_keys::read(transaction, &tokens.sealing).await?;
                 transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
                 Ok(())
             })
@@ -188,7 +184,7 @@ impl Tokens {
         self.issue_as(subject, Uuid::new_v4().to_string())
     }
 
-    /// Issues a token with this id (`jti`), which no other token has.
+    /// Issues a token with this unique id (`jti`).
     pub fn issue_as(&self, subject: Subject, jti: String) -> Result<String> {
         let issued = epoch_seconds();
         let (user_id, user) = subject.user.unzip();
@@ -213,11 +209,10 @@ impl Tokens {
         encode(&header, &claims, &key.signing).map_err(Error::internal)
     }
 
-    /// Verifies signature, type, audience and expiry. Whether its application, tenant and person still
-    /// exist is not asked here.
+    /// Verifies signature, type, audience and expiry, not its objects.
     ///
     /// # Errors
-    /// 401; the message tells an expired token from a wrong one and nothing more.
+    /// 401, telling only expired from invalid.
     pub fn verify(&self, token: &str) -> Result<Claims> {
         let invalid = || Error::unauthorized("the token is not valid");
         let key_id = decode_header(token).ok().and_then(|header| header.kid).ok_or_else(invalid)?;

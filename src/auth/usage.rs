@@ -1,6 +1,4 @@
-//! When each application, and each session, was last used: noted in memory at every request, written down now and then.
-//!
-//! A write for each request would cost more than the request.
+//! Last uses, written in batches rather than per request.
 
 use std::{
     collections::HashMap,
@@ -10,17 +8,14 @@ use std::{
     },
 };
 
-use sea_orm::ConnectionTrait;
-
 use crate::{
     error::{Error, Result},
     store::{Store, now_millis, sql},
 };
 
-/// What is written down in one statement.
 const PORTION: usize = 1_000;
 
-/// When one of them was last used, epoch milliseconds; 0 before the first time in this process.
+/// A last use, epoch milliseconds; 0 before the first in this process.
 #[derive(Debug, Default)]
 pub struct LastUse {
     noted: AtomicI64,
@@ -28,23 +23,21 @@ pub struct LastUse {
 }
 
 impl LastUse {
-    /// Notes a use now.
+    /// Records a use now.
     pub fn note(&self) {
         self.noted.store(now_millis(), Relaxed);
     }
 }
 
-/// The last uses of what was used since they were last written down, or is remembered: applications by their client id,
-/// sessions by the hexadecimal digits of their id.
+/// Last uses by client id, or by a session id's hexadecimal digits.
 #[derive(Debug)]
 pub struct Usage {
-    /// Writes down a map of them.
     statement: &'static str,
     used: Mutex<HashMap<Arc<str>, Arc<LastUse>>>,
 }
 
 impl Usage {
-    /// That of applications.
+    /// The uses of applications.
     pub fn of_applications() -> Self {
         Self::written_by(
             "UPDATE applications SET last_used_at = noted.value FROM json_each(?) AS noted \
@@ -52,7 +45,7 @@ impl Usage {
         )
     }
 
-    /// That of sessions.
+    /// The uses of sessions.
     pub fn of_sessions() -> Self {
         Self::written_by(
             "UPDATE sessions SET used_at = MAX(used_at, noted.value) FROM json_each(?) AS noted \
@@ -64,7 +57,7 @@ impl Usage {
         Self { statement, used: Mutex::default() }
     }
 
-    /// Where the uses of what has this id are noted.
+    /// The last use of this id.
     pub fn of(&self, id: &str) -> Arc<LastUse> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = used.get(id) {
@@ -75,16 +68,16 @@ impl Usage {
         last_use
     }
 
-    /// When what has this id was last used, epoch milliseconds, as far as this process knows.
+    /// The last use of this id in this process, epoch milliseconds.
     pub fn noted(&self, id: &str) -> Option<i64> {
         let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         used.get(id).map(|last_use| last_use.noted.load(Relaxed)).filter(|at| *at > 0)
     }
 
-    /// Writes down what is not written yet, and lets go of what nobody notes in any more.
+    /// Writes new uses, drops unused entries.
     ///
     /// # Errors
-    /// That of the first portion that cannot be written; the others are written all the same.
+    /// The first; other batches are still written.
     pub async fn write_down(&self, store: &Store) -> Result<()> {
         let mut outcome = Ok(());
         for portion in self.unwritten().chunks(PORTION) {
@@ -102,7 +95,7 @@ impl Usage {
         let statement = sql(self.statement, [values.into()]);
         let job = store.write(move |transaction| {
             Box::pin(async move {
-                transaction.execute_raw(statement).await?;
+                statement.execute(transaction).await?;
                 Ok(())
             })
         });
@@ -133,7 +126,6 @@ mod tests {
     use super::*;
     use crate::auth::tenants::{self, NewTenant};
 
-    /// As many as a large enterprise has in half a minute hold nobody up, and what is wrong with one costs few of the others.
     #[tokio::test]
     async fn uses_are_written_down_in_portions() {
         let directory = tempfile::tempdir().unwrap();
@@ -145,10 +137,10 @@ mod tests {
                 let rows = "INSERT INTO sessions (id, tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, created_at, used_at) \
                      WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500) \
                      SELECT unhex(printf('%064x', n)), ?, 'mei', 0, 'mei', 'page', 0, 0, 0 FROM numbers";
-                transaction.execute_raw(sql(rows, [tenant.id.into()])).await?;
+                sql(rows, [tenant.id.into()]).execute(transaction).await?;
                 let trigger = "CREATE TRIGGER stubborn BEFORE UPDATE ON sessions WHEN NEW.id = unhex(printf('%064x', 7)) \
                      BEGIN SELECT RAISE(ABORT, 'no'); END";
-                transaction.execute_raw(sql(trigger, [])).await?;
+                sql(trigger, []).execute(transaction).await?;
                 Ok(())
             })
         });
@@ -158,15 +150,14 @@ mod tests {
         }
         let unwritten = async || {
             let statement = sql("SELECT COUNT(*) AS n FROM sessions WHERE used_at = 0", []);
-            let row = store.reader().query_one_raw(statement).await.unwrap().unwrap();
-            row.try_get::<i64>("", "n").unwrap()
+            statement.fetch_value::<i64>(store.reader()).await.unwrap()
         };
         usage.write_down(&store).await.unwrap_err();
         let left = unwritten().await;
         assert!((1..=1_000).contains(&left), "{left}");
         let job = store.write(|transaction| {
             Box::pin(async move {
-                transaction.execute_raw(sql("DROP TRIGGER stubborn", [])).await?;
+                sql("DROP TRIGGER stubborn", []).execute(transaction).await?;
                 Ok(())
             })
         });

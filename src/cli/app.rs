@@ -1,67 +1,68 @@
-//! `trawl app create`: registers a calling application in the data directory, also while the server runs.
+//! `trawl app create`: registers an application, also while the server runs.
 
 use std::process::ExitCode;
 
 use secrecy::ExposeSecret;
 use serde::Serialize;
 
-use super::{WRONG_USAGE, fail, place::Place};
+use super::{
+    data_directory::DataDirectory,
+    exit::{WRONG_USAGE, fail},
+};
 use crate::{
     auth::{
         applications::{Kind, LoginClient, NewApplication},
         keys::Keys,
-        scopes::{Scope, Scopes},
     },
     config::Config,
     error,
+    identity::scopes::{Scope, Scopes},
     platform::tenants::model::{Registered, register_application},
     store::Store,
 };
 
-/// What can be done with applications.
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub(super) enum AppCommand {
     /// Register one.
-    Create(CreateOptions),
+    Create(CreateAppOptions),
 }
 
-/// Register a calling application and print its secrets, this once
+/// Register a calling application and print its secrets once
 #[derive(Debug, clap::Args)]
-pub struct CreateOptions {
-    /// Tenant that it belongs to; one that does not exist yet is made
+pub(super) struct CreateAppOptions {
+    /// Tenant of the application; created if it does not exist
     #[arg(long, value_name = "ECODE")]
     tenant: String,
-    /// What it is
+    /// Kind of application
     #[arg(long, value_enum)]
     kind: Kind,
-    /// For a domain application: another tenant that it may act on (repeatable)
+    /// Further tenant of a domain application (repeatable)
     #[arg(long, value_name = "ECODE")]
     bind: Vec<String>,
-    /// What it may do (repeatable); without it all that its kind may have, except act-as-user
+    /// Granted scope (repeatable) [default: all of its kind except act-as-user]
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<Scope>,
-    /// A name for people
+    /// Display name
     #[arg(long, default_value = "")]
     name: String,
-    /// Where people may be sent back to after a login in the browser (repeatable)
+    /// Redirect address after a login in the browser (repeatable)
     #[arg(long, value_name = "URL")]
     redirect_uri: Vec<String>,
-    /// It can keep no secret, as a program on people's devices: it has people sign in, and nothing else
+    /// Public client without a secret, for programs on people's devices: logins only
     #[arg(long)]
     public: bool,
     #[command(flatten)]
-    place: Place,
+    directory: DataDirectory,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// What is printed with `--json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Printed<'a> {
+struct CreatedApplication<'a> {
     client_id: &'a str,
-    /// An application that can keep none has none.
+    /// None for a public client.
     client_secret: Option<&'a str>,
     callback_key: &'a str,
     tenant: &'a str,
@@ -70,9 +71,8 @@ struct Printed<'a> {
     scopes: &'a Scopes,
 }
 
-/// Registers the application.
-pub async fn create(options: CreateOptions) -> ExitCode {
-    let config = match options.place.settings() {
+pub(super) async fn create(options: CreateAppOptions) -> ExitCode {
+    let config = match options.directory.load_config() {
         Ok(config) => config,
         Err(failure) => return failure,
     };
@@ -113,7 +113,7 @@ fn print(new: &NewApplication, registered: &Registered, json: bool) {
     if *tenant_created {
         eprintln!("made the tenant {}", tenant.code);
     }
-    let printed = Printed {
+    let printed = CreatedApplication {
         client_id: &credentials.client_id,
         client_secret: (!new.login.is_public).then(|| credentials.client_secret.expose_secret()),
         callback_key: credentials.callback_key.expose_secret(),

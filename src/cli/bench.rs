@@ -1,22 +1,20 @@
-//! `trawl bench`: drives a running server with a file of queries and reports latency percentiles and throughput
-//! (decisions 1).
+//! `trawl bench`: sends queries to a running server and reports latency and throughput (decisions 1).
 //!
-//! `query` reads what is asked, `plan` is what was asked for, `schedule` and `arrivals` say when each request begins,
-//! `connections` sends it, `answer` judges it, `recorder` keeps it, `load` ties these together for one run. `results` is
-//! what a run came to; `output`, `report` and `compare` show it.
+//! `schedule` and `pacer` time requests, `connections` sends them, `response` classifies answers, `recorder` counts
+//! them, `load` drives a run. `results` is shown by `output`, `report` and `compare`.
 
-mod answer;
-mod arrivals;
 mod chart;
 mod compare;
 mod connections;
 mod load;
 mod options;
 mod output;
+mod pacer;
 mod plan;
 mod query;
 mod recorder;
 mod report;
+mod response;
 mod results;
 mod run;
 mod schedule;
@@ -24,25 +22,24 @@ mod writes;
 
 use std::{fs, path::Path, process::ExitCode};
 
-pub use options::Options;
+pub(super) use options::BenchOptions;
 
 use self::{
     compare::Comparison,
-    options::{Action, CompareOptions, RunOptions},
+    options::{BenchCommand, CompareOptions, RunOptions},
     results::Results,
-    run::Stop,
+    run::BenchError,
 };
-use super::{WRONG_USAGE, fail};
+use super::exit::{WRONG_USAGE, fail};
 
-/// Runs the command to its end, or to the first Ctrl-C.
-pub async fn run(options: Options) -> ExitCode {
+pub(super) async fn run(options: BenchOptions) -> ExitCode {
     match options.action {
-        Some(Action::Compare(options)) => compare(&options),
+        Some(BenchCommand::Compare(options)) => compare(&options),
         None => measure(options.run).await,
     }
 }
 
-/// Makes the load on threads of its own, since the load generator's number of threads is part of a measurement.
+/// The number of threads is part of a measurement, so it has its own runtime.
 async fn measure(options: RunOptions) -> ExitCode {
     let threads = usize::from(options.threads);
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -54,20 +51,20 @@ async fn measure(options: RunOptions) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(1, format_args!("no threads for the load: {error}")),
     };
-    // The thread that waits for the run ends the runtime, which must not be done on one that runs tasks.
+    // A runtime must not be dropped on its threads.
     let running = tokio::task::spawn_blocking(move || {
         let results = runtime.block_on(run::run(&options));
         (options, results)
     });
     match running.await {
         Ok((options, Ok(results))) => show(&options, &results),
-        Ok((_, Err(Stop::WrongUsage(reason)))) => fail(WRONG_USAGE, reason),
-        Ok((_, Err(Stop::Failed(reason)))) => fail(1, reason),
+        Ok((_, Err(BenchError::WrongUsage(reason)))) => fail(WRONG_USAGE, reason),
+        Ok((_, Err(BenchError::Failed(reason)))) => fail(1, reason),
         Err(error) => fail(1, format_args!("the run broke off: {error}")),
     }
 }
 
-/// Prints what a run came to and writes its files; all of them, even where one cannot be written.
+/// Writes all files, even after a failure.
 fn show(options: &RunOptions, results: &Results) -> ExitCode {
     let mut failures: Vec<String> = results.shortfalls.clone();
     let printed = if options.json { output::print_json(results) } else { output::print_results(results) };
@@ -77,7 +74,7 @@ fn show(options: &RunOptions, results: &Results) -> ExitCode {
         failures.extend(text.and_then(|text| write(path, &(text + "\n"))).err());
     }
     if let Some(path) = &options.report {
-        failures.extend(report::of_run(results).and_then(|page| write(path, &page)).err());
+        failures.extend(report::render_run(results).and_then(|page| write(path, &page)).err());
     }
     end(&failures)
 }
@@ -97,7 +94,7 @@ fn compare(options: &CompareOptions) -> ExitCode {
         if options.json { output::print_json(&comparison) } else { output::print_comparison(&comparison) };
     failures.extend(printed.err().map(|error| error.to_string()));
     if let Some(path) = &options.report {
-        let page = report::of_comparison(&before, &after, &comparison);
+        let page = report::render_comparison(&before, &after, &comparison);
         failures.extend(page.and_then(|page| write(path, &page)).err());
     }
     end(&failures)

@@ -1,7 +1,6 @@
-//! The HTTP client shared by the commands that talk to a running server: options, credentials, token, envelope.
+//! HTTP client of the commands that call a running server.
 //!
-//! It sends one request and says what came of it; trying again is the command's decision, since an import waits
-//! where a benchmark must not.
+//! It classifies failures and never retries: an import waits where a benchmark must not.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,106 +14,83 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use url::Url;
 
-/// A token is renewed this long before it expires, so that none expires on the way.
+use crate::{config, json};
+
 const RENEWAL_MARGIN: Duration = Duration::from_secs(30);
-/// How long the server may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long one request may take: a full batch on a slow line.
+/// Enough for a full batch over a slow connection.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Where the server is and who calls it (decisions 1).
+/// Server and application (decisions 1).
 #[derive(Debug, Clone, clap::Args)]
-pub struct ServerOptions {
+pub(super) struct ServerOptions {
     /// Address of the running server
     #[arg(long, env = "TRAWL_SERVER", value_name = "URL", default_value = "http://127.0.0.1:8080")]
-    pub server: Url,
-    /// Id of the calling application, as `trawl app create` printed it
+    pub(super) server: Url,
+    /// Id of the calling application, from `trawl app create`
     #[arg(long, env = "TRAWL_CLIENT_ID", value_name = "ID")]
-    pub client_id: Option<String>,
-    /// File that holds the application's secret (or the secret itself in the environment: `TRAWL_CLIENT_SECRET`)
+    pub(super) client_id: Option<String>,
+    /// File with the application's secret [default: `TRAWL_CLIENT_SECRET`]
     #[arg(long, value_name = "FILE")]
-    pub client_secret_file: Option<PathBuf>,
-    /// Enterprise to act on, for domain and admin applications
+    pub(super) client_secret_file: Option<PathBuf>,
+    /// Enterprise code to act on, for domain and admin applications
     #[arg(long, value_name = "CODE")]
-    pub indicated_e_code: Option<String>,
+    pub(super) indicated_e_code: Option<String>,
 }
 
-/// Why a client could not be made: the options are wrong (exit code 2).
+/// Wrong options (exit code 2).
 #[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    /// No application was named.
-    #[error("no application is named: give --client-id or set TRAWL_CLIENT_ID")]
+pub(super) enum SetupError {
+    #[error("--client-id or TRAWL_CLIENT_ID: is required")]
     NoClientId,
-    /// No secret was given.
-    #[error("no secret is given: give --client-secret-file or set TRAWL_CLIENT_SECRET")]
+    #[error("--client-secret-file or TRAWL_CLIENT_SECRET: is required")]
     NoSecret,
-    /// The file of the secret cannot be read.
-    #[error("the secret cannot be read from {path}: {source}")]
-    SecretFile {
-        /// The file as given.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// The address is not an HTTP one.
-    #[error("{0} is not an http or https address")]
+    #[error("--client-secret-file: {0} holds no secret")]
+    EmptySecretFile(PathBuf),
+    #[error("--client-secret-file: cannot read {path}: {source}")]
+    SecretFile { path: PathBuf, source: std::io::Error },
+    #[error("--server: must be an http or https address, not {0}")]
     Address(Url),
-    /// The enterprise code cannot be a header value.
-    #[error("the enterprise code must be plain text without line breaks")]
+    #[error("--indicated-e-code: must be plain text without line breaks")]
     EnterpriseCode,
-    /// The HTTP client could not be set up.
-    #[error("the HTTP client cannot be set up: {0}")]
+    #[error("cannot build the HTTP client: {0}")]
     Http(String),
 }
 
-/// What went wrong with one request, sorted by what the caller can do about it.
+/// A failed request, by remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
-    /// 429 or 503 with `Retry-After`: come again after the wait.
+pub(super) enum CallError {
+    /// 429 or 503 with `Retry-After`.
     #[error("HTTP {status}: {message}")]
-    Busy {
-        /// The HTTP status.
-        status: u16,
-        /// The server's message.
-        message: String,
-        /// How long the server asks to wait.
-        wait: Duration,
-    },
-    /// No answer: connection refused or broken, name unknown, too late. May pass.
+    Busy { status: u16, message: String, wait: Duration },
+    /// Refused, broken, unresolved or timed out: transient.
     #[error("{0}")]
     Unreachable(String),
-    /// The server failed (5xx, or 429 without a time). May pass.
+    /// 5xx, or 429 without `Retry-After`: transient.
     #[error("HTTP {status}: {message}")]
-    Server {
-        /// The HTTP status.
-        status: u16,
-        /// The server's message.
-        message: String,
-    },
-    /// 413: the body is larger than the server takes.
+    Server { status: u16, message: String },
+    /// 413.
     #[error("HTTP 413: {0}")]
     TooLarge(String),
-    /// The server says no (another 4xx, or a business code in the envelope). Trying again does not help.
+    /// Another 4xx, or a business code of the envelope: permanent.
     #[error("{status}: {message}")]
     Refused {
-        /// The HTTP status, or the envelope's code where the status is 200.
+        /// HTTP status, or the envelope's code where that is 200.
         status: i64,
-        /// The server's message.
         message: String,
     },
-    /// The answer is not what a trawl server answers.
     #[error("the answer is not a trawl server's: {0}")]
     Unreadable(String),
 }
 
-impl Failure {
-    /// Whether the same request may succeed a little later without the server having named a time.
-    pub fn may_pass(&self) -> bool {
+impl CallError {
+    /// Whether a retry may succeed.
+    pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Server { .. })
     }
 }
 
-/// The common envelope (decisions 2); `T` is the shape of `data`.
+/// The common envelope (decisions 2).
 #[derive(Debug, Deserialize)]
 struct Envelope<T> {
     code: i64,
@@ -122,14 +98,14 @@ struct Envelope<T> {
     data: Option<T>,
 }
 
-/// The answer of the token endpoint (RFC 6749 §5.1).
+/// RFC 6749 §5.1.
 #[derive(Deserialize)]
 struct TokenAnswer {
     access_token: SecretString,
     expires_in: Option<u64>,
 }
 
-/// The refusal of the token endpoint (RFC 6749 §5.2).
+/// RFC 6749 §5.2.
 #[derive(Deserialize)]
 struct TokenRefusal {
     error: String,
@@ -138,24 +114,23 @@ struct TokenRefusal {
 
 struct Token {
     value: SecretString,
-    /// When to fetch the next one; never, if the server gave no lifetime.
+    /// Never, if the server gave no lifetime.
     renew_at: Option<Instant>,
 }
 
-/// A caller of one server as one application.
-pub struct Client {
+pub(super) struct ApiClient {
     http: reqwest::Client,
     server: Url,
     application: String,
     secret: SecretString,
     enterprise: HeaderMap,
-    /// Held while a token is fetched, so that however many requests wait, one is fetched.
+    /// Locked during a fetch, so that requests share it.
     token: Mutex<Option<Token>>,
 }
 
-impl Client {
-    /// Makes a client; nothing is sent yet. The secret is read here, once.
-    pub fn new(options: &ServerOptions) -> Result<Self, SetupError> {
+impl ApiClient {
+    /// Reads the secret; sends nothing.
+    pub(super) fn new(options: &ServerOptions) -> Result<Self, SetupError> {
         let application =
             options.client_id.clone().filter(|id| !id.is_empty()).ok_or(SetupError::NoClientId)?;
         let ("http" | "https", Some(host)) = (options.server.scheme(), options.server.host()) else {
@@ -165,7 +140,7 @@ impl Client {
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(REQUEST_TIMEOUT)
             .user_agent(concat!("trawl/", env!("CARGO_PKG_VERSION")))
-            // A token must not follow a redirect to somewhere else.
+            // A redirect must not carry the token elsewhere.
             .redirect(redirect::Policy::none());
         if is_loopback(&host) {
             builder = builder.no_proxy();
@@ -184,14 +159,14 @@ impl Client {
         })
     }
 
-    /// Sends a JSON body to the path made of `segments` (each is percent-encoded) and gives the envelope's `data`,
-    /// `None` where it is null. A 401 is answered by fetching a new token, once.
-    pub async fn send<T: DeserializeOwned>(
+    /// Sends JSON and returns the envelope's `data`; `segments` of the path are percent-encoded. Refetches the token
+    /// once after a 401.
+    pub(super) async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
         segments: &[&str],
         body: Bytes,
-    ) -> Result<Option<T>, Failure> {
+    ) -> Result<Option<T>, CallError> {
         let mut token = self.token(None).await?;
         let mut response = self.send_once(&method, segments, body.clone(), &token).await?;
         if response.status() == StatusCode::UNAUTHORIZED {
@@ -207,13 +182,12 @@ impl Client {
                 .and_then(|envelope| envelope.message);
             return Err(failure(status, message, wait));
         }
-        let envelope: Envelope<T> =
-            serde_json::from_slice(&answer).map_err(|error| Failure::Unreadable(error.to_string()))?;
+        let envelope: Envelope<T> = json::read(&answer).map_err(CallError::Unreadable)?;
         if envelope.code == 200 {
             Ok(envelope.data)
         } else {
             let message = envelope.message.unwrap_or_default();
-            Err(Failure::Refused { status: envelope.code, message })
+            Err(CallError::Refused { status: envelope.code, message })
         }
     }
 
@@ -223,7 +197,7 @@ impl Client {
         segments: &[&str],
         body: Bytes,
         token: &SecretString,
-    ) -> Result<reqwest::Response, Failure> {
+    ) -> Result<reqwest::Response, CallError> {
         self.http
             .request(method.clone(), self.address(segments))
             .headers(self.enterprise.clone())
@@ -235,7 +209,6 @@ impl Client {
             .map_err(unreachable)
     }
 
-    /// The path below the server's address, which may itself have one (behind a proxy).
     fn address(&self, segments: &[&str]) -> Url {
         let mut address = self.server.clone();
         if let Ok(mut path) = address.path_segments_mut() {
@@ -244,8 +217,8 @@ impl Client {
         address
     }
 
-    /// The current token; a new one if there is none, if it is about to expire, or if it is the `refused` one.
-    async fn token(&self, refused: Option<&SecretString>) -> Result<SecretString, Failure> {
+    /// The current token, refetched if missing, due or `refused`.
+    async fn token(&self, refused: Option<&SecretString>) -> Result<SecretString, CallError> {
         let mut current = self.token.lock().await;
         if let Some(token) = current.as_ref() {
             let is_refused = refused.is_some_and(|old| old.expose_secret() == token.value.expose_secret());
@@ -261,22 +234,21 @@ impl Client {
         Ok(value)
     }
 
-    /// A new token, and how long it may be used before the next one is due; without end, if the server names none.
-    pub(super) async fn new_token(&self) -> Result<(SecretString, Option<Duration>), Failure> {
+    /// A new token and the time until its renewal, if the server gave a lifetime.
+    pub(super) async fn new_token(&self) -> Result<(SecretString, Option<Duration>), CallError> {
         let answer = self.fetch_token().await?;
         let usable =
             answer.expires_in.map(|seconds| Duration::from_secs(seconds).saturating_sub(RENEWAL_MARGIN));
         Ok((answer.access_token, usable))
     }
 
-    /// The headers that name the enterprise to act on, if one was given.
     pub(super) fn enterprise(&self) -> &HeaderMap {
         &self.enterprise
     }
 
     /// Client credentials by `client_secret_basic` (decisions 3.1).
-    async fn fetch_token(&self) -> Result<TokenAnswer, Failure> {
-        // RFC 6749 §2.3.1: both parts are form-encoded before they become Basic credentials.
+    async fn fetch_token(&self) -> Result<TokenAnswer, CallError> {
+        // RFC 6749 §2.3.1: form encoding before Basic.
         let encode = |part: &str| url::form_urlencoded::byte_serialize(part.as_bytes()).collect::<String>();
         let response = self
             .http
@@ -291,7 +263,7 @@ impl Client {
         let answer = response.bytes().await.map_err(unreachable)?;
         if status.is_success() {
             return serde_json::from_slice(&answer)
-                .map_err(|_| Failure::Unreadable("no token in the token endpoint's answer".to_owned()));
+                .map_err(|_| CallError::Unreadable("no token in the token endpoint's answer".to_owned()));
         }
         let message = serde_json::from_slice::<TokenRefusal>(&answer).ok().map(|refusal| {
             let description = refusal.error_description.map(|text| format!(" ({text})")).unwrap_or_default();
@@ -304,27 +276,27 @@ impl Client {
 fn read_secret(options: &ServerOptions) -> Result<SecretString, SetupError> {
     match &options.client_secret_file {
         Some(path) => read_secret_file(path),
-        None => trim_secret(&std::env::var("TRAWL_CLIENT_SECRET").map_err(|_| SetupError::NoSecret)?),
+        None => config::client_secret()
+            .and_then(|secret| trim_secret(secret.expose_secret()))
+            .ok_or(SetupError::NoSecret),
     }
 }
 
-/// The secret that a file holds.
-///
 /// # Errors
-/// [`SetupError::SecretFile`], and [`SetupError::NoSecret`] where it is empty.
+/// The file cannot be read or is empty.
 pub(super) fn read_secret_file(path: &Path) -> Result<SecretString, SetupError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| SetupError::SecretFile { path: path.to_owned(), source })?;
-    trim_secret(&text)
+    trim_secret(&text).ok_or_else(|| SetupError::EmptySecretFile(path.to_owned()))
 }
 
-/// A file written by an editor or by `echo` ends with a line break that is no part of the secret.
-fn trim_secret(text: &str) -> Result<SecretString, SetupError> {
+/// Editors and `echo` end a file with a line break.
+fn trim_secret(text: &str) -> Option<SecretString> {
     let secret = text.trim_end_matches(['\r', '\n']);
-    if secret.is_empty() { Err(SetupError::NoSecret) } else { Ok(SecretString::from(secret)) }
+    (!secret.is_empty()).then(|| SecretString::from(secret))
 }
 
-/// A proxy cannot reach this machine's own loopback addresses.
+/// A proxy cannot reach this machine's loopback addresses.
 fn is_loopback(host: &url::Host<&str>) -> bool {
     match host {
         url::Host::Domain(name) => *name == "localhost",
@@ -333,22 +305,22 @@ fn is_loopback(host: &url::Host<&str>) -> bool {
     }
 }
 
-fn failure(status: StatusCode, message: Option<String>, wait: Option<Duration>) -> Failure {
+fn failure(status: StatusCode, message: Option<String>, wait: Option<Duration>) -> CallError {
     let message =
         message.unwrap_or_else(|| status.canonical_reason().unwrap_or("no reason given").to_owned());
     match status {
-        StatusCode::PAYLOAD_TOO_LARGE => Failure::TooLarge(message),
+        StatusCode::PAYLOAD_TOO_LARGE => CallError::TooLarge(message),
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE if wait.is_some() => {
-            Failure::Busy { status: status.as_u16(), message, wait: wait.unwrap_or_default() }
+            CallError::Busy { status: status.as_u16(), message, wait: wait.unwrap_or_default() }
         }
         _ if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-            Failure::Server { status: status.as_u16(), message }
+            CallError::Server { status: status.as_u16(), message }
         }
-        _ => Failure::Refused { status: i64::from(status.as_u16()), message },
+        _ => CallError::Refused { status: i64::from(status.as_u16()), message },
     }
 }
 
-/// `Retry-After` as seconds or as an HTTP date (RFC 9110 §10.2.3), from `now` on.
+/// `Retry-After` in seconds or as a date (RFC 9110 §10.2.3).
 fn retry_after(headers: &HeaderMap, now: jiff::Timestamp) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse() {
@@ -358,11 +330,11 @@ fn retry_after(headers: &HeaderMap, now: jiff::Timestamp) -> Option<Duration> {
     Some(Duration::try_from(date.duration_since(now)).unwrap_or_default())
 }
 
-fn unreachable(error: reqwest::Error) -> Failure {
-    Failure::Unreachable(error_chain(&error.without_url()))
+fn unreachable(error: reqwest::Error) -> CallError {
+    CallError::Unreachable(error_chain(&error.without_url()))
 }
 
-/// An error with its causes: reqwest's own text alone does not say "connection refused".
+/// An error with its causes; reqwest's own text omits them.
 pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -392,19 +364,19 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_sorted_by_what_can_be_done() {
+    fn failures_are_classified_by_remedy() {
         let second = Some(Duration::from_secs(1));
-        assert!(matches!(failure(StatusCode::TOO_MANY_REQUESTS, None, second), Failure::Busy { .. }));
+        assert!(matches!(failure(StatusCode::TOO_MANY_REQUESTS, None, second), CallError::Busy { .. }));
         assert!(failure(StatusCode::SERVICE_UNAVAILABLE, None, None).may_pass());
         assert!(failure(StatusCode::BAD_GATEWAY, None, second).may_pass());
-        assert!(matches!(failure(StatusCode::PAYLOAD_TOO_LARGE, None, None), Failure::TooLarge(_)));
+        assert!(matches!(failure(StatusCode::PAYLOAD_TOO_LARGE, None, None), CallError::TooLarge(_)));
         let refused = failure(StatusCode::FORBIDDEN, Some("tenant is frozen".to_owned()), None);
         assert_eq!(refused.to_string(), "403: tenant is frozen");
         assert!(!refused.may_pass());
     }
 
     #[test]
-    fn the_secret_comes_from_the_file_without_its_line_break_and_is_never_shown() {
+    fn secret_is_trimmed_and_never_shown() {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), "s3cret \r\n").unwrap();
         let options = ServerOptions {
@@ -414,23 +386,23 @@ mod tests {
             indicated_e_code: None,
         };
         assert_eq!(read_secret(&options).unwrap().expose_secret(), "s3cret ");
-        let client = Client::new(&options).unwrap();
+        let client = ApiClient::new(&options).unwrap();
         assert!(!format!("{:?}", client.secret).contains("s3cret"));
         assert_eq!(client.address(&["v1", "a/b"]).as_str(), "http://127.0.0.1:1/base/v1/a%2Fb");
     }
 
     #[test]
-    fn wrong_options_are_named() {
+    fn wrong_options_are_reported() {
         let mut options = ServerOptions {
             server: "ftp://example.org".parse().unwrap(),
             client_id: None,
             client_secret_file: Some("/nonexistent/secret".into()),
             indicated_e_code: None,
         };
-        assert!(matches!(Client::new(&options), Err(SetupError::NoClientId)));
+        assert!(matches!(ApiClient::new(&options), Err(SetupError::NoClientId)));
         options.client_id = Some("app".to_owned());
-        assert!(matches!(Client::new(&options), Err(SetupError::Address(_))));
+        assert!(matches!(ApiClient::new(&options), Err(SetupError::Address(_))));
         options.server = "http://127.0.0.1".parse().unwrap();
-        assert!(matches!(Client::new(&options), Err(SetupError::SecretFile { .. })));
+        assert!(matches!(ApiClient::new(&options), Err(SetupError::SecretFile { .. })));
     }
 }

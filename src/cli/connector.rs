@@ -1,5 +1,4 @@
-//! `trawl connector`: what the author of an external source needs, its check against the contract and the contract
-//! itself (decisions 7.5).
+//! `trawl connector`: checks an external source and prints the contract (decisions 7.5).
 
 mod output;
 
@@ -14,67 +13,64 @@ use trawl_connectors::{
 use url::Url;
 
 use super::{
-    WRONG_USAGE,
     client::{SetupError, read_secret_file},
-    fail,
+    exit::{WRONG_USAGE, fail},
 };
 
-/// What can be done for a source.
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
+pub(super) enum ConnectorCommand {
     /// Check an external source against the contract, clause by clause
     ///
-    /// Exits with 0 if no clause failed, with 1 if one did, and with 2 where the options are wrong.
+    /// Exit code: 0 no clause failed, 1 some failed, 2 wrong options.
     Check(Box<CheckOptions>),
     /// Print the contract as an OpenAPI document
     Schema,
 }
 
-/// Which source is checked, and how.
 #[derive(Debug, clap::Args)]
-pub struct CheckOptions {
-    /// The source's interface URL
+pub(super) struct CheckOptions {
+    /// Address of the source
     url: Url,
-    /// How it is called
+    /// HTTP method
     #[arg(long, value_enum, ignore_case = true, default_value = "GET")]
-    method: MethodName,
-    /// A word with more than ten matches; without it some common ones are tried
+    method: MethodArgument,
+    /// Keyword with more than ten matches [default: tries common ones]
     #[arg(long, value_name = "WORD", value_parser = parse_keyword)]
     keyword: Option<String>,
-    /// In which order it sends its matches
+    /// Order of the source's matches
     #[arg(long, value_enum, default_value = "time")]
-    order: OrderName,
-    /// The endpoint that issues tokens for it
+    order: OrderArgument,
+    /// Token endpoint of the source
     #[arg(long, value_name = "URL", requires_all = ["client_id", "client_secret_file"])]
     token_url: Option<Url>,
-    /// The client account
+    /// Client id
     #[arg(long, value_name = "ID", requires = "token_url")]
     client_id: Option<String>,
-    /// File that holds the client's secret
+    /// File with the client secret
     #[arg(long, value_name = "FILE", requires = "token_url")]
     client_secret_file: Option<PathBuf>,
-    /// Scopes to ask for, separated by spaces
+    /// Scopes to request, separated by spaces
     #[arg(long, requires = "token_url")]
     scope: Option<String>,
-    /// The audience to ask for, where the token endpoint wants one
+    /// Audience to request
     #[arg(long, requires = "token_url")]
     audience: Option<String>,
-    /// Call the source without credentials; what depends on them cannot be told then
+    /// Call without credentials
     #[arg(long, conflicts_with = "token_url", required_unless_present = "token_url")]
     no_auth: bool,
-    /// The longest that one call may take, in milliseconds
+    /// Timeout of a call in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(50..=10_000))]
     timeout_ms: u64,
-    /// Print the report as one JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
-    /// Also write the report as a JUnit file
+    /// Also write a JUnit file
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum MethodName {
+enum MethodArgument {
     #[value(name = "GET")]
     Get,
     #[value(name = "POST")]
@@ -82,13 +78,12 @@ enum MethodName {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum OrderName {
+enum OrderArgument {
     Time,
     Relevance,
 }
 
-/// Checks a source and prints the report.
-pub async fn check(options: CheckOptions) -> ExitCode {
+pub(super) async fn check(options: CheckOptions) -> ExitCode {
     let (settings, rules) = match settings(&options) {
         Ok(settings) => settings,
         Err(error) => return fail(WRONG_USAGE, error),
@@ -97,7 +92,6 @@ pub async fn check(options: CheckOptions) -> ExitCode {
         Ok(report) => report,
         Err(error) => return fail(WRONG_USAGE, error),
     };
-    // The report is printed even where its file cannot be written.
     let written = options.junit.as_deref().map_or(Ok(()), |path| output::write_junit(&report, path));
     let printed = if options.json { output::print_json(&report) } else { output::print_text(&report) };
     if let Err(error) = written {
@@ -110,13 +104,12 @@ pub async fn check(options: CheckOptions) -> ExitCode {
     }
 }
 
-/// Prints the contract.
-pub fn schema() -> ExitCode {
+pub(super) fn schema() -> ExitCode {
     println!("{}", CONTRACT.trim_end());
     ExitCode::SUCCESS
 }
 
-/// Whoever runs the check names the addresses himself, so those are the ones that may be called.
+/// Allows the operator's addresses alone.
 fn settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), SetupError> {
     let urls = [Some(&options.url), options.token_url.as_ref()];
     let rules = AddressRules::allowing(urls.into_iter().flatten());
@@ -133,8 +126,8 @@ fn settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), Set
     let source = SourceSettings {
         url: options.url.clone(),
         method: match options.method {
-            MethodName::Get => Method::Get,
-            MethodName::Post => Method::Post,
+            MethodArgument::Get => Method::Get,
+            MethodArgument::Post => Method::Post,
         },
         authentication,
         timeout: Duration::from_millis(options.timeout_ms),
@@ -142,8 +135,8 @@ fn settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), Set
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,
     };
     let order = match options.order {
-        OrderName::Time => DeclaredOrder::Time,
-        OrderName::Relevance => DeclaredOrder::Relevance,
+        OrderArgument::Time => DeclaredOrder::Time,
+        OrderArgument::Relevance => DeclaredOrder::Relevance,
     };
     Ok((CheckSettings { source, order, keyword: options.keyword.clone() }, rules))
 }

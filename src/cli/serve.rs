@@ -1,4 +1,4 @@
-//! `trawl serve`: runs the server until it is told to stop.
+//! `trawl serve`: runs the server until SIGTERM or Ctrl-C.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -11,30 +11,26 @@ use std::{
 use tokio::{net::TcpListener, signal::unix::SignalKind};
 use tokio_util::sync::CancellationToken;
 
-use super::{WRONG_USAGE, fail};
+use super::exit::{WRONG_USAGE, fail};
 use crate::{
-    api,
     app::App,
     config::{Config, Flags},
     demo::Demo,
-    edge,
     indexer::Indexer,
-    telemetry,
+    server, telemetry,
 };
 
-/// The file in the data directory that holds the address really bound.
 const ADDRESS_FILE: &str = "listen.addr";
 
-/// How long requests that are under way may take to end once the server was told to stop.
-const GRACE: Duration = Duration::from_secs(30);
+/// Time for requests in flight after the signal.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Between two tidyings of the metrics.
-const METRICS_UPKEEP: Duration = Duration::from_secs(5);
+const METRICS_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Run the server
 #[derive(Debug, clap::Args)]
-pub struct Options {
-    /// Settings file; trawl.toml is read when it is there
+pub(super) struct ServeOptions {
+    /// Settings file [default: trawl.toml if it exists]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Data directory [default: ./trawl-data]
@@ -43,19 +39,18 @@ pub struct Options {
     /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
-    /// Serve sample content from a throw-away data directory
+    /// Serve sample content from a temporary data directory
     #[arg(long)]
     demo: bool,
-    /// Fill the full-text index anew from the database
+    /// Rebuild the full-text index from the database
     #[arg(long)]
     rebuild_index: bool,
-    /// Print the effective settings, secrets masked, and exit
+    /// Print the effective settings, secrets masked
     #[arg(long)]
     print_config: bool,
 }
 
-/// Runs the server.
-pub async fn run(options: Options) -> ExitCode {
+pub(super) async fn run(options: ServeOptions) -> ExitCode {
     let flags = Flags { listen: options.listen, data: options.data.clone() };
     let mut config = match Config::load(options.config.as_deref(), flags) {
         Ok(config) => config,
@@ -74,17 +69,17 @@ pub async fn run(options: Options) -> ExitCode {
         Ok(telemetry) => telemetry,
         Err(reason) => return fail(WRONG_USAGE, reason),
     };
-    // Held until the server has ended; then the directory is removed.
-    let _throw_away = if options.demo {
+    // Removed when dropped at the end.
+    let _temporary_directory = if options.demo {
         match tempfile::tempdir() {
             Ok(directory) => {
                 directory.path().clone_into(&mut config.data);
-                // Where its external system is.
+                // Address of the external system.
                 config.connectors.allow_http_hosts.push(Ipv4Addr::LOCALHOST.to_string());
                 config.console.operators.push(Demo::operator());
                 Some(directory)
             }
-            Err(error) => return fail(1, format!("no throw-away directory could be made: {error}")),
+            Err(error) => return fail(1, format!("cannot create a temporary directory: {error}")),
         }
     } else {
         None
@@ -101,11 +96,11 @@ pub async fn run(options: Options) -> ExitCode {
     }
 }
 
-/// A demo that was not told where to listen takes a free port when the usual one is taken.
-async fn bind(config: &Config, any_port_will_do: bool) -> std::io::Result<TcpListener> {
+/// A demo without `--listen` falls back to a free port.
+async fn bind(config: &Config, may_pick_port: bool) -> std::io::Result<TcpListener> {
     match TcpListener::bind(config.listen).await {
-        Err(error) if any_port_will_do && error.kind() == std::io::ErrorKind::AddrInUse => {
-            eprintln!("{} is taken, so a free port it is", config.listen);
+        Err(error) if may_pick_port && error.kind() == std::io::ErrorKind::AddrInUse => {
+            eprintln!("{} is taken; listening on a free port", config.listen);
             TcpListener::bind((config.listen.ip(), 0)).await
         }
         bound => bound,
@@ -120,13 +115,13 @@ async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: b
     let (app, indexer) =
         App::start(config, metrics.clone(), rebuild).await.map_err(|error| error.to_string())?;
     if let Err(reason) = write_address(&data, address) {
-        // A disk that is full is no reason not to answer searches.
-        tracing::warn!(reason, "the address could not be written down");
+        // A full disk must not stop searches.
+        tracing::warn!(reason, "cannot write the address file");
     }
 
     let stop = CancellationToken::new();
     let upkeep = tokio::spawn(async move {
-        let mut ticks = tokio::time::interval(METRICS_UPKEEP);
+        let mut ticks = tokio::time::interval(METRICS_INTERVAL);
         loop {
             ticks.tick().await;
             metrics.run_upkeep();
@@ -134,16 +129,19 @@ async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: b
     });
     let server = tokio::spawn({
         let (app, stop) = (Arc::clone(&app), stop.clone());
-        async move { edge::serve(listener, api::service(Arc::clone(&app)), &app.config.limits, stop).await }
+        async move {
+            server::listener::serve(listener, server::service(Arc::clone(&app)), &app.config.limits, stop)
+                .await;
+        }
     });
     println!("listening on http://{address}");
     let demo = if demo { Some(start_demo(&app, address, &indexer).await?) } else { None };
 
     stop_signal().await;
-    tracing::info!("stopping: finishing what is under way");
+    tracing::info!("stopping once requests in flight are answered");
     stop.cancel();
-    if tokio::time::timeout(GRACE, server).await.is_err() {
-        tracing::warn!(seconds = GRACE.as_secs(), "requests that were still under way are cut off");
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, server).await.is_err() {
+        tracing::warn!(seconds = SHUTDOWN_TIMEOUT.as_secs(), "aborting requests in flight");
     }
     if let Some(demo) = demo {
         demo.stop().await;
@@ -151,7 +149,7 @@ async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: b
     upkeep.abort();
     app.quick_deals.stop().await;
     app.texts.stop().await;
-    app.upkeep.stop().await;
+    app.maintenance.stop().await;
     indexer.stop().await;
     app.store.clone().close().await.map_err(|error| error.to_string())
 }
@@ -163,20 +161,19 @@ async fn start_demo(app: &Arc<App>, address: SocketAddr, indexer: &Indexer) -> R
     Ok(demo)
 }
 
-/// Written aside and renamed, so that whoever waits for the file never reads half of it.
+/// Renames a complete file into place.
 fn write_address(data: &Path, address: SocketAddr) -> Result<(), String> {
     let path = data.join(ADDRESS_FILE);
     let aside = path.with_extension("new");
     std::fs::write(&aside, address.to_string())
         .and_then(|()| std::fs::rename(&aside, &path))
-        .map_err(|error| format!("{} could not be written: {error}", path.display()))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// Ends at SIGTERM or Ctrl-C.
 async fn stop_signal() {
     let interrupt = async {
         if let Err(error) = tokio::signal::ctrl_c().await {
-            tracing::error!(%error, "Ctrl-C cannot be waited for");
+            tracing::error!(%error, "cannot wait for Ctrl-C");
             std::future::pending::<()>().await;
         }
     };
@@ -184,7 +181,7 @@ async fn stop_signal() {
         match tokio::signal::unix::signal(SignalKind::terminate()) {
             Ok(mut signal) => drop(signal.recv().await),
             Err(error) => {
-                tracing::error!(%error, "SIGTERM cannot be waited for");
+                tracing::error!(%error, "cannot wait for SIGTERM");
                 std::future::pending::<()>().await;
             }
         }

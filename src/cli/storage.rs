@@ -1,72 +1,94 @@
-//! `trawl storage`: looks after the contents of files, also while the server runs.
-
-pub mod scan;
+//! `trawl storage`: checks the stored contents of files, also while the server runs.
 
 use std::{process::ExitCode, sync::Arc};
 
+use futures::{StreamExt, stream};
 use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
 
-use super::{fail, place::Place};
+use super::{
+    data_directory::DataDirectory,
+    exit::{WRONG_USAGE, fail},
+};
 use crate::{
     auth::keys::Keys,
-    config::Config,
-    storage::{
+    blobs::{
         self, BlobStore,
         contents::check_store,
-        verification::{NamedFile, Report, verify},
+        rescanning::{self, rescan},
+        scanning::{Scanner, clamd::Clamd},
+        verification::{self, NamedFile},
     },
+    config::Config,
     store::Store,
 };
 
-/// What can be done with contents.
 #[derive(Debug, clap::Subcommand)]
-pub enum Command {
-    /// Look whether every content is what it was.
-    Verify(VerifyOptions),
-    /// Look for harm in every content.
-    Scan(scan::Options),
+pub(super) enum StorageCommand {
+    /// Read all contents of files again and report damaged, missing and unknown ones (then exit 1)
+    Verify(StorageOptions),
+    /// Scan all contents of files again and withhold unsafe ones (then exit 1)
+    Scan(StorageOptions),
 }
 
-/// Read every content of files again and say which are damaged, missing, or nobody's; exit 1 if anything is wrong
 #[derive(Debug, clap::Args)]
-pub struct VerifyOptions {
+pub(super) struct StorageOptions {
     #[command(flatten)]
-    place: Place,
+    directory: DataDirectory,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// Looks through all contents.
-pub async fn verify_contents(options: VerifyOptions) -> ExitCode {
-    let config = match options.place.settings() {
-        Ok(config) => config,
-        Err(failure) => return failure,
-    };
-    match look_through(&config).await {
-        Ok(report) if options.json => match serde_json::to_string(&report) {
-            Ok(text) => {
-                println!("{text}");
-                outcome_of(&report)
+impl StorageCommand {
+    pub(super) async fn run(self) -> ExitCode {
+        match self {
+            Self::Verify(StorageOptions { directory, json }) => match directory.load_config() {
+                Ok(config) => {
+                    let report = verify(&config).await;
+                    show(report, json, verification::Report::is_good, print_verification)
+                }
+                Err(failure) => failure,
+            },
+            Self::Scan(StorageOptions { directory, json }) => {
+                let config = match directory.load_config() {
+                    Ok(config) => config,
+                    Err(failure) => return failure,
+                };
+                let Some(scanner) = Clamd::new(&config.scanner) else {
+                    return fail(WRONG_USAGE, "scanner.clamd: is required");
+                };
+                show(scan(&config, &scanner).await, json, rescanning::Report::is_good, print_scan)
             }
-            Err(error) => fail(1, error),
-        },
-        Ok(report) => {
-            print(&report);
-            outcome_of(&report)
         }
-        Err(reason) => fail(1, reason),
     }
 }
 
-fn outcome_of(report: &Report) -> ExitCode {
-    if report.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+fn show<R: Serialize>(
+    report: Result<R, String>,
+    json: bool,
+    is_good: impl Fn(&R) -> bool,
+    print: impl Fn(&R),
+) -> ExitCode {
+    let report = match report {
+        Ok(report) => report,
+        Err(reason) => return fail(1, reason),
+    };
+    if json {
+        match serde_json::to_string(&report) {
+            Ok(text) => println!("{text}"),
+            Err(error) => return fail(1, error),
+        }
+    } else {
+        print(&report);
+    }
+    if is_good(&report) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn look_through(config: &Config) -> Result<Report, String> {
+async fn verify(config: &Config) -> Result<verification::Report, String> {
     let (rows, store) = open(config).await?;
     let bar = progress_bar();
-    let report = verify(&rows, store.as_ref(), |read, of| {
+    let report = verification::verify(&rows, store.as_ref(), |read, of| {
         bar.set_length(of);
         bar.set_position(read);
     })
@@ -76,19 +98,33 @@ async fn look_through(config: &Config) -> Result<Report, String> {
     report.map_err(|error| error.to_string())
 }
 
-/// The rows of a server and its store of contents.
+async fn scan(config: &Config, scanner: &Clamd) -> Result<rescanning::Report, String> {
+    // Fails once here instead of at every content.
+    scanner.scan(stream::empty().boxed()).await.map_err(|error| error.to_string())?;
+    let (rows, store) = open(config).await?;
+    let bar = progress_bar();
+    let report = rescan(&rows, store.as_ref(), scanner, config.scanner.at_once, |scanned, of| {
+        bar.set_length(of);
+        bar.set_position(scanned);
+    })
+    .await;
+    bar.finish_and_clear();
+    rows.close().await.map_err(|error| error.to_string())?;
+    report.map_err(|error| error.to_string())
+}
+
 async fn open(config: &Config) -> Result<(Store, Arc<dyn BlobStore>), String> {
     if !config.data.is_dir() {
         return Err(format!("there is no data directory {}", config.data.display()));
     }
     let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| error.to_string())?;
     let rows = Store::open(&config.data, 2).await.map_err(|error| error.to_string())?;
-    let opened = storage::open(config, &keys).map_err(|error| error.to_string())?;
+    let opened = blobs::open(config, &keys).map_err(|error| error.to_string())?;
     check_store(&rows, opened.store.name()).await.map_err(|error| error.to_string())?;
     Ok((rows, opened.store))
 }
 
-/// Nothing is drawn where the standard error is no terminal.
+/// Hidden without a terminal.
 fn progress_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} contents");
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
@@ -96,12 +132,12 @@ fn progress_bar() -> ProgressBar {
 
 fn print_files(files: &[NamedFile]) {
     for file in files {
-        // A name may hold anything.
+        // Names may hold control characters.
         println!("         {} version {} in {}: {:?}", file.file_id, file.version, file.tenant, file.name);
     }
 }
 
-fn print(report: &Report) {
+fn print_verification(report: &verification::Report) {
     for damaged in &report.damaged {
         println!("damaged  {}: {}", damaged.sha256, damaged.problem);
         print_files(&damaged.files);
@@ -114,4 +150,22 @@ fn print(report: &Report) {
     }
     let verdict = if report.is_good() { "all is well" } else { "something is wrong" };
     println!("{} contents of {} bytes were read; {verdict}", report.contents, report.bytes);
+}
+
+fn print_scan(report: &rescanning::Report) {
+    let findings =
+        [("unsafe", &report.r#unsafe), ("cleared", &report.cleared), ("unknown", &report.not_scanned)];
+    for (verdict, findings) in findings {
+        for finding in findings {
+            println!("{verdict:<8} {}: {}", finding.sha256, finding.reason);
+            print_files(&finding.files);
+        }
+    }
+    println!(
+        "{} contents of {} bytes were scanned; {} are unsafe, {} could not be scanned",
+        report.contents,
+        report.bytes,
+        report.r#unsafe.len(),
+        report.not_scanned.len()
+    );
 }

@@ -1,52 +1,50 @@
-//! Who else says who people are: external `OpenID` Connect issuers, and the proxies that say where requests come from.
+//! External `OpenID` Connect issuers.
 
-use std::{collections::HashSet, net::IpAddr};
+use std::collections::HashSet;
 
-use ipnet::IpNet;
 use jsonwebtoken::{Algorithm, AlgorithmFamily};
 use secrecy::SecretString;
-use serde::{Deserialize, Deserializer, Serialize, de::Error};
+use serde::{Deserialize, Serialize};
 use trawl_connectors::AddressRules;
 use url::Url;
 
-use crate::auth::scopes::{Scope, Scopes};
+use crate::identity::scopes::{Scope, Scopes};
 
-/// An `OpenID` Connect issuer whose tokens are user tokens of one tenant (decisions 3.4 c).
+/// Its tokens are user tokens of one tenant (decisions 3.4 c).
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Issuer {
-    /// Its identifier, letter for letter as its tokens name it in `iss`; `.well-known/openid-configuration` below it says
-    /// where its keys are.
+    /// Exactly the tokens' `iss`; `.well-known/openid-configuration` below it names the keys.
     pub issuer: String,
-    /// What its tokens must name in `aud`.
+    /// Required in the tokens' `aud`.
     pub audience: String,
-    /// The code of the tenant whose people they are of.
+    /// Code of the tenant.
     pub tenant: String,
-    /// The claim that holds the person's `loginId`.
+    /// Claim that holds the user's `loginId`.
     #[serde(default = "preferred_username")]
     pub claim: String,
-    /// What these people's tokens allow.
+    /// Scopes of its users' tokens.
     pub scopes: Scopes,
-    /// By which algorithms its tokens may be signed; asymmetric ones alone.
+    /// Accepted signature algorithms, all asymmetric.
     #[serde(default = "asymmetric")]
     pub algorithms: Vec<Algorithm>,
-    /// How its people sign in to the pages by it, where they do.
+    /// Client registration for sign-in to the pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sign_in: Option<SignIn>,
 }
 
-/// What this server is to an issuer by which people sign in to the pages.
+/// This server as a client of an issuer.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SignIn {
-    /// What people call the issuer.
+    /// Label of the sign-in button.
     pub name: String,
-    /// As which client this server is registered there.
+    /// Client id at the issuer.
     pub client_id: String,
-    /// Its secret, where it has one.
+    /// None for a public client.
     #[serde(default, serialize_with = "super::masked", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretString>,
-    /// What it asks for, `openid` among it, separated by spaces; the ID token has to say the entry's `claim`.
+    /// Requested scopes: `openid` and what yields the `claim`.
     #[serde(default = "profile")]
     pub scope: String,
 }
@@ -64,8 +62,6 @@ fn asymmetric() -> Vec<Algorithm> {
     vec![ES256, ES384, EdDSA, PS256, PS384, PS512, RS256, RS384, RS512]
 }
 
-/// # Errors
-/// A message for the operator that names the setting.
 pub(super) fn check(issuers: &[Issuer], http_hosts: &[String], own: &str) -> Result<(), String> {
     if issuers.is_empty() {
         return Ok(());
@@ -77,7 +73,7 @@ pub(super) fn check(issuers: &[Issuer], http_hosts: &[String], own: &str) -> Res
         issuer.check(&rules, own).map_err(|reason| format!("auth.issuers: {reason}"))?;
         if !seen.insert((&issuer.issuer, &issuer.audience)) {
             let Issuer { issuer, audience, .. } = issuer;
-            return Err(format!("auth.issuers: {issuer} stands there twice for the audience {audience}"));
+            return Err(format!("auth.issuers: {issuer} is given twice for the audience {audience}"));
         }
     }
     Ok(())
@@ -122,20 +118,9 @@ impl SignIn {
         if self.scope.split(' ').any(|scope| scope == "openid") {
             Ok(())
         } else {
-            Err(format!("sign_in.scope of {issuer} must hold openid"))
+            Err(format!("sign_in.scope of {issuer} must include openid"))
         }
     }
-}
-
-/// Networks, or single addresses, which are networks of one.
-pub(super) fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
-    let texts = Vec::<String>::deserialize(deserializer)?;
-    let network = |text: String| {
-        text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from)).map_err(|_| {
-            D::Error::custom(format!("{text:?} is neither an address nor a network such as 10.0.0.0/8"))
-        })
-    };
-    texts.into_iter().map(network).collect()
 }
 
 #[cfg(test)]
@@ -152,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_issuer_has_to_be_one_that_can_be_trusted() {
+    fn untrustworthy_issuer_is_refused() {
         assert_eq!(issuer(|_| {}), Ok(()));
         assert_eq!(issuer(|value| value["issuer"] = "http://127.0.0.1:5".into()), Ok(()));
         let client = serde_json::json!({"name": "Staff", "client_id": "trawl"});
@@ -180,13 +165,5 @@ mod tests {
             let refusal = issuer(|value| value[field] = wrong.clone()).unwrap_err();
             assert!(refusal.contains(said), "{field} = {wrong}: {refusal}");
         }
-    }
-
-    #[test]
-    fn a_proxy_is_an_address_or_a_network() {
-        let read = |text: &str| networks(&mut serde_json::Deserializer::from_str(text));
-        let both = read(r#"["10.0.0.0/8", "::1"]"#).unwrap();
-        assert_eq!(both.iter().map(ToString::to_string).collect::<Vec<_>>(), ["10.0.0.0/8", "::1/128"]);
-        assert!(read(r#"["proxy.example"]"#).unwrap_err().to_string().contains("proxy.example"));
     }
 }

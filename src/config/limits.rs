@@ -1,50 +1,50 @@
-//! Bounds on what a caller may send.
+//! Limits on callers.
 
 use serde::{Deserialize, Serialize};
 
-/// Bounds on what a caller may send (decisions 9.9).
+/// Limits on callers (decisions 9.9).
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Items of one batch.
+    /// Items in a batch.
     pub batch_items: usize,
-    /// Items of one directory synchronisation.
+    /// Rows in a directory synchronisation.
     pub sync_items: usize,
     /// Bytes of a request body.
     pub body_bytes: usize,
     /// Bytes of a directory synchronisation's body.
     pub sync_body_bytes: usize,
-    /// Bytes of an avatar, inflated.
+    /// Bytes of an inflated avatar.
     pub picture_bytes: usize,
-    /// Bytes of the name of a file or a folder, in UTF-8.
+    /// Bytes of a file's or folder's name, in UTF-8.
     pub file_name_bytes: usize,
     /// Bytes of a file.
     pub file_bytes: u64,
-    /// Bytes that each part of an upload in parts has to have at least, but the last.
+    /// Least bytes of each part of an upload but the last.
     pub part_bytes: u64,
-    /// Bytes of a file's text that are searched, in UTF-8.
+    /// Indexed bytes of a file's text, in UTF-8.
     pub file_text_bytes: usize,
-    /// Characters of a search keyword.
+    /// Characters of a keyword.
     pub keyword_chars: usize,
-    /// Writing calls of one application in a minute.
+    /// Write requests per minute and application.
     pub writes_per_minute: u32,
-    /// Messages of one group robot in a minute.
+    /// Messages per minute and group robot.
     pub robot_messages_per_minute: u32,
-    /// Logins of one address in a minute; also failed ones of one login account, failed proofs of applications from one
-    /// address at the token endpoint, and join codes of groups by one person that open nothing.
+    /// Logins per minute and address.
+    ///
+    /// Also failures per account, of client authentication per address, and of join codes per person.
     pub logins_per_minute: u32,
-    /// Bytes of all request bodies that are held at once; one more is refused with 503.
+    /// Bytes of all request bodies in memory; more get 503.
     pub held_body_bytes: usize,
-    /// Bytes of all large answers that are not taken yet; one more is refused with 503.
+    /// Bytes of all unsent answers over 64 KiB; more get 503.
     pub held_answer_bytes: usize,
-    /// The longest that a request body may take to arrive, in milliseconds.
+    /// Time for a request body to arrive.
     pub body_timeout_ms: u64,
-    /// The longest that the head of a request may take to arrive, in milliseconds; for the first one of a connection it
-    /// counts from its opening.
+    /// Time for a head to arrive; the first counts from the opening.
     pub header_timeout_ms: u64,
-    /// How long a connection is kept open on which nothing is asked, or nothing taken of an answer, in milliseconds.
+    /// Time without a request, or without the client taking any of an answer.
     pub idle_timeout_ms: u64,
-    /// Connections that are open at once; further ones wait to be taken until one ends.
+    /// Open connections; more wait in the system's queue.
     pub connections: usize,
 }
 

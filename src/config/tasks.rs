@@ -1,30 +1,28 @@
-//! How tasks are handled quickly.
+//! Quick handling of tasks.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// The longest that a callback may be given (decisions 8.3), in milliseconds.
-const MOST_CALLBACK_MS: u64 = 5_000;
+/// Decisions 8.3.
+const MAX_CALLBACK_MS: u64 = 5_000;
 
 /// Quick handling of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tasks {
-    /// How long a callback may take in all, from the look-up of its name to the end of its answer's head, in
-    /// milliseconds.
+    /// From name resolution to the head of the answer.
     pub callback_timeout_ms: u64,
-    /// Quick handlings under way at once; one more is refused with 503.
+    /// Concurrent quick handlings; more get 503.
     pub callbacks_at_once: usize,
-    /// Of those, that the callbacks of one application may have: one that hangs leaves the others their places. One whose
-    /// name is still being looked up counts, also after its time.
+    /// Share of one application. Counts a name resolution beyond its timeout.
     pub callbacks_at_once_per_application: usize,
 }
 
 impl Default for Tasks {
     fn default() -> Self {
         Self {
-            callback_timeout_ms: MOST_CALLBACK_MS,
+            callback_timeout_ms: MAX_CALLBACK_MS,
             callbacks_at_once: 128,
             callbacks_at_once_per_application: 16,
         }
@@ -32,23 +30,21 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    /// How long a callback may take in all.
+    /// Timeout of a callback.
     pub fn callback_timeout(&self) -> Duration {
         Duration::from_millis(self.callback_timeout_ms)
     }
 
-    /// # Errors
-    /// A message for the operator that names the setting.
     pub(super) fn check(&self) -> Result<(), String> {
-        if !(1..=MOST_CALLBACK_MS).contains(&self.callback_timeout_ms) {
-            return Err(format!("tasks.callback_timeout_ms must be 1 to {MOST_CALLBACK_MS} (milliseconds)"));
+        if !(1..=MAX_CALLBACK_MS).contains(&self.callback_timeout_ms) {
+            return Err(format!("tasks.callback_timeout_ms: must be 1 to {MAX_CALLBACK_MS} (milliseconds)"));
         }
         let places = [
             ("callbacks_at_once", self.callbacks_at_once),
             ("callbacks_at_once_per_application", self.callbacks_at_once_per_application),
         ];
         match places.into_iter().find(|(_, most)| *most == 0) {
-            Some((name, _)) => Err(format!("tasks.{name} must be at least 1")),
+            Some((name, _)) => Err(format!("tasks.{name}: must be at least 1")),
             None => Ok(()),
         }
     }
@@ -59,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_wrong_setting_is_named() {
+    fn wrong_setting_is_named() {
         assert_eq!(Tasks::default().check(), Ok(()));
         let wrong = |change: fn(&mut Tasks)| {
             let mut tasks = Tasks::default();
@@ -68,7 +64,7 @@ mod tests {
         };
         assert!(wrong(|tasks| tasks.callback_timeout_ms = 0).contains("callback_timeout_ms"));
         assert!(wrong(|tasks| tasks.callback_timeout_ms = 5_001).contains("callback_timeout_ms"));
-        assert!(wrong(|tasks| tasks.callbacks_at_once = 0).contains("callbacks_at_once "));
+        assert!(wrong(|tasks| tasks.callbacks_at_once = 0).contains("callbacks_at_once:"));
         let each = wrong(|tasks| tasks.callbacks_at_once_per_application = 0);
         assert!(each.contains("callbacks_at_once_per_application"));
     }

@@ -1,4 +1,4 @@
-//! Where the spans of requests and of calls of sources go.
+//! Export of spans.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
@@ -6,16 +6,14 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use url::Url;
 
-/// Export of spans by OTLP. Without an endpoint there is none.
+/// Export of spans by OTLP; disabled without an endpoint.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Telemetry {
-    /// The collector's address, such as `http://127.0.0.1:4318`; spans are sent to `v1/traces` below it, as
-    /// http/protobuf.
+    /// Such as `http://127.0.0.1:4318`; spans go to `v1/traces` below it, as http/protobuf.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// Headers that the collector asks for, as in `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, where `%2C` in a
-    /// value is a comma. Secret.
+    /// Secret, as in `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, a comma in a value as `%2C`.
     #[serde(
         default,
         deserialize_with = "secret",
@@ -23,9 +21,9 @@ pub struct Telemetry {
         skip_serializing_if = "Option::is_none"
     )]
     pub headers: Option<SecretString>,
-    /// What this server is called among the services of a trace.
+    /// Service name in traces.
     pub service_name: String,
-    /// How many of the traces that begin here are exported, 0 to 1. Of one that came with a request, its caller decided.
+    /// Share of the traces begun here; callers decide for theirs.
     pub sample_ratio: f64,
 }
 
@@ -36,30 +34,25 @@ impl Default for Telemetry {
 }
 
 impl Telemetry {
-    /// # Errors
-    /// A message for the operator that names the setting, and shows no secret.
     pub(super) fn check(&self) -> Result<(), String> {
         self.traces_url()?;
         self.header_map()?;
         if self.service_name.trim().is_empty() {
-            return Err("telemetry.service_name must not be blank".to_owned());
+            return Err("telemetry.service_name: must not be blank".to_owned());
         }
         if !(0.0..=1.0).contains(&self.sample_ratio) {
-            return Err("telemetry.sample_ratio must be 0 to 1".to_owned());
+            return Err("telemetry.sample_ratio: must be 0 to 1".to_owned());
         }
         Ok(())
     }
 
-    /// Where spans are sent; `None` where they are not.
-    ///
-    /// # Errors
-    /// A message for the operator when the endpoint is none.
+    /// None without an endpoint.
     pub(crate) fn traces_url(&self) -> Result<Option<Url>, String> {
         let Some(endpoint) = self.endpoint.as_deref().filter(|endpoint| !endpoint.is_empty()) else {
             return Ok(None);
         };
         let url = Url::parse(endpoint).ok().filter(|url| {
-            // What is secret belongs into the headers, which are not shown.
+            // Secrets belong in the headers, which are masked.
             let is_bare = url.username().is_empty() && url.password().is_none();
             matches!(url.scheme(), "http" | "https")
                 && is_bare
@@ -67,7 +60,7 @@ impl Telemetry {
                 && url.fragment().is_none()
         });
         let mut url = url.ok_or(
-            "telemetry.endpoint must be an http or https address without user name and query, such as \
+            "telemetry.endpoint: must be an http or https address without user name and query, such as \
              http://127.0.0.1:4318",
         )?;
         if let Ok(mut path) = url.path_segments_mut() {
@@ -76,10 +69,7 @@ impl Telemetry {
         Ok(Some(url))
     }
 
-    /// The headers, marked as sensitive.
-    ///
-    /// # Errors
-    /// A message for the operator that says which header is none, by its place.
+    /// Marked as sensitive; a failure names the position alone.
     pub(crate) fn header_map(&self) -> Result<HeaderMap, String> {
         let text = self.headers.as_ref().map_or("", ExposeSecret::expose_secret);
         let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
@@ -96,15 +86,15 @@ fn read_header(pair: &str) -> Option<(HeaderName, HeaderValue)> {
 }
 
 fn wrong_header(place: usize) -> String {
-    format!("telemetry.headers must be name=value,name=value; number {place} is not so")
+    format!("telemetry.headers: must be name=value,name=value; number {place} is wrong")
 }
 
-/// Reads a secret. What stands in its place is not repeated in the failure: it may be one all the same.
+/// Never repeats a wrong value.
 fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
     match serde_json::Value::deserialize(deserializer)? {
         serde_json::Value::Null => Ok(None),
         serde_json::Value::String(text) => Ok(Some(text.into())),
-        _ => Err(serde::de::Error::custom("must be a text")),
+        _ => Err(serde::de::Error::custom("must be a string")),
     }
 }
 
@@ -121,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn spans_go_below_the_endpoint() {
+    fn spans_go_to_v1_traces_below_the_endpoint() {
         let url = |endpoint: &str| with(endpoint, "").traces_url().unwrap().map(String::from);
         assert_eq!(url("http://127.0.0.1:4318").as_deref(), Some("http://127.0.0.1:4318/v1/traces"));
         assert_eq!(url("https://host/otlp/").as_deref(), Some("https://host/otlp/v1/traces"));
@@ -143,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn no_refusal_shows_a_header() {
+    fn refusal_never_shows_a_header() {
         for headers in ["a=b,hidden", "a=b,hid den=1", "a=b,c=%0Ahidden", "a=b,=hidden"] {
             let telemetry = with("http://host", headers);
             let refusal = telemetry.check().unwrap_err();
@@ -157,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_is_a_part_of_one() {
+    fn sample_ratio_is_between_0_and_1() {
         for (ratio, is_good) in
             [(0.0, true), (0.25, true), (1.0, true), (-0.1, false), (1.1, false), (f64::NAN, false)]
         {

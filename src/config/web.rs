@@ -1,28 +1,28 @@
-//! Pages for people: whose they are, how long one stays signed in, and who operates the server by them.
+//! Pages, sessions and operators.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::auth::tenants::check_code;
+use crate::identity::tenant::check_code;
 
-/// Pages for people.
+/// Pages and sessions.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Web {
-    /// The code of the tenant that people sign in to; empty: the only one that there is, else the page asks.
+    /// Code of the tenant to sign in to; empty: the only one, or the page asks.
     pub tenant: String,
-    /// A browser that asks nothing for so many minutes is signed out.
+    /// Time without a request until a session ends.
     pub session_idle_minutes: u32,
-    /// So many hours after the sign-in it is signed out in any case.
+    /// Hours after which any session ends.
     pub session_hours: u32,
 }
 
-/// Who operates the server in a browser.
+/// Operators who use the console.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Console {
-    /// People as `loginId@eCode`; what stands behind the last `@` is the tenant.
+    /// People as `loginId@eCode`; the tenant follows the last `@`.
     pub operators: Vec<String>,
 }
 
@@ -33,18 +33,16 @@ impl Default for Web {
 }
 
 impl Web {
-    /// How long a session lasts that is not used.
+    /// Time until an idle session ends.
     pub fn session_idle(&self) -> Duration {
         Duration::from_mins(self.session_idle_minutes.into())
     }
 
-    /// How long a session lasts at the most.
+    /// Longest lifetime of a session.
     pub fn session_life(&self) -> Duration {
         Duration::from_hours(self.session_hours.into())
     }
 
-    /// # Errors
-    /// A message for the operator that names the setting.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.tenant.is_empty() {
             check_code(&self.tenant).map_err(|reason| format!("web.tenant: {reason}"))?;
@@ -52,21 +50,19 @@ impl Web {
         let spans =
             [("session_idle_minutes", self.session_idle_minutes), ("session_hours", self.session_hours)];
         match spans.into_iter().find(|(_, span)| *span == 0) {
-            Some((name, _)) => Err(format!("web.{name} must be at least 1")),
+            Some((name, _)) => Err(format!("web.{name}: must be at least 1")),
             None => Ok(()),
         }
     }
 }
 
 impl Console {
-    /// # Errors
-    /// A message for the operator that names the setting.
     pub(super) fn check(&self) -> Result<(), String> {
         for operator in &self.operators {
-            // A login may be a mail address; a code never holds the sign.
+            // A login may be a mail address; a tenant code never holds `@`.
             let parts = operator.rsplit_once('@').filter(|(login_id, _)| !login_id.trim().is_empty());
             if parts.is_none_or(|(_, code)| check_code(code).is_err()) {
-                return Err(format!("console.operators: {operator:?} is not loginId@eCode"));
+                return Err(format!("console.operators: must be loginId@eCode, not {operator:?}"));
             }
         }
         Ok(())
@@ -78,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_wrong_setting_is_named() {
+    fn wrong_setting_is_named() {
         assert_eq!(Web::default().check(), Ok(()));
         let wrong = |change: fn(&mut Web)| {
             let mut web = Web::default();
@@ -91,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_is_a_login_of_a_tenant() {
+    fn operator_is_a_login_and_a_tenant_code() {
         let check = |operator: &str| Console { operators: vec![operator.to_owned()] }.check();
         for right in ["mei@acme", "mei@acme.example@acme"] {
             assert_eq!(check(right), Ok(()), "{right}");

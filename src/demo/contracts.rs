@@ -1,5 +1,4 @@
-//! The demo's external system: a contract register that answers the search contract on a port of its own, with a
-//! token endpoint, as an organisation's own system would.
+//! External system of the demo: the search contract and a token endpoint.
 
 use std::{
     collections::HashSet,
@@ -25,14 +24,12 @@ use url::Url;
 use super::content;
 use crate::{auth::secrets, store::now_millis};
 
-/// The client account that trawl calls it with.
+/// Client id that trawl uses.
 pub(super) const CLIENT_ID: &str = "trawl";
 
-/// Items of a page when the caller names no number, and at the most.
 const DEFAULT_LIMIT: usize = 10;
-const MOST: usize = 100;
+const MAX_LIMIT: usize = 100;
 
-/// The running system.
 pub(super) struct ContractSystem {
     address: SocketAddr,
     client_secret: SecretString,
@@ -40,7 +37,7 @@ pub(super) struct ContractSystem {
     task: JoinHandle<()>,
 }
 
-struct Register {
+struct ContractRegister {
     /// Newest first.
     contracts: Vec<Map<String, Value>>,
     client_secret: SecretString,
@@ -48,13 +45,16 @@ struct Register {
 }
 
 impl ContractSystem {
-    /// Starts it on a free loopback port.
+    /// Starts on a free loopback port.
     pub(super) async fn start() -> std::io::Result<Self> {
         let mut contracts = content::contracts(now_millis()).map_err(std::io::Error::other)?;
         contracts.sort_by_key(|contract| std::cmp::Reverse(contract["displayTime"].as_i64()));
         let client_secret = secrets::generate().map_err(std::io::Error::other)?;
-        let register =
-            Arc::new(Register { contracts, client_secret: client_secret.clone(), tokens: Mutex::default() });
+        let register = Arc::new(ContractRegister {
+            contracts,
+            client_secret: client_secret.clone(),
+            tokens: Mutex::default(),
+        });
         let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let service = Router::new()
@@ -71,24 +71,21 @@ impl ContractSystem {
         Ok(Self { address, client_secret, stop, task })
     }
 
-    /// Where it is searched.
     pub(super) fn search_url(&self) -> Url {
         self.url("/contracts/search")
     }
 
-    /// Where its tokens come from.
     pub(super) fn token_url(&self) -> Url {
         self.url("/oauth2/token")
     }
 
-    /// The secret of the client account.
     pub(super) fn client_secret(&self) -> SecretString {
         self.client_secret.clone()
     }
 
     pub(super) async fn stop(self) {
         self.stop.cancel();
-        // Connections that trawl keeps open would hold it up; nothing of it is worth waiting for.
+        // Kept-alive connections would delay a graceful stop.
         self.task.abort();
         drop(self.task.await);
     }
@@ -103,7 +100,7 @@ impl ContractSystem {
     }
 }
 
-async fn issue_token(State(register): State<Arc<Register>>, headers: HeaderMap) -> Response {
+async fn issue_token(State(register): State<Arc<ContractRegister>>, headers: HeaderMap) -> Response {
     let expected = format!("{CLIENT_ID}:{}", register.client_secret.expose_secret());
     let given = headers
         .get(header::AUTHORIZATION)
@@ -120,18 +117,18 @@ async fn issue_token(State(register): State<Arc<Register>>, headers: HeaderMap) 
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct SearchParameters {
     #[serde(default)]
     keyword: String,
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
-/// Every word must stand somewhere in the contract. The cursor is the number of items already sent.
+/// Finds contracts with every word. The cursor counts the items sent.
 async fn search(
-    State(register): State<Arc<Register>>,
+    State(register): State<Arc<ContractRegister>>,
     headers: HeaderMap,
-    Query(question): Query<Question>,
+    Query(parameters): Query<SearchParameters>,
 ) -> Response {
     let token = headers
         .get(header::AUTHORIZATION)
@@ -141,14 +138,14 @@ async fn search(
     if !token.is_some_and(known) {
         return refuse(StatusCode::UNAUTHORIZED, "no or bad credentials");
     }
-    if question.keyword.trim().is_empty() {
+    if parameters.keyword.trim().is_empty() {
         return refuse(StatusCode::BAD_REQUEST, "keyword: is required");
     }
-    let Ok(skip) = question.cursor.as_deref().unwrap_or("0").parse::<usize>() else {
-        return refuse(StatusCode::BAD_REQUEST, "cursor: is not one of ours");
+    let Ok(skip) = parameters.cursor.as_deref().unwrap_or("0").parse::<usize>() else {
+        return refuse(StatusCode::BAD_REQUEST, "cursor: must be one of an earlier page");
     };
-    let limit = question.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MOST);
-    let words: Vec<String> = question.keyword.split_whitespace().map(str::to_lowercase).collect();
+    let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
+    let words: Vec<String> = parameters.keyword.split_whitespace().map(str::to_lowercase).collect();
     let matches = |contract: &&Map<String, Value>| {
         let text = ["title", "subTitle", "brief"]
             .map(|field| contract.get(field).and_then(Value::as_str).unwrap_or_default().to_lowercase())
@@ -173,7 +170,7 @@ fn refuse(status: StatusCode, message: &str) -> Response {
     answer(status, &json!({"code": status.as_u16(), "message": message, "data": null}))
 }
 
-/// The contract wants the charset named.
+/// The contract requires the charset.
 fn answer(status: StatusCode, envelope: &Value) -> Response {
     let content_type = [(header::CONTENT_TYPE, "application/json;charset=UTF-8")];
     (status, content_type, envelope.to_string()).into_response()

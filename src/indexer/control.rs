@@ -10,15 +10,16 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     time::timeout,
 };
+use trawl_search::sources::builtin::ServedIndex;
 
 use super::{
-    asked::{Ask, Refusal},
     files::IndexFiles,
-    progress::{Freshness, Progress, Rebuild},
+    progress::Freshness,
+    rebuild_request::{Ask, Refusal},
 };
 use crate::{
     error::{Error, Result},
-    search::served::Served,
+    index_progress::{Progress, Rebuild},
 };
 
 /// How long the indexer may take to begin.
@@ -68,7 +69,7 @@ pub struct FreshnessMillis {
 /// Shows the index of a running indexer, and has it filled anew.
 pub struct IndexControl {
     pub(super) files: Arc<IndexFiles>,
-    pub(super) served: Arc<Served>,
+    pub(super) served: Arc<ServedIndex>,
     pub(super) positions: watch::Receiver<i64>,
     pub(super) progress: watch::Receiver<Progress>,
     pub(super) freshness: Freshness,

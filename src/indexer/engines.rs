@@ -5,15 +5,13 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use trawl_index::{Change, Checkpoint, Error as IndexError, Writer};
+use trawl_search::sources::builtin::{Incompleteness, ServedIndex};
 
 use super::{
     files::{Engine, IndexFiles, Share},
     verification::{Damage, watch_over},
 };
-use crate::{
-    error::Error,
-    search::served::{Lack, Served},
-};
+use crate::error::Error;
 
 /// Why indexing cannot go on as it is.
 #[derive(Debug)]
@@ -45,7 +43,7 @@ fn failed(error: IndexError) -> Trouble {
 /// The open indexes, and what is served of them.
 pub(super) struct Engines {
     files: Arc<IndexFiles>,
-    served: Arc<Served>,
+    served: Arc<ServedIndex>,
     damages: mpsc::Sender<Damage>,
     /// The index that is to be level in the end.
     current: Option<Engine>,
@@ -61,7 +59,11 @@ pub(super) struct Engines {
 }
 
 impl Engines {
-    pub(super) fn new(files: Arc<IndexFiles>, served: Arc<Served>, damages: mpsc::Sender<Damage>) -> Self {
+    pub(super) fn new(
+        files: Arc<IndexFiles>,
+        served: Arc<ServedIndex>,
+        damages: mpsc::Sender<Damage>,
+    ) -> Self {
         Self {
             files,
             served,
@@ -152,7 +154,7 @@ impl Engines {
     }
 
     /// Serves what there is to be searched, and has it be watched over.
-    pub(super) fn serve(&mut self, lack: Option<&Lack>) {
+    pub(super) fn serve(&mut self, lack: Option<&Incompleteness>) {
         let Some(engine) = self.before.as_ref().or(self.current.as_ref()) else { return };
         self.served.serve(self.number, engine.index.clone(), lack.cloned());
         let (index, reports, damages) =
@@ -164,8 +166,8 @@ impl Engines {
     }
 
     /// Says what the index that is served lacks.
-    pub(super) fn tell(&self, lack: Option<&Lack>) {
-        self.served.tell(lack);
+    pub(super) fn tell(&self, lack: Option<&Incompleteness>) {
+        self.served.set_incompleteness(lack);
     }
 
     /// Applies changes of the log.
@@ -234,7 +236,7 @@ impl Engines {
 
     /// Has the files of what is served be looked at.
     pub(super) fn doubt(&self) {
-        self.served.report(self.number);
+        self.served.report_unreadable(self.number);
     }
 
     /// The same as [`Self::let_go`], and has the index be wiped; nothing answers until it is.
@@ -270,7 +272,7 @@ impl Engines {
 fn is_damage(error: &IndexError) -> bool {
     match error {
         IndexError::Unusable(_) => true,
-        IndexError::Files(_) => !error.is_passing(),
+        IndexError::Files(_) => !error.is_transient(),
         _ => false,
     }
 }

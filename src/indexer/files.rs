@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use trawl_index::{Error, Index, LEAST_THREAD_MEMORY_BYTES, Options, Writer};
+use trawl_index::{Error, Index, MIN_THREAD_MEMORY_BYTES, Options, Writer};
 
 /// The directory of the full-text index in the data directory.
 const DIRECTORY: &str = "index";
@@ -105,7 +105,7 @@ impl IndexFiles {
         let of_data = fs::metadata(&self.data).map(|data| (data.dev(), true));
         let can_move = device(&self.data.join(DIRECTORY))
             .is_ok_and(|of_index| of_data.is_ok_and(|of_data| of_index == of_data));
-        can_move && self.memory_bytes >= 2 * LEAST_THREAD_MEMORY_BYTES
+        can_move && self.memory_bytes >= 2 * MIN_THREAD_MEMORY_BYTES
     }
 
     /// The bytes that the index takes on the disk.
@@ -123,10 +123,10 @@ impl IndexFiles {
         let options = match share {
             Share::Whole => whole,
             Share::Least => {
-                Options { writer_memory_bytes: LEAST_THREAD_MEMORY_BYTES, merge_threads: 1, ..whole }
+                Options { writer_memory_bytes: MIN_THREAD_MEMORY_BYTES, merge_threads: 1, ..whole }
             }
             Share::Rest => Options {
-                writer_memory_bytes: self.memory_bytes.saturating_sub(LEAST_THREAD_MEMORY_BYTES),
+                writer_memory_bytes: self.memory_bytes.saturating_sub(MIN_THREAD_MEMORY_BYTES),
                 merge_threads: whole.merge_threads.saturating_sub(1),
                 ..whole
             },

@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use trawl_index::{Change, Checkpoint};
+use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
-    asked::{Ask, Beside, Refusal},
     engines::{Engines, Trouble},
-    filling::Filling,
     progress::Announcer,
     reader::{LogReader, Rows, Step},
+    rebuild::Filling,
+    rebuild_request::{Ask, Beside, Refusal},
     verification::Damage,
 };
 use crate::{
     error::Error,
-    search::served::Lack,
     store::{Store, change_log},
 };
 
@@ -164,7 +164,7 @@ impl Follower {
         }
         // The index that is served follows the log, whether another one is filled beside it or not.
         let is_behind = checkpoint.position < last;
-        self.engines.serve(is_behind.then_some(Lack::Behind).as_ref());
+        self.engines.serve(is_behind.then_some(Incompleteness::Behind).as_ref());
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl Follower {
         tracing::info!(reason, goes_on = note.is_some(), "filling the full-text index anew");
         let filling = Filling::begin(&self.rows.store, note).await?;
         if !self.engines.is_beside() {
-            self.engines.serve(Some(&Lack::Filling(filling.filled.clone())));
+            self.engines.serve(Some(&Incompleteness::Rebuilding(filling.filled.clone())));
         }
         self.announcer.fill(self.position, &filling.filled, self.engines.is_beside());
         self.filling = Some(filling);
@@ -326,7 +326,7 @@ impl Follower {
         self.engines.take_place().await?;
         if *self.rows.store.positions().borrow() > self.position {
             // What is left of the log was written a moment ago, or much is; the step that says so comes behind it.
-            self.engines.tell(Some(&Lack::Behind));
+            self.engines.tell(Some(&Incompleteness::Behind));
             // The one before it had no more of it.
             if !was_beside {
                 self.announcer.fail();
@@ -385,7 +385,7 @@ impl Follower {
             }
         }
         if self.serves_what_follows() {
-            self.engines.tell(Some(&Lack::Behind));
+            self.engines.tell(Some(&Incompleteness::Behind));
         }
         tokio::select! {
             () = tokio::time::sleep(RETRY_AFTER * self.failures.clamp(1, LONGEST_PAUSE)) => {}

@@ -3,49 +3,12 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
+use trawl_search::{latencies::Latencies, sources::builtin::RebuildProgress};
 
-use crate::{latencies::Latencies, search::served::Filled, store::commits::Commits};
-
-/// How far the index is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// The change log's position that searches see.
-    pub position: i64,
-    /// Whether it has been level with the database since the start, or since indexing last failed.
-    pub caught_up: bool,
-    /// Whether it is being filled anew.
-    pub rebuild: Rebuild,
-    /// Items that a filling has put into it; those of the last one once that is over.
-    pub items_done: u64,
-    /// Items that there were when the filling began.
-    pub items_known: u64,
-}
-
-/// How a rebuild of the index is, or how the last one ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rebuild {
-    /// None is under way, and the last one came to its end.
-    #[default]
-    None,
-    /// What is there of the index answers meanwhile.
-    InPlace,
-    /// The index of before answers meanwhile, which lacks nothing.
-    Beside,
-    /// The last one that was asked for came to nothing: the index stayed as it was.
-    Failed,
-}
-
-impl Progress {
-    /// Whether searches find everything that was acknowledged before the start.
-    pub fn is_ready(&self) -> bool {
-        self.caught_up && self.rebuild != Rebuild::InPlace
-    }
-
-    /// Whether the index is being filled anew.
-    pub fn is_rebuilding(&self) -> bool {
-        matches!(self.rebuild, Rebuild::InPlace | Rebuild::Beside)
-    }
-}
+use crate::{
+    index_progress::{Progress, Rebuild},
+    store::commits::Commits,
+};
 
 /// How soon what was committed could be found: of each of the last batches, its oldest change. Clones share it.
 #[derive(Clone, Default)]
@@ -90,7 +53,7 @@ impl Announcer {
     }
 
     /// A filling begins, beside an index that answers or not.
-    pub(super) fn fill(&self, position: i64, filled: &Filled, is_beside: bool) {
+    pub(super) fn fill(&self, position: i64, filled: &RebuildProgress, is_beside: bool) {
         metrics::gauge!("trawl_index_rebuilding").set(1);
         self.progress.send_modify(|progress| {
             progress.position = position;
@@ -100,7 +63,7 @@ impl Announcer {
     }
 
     /// A filling went on.
-    pub(super) fn fill_on(&self, filled: &Filled) {
+    pub(super) fn fill_on(&self, filled: &RebuildProgress) {
         let (done, known) = (filled.done(), filled.known());
         #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 items")]
         let [done_gauge, known_gauge] = [done as f64, known as f64];

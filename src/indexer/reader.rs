@@ -12,7 +12,7 @@ use trawl_index::{Change, Document, Scope};
 use crate::{
     auth::tenants,
     error::{Error, Result},
-    platform::{contents, directories, favorites, files, groups, organizations, robots, tasks, users},
+    platform::{contents, departments, favorites, files, folders, groups, robots, tasks, users},
     store::{
         Store,
         change_log::{self, Entry},
@@ -149,7 +149,7 @@ impl Area {
     /// The area that a built-in module's items belong to.
     fn of(module: &str) -> Self {
         match module {
-            organizations::documents::DEPARTMENT => Self::Departments,
+            departments::documents::DEPARTMENT => Self::Departments,
             users::documents::PEOPLE => Self::People,
             tasks::documents::TODO | tasks::documents::DONE => Self::Tasks,
             favorites::documents::FAVORITE => Self::Favorites,
@@ -163,7 +163,7 @@ impl Area {
     async fn find(self, rows: &Rows, tenant_id: i64, module: &str, ids: &[String]) -> Result<Vec<Document>> {
         let (reader, public_url) = (rows.store.index_reader(), &rows.public_url);
         match self {
-            Self::Departments => organizations::documents::find(reader, tenant_id, ids).await,
+            Self::Departments => departments::documents::find(reader, tenant_id, ids).await,
             Self::People => users::documents::find(reader, public_url, tenant_id, ids).await,
             Self::Contents => contents::documents::find(reader, tenant_id, module, ids).await,
             Self::Tasks => tasks::documents::find(reader, tenant_id, ids).await,
@@ -191,7 +191,7 @@ impl Area {
     /// How many documents a scan from the beginning gives.
     pub(super) async fn count(self, store: &Store) -> Result<u64> {
         let count = match self {
-            Self::Departments => organizations::documents::count(store.index_reader()).await?,
+            Self::Departments => departments::documents::count(store.index_reader()).await?,
             Self::People => users::documents::count(store.index_reader()).await?,
             Self::Contents => contents::documents::count(store.index_reader()).await?,
             Self::Tasks => tasks::documents::count(store.index_reader()).await?,
@@ -207,7 +207,7 @@ impl Area {
     pub(super) async fn scan(self, rows: &Rows, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
         let (reader, public_url) = (rows.store.index_reader(), &rows.public_url);
         let scanned = match self {
-            Self::Departments => organizations::documents::scan(reader, sequence, SCAN_ROWS).await?,
+            Self::Departments => departments::documents::scan(reader, sequence, SCAN_ROWS).await?,
             Self::People => users::documents::scan(reader, public_url, sequence, SCAN_ROWS).await?,
             Self::Contents => contents::documents::scan(reader, sequence, SCAN_ROWS).await?,
             Self::Tasks => tasks::documents::scan(reader, sequence, SCAN_ROWS).await?,
@@ -254,7 +254,7 @@ impl Piece {
         let mut changes: Vec<Change> =
             gone.map(|id| Change::Remove { scope: scope.clone(), id: id.clone() }).collect();
         changes.extend(documents.into_iter().map(Change::Put));
-        if scope.module == directories::removal::DIRECTORY {
+        if scope.module == folders::removal::DIRECTORY {
             changes.extend(
                 files::documents::removed(rows.store.index_reader(), self.tenant_id, &self.ids).await?,
             );

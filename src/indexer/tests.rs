@@ -2,7 +2,6 @@
 
 use std::{fs, path::Path};
 
-use sea_orm::ConnectionTrait;
 use tempfile::TempDir;
 use trawl_index::{Query, Request, Scope, Start};
 
@@ -45,7 +44,7 @@ async fn put(store: &Store, tenant: i64, numbers: std::ops::Range<usize>) {
                             VALUES (?, 'article', ?, ?, ?, '{\"title\": \"harbour\"}')";
                 let time = i64::try_from(number).unwrap();
                 let values = [tenant.into(), id.as_str().into(), time.into(), now_millis().into()];
-                transaction.execute_raw(sql(text, values)).await?;
+                sql(text, values).execute(transaction).await?;
                 transaction.record_change(tenant, "article", &id);
             }
             Ok(())
@@ -58,9 +57,7 @@ async fn remove(store: &Store, tenant: i64, id: &'static str) {
     let removed = store.write(move |transaction| {
         Box::pin(async move {
             let values = [tenant.into(), id.into()];
-            transaction
-                .execute_raw(sql("DELETE FROM contents WHERE tenant_id = ? AND id = ?", values))
-                .await?;
+            sql("DELETE FROM contents WHERE tenant_id = ? AND id = ?", values).execute(transaction).await?;
             transaction.record_change(tenant, "article", id);
             Ok(())
         })
@@ -69,8 +66,8 @@ async fn remove(store: &Store, tenant: i64, id: &'static str) {
 }
 
 /// How many of a tenant's articles are found, and what the answer would say that it lacks.
-fn found(served: &Served, tenant: i64) -> (u64, Option<String>) {
-    let (index, lacking) = served.now().expect("nothing is served");
+fn found(served: &ServedIndex, tenant: i64) -> (u64, Option<String>) {
+    let view = served.view().expect("nothing is served");
     let scope = Scope::new(tenant, "article");
     let request = Request {
         scope: &scope,
@@ -82,7 +79,7 @@ fn found(served: &Served, tenant: i64) -> (u64, Option<String>) {
         start: Start::Time { after: None, whole_ties: None },
         limit: 10,
     };
-    (index.snapshot().search(&request).unwrap().total, lacking)
+    (view.snapshot.search(&request).unwrap().total, view.incomplete)
 }
 
 /// An indexer that has come level with the store.
@@ -101,9 +98,9 @@ async fn settle(store: &Store, indexer: &Indexer) {
     tokio::time::timeout(Duration::from_mins(1), progress.wait_for(is_level)).await.unwrap().unwrap();
 }
 
-fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<Served>) {
+fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<ServedIndex>) {
     let files = Arc::new(IndexFiles::lock(directory, SETTINGS.writer_memory_bytes).unwrap());
-    let served = Arc::new(Served::default());
+    let served = Arc::new(ServedIndex::default());
     let rows = Rows { store: store.clone(), public_url: ADDRESS.into() };
     (follower(rows, files, Arc::clone(&served), 100, rebuild, Freshness::default()).0, served)
 }
@@ -185,12 +182,12 @@ async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
     follower.prepare().await.unwrap();
     assert!(follower.engines.is_beside());
     put(&store, tenant, ITEMS..ITEMS + 5).await;
-    let (_, before) = (found(&served, tenant), served.now().unwrap().0.snapshot().generation());
+    let (_, before) = (found(&served, tenant), served.view().unwrap().snapshot.generation());
     while follower.filling.is_some() {
         follower.fill_on().await.unwrap();
     }
     assert!(!follower.engines.is_beside());
-    assert!(served.now().unwrap().0.snapshot().generation() > before);
+    assert!(served.view().unwrap().snapshot.generation() > before);
     // The log behind it was not followed yet.
     let (total, lacking) = found(&served, tenant);
     assert_eq!(total, ITEMS as u64 + 5);
@@ -212,18 +209,18 @@ async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
     assert!(follower.announcer.now().is_rebuilding());
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask), "one at a time");
-    assert_eq!(begun.await.unwrap().unwrap_err(), asked::Refusal::UnderWay);
+    assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::UnderWay);
     // It fails.
     follower.filling = None;
     follower.engines.let_go().await;
-    follower.rows.store = store.clone().keeping_free(directory.path(), u64::MAX / 2);
+    follower.rows.store = store.clone().with_disk_reserve(directory.path(), u64::MAX / 2);
     follower.prepare().await.unwrap();
     assert!(!follower.announcer.now().is_rebuilding() && !follower.engines.is_beside());
     assert_eq!(follower.announcer.now().rebuild, Rebuild::Failed);
     assert_eq!(found(&served, tenant), (ITEMS as u64, None));
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask));
-    assert_eq!(begun.await.unwrap().unwrap_err(), asked::Refusal::NoRoom);
+    assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::NoRoom);
 }
 
 /// Where it fails for a reason that stays, it would fail without end.
@@ -254,7 +251,7 @@ async fn a_rebuild_that_did_not_begin_leaves_the_index_where_it_was() {
     let (directory, store, tenant) = filled(10).await;
     let rename = async |text: &'static str| {
         let renamed = store.write(move |transaction| {
-            Box::pin(async move { Ok(transaction.execute_raw(sql(text, [])).await.map(drop)?) })
+            Box::pin(async move { Ok(sql(text, []).execute(transaction).await.map(drop)?) })
         });
         renamed.await.unwrap();
     };
@@ -279,13 +276,13 @@ async fn damage_ends_a_rebuild_beside_the_index() {
     let (directory, store, tenant) = filled(10).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
-    assert_eq!(follower.beside, asked::Beside::UnderWay);
+    assert_eq!(follower.beside, rebuild_request::Beside::UnderWay);
     follower.recover(Trouble::Unusable("a test says so".to_owned())).await;
     follower.prepare().await.unwrap();
     assert!(!follower.engines.is_beside() && follower.filling.is_some());
     let trouble = follower.engines.panic().await.unwrap_err();
     follower.recover(trouble).await;
-    assert_eq!(follower.beside, asked::Beside::None, "nothing was given up");
+    assert_eq!(follower.beside, rebuild_request::Beside::None, "nothing was given up");
     follower.prepare().await.unwrap();
     while follower.filling.is_some() {
         follower.fill_on().await.unwrap();
@@ -376,7 +373,7 @@ async fn damage_that_is_reported_is_found_and_told() {
     let (directory, store, _) = filled(50).await;
     let files = IndexFiles::lock(directory.path(), SETTINGS.writer_memory_bytes).unwrap();
     let engine = files.open(files::Share::Whole).unwrap();
-    let served = Served::default();
+    let served = ServedIndex::default();
     let (found, mut damages) = mpsc::channel(1);
     let watch = tokio::spawn(watch_over(engine.index.clone(), 3, served.unreadable(), found));
     let entries = fs::read_dir(directory.path().join("index")).unwrap().map(|entry| entry.unwrap().path());
@@ -386,7 +383,7 @@ async fn damage_that_is_reported_is_found_and_told() {
     fs::write(&file, content).unwrap();
     // The first reading may have come before the damage.
     let told = loop {
-        served.report(3);
+        served.report_unreadable(3);
         match tokio::time::timeout(Duration::from_millis(20), damages.recv()).await {
             Ok(damage) => break damage.unwrap(),
             Err(_elapsed) => assert!(!watch.is_finished(), "it ended"),
@@ -420,7 +417,7 @@ async fn a_tenant_that_is_gone_leaves_nothing_behind() {
     let served = indexer.served();
     let totals = [acme, globex, again].map(|tenant| found(&served, tenant));
     assert_eq!(totals, [(0, None), (25, None), (3, None)]);
-    assert_eq!(served.now().unwrap().0.snapshot().documents(), 28);
+    assert_eq!(served.view().unwrap().snapshot.documents(), 28);
     // Another time there is none.
     let removed =
         store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
@@ -442,7 +439,7 @@ async fn a_tenant_that_goes_while_the_index_is_filled_is_gone() {
     drop(follower);
     let indexer = level(&store, directory.path()).await;
     assert_eq!(found(&indexer.served(), acme), (0, None));
-    assert_eq!(indexer.served().now().unwrap().0.snapshot().documents(), 0);
+    assert_eq!(indexer.served().view().unwrap().snapshot.documents(), 0);
     indexer.stop().await;
     drop(served);
 }
@@ -459,14 +456,14 @@ async fn a_task_that_moved_on_since_is_put_where_it_stands_now() {
                 let text = "INSERT OR REPLACE INTO tasks (id, tenant_id, application, app_task_id, status, \
                             assignee_login_id, created_at, task) VALUES ('t', ?, 'a', 't', ?, 'mei', 1, ?)";
                 let task = r#"{"appTaskId": "t", "title": "harbour", "assigneeLoginId": "mei"}"#;
-                transaction.execute_raw(sql(text, [tenant.into(), status.into(), task.into()])).await?;
+                sql(text, [tenant.into(), status.into(), task.into()]).execute(transaction).await?;
                 transaction.record_change(tenant, "todo", "t");
                 Ok(())
             })
         });
         written.await.unwrap();
         settle(&store, &indexer).await;
-        let (index, _) = indexer.served().now().unwrap();
+        let snapshot = indexer.served().view().unwrap().snapshot;
         let totals = ["todo", "done"].map(|module| {
             let request = Request {
                 scope: &Scope::new(tenant, module),
@@ -478,7 +475,7 @@ async fn a_task_that_moved_on_since_is_put_where_it_stands_now() {
                 start: Start::Time { after: None, whole_ties: None },
                 limit: 10,
             };
-            index.snapshot().search(&request).unwrap().total
+            snapshot.search(&request).unwrap().total
         });
         assert_eq!(totals, standing);
     }

@@ -1,5 +1,16 @@
-//! A tenant's badges: applications keep them, everybody reads them (specification, "Badges"; decisions 9.2).
+//! Badges of a tenant, written by applications and read by everyone (decisions 9.2).
 
-mod model;
+mod forms;
 mod repo;
 pub mod routes;
+
+use std::sync::Arc;
+
+use crate::{config::Limits, store::Store};
+
+/// State of the badge routes.
+#[derive(Clone)]
+pub struct BadgesState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+}

@@ -1,5 +1,16 @@
-//! Blacklists: whom a person wants nothing to do with.
+//! Personal blacklists.
 
 pub mod model;
 mod repo;
 pub mod routes;
+
+use std::sync::Arc;
+
+use crate::store::Store;
+
+/// State of the blacklist routes.
+#[derive(Clone)]
+pub struct BlacklistState {
+    pub(crate) store: Store,
+    pub(crate) public_url: Arc<str>,
+}

@@ -1,7 +1,19 @@
-//! Built-in content that no other endpoint creates: articles, news, feeds, an operator's own modules
-//! (decisions 4.3).
+//! Built-in content written by applications: articles, news, feeds, operators' modules (decisions 4.3).
 
 pub mod documents;
 pub mod model;
 mod repo;
 pub mod routes;
+
+use std::sync::Arc;
+
+use crate::{config::Limits, index_progress::BulkGate, registry::Registry, store::Store};
+
+/// State of the content routes.
+#[derive(Clone)]
+pub struct ContentsState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) bulk: BulkGate,
+    pub(crate) registry: Arc<Registry>,
+}

@@ -1,5 +1,17 @@
-//! Devices: what people use, and what their tokens may be bound to (decisions 9.7).
+//! Devices of people; tokens may be bound to them (decisions 9.7).
 
 pub mod model;
 mod repo;
 pub mod routes;
+
+use std::sync::Arc;
+
+use crate::{auth::caller::Authenticator, config::Limits, store::Store};
+
+/// State of the device routes.
+#[derive(Clone)]
+pub struct DevicesState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) authenticator: Arc<Authenticator>,
+}

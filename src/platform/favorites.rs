@@ -1,8 +1,19 @@
-//! What people keep for themselves, under labels of their own (decisions 9.3).
+//! Personal favorites and their labels (decisions 9.3).
 
 pub mod documents;
 pub mod labels;
 mod list;
-pub mod model;
 mod repo;
 pub mod routes;
+pub mod rules;
+
+use std::sync::Arc;
+
+use crate::{config::Limits, store::Store};
+
+/// State of the favorite routes.
+#[derive(Clone)]
+pub struct FavoritesState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+}

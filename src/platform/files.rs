@@ -1,6 +1,6 @@
-//! Files: how they come into folders, are taken and go (specification, "Files"; decisions 10).
+//! Files: upload, download and removal (specification, "Files"; decisions 10).
 //!
-//! Bytes never pass through here: a caller is given an address for them, and says afterwards what came of it.
+//! Bytes never pass through here: clients use signed URLs and then report the result.
 
 pub mod abandoned;
 pub mod commit;
@@ -17,7 +17,33 @@ pub mod quotas;
 mod removal;
 mod repo;
 pub mod routes;
+pub mod signed_urls;
 mod signing;
 
-/// What entries of the change log call files.
+/// Item type of files in the change log.
 pub const FILE: &str = "file";
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::{
+    blobs::{BlobStore, contents::Contents, extraction::worker::Texts, scanning::Scanner},
+    config::Limits,
+    platform::files::commit::Commits,
+    store::Store,
+};
+
+/// Shared state of the file routes.
+#[derive(Clone)]
+pub struct FilesState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) blobs: Arc<dyn BlobStore>,
+    pub(crate) contents: Arc<Contents>,
+    pub(crate) commits: Arc<Commits>,
+    pub(crate) scanner: Option<Arc<dyn Scanner>>,
+    pub(crate) texts: Arc<Texts>,
+    pub(crate) address_seconds: u32,
+    pub(crate) maintenance: Arc<Notify>,
+}

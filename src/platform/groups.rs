@@ -1,14 +1,36 @@
-//! Groups of people: who is in them, and in which role (decisions 9.4).
+//! Groups, their members and roles (decisions 9.4).
 
 mod applications;
 mod creation;
 pub mod documents;
-mod fields;
+mod forms;
 mod join_codes;
 mod membership;
-pub mod model;
 mod people;
 mod removal;
 mod repo;
 mod roles;
 pub mod routes;
+pub mod rules;
+pub mod service;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::{
+    auth::{caller::Authenticator, throttle::LoginThrottle},
+    config::Limits,
+    store::Store,
+};
+
+/// State of the group routes.
+#[derive(Clone)]
+pub struct GroupsState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) public_url: Arc<str>,
+    pub(crate) throttle: Arc<LoginThrottle>,
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) maintenance: Arc<Notify>,
+}

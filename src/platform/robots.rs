@@ -1,10 +1,22 @@
-//! Robots that write messages into groups by a webhook, the messages, and the templates of cards (decisions 9.5).
+//! Robots that post messages to groups, the messages, and card templates (decisions 9.5).
 
+pub mod backfill;
 pub mod documents;
-pub mod following;
+pub mod forms;
 pub mod limits;
-pub mod model;
 mod repo;
 pub mod routes;
 pub mod templates;
 mod token;
+
+use std::sync::Arc;
+
+use crate::{platform::robots::limits::RobotLimits, store::Store};
+
+/// State of the robot routes.
+#[derive(Clone)]
+pub struct RobotsState {
+    pub(crate) store: Store,
+    pub(crate) public_url: Arc<str>,
+    pub(crate) robot_limits: Arc<RobotLimits>,
+}

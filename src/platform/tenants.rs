@@ -1,4 +1,4 @@
-//! Tenants, and the applications registered with them.
+//! Tenants and their applications.
 
 pub mod applications;
 pub mod enterprises;
@@ -7,3 +7,23 @@ pub mod model;
 pub mod removal;
 pub mod routes;
 pub mod settings;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::{
+    auth::{caller::Authenticator, keys::Keys},
+    registry::Registry,
+    store::Store,
+};
+
+/// State of the tenant routes.
+#[derive(Clone)]
+pub struct TenantsState {
+    pub(crate) store: Store,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) maintenance: Arc<Notify>,
+}

@@ -1,4 +1,4 @@
-//! Users: the directory's people, synchronised from the organisation's own system.
+//! Users, synchronised from a directory.
 
 pub mod documents;
 pub mod fields;
@@ -10,3 +10,19 @@ pub mod picture;
 mod prepare;
 mod repo;
 pub mod routes;
+
+use std::sync::Arc;
+
+use crate::{
+    auth::secrets::SecretChecker, config::Limits, platform::shared::sync::Synchronisation, store::Store,
+};
+
+/// State of the user routes.
+#[derive(Clone)]
+pub struct UsersState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) public_url: Arc<str>,
+    pub(crate) sync: Synchronisation,
+    pub(crate) secret_checker: SecretChecker,
+}

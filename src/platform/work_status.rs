@@ -1,5 +1,16 @@
-//! Work status: whether a person is on leave, in codes of the organisation's own (`01` is on leave).
+//! Work status of people (`01`: on leave).
 
 pub mod model;
 mod repo;
 pub mod routes;
+
+use std::sync::Arc;
+
+use crate::{config::Limits, store::Store};
+
+/// State of the work status routes.
+#[derive(Clone)]
+pub struct WorkStatusState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+}

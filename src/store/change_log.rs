@@ -1,13 +1,11 @@
-//! The change log: one entry for each changed row, written in the row's own transaction.
+//! The change log: one entry for each changed item, written in the transaction of its rows.
 //!
-//! An entry says *that* an item changed, never how: whoever follows the log reads the item's present state, so an
-//! entry may be applied twice, and a batch of entries for one item is one piece of work.
+//! An entry says *that* an item changed, never how: a follower reads the item's present state. Applying an entry twice
+//! does no harm, and several entries of one item are one piece of work.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
+use super::{Connection, FromRow, ROWS_PER_STATEMENT, Result, Transaction, Value, sql};
 
-use super::{ROWS_PER_STATEMENT, Transaction, sql};
-
-/// What stands for the module in the entry of a whole tenant that is gone. No module has it for its code.
+/// The module of an entry that removes a whole tenant. No module has this code.
 pub const WHOLE_TENANT: &str = "";
 
 /// Names one searchable item: a module's code and the item's id in it.
@@ -22,9 +20,9 @@ pub struct ItemKey {
 }
 
 /// One entry of the log.
-#[derive(Clone, Debug, FromQueryResult)]
+#[derive(Clone, Debug, FromRow)]
 pub struct Entry {
-    /// Strictly increasing over all tenants; never used twice, not even after entries were removed.
+    /// Strictly increasing over all tenants; never reused, even after entries were removed.
     pub position: i64,
     /// The tenant's number.
     pub tenant_id: i64,
@@ -32,7 +30,7 @@ pub struct Entry {
     pub module: String,
     /// The item's id.
     pub item_id: String,
-    /// Whether it is the last entry of its request; what one request changed becomes visible together (decisions 2.4).
+    /// Whether it ends its request, whose changes become visible together (decisions 2.4).
     pub is_last: bool,
 }
 
@@ -43,15 +41,16 @@ impl Entry {
     }
 }
 
-/// Appends entries in the transaction of the rows they speak of; answers the last position.
-pub(super) async fn append(transaction: &Transaction, items: &[ItemKey]) -> Result<Option<i64>, DbErr> {
+/// Appends an entry for each item; returns the last position.
+pub(super) async fn append(transaction: &Transaction, items: &[ItemKey]) -> Result<Option<i64>> {
     let mut position = None;
     let mut left = items.len();
-    for chunk in items.chunks(ROWS_PER_STATEMENT) {
+    for batch in items.chunks(ROWS_PER_STATEMENT) {
         let mut text =
             String::from("INSERT INTO change_log (tenant_id, module, item_id, is_last) VALUES (?, ?, ?, ?)");
-        text.extend(std::iter::repeat_n(", (?, ?, ?, ?)", chunk.len() - 1));
-        let values = chunk.iter().flat_map(|item| {
+        text.extend(std::iter::repeat_n(", (?, ?, ?, ?)", batch.len() - 1));
+        text.push_str(" RETURNING position");
+        let values = batch.iter().flat_map(|item| {
             left -= 1;
             [
                 Value::from(item.tenant_id),
@@ -60,43 +59,31 @@ pub(super) async fn append(transaction: &Transaction, items: &[ItemKey]) -> Resu
                 Value::from(left == 0),
             ]
         });
-        let statement = sql(text, values);
-        position = i64::try_from(transaction.execute_raw(statement).await?.last_insert_id()).ok();
+        let positions: Vec<i64> = sql(text, values).fetch_values(transaction).await?;
+        position = positions.into_iter().max();
     }
     Ok(position)
 }
 
 /// Up to `limit` entries after `position`, oldest first.
-pub async fn entries_after<C: ConnectionTrait>(
-    reader: &C,
-    position: i64,
-    limit: u64,
-) -> Result<Vec<Entry>, DbErr> {
-    Entry::find_by_statement(sql("SELECT position, tenant_id, module, item_id, is_last FROM change_log WHERE position > ? ORDER BY position LIMIT ?",
-        [position.into(), limit.into()],
-    ))
-    .all(reader)
-    .await
+pub async fn entries_after(connection: &Connection, position: i64, limit: u64) -> Result<Vec<Entry>> {
+    let text = "SELECT position, tenant_id, module, item_id, is_last FROM change_log WHERE position > ? ORDER BY position LIMIT ?";
+    sql(text, [position.into(), limit.into()]).fetch_all(connection).await
 }
 
 /// The last position that was ever given; 0 before the first.
-pub async fn last_position<C: ConnectionTrait>(reader: &C) -> Result<i64, DbErr> {
-    let row =
-        reader.query_one_raw(sql("SELECT seq FROM sqlite_sequence WHERE name = 'change_log'", [])).await?;
-    row.map_or(Ok(0), |row| row.try_get("", "seq"))
+pub async fn last_position(connection: &Connection) -> Result<i64> {
+    let statement = sql("SELECT seq FROM sqlite_sequence WHERE name = 'change_log'", []);
+    Ok(statement.fetch_optional_value(connection).await?.unwrap_or(0))
 }
 
-/// The oldest position that is still kept.
-pub async fn first_position<C: ConnectionTrait>(reader: &C) -> Result<Option<i64>, DbErr> {
-    let row = reader.query_one_raw(sql("SELECT MIN(position) AS first FROM change_log", [])).await?;
-    row.map_or(Ok(None), |row| row.try_get("", "first"))
+/// The oldest position in the log.
+pub async fn first_position(connection: &Connection) -> Result<Option<i64>> {
+    sql("SELECT MIN(position) AS first FROM change_log", []).fetch_value(connection).await
 }
 
-/// Removes entries up to `position`, at most `limit` of them, which every follower has behind it.
-pub async fn remove_up_to(transaction: &Transaction, position: i64, limit: u64) -> Result<u64, DbErr> {
-    let statement = sql(
-        "DELETE FROM change_log WHERE position IN (SELECT position FROM change_log WHERE position <= ? ORDER BY position LIMIT ?)",
-        [position.into(), limit.into()],
-    );
-    Ok(transaction.execute_raw(statement).await?.rows_affected())
+/// Removes up to `limit` entries up to `position`, which every follower must have applied.
+pub async fn remove_up_to(transaction: &Transaction, position: i64, limit: u64) -> Result<u64> {
+    let text = "DELETE FROM change_log WHERE position IN (SELECT position FROM change_log WHERE position <= ? ORDER BY position LIMIT ?)";
+    sql(text, [position.into(), limit.into()]).execute(transaction).await
 }

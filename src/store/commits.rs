@@ -1,4 +1,4 @@
-//! When changes were committed, so that it can be told how soon they are found.
+//! Times of commits, to measure how soon changes are found.
 
 use std::{
     collections::VecDeque,
@@ -6,27 +6,26 @@ use std::{
     time::Instant,
 };
 
-/// Commits that are remembered at the most, while nobody takes them.
-const REMEMBERED: usize = 4_096;
+/// Commits that wait at most.
+const CAPACITY: usize = 4_096;
 
-/// The commits that nobody took yet.
+/// Commits that the index does not have yet.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
-    /// The change log's position after each, and when it was durable; the oldest first.
+    /// The change log's position and the time of each commit, oldest first.
     waiting: Mutex<VecDeque<(i64, Instant)>>,
 }
 
 impl Commits {
-    /// Everything up to this position is durable now. Where too many wait it is passed over: what waits longest is what is
-    /// asked for.
+    /// Adds a commit up to `position`, unless too many wait: the oldest one gives the delay.
     pub(crate) fn add(&self, position: i64) {
         let mut waiting = self.lock();
-        if waiting.len() < REMEMBERED {
+        if waiting.len() < CAPACITY {
             waiting.push_back((position, Instant::now()));
         }
     }
 
-    /// When the oldest of the commits up to this position was durable, if any was noted; these are forgotten.
+    /// Removes the commits up to `position`; returns the time of the oldest.
     pub(crate) fn take_up_to(&self, position: i64) -> Option<Instant> {
         let mut waiting = self.lock();
         let taken = waiting.partition_point(|(committed, _)| *committed <= position);
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_of_what_is_taken_counts_once() {
+    fn oldest_taken_commit_counts_once() {
         let commits = Commits::default();
         assert_eq!(commits.take_up_to(5), None);
         for position in [3, 5, 9] {
@@ -59,10 +58,10 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_takes_is_bounded() {
+    fn full_queue_keeps_the_oldest_commit() {
         let commits = Commits::default();
         (1..=10_000).for_each(|position| commits.add(position));
-        assert_eq!(commits.lock().len(), REMEMBERED);
-        assert_eq!(commits.lock()[0].0, 1, "the one that waits longest stays");
+        assert_eq!(commits.lock().len(), CAPACITY);
+        assert_eq!(commits.lock()[0].0, 1);
     }
 }

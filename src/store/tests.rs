@@ -1,10 +1,10 @@
-//! The store's promises: groups, savepoints, the change log, and what is refused.
+//! Groups of writes, savepoints, the change log, schemas.
 
 use std::sync::Arc;
 
-use sea_orm::{ConnectionTrait, Value};
-
-use super::{FILE_NAME, OpenError, Store, change_log, connect, placeholders, rfc3339, sql};
+use super::{
+    Connection, FILE_NAME, FromRow, OpenError, Statement, Store, Value, change_log, placeholders, sql,
+};
 use crate::error::{Error, Kind};
 
 async fn open() -> (tempfile::TempDir, Store) {
@@ -13,14 +13,14 @@ async fn open() -> (tempfile::TempDir, Store) {
     (directory, store)
 }
 
-/// Writes one row and one log entry; fails or panics afterwards when told.
+/// Writes one row and one log entry, then calls `then`.
 async fn put(store: &Store, name: &str, then: fn() -> Result<(), Error>) -> Result<(), Error> {
     let name = name.to_owned();
     store
         .write(move |transaction| {
             Box::pin(async move {
                 let insert = sql("INSERT INTO meta (name, value) VALUES (?, '')", [name.as_str().into()]);
-                transaction.execute_raw(insert).await?;
+                insert.execute(transaction).await?;
                 transaction.record_change(1, "article", &name);
                 then()
             })
@@ -29,16 +29,12 @@ async fn put(store: &Store, name: &str, then: fn() -> Result<(), Error>) -> Resu
 }
 
 async fn names(store: &Store) -> Vec<String> {
-    let rows = store
-        .reader()
-        .query_all_raw(sql("SELECT name FROM meta WHERE name != 'store_id' ORDER BY name", []))
-        .await
-        .unwrap();
-    rows.iter().map(|row| row.try_get("", "name").unwrap()).collect()
+    let statement = sql("SELECT name FROM meta WHERE name != 'store_id' ORDER BY name", []);
+    statement.fetch_values(store.reader()).await.unwrap()
 }
 
 #[tokio::test]
-async fn a_request_that_fails_undoes_only_itself() {
+async fn failed_request_undoes_only_itself() {
     let (_directory, store) = open().await;
     let store = Arc::new(store);
     let outcomes = futures::future::join_all((0..60).map(|number| {
@@ -67,7 +63,7 @@ async fn a_request_that_fails_undoes_only_itself() {
         .map(|entry| entry.item_id)
         .collect();
     logged.sort();
-    assert_eq!(logged, kept, "the log speaks of exactly the rows that were kept");
+    assert_eq!(logged, kept, "the log has an entry for each row");
 }
 
 #[tokio::test]
@@ -77,10 +73,10 @@ async fn positions_have_no_gaps_and_are_announced() {
     put(&store, "a", || Ok(())).await.unwrap();
     put(&store, "b", || Err(Error::conflict("no"))).await.unwrap_err();
     put(&store, "c", || Ok(())).await.unwrap();
-    assert_eq!(*positions.borrow_and_update(), 2, "what was undone took no position");
+    assert_eq!(*positions.borrow_and_update(), 2, "an undone write takes no position");
     let entries = change_log::entries_after(store.reader(), 0, 10).await.unwrap();
     assert_eq!(entries.iter().map(|entry| entry.position).collect::<Vec<_>>(), [1, 2]);
-    assert!(entries.iter().all(|entry| entry.is_last), "each was a request of its own");
+    assert!(entries.iter().all(|entry| entry.is_last), "each is its own request");
 
     let removed = store
         .write(|transaction| Box::pin(async move { Ok(change_log::remove_up_to(transaction, 2, 10).await?) }))
@@ -91,12 +87,12 @@ async fn positions_have_no_gaps_and_are_announced() {
     assert_eq!(
         change_log::first_position(store.reader()).await.unwrap(),
         Some(3),
-        "no position is used twice"
+        "positions are not reused"
     );
 }
 
 #[tokio::test]
-async fn the_entries_of_one_request_end_with_a_mark() {
+async fn last_entry_of_a_request_is_marked() {
     let (_directory, store) = open().await;
     store
         .write(|transaction| {
@@ -115,7 +111,7 @@ async fn the_entries_of_one_request_end_with_a_mark() {
 }
 
 #[tokio::test]
-async fn closing_finishes_what_was_accepted_and_refuses_the_rest() {
+async fn closing_finishes_accepted_writes_and_refuses_others() {
     let (directory, store) = open().await;
     let writes: Vec<_> = (0..20)
         .map(|number| {
@@ -139,13 +135,13 @@ async fn closing_finishes_what_was_accepted_and_refuses_the_rest() {
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_refused() {
+async fn newer_schema_is_refused() {
     let (directory, store) = open().await;
     store
         .write(|transaction| {
             Box::pin(async move {
                 let newer = "INSERT INTO seaql_migrations (version, applied_at) VALUES ('9999_later', 0)";
-                transaction.execute_raw(sql(newer, [])).await?;
+                sql(newer, []).execute(transaction).await?;
                 Ok(())
             })
         })
@@ -161,15 +157,13 @@ async fn a_newer_schema_is_refused() {
 #[tokio::test]
 async fn readers_cannot_write() {
     let (_directory, store) = open().await;
-    let refused = store.reader().execute_raw(sql("DELETE FROM meta", [])).await;
-    assert!(refused.is_err());
+    sql("DELETE FROM meta", []).execute(store.reader()).await.unwrap_err();
 }
 
-/// A database of the first schema keeps its modules, whose ids are their tenant's own from then on, and its sources.
 #[tokio::test]
-async fn modules_of_the_first_schema_stay() {
+async fn modules_of_the_first_schema_are_kept() {
     let directory = tempfile::tempdir().unwrap();
-    let first = connect(&directory.path().join(FILE_NAME), 1, false).await.unwrap();
+    let first = Connection::open_writer(&directory.path().join(FILE_NAME)).await.unwrap();
     for statements in [
         include_str!("migrations/0001_foundation.sql"),
         "CREATE TABLE seaql_migrations (version TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL);
@@ -180,50 +174,51 @@ async fn modules_of_the_first_schema_stay() {
          INSERT INTO search_sources (tenant_id, id, name, url, method, auth_type, result_order, timeout_ms, page_size,
          max_concurrency, enabled) VALUES (1, 'x', 'x', 'https://x.example/', 'GET', 'NONE', 'time', 1, 1, 1, 1);",
     ] {
-        first.execute_unprepared(statements).await.unwrap();
+        first.run_script(statements).await.unwrap();
     }
-    first.close().await.unwrap();
+    first.close_writer().await.unwrap();
 
     let store = Store::open(directory.path(), 1).await.unwrap();
     let insert = "INSERT INTO search_modules (id, tenant_id, code, name, icon, order_no, type, sources) \
                   SELECT id, ?, code, name, icon, order_no, type, sources FROM search_modules";
     let copied = |tenant: i64| {
         store.write(move |transaction| {
-            Box::pin(async move {
-                Ok(transaction.execute_raw(sql(insert, [tenant.into()])).await?.rows_affected())
-            })
+            Box::pin(async move { Ok(sql(insert, [tenant.into()]).execute(transaction).await?) })
         })
     };
-    assert_eq!(copied(2).await.unwrap(), 1, "the same id in another tenant is no obstacle");
-    assert!(copied(1).await.is_err(), "an id is there twice");
-    let row = sql("SELECT * FROM search_modules WHERE tenant_id = 1", []);
-    let row = store.reader().query_one_raw(row).await.unwrap().unwrap();
-    let text = |column: &str| row.try_get::<String>("", column).unwrap();
-    assert_eq!(["id", "code", "name", "icon"].map(text), ["m", "article", "Articles", "a"]);
-    assert_eq!(text("sources"), r#"["builtin:article"]"#);
-    let number = |column: &str| row.try_get::<i64>("", column).unwrap();
-    assert_eq!(["order_no", "type"].map(number), [3, 1]);
-    assert_eq!(text("duplicates"), "keep");
-    let source = sql("SELECT weight, hedging FROM search_sources", []);
-    let source = store.reader().query_one_raw(source).await.unwrap().unwrap();
-    assert_eq!(source.try_get::<i64>("", "weight").unwrap(), 1_000);
-    assert!(!source.try_get::<bool>("", "hedging").unwrap());
+    assert_eq!(copied(2).await.unwrap(), 1, "ids are unique per tenant");
+    assert!(copied(1).await.is_err(), "duplicate id");
+    let text = "SELECT id, code, name, icon, sources, duplicates FROM search_modules WHERE tenant_id = 1";
+    let texts: (String, String, String, String, String, String) =
+        sql(text, []).fetch_one(store.reader()).await.unwrap();
+    let expected = ["m", "article", "Articles", "a", r#"["builtin:article"]"#, "keep"];
+    assert_eq!(<[String; 6]>::from(texts), expected);
+    let text = "SELECT order_no, type FROM search_modules WHERE tenant_id = 1";
+    assert_eq!(sql(text, []).fetch_one::<(i64, i64)>(store.reader()).await.unwrap(), (3, 1));
+    let text = "SELECT weight, hedging FROM search_sources";
+    assert_eq!(sql(text, []).fetch_one::<(i64, bool)>(store.reader()).await.unwrap(), (1_000, false));
     store.close().await.unwrap();
 }
 
-#[test]
-fn a_time_is_written_to_the_millisecond() {
-    assert_eq!(rfc3339(1_704_067_200_000), "2024-01-01T00:00:00.000Z");
-    assert_eq!(rfc3339(1_704_067_200_050), "2024-01-01T00:00:00.050Z");
+/// The steps of SQLite's plan for a statement.
+pub(crate) async fn query_plan(connection: &Connection, statement: Statement) -> Vec<String> {
+    #[derive(FromRow)]
+    struct Step {
+        detail: String,
+    }
+
+    let text = format!("EXPLAIN QUERY PLAN {}", statement.text);
+    let steps: Vec<Step> = sql(text, statement.values).fetch_all(connection).await.unwrap();
+    steps.into_iter().map(|step| step.detail).collect()
 }
 
-/// The steps by which SQLite answers what [`find_in`] asks with so many values, on the schema as it is.
+/// The plan of [`find_in`](super::find_in) with `count` values, on the current schema.
 pub(crate) async fn plan_of_find(text: &str, first: &[Value], count: usize) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path(), 1).await.unwrap();
-    let text = format!("EXPLAIN QUERY PLAN {text} IN ({})", placeholders(count));
+    let text = format!("{text} IN ({})", placeholders(count));
     let values = first.iter().cloned().chain((0..count).map(|_| Value::from("id")));
-    let plan = store.reader().query_all_raw(sql(text, values)).await.unwrap();
+    let plan = query_plan(store.reader(), sql(text, values)).await;
     store.close().await.unwrap();
-    plan.iter().map(|step| step.try_get("", "detail").unwrap()).collect()
+    plan
 }

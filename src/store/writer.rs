@@ -1,9 +1,11 @@
-//! The one writer: it gathers waiting requests into a transaction, so that many callers share one durable commit.
+//! The writer: gathers waiting requests into a transaction, so that many callers share one durable commit.
 //!
-//! SQLite allows one writer at a time and a commit costs an fsync. Each request runs in a savepoint of its own, so a
-//! request that fails undoes only itself; every answer leaves after the commit that holds it is durable.
+//! SQLite allows one writer at a time, and a commit costs an fsync. Each request runs in its own savepoint: a failing
+//! request undoes only itself. Each answer leaves after the commit that contains the request is durable.
 
 use std::{
+    any::Any,
+    io,
     ops::Deref,
     panic::AssertUnwindSafe,
     path::PathBuf,
@@ -13,60 +15,67 @@ use std::{
 };
 
 use futures::FutureExt;
-use sea_orm::{
-    DatabaseConnection, DatabaseTransaction, DbErr, SqliteTransactionMode, TransactionOptions,
-    TransactionTrait,
-};
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{Notify, mpsc, oneshot, watch},
     task::JoinHandle,
 };
 
 use super::{
+    Connection, DatabaseError,
     change_log::{self, ItemKey},
     commits::Commits,
+    errors::{cannot_commit, cannot_write},
 };
 use crate::{
-    bodies::Held,
-    error::{Error, Kind, Result, disk_full, is_disk_full},
+    budget::BodyReservation,
+    error::{Error, Kind, Result},
 };
 
 /// Requests that may wait for the writer; one more is refused with 503.
 const QUEUE_LENGTH: usize = 1_024;
 
-/// Requests that share one commit at the most.
+/// Requests that share one commit at most.
 const GROUP_LENGTH: usize = 256;
 
-/// A group that has run this long takes no more requests in, so that the first of it need not wait for ever.
+/// A group takes in no more requests after this time, which bounds the wait of its first one.
 const GROUP_TIME: Duration = Duration::from_millis(20);
 
-/// What a write job returns: a future that borrows the transaction.
+/// The future of a write job, which borrows the transaction.
 pub type WriteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// The writer's transaction as one request sees it: a connection to write with, and the change log to write to.
+/// A job's result, whatever its type.
+pub(super) type Outcome = Box<dyn Any + Send>;
+
+pub(super) type Job = Box<dyn for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, Outcome> + Send>;
+
+type AfterCommit = Box<dyn FnOnce() + Send>;
+
+/// The writer's transaction as the running request sees it: a connection and the change log.
 pub struct Transaction {
-    savepoint: DatabaseTransaction,
+    connection: Connection,
     changed: Mutex<Vec<ItemKey>>,
     after_commit: Mutex<Vec<AfterCommit>>,
 }
 
-/// What is to be done once a request's writes are durable.
-type AfterCommit = Box<dyn FnOnce() + Send>;
-
 impl Transaction {
-    /// Notes that a searchable item changed; the entry is written with the rows, in the same transaction.
+    fn new(connection: Connection) -> Self {
+        Self { connection, changed: Mutex::default(), after_commit: Mutex::default() }
+    }
+
+    /// Adds a searchable item to the change log, in this transaction.
     pub fn record_change(&self, tenant_id: i64, module: &str, item_id: &str) {
         let item = ItemKey { tenant_id, module: module.to_owned(), item_id: item_id.to_owned() };
         self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(item);
     }
 
-    /// Notes that a tenant is gone, and with it everything searchable that it had.
+    /// Adds the removal of a tenant with all its searchable items to the change log.
     pub fn record_tenant_removal(&self, tenant_id: i64) {
         self.record_change(tenant_id, change_log::WHOLE_TENANT, "");
     }
 
-    /// Has `job` run once what this request wrote is durable, before its caller is answered and also when he has gone away;
-    /// never where it was undone. It runs on the writer, so it is short and waits for nothing.
+    /// Runs `job` after the commit and before the answer, even if the caller has gone away.
+    ///
+    /// A rolled-back request drops the job. It runs on the writer: it must be short and must not block.
     pub fn after_commit(&self, job: impl FnOnce() + Send + 'static) {
         self.after_commit.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(job));
     }
@@ -81,47 +90,71 @@ impl Transaction {
 }
 
 impl Deref for Transaction {
-    type Target = DatabaseTransaction;
+    type Target = Connection;
 
-    fn deref(&self) -> &DatabaseTransaction {
-        &self.savepoint
+    fn deref(&self) -> &Connection {
+        &self.connection
     }
 }
 
-/// Tells the caller how its request ended, given how the commit of its group ended.
-type Reply = Box<dyn FnOnce(Result<()>) + Send>;
-
-/// A request after it ran: whether what it wrote is to be kept, and how to answer it.
-struct Ran {
-    keep: bool,
-    /// The database could not write.
-    broken: Option<DbErr>,
-    reply: Reply,
+/// A request in the queue.
+struct Request {
+    job: Job,
+    answer: oneshot::Sender<Result<Outcome>>,
+    /// The memory of the request's body, which the job holds even if its caller has gone away.
+    _reservation: Option<BodyReservation>,
 }
 
-type Job = Box<dyn for<'a> FnOnce(&'a Transaction) -> Pin<Box<dyn Future<Output = Ran> + Send + 'a>> + Send>;
+/// A request that ran and waits for the commit of its group.
+struct Pending {
+    answer: oneshot::Sender<Result<Outcome>>,
+    result: Result<Outcome>,
+    after_commit: Vec<AfterCommit>,
+}
+
+impl Pending {
+    /// Answers with the job's own result. The caller may have gone away.
+    fn committed(self) {
+        for job in self.after_commit {
+            if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
+                tracing::error!("a job after a commit panicked");
+            }
+        }
+        drop(self.answer.send(self.result));
+    }
+
+    fn failed(self, error: &DatabaseError) {
+        drop(self.answer.send(Err(cannot_commit(error))));
+    }
+}
 
 /// The handle that requests are sent through, cheap to clone.
 #[derive(Clone)]
 pub(super) struct Writer {
-    jobs: mpsc::Sender<Job>,
+    requests: mpsc::Sender<Request>,
     positions: watch::Receiver<i64>,
     commits: Arc<Commits>,
     task: Arc<Mutex<Option<JoinHandle<()>>>>,
-    closing: Arc<tokio::sync::Notify>,
+    closing: Arc<Notify>,
 }
 
 impl Writer {
-    /// A writer over this connection to the database at `path`.
-    pub(super) fn start(connection: DatabaseConnection, path: PathBuf, last_position: i64) -> Self {
-        let (jobs, received) = mpsc::channel(QUEUE_LENGTH);
+    /// Starts a writer over this connection to the database at `path`.
+    pub(super) fn start(connection: Connection, path: PathBuf, last_position: i64) -> Self {
+        let (requests, received) = mpsc::channel(QUEUE_LENGTH);
         let (announce, positions) = watch::channel(last_position);
-        let closing = Arc::new(tokio::sync::Notify::new());
+        let closing = Arc::new(Notify::new());
         let commits = Arc::new(Commits::default());
-        let told = Told { announce, commits: Arc::clone(&commits) };
-        let connection = Connection { inner: connection, path, is_doubtful: false };
-        let task = tokio::spawn(run(connection, received, told, Arc::clone(&closing)));
-        Self { jobs, positions, commits, task: Arc::new(Mutex::new(Some(task))), closing }
+        let task = WriterTask {
+            transaction: Transaction::new(connection),
+            path,
+            is_doubtful: false,
+            requests: received,
+            announce,
+            commits: Arc::clone(&commits),
+        };
+        let task = tokio::spawn(task.run(Arc::clone(&closing)));
+        Self { requests, positions, commits, task: Arc::new(Mutex::new(Some(task))), closing }
     }
 
     pub(super) fn positions(&self) -> watch::Receiver<i64> {
@@ -133,31 +166,20 @@ impl Writer {
     }
 
     pub(super) fn waiting(&self) -> usize {
-        self.jobs.max_capacity() - self.jobs.capacity()
+        self.requests.max_capacity() - self.requests.capacity()
     }
 
-    pub(super) async fn write<T, J>(&self, job: J) -> Result<T>
-    where
-        T: Send + 'static,
-        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
-    {
+    pub(super) async fn write(&self, job: Job) -> Result<Outcome> {
         let (answer, answered) = oneshot::channel();
-        // What waits here was a request's body, also when nobody waits for the answer any more.
-        let held = Held::current();
-        let boxed: Job = Box::new(move |transaction| {
-            Box::pin(async move {
-                let _held = held;
-                run_job(job, transaction, answer).await
-            })
-        });
-        self.jobs.try_send(boxed).map_err(|refused| {
+        let request = Request { job, answer, _reservation: BodyReservation::current() };
+        self.requests.try_send(request).map_err(|refused| {
             let message = match refused {
                 mpsc::error::TrySendError::Full(_) => "too many writes wait already; nothing was changed",
                 mpsc::error::TrySendError::Closed(_) => "the server is stopping; nothing was changed",
             };
             Error::unavailable(message, Duration::from_secs(1))
         })?;
-        // Dropped unanswered: the transaction could not be begun or the savepoint not kept.
+        // Dropped unanswered: the transaction was not begun, or the savepoint failed.
         answered.await.map_err(|_| cannot_write())?
     }
 
@@ -168,172 +190,116 @@ impl Writer {
         if let Some(task) = task
             && let Err(error) = task.await
         {
-            tracing::error!(%error, "the writer did not end in order");
+            tracing::error!(%error, "the writer failed");
         }
     }
 }
 
-fn cannot_write() -> Error {
-    Error::unavailable("the store cannot write at the moment; nothing was changed", Duration::from_secs(10))
-}
-
-/// What callers are told of a group that could not be committed.
-fn cannot_commit(error: &DbErr) -> Error {
-    if is_disk_full(error) { disk_full() } else { cannot_write() }
-}
-
-async fn run_job<T, J>(job: J, transaction: &Transaction, answer: oneshot::Sender<Result<T>>) -> Ran
-where
-    T: Send + 'static,
-    J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send,
-{
-    let outcome = AssertUnwindSafe(async { job(transaction).await }).catch_unwind().await;
-    let result = outcome.unwrap_or_else(|_| Err(Error::internal("a write panicked")));
-    let keep = result.is_ok();
-    let is_broken = result.as_ref().is_err_and(|error| error.kind == Kind::Unavailable);
-    let broken = is_broken.then(|| DbErr::Custom("a write of the group could not be carried out".to_owned()));
-    // A caller that went away has no use for the answer.
-    let reply: Reply = Box::new(move |committed| drop(answer.send(committed.and(result))));
-    Ran { keep, broken, reply }
-}
-
-/// The connection that writes.
-struct Connection {
-    inner: DatabaseConnection,
+/// Owns the connection that writes.
+struct WriterTask {
+    transaction: Transaction,
     path: PathBuf,
-    /// A group failed on it. SQLite ends some transactions by itself then, and the driver goes on counting them as open: the
-    /// connection would never begin another one.
+    /// A group failed on the connection: SQLite may have ended the transaction by itself, or not.
     is_doubtful: bool,
-}
-
-impl Connection {
-    /// A connection on which a transaction can be begun.
-    async fn get(&mut self) -> Result<&DatabaseConnection, DbErr> {
-        if self.is_doubtful {
-            let fresh = super::connect(&self.path, 1, false).await?;
-            let doubtful = std::mem::replace(&mut self.inner, fresh);
-            self.is_doubtful = false;
-            if let Err(error) = doubtful.close().await {
-                tracing::warn!(%error, "a connection that could not write did not close in order");
-            }
-        }
-        Ok(&self.inner)
-    }
-}
-
-/// Who is told of a commit.
-struct Told {
+    requests: mpsc::Receiver<Request>,
     announce: watch::Sender<i64>,
     commits: Arc<Commits>,
 }
 
-async fn run(
-    mut connection: Connection,
-    mut jobs: mpsc::Receiver<Job>,
-    told: Told,
-    closing: Arc<tokio::sync::Notify>,
-) {
-    loop {
-        let first = tokio::select! {
-            job = jobs.recv() => job,
-            () = closing.notified() => {
-                jobs.close();
-                continue;
-            }
-        };
-        let Some(first) = first else { break };
-        write_group(&mut connection, first, &mut jobs, &told).await;
-    }
-    if let Err(error) = connection.inner.close().await {
-        tracing::error!(%error, "the database did not close in order");
-    }
-}
-
-/// Runs a group of requests in one transaction, then answers each of them.
-async fn write_group(connection: &mut Connection, first: Job, jobs: &mut mpsc::Receiver<Job>, told: &Told) {
-    let mut replies = Vec::new();
-    let committed = match run_group(connection, first, jobs, &mut replies).await {
-        Ok((group, position)) => group.commit().await.map(|()| position),
-        Err(error) => Err(error),
-    };
-    match committed {
-        Ok(position) => {
-            if let Some(position) = position {
-                told.commits.add(position);
-                told.announce.send_replace(position);
-            }
-            for reply in replies {
-                reply(Ok(()));
-            }
-        }
-        Err(error) => {
-            connection.is_doubtful = true;
-            tracing::error!(%error, requests = replies.len(), "a group of writes could not be committed");
-            for reply in replies {
-                reply(Err(cannot_commit(&error)));
-            }
-        }
-    }
-}
-
-async fn run_group(
-    connection: &mut Connection,
-    first: Job,
-    jobs: &mut mpsc::Receiver<Job>,
-    replies: &mut Vec<Reply>,
-) -> Result<(DatabaseTransaction, Option<i64>), DbErr> {
-    // IMMEDIATE: a deferred transaction that reads and then writes fails when another process wrote in between.
-    let options = TransactionOptions {
-        sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate),
-        ..TransactionOptions::default()
-    };
-    let started = Instant::now();
-    let mut position = None;
-    let mut next = Some(first);
-    let group = connection.get().await?.begin_with_options(options).await?;
-    while let Some(job) = next {
-        let (reply, last) = run_in_savepoint(&group, job).await?;
-        replies.push(reply);
-        position = last.or(position);
-        let more = replies.len() < GROUP_LENGTH && started.elapsed() < GROUP_TIME;
-        next = if more { jobs.try_recv().ok() } else { None };
-    }
-    Ok((group, position))
-}
-
-async fn run_in_savepoint(group: &DatabaseTransaction, job: Job) -> Result<(Reply, Option<i64>), DbErr> {
-    let transaction = Transaction {
-        savepoint: group.begin().await?,
-        changed: Mutex::default(),
-        after_commit: Mutex::default(),
-    };
-    let Ran { keep, broken, mut reply } = job(&transaction).await;
-    let mut position = None;
-    if keep {
-        let changed = transaction.take_changed();
-        position = change_log::append(&transaction, &changed).await?;
-        let jobs = transaction.take_after_commit();
-        if !jobs.is_empty() {
-            reply = Box::new(move |committed| {
-                if committed.is_ok() {
-                    for job in jobs {
-                        // It is not the writer's end, whatever becomes of it.
-                        if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
-                            tracing::error!("what was to be done after a commit panicked");
-                        }
-                    }
+impl WriterTask {
+    async fn run(mut self, closing: Arc<Notify>) {
+        loop {
+            let first = tokio::select! {
+                request = self.requests.recv() => request,
+                () = closing.notified() => {
+                    self.requests.close();
+                    continue;
                 }
-                reply(committed);
-            });
+            };
+            let Some(first) = first else { break };
+            self.write_group(first).await;
         }
-        transaction.savepoint.commit().await?;
-    } else if let Some(reason) = broken {
-        // SQLite may have ended the whole transaction for that: what came before in the group is not kept either, and what
-        // came behind would be kept at once.
-        reply(Ok(()));
-        return Err(reason);
-    } else {
-        transaction.savepoint.rollback().await?;
+        if let Err(error) = self.transaction.connection.close_writer().await {
+            tracing::error!(%error, "the database did not close cleanly");
+        }
     }
-    Ok((reply, position))
+
+    /// Runs a group of requests in one transaction, then answers each of them.
+    async fn write_group(&mut self, first: Request) {
+        let mut group = Vec::new();
+        match self.run_group(first, &mut group).await {
+            Ok(position) => {
+                if let Some(position) = position {
+                    self.commits.add(position);
+                    self.announce.send_replace(position);
+                }
+                group.into_iter().for_each(Pending::committed);
+            }
+            Err(error) => {
+                tracing::error!(%error, requests = group.len(), "a group of writes could not be committed");
+                // Other processes may write again. It fails where SQLite has ended the transaction.
+                drop(self.transaction.run_script("ROLLBACK").await);
+                self.is_doubtful = true;
+                for request in group {
+                    request.failed(&error);
+                }
+            }
+        }
+    }
+
+    /// Returns the last position in the change log, where the group changed searchable items.
+    ///
+    /// Each hand-over to the driver's thread takes time, so one script ends a request's savepoint and begins the next.
+    async fn run_group(
+        &mut self,
+        first: Request,
+        group: &mut Vec<Pending>,
+    ) -> Result<Option<i64>, DatabaseError> {
+        let started = Instant::now();
+        self.replace_doubtful_connection().await?;
+        // IMMEDIATE: a deferred transaction that reads and then writes fails when another process wrote in between.
+        let mut before = "BEGIN IMMEDIATE";
+        let mut position = None;
+        let mut next = Some(first);
+        while let Some(Request { job, answer, _reservation }) = next {
+            self.transaction.run_script(format!("{before}; SAVEPOINT request")).await?;
+            let outcome = AssertUnwindSafe(async { job(&self.transaction).await }).catch_unwind().await;
+            let result = outcome.unwrap_or_else(|_| Err(Error::internal("a write panicked")));
+            let changed = self.transaction.take_changed();
+            let mut request = Pending { answer, result, after_commit: self.transaction.take_after_commit() };
+            match &request.result {
+                Ok(_) => {
+                    position = change_log::append(&self.transaction, &changed).await?.or(position);
+                    before = "RELEASE request";
+                }
+                Err(error) if error.kind == Kind::Unavailable => {
+                    // SQLite may have rolled back the whole transaction; a later request would then commit by itself.
+                    request.after_commit.clear();
+                    request.committed();
+                    return Err(DatabaseError::Io(io::Error::other("a write of the group failed")));
+                }
+                Err(_) => {
+                    request.after_commit.clear();
+                    before = "ROLLBACK TO request; RELEASE request";
+                }
+            }
+            group.push(request);
+            let is_full = group.len() >= GROUP_LENGTH || started.elapsed() >= GROUP_TIME;
+            next = if is_full { None } else { self.requests.try_recv().ok() };
+        }
+        self.transaction.run_script(format!("{before}; COMMIT")).await?;
+        Ok(position)
+    }
+
+    async fn replace_doubtful_connection(&mut self) -> Result<(), DatabaseError> {
+        if self.is_doubtful {
+            let fresh = Transaction::new(Connection::open_writer(&self.path).await?);
+            let doubtful = std::mem::replace(&mut self.transaction, fresh);
+            self.is_doubtful = false;
+            if let Err(error) = doubtful.connection.close_writer().await {
+                tracing::warn!(%error, "a connection that could not write did not close cleanly");
+            }
+        }
+        Ok(())
+    }
 }

@@ -1,7 +1,6 @@
-//! Sends the spans of requests and of calls of sources to a collector, by OTLP.
+//! Exports spans of requests and source calls by OTLP.
 //!
-//! A thread of its own sends them, from a bounded queue: what finds no room is lost without a word, and nobody waits for a
-//! collector.
+//! A thread sends them from a bounded queue and drops the rest: requests never wait for the collector.
 
 use std::{
     fmt, mem,
@@ -31,20 +30,18 @@ use tracing_subscriber::{Layer, Registry, filter::filter_fn};
 
 use crate::config;
 
-/// Spans that wait to be sent.
-const QUEUE: usize = 4_096;
-/// Spans that are sent together.
-const BATCH: usize = 512;
-/// Between two batches where there are fewer.
-const SEND_EVERY: Duration = Duration::from_secs(2);
-/// How long sending a batch may take, tries and all.
-const SEND_WITHIN: Duration = Duration::from_secs(5);
-/// How long the last batch holds the end of the server up.
-const FLUSH_WITHIN: Duration = Duration::from_secs(2);
-/// Between two warnings that spans are lost.
-const WARN_EVERY: Duration = Duration::from_mins(1);
+/// Spans in the queue.
+const QUEUE_SPANS: usize = 4_096;
+/// Spans in a batch.
+const BATCH_SPANS: usize = 512;
+/// Interval between incomplete batches.
+const SEND_INTERVAL: Duration = Duration::from_secs(2);
+/// With retries.
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
+/// Delays shutdown.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+const WARN_INTERVAL: Duration = Duration::from_mins(1);
 
-/// The spans that are exported.
 const EXPORTED: [&str; 2] = ["request", "source"];
 
 static EXPORTS: AtomicBool = AtomicBool::new(false);
@@ -54,38 +51,34 @@ pub fn exports() -> bool {
     EXPORTS.load(Ordering::Relaxed)
 }
 
-/// The export of spans under way.
 #[derive(Debug)]
 pub(super) struct Export {
     provider: SdkTracerProvider,
 }
 
 impl Export {
-    /// Starts what sends spans; `None` where no endpoint is set.
-    ///
-    /// # Errors
-    /// A message for the operator when the settings are not usable.
+    /// None without an endpoint.
     pub(super) fn start(settings: &config::Telemetry) -> Result<Option<Self>, String> {
         let Some(url) = settings.traces_url()? else { return Ok(None) };
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
-            .with_http_client(Collector::new(settings)?)
+            .with_http_client(CollectorClient::new(settings)?)
             .with_endpoint(url)
             .with_protocol(Protocol::HttpBinary)
-            .with_timeout(SEND_WITHIN)
+            .with_timeout(SEND_TIMEOUT)
             .build()
             .map_err(|error| format!("telemetry: {error}"))?;
         let batches = BatchConfigBuilder::default()
-            .with_max_queue_size(QUEUE)
-            .with_max_export_batch_size(BATCH)
-            .with_scheduled_delay(SEND_EVERY)
+            .with_max_queue_size(QUEUE_SPANS)
+            .with_max_export_batch_size(BATCH_SPANS)
+            .with_scheduled_delay(SEND_INTERVAL)
             .build();
-        let exporter = Reporting { exporter, losses: Mutex::default() };
+        let exporter = WarningExporter { exporter, lost: Mutex::default() };
         let resource = Resource::builder_empty()
             .with_service_name(settings.service_name.clone())
             .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
             .build();
-        // Who began a trace decides whether it is exported, so that no trace has holes.
+        // No trace has holes: its origin decides.
         let sampler = Sampler::ParentBased(Box::new(Sampler::TraceIdRatioBased(settings.sample_ratio)));
         let provider = SdkTracerProvider::builder()
             .with_span_processor(BatchSpanProcessor::builder(exporter).with_batch_config(batches).build())
@@ -95,8 +88,7 @@ impl Export {
         Ok(Some(Self { provider }))
     }
 
-    /// What hands spans over to be sent: those of ours alone, whatever is logged, and no events, which may hold more than
-    /// is anybody's business.
+    /// Our own spans at any log level. Events may hold private data.
     pub(super) fn layer(&self) -> impl Layer<Registry> + Send + Sync + use<> {
         EXPORTS.store(true, Ordering::Relaxed);
         tracing_opentelemetry::layer()
@@ -109,9 +101,9 @@ impl Export {
             .with_filter(filter_fn(is_exported).with_max_level_hint(LevelFilter::DEBUG))
     }
 
-    /// Sends what is left, within a moment.
+    /// Flushes the queue.
     pub(super) async fn stop(self) {
-        let flush = tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(FLUSH_WITHIN));
+        let flush = tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(FLUSH_TIMEOUT));
         if !matches!(flush.await, Ok(Ok(()))) {
             tracing::warn!("the last spans may not have reached the collector");
         }
@@ -124,34 +116,35 @@ fn is_exported(metadata: &Metadata<'_>) -> bool {
         && EXPORTED.contains(&metadata.name())
 }
 
-/// The collector's client, which sends the settings' headers there and nowhere else, and no others: the exporter would add
-/// those of `OTEL_…` variables.
-struct Collector {
+/// Sends the configured headers alone; the exporter would add those of `OTEL_…`.
+struct CollectorClient {
     client: Client,
     headers: HeaderMap,
 }
 
-impl Collector {
-    /// Its client is made on a thread of its own: it is one that blocks.
+impl CollectorClient {
+    /// reqwest's blocking client needs its own thread.
     fn new(settings: &config::Telemetry) -> Result<Self, String> {
         let headers = settings.header_map()?;
         let make =
-            || Client::builder().redirect(redirect::Policy::none()).no_proxy().timeout(SEND_WITHIN).build();
-        let client = thread::spawn(make).join().map_err(|_panic| "telemetry: the client broke".to_owned())?;
+            || Client::builder().redirect(redirect::Policy::none()).no_proxy().timeout(SEND_TIMEOUT).build();
+        let client = thread::spawn(make)
+            .join()
+            .map_err(|_panic| "telemetry: the HTTP client could not start".to_owned())?;
         let client = client.map_err(|error| format!("telemetry: {error}"))?;
         Ok(Self { client, headers })
     }
 }
 
-impl fmt::Debug for Collector {
-    /// The headers are secret.
+impl fmt::Debug for CollectorClient {
+    /// Hides the headers, which are secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Collector").finish_non_exhaustive()
+        formatter.debug_struct("CollectorClient").finish_non_exhaustive()
     }
 }
 
 #[async_trait::async_trait]
-impl HttpClient for Collector {
+impl HttpClient for CollectorClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let (mut parts, body) = request.into_parts();
         let given = mem::take(&mut parts.headers);
@@ -163,41 +156,39 @@ impl HttpClient for Collector {
     }
 }
 
-/// An exporter that says now and then that it cannot send.
+/// Warns about failures at most once a minute.
 #[derive(Debug)]
-struct Reporting<E> {
+struct WarningExporter<E> {
     exporter: E,
-    losses: Mutex<Losses>,
+    lost: Mutex<LostSpans>,
 }
 
-/// Spans that were lost, and when that was last said.
 #[derive(Debug, Default)]
-struct Losses {
+struct LostSpans {
     spans: usize,
-    said: Option<Instant>,
+    warned: Option<Instant>,
 }
 
-impl Losses {
-    /// How many losses are to be told of now, after these.
+impl LostSpans {
+    /// The sum of lost spans when a warning is due.
     fn count(&mut self, spans: usize, now: Instant) -> Option<usize> {
         self.spans += spans;
-        let is_due = self.said.is_none_or(|said| now.saturating_duration_since(said) >= WARN_EVERY);
+        let is_due = self.warned.is_none_or(|warned| now.saturating_duration_since(warned) >= WARN_INTERVAL);
         is_due.then(|| {
-            self.said = Some(now);
+            self.warned = Some(now);
             std::mem::take(&mut self.spans)
         })
     }
 }
 
-impl<E: SpanExporter> SpanExporter for Reporting<E> {
+impl<E: SpanExporter> SpanExporter for WarningExporter<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
         let result = self.exporter.export(batch).await;
         if let Err(error) = &result {
-            let lost =
-                self.losses.lock().unwrap_or_else(PoisonError::into_inner).count(spans, Instant::now());
-            if let Some(spans) = lost {
-                tracing::warn!(%error, spans, "spans do not reach the collector");
+            let due = self.lost.lock().unwrap_or_else(PoisonError::into_inner).count(spans, Instant::now());
+            if let Some(spans) = due {
+                tracing::warn!(%error, spans, "cannot export spans");
             }
         }
         result
@@ -225,13 +216,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_told_of_at_once_and_then_once_in_a_while() {
-        let mut losses = Losses::default();
+    fn losses_are_warned_of_at_most_once_a_minute() {
+        let mut lost = LostSpans::default();
         let start = Instant::now();
-        assert_eq!(losses.count(5, start), Some(5));
-        assert_eq!(losses.count(3, start), None);
-        assert_eq!(losses.count(4, start + WARN_EVERY / 2), None);
-        assert_eq!(losses.count(1, start + WARN_EVERY), Some(8));
-        assert_eq!(losses.count(1, start + WARN_EVERY), None);
+        assert_eq!(lost.count(5, start), Some(5));
+        assert_eq!(lost.count(3, start), None);
+        assert_eq!(lost.count(4, start + WARN_INTERVAL / 2), None);
+        assert_eq!(lost.count(1, start + WARN_INTERVAL), Some(8));
+        assert_eq!(lost.count(1, start + WARN_INTERVAL), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The way of a trace through the server: from the caller's headers to the request's span, and on to the sources.
+//! Trace context from the caller to the request's span and on to the sources.
 //!
-//! Without export trawl takes no part in the trace: what came is handed on as it came.
+//! Without export the caller's context is passed on unchanged.
 
 use axum::http::{HeaderMap, Method, StatusCode};
 use opentelemetry::{
@@ -16,22 +16,22 @@ use trawl_connectors::TraceContext;
 
 use super::export::exports;
 
-/// Makes a request's span, which is not entered yet, part of its caller's trace.
+/// Makes a span a child of the caller's trace; it must not be entered yet.
 pub fn continue_trace(span: &Span, headers: &HeaderMap) {
     let Some(trace) = TraceContext::read(headers) else { return };
-    // What was checked and bounded, not what came.
+    // The validated context, not the raw headers.
     let mut checked = HeaderMap::new();
     trace.write(&mut checked);
     let caller =
         TraceContextPropagator::new().extract_with_context(&Context::new(), &HeaderExtractor(&checked));
     if let Err(error) = span.set_parent(caller) {
-        tracing::debug!(%error, "a request is no part of its caller's trace");
+        tracing::debug!(%error, "cannot continue the caller's trace");
     }
 }
 
-/// Says of an exported span what was asked and what was answered; `route` is none of a path that does not exist.
+/// Sets the attributes of an exported span; unknown paths have no `route`.
 pub fn describe_request(span: &Span, method: &Method, route: Option<&'static str>, status: StatusCode) {
-    let method = name_of(method);
+    let method = method_name(method);
     span.set_attribute("http.request.method", method);
     span.set_attribute("http.response.status_code", i64::from(status.as_u16()));
     let method = if method == OTHER { "HTTP" } else { method };
@@ -48,9 +48,9 @@ pub fn describe_request(span: &Span, method: &Method, route: Option<&'static str
     }
 }
 
-/// What the source is told that is called from within this span, for a search whose caller said so.
+/// Context for a source called within this span; `from_caller` without export.
 ///
-/// A span is exported once nobody holds it any more, and a call may outlive its search; so this takes it.
+/// A span is exported once dropped, and the call may outlive its search.
 #[allow(clippy::needless_pass_by_value, reason = "so that it ends")]
 pub fn hand_on(span: Span, from_caller: Option<TraceContext>) -> Option<TraceContext> {
     if exports() {
@@ -63,11 +63,11 @@ pub fn hand_on(span: Span, from_caller: Option<TraceContext>) -> Option<TraceCon
     from_caller
 }
 
-/// How OpenTelemetry calls a method that is none of HTTP's.
+/// OpenTelemetry's name of unknown methods.
 const OTHER: &str = "_OTHER";
 
-/// A method's name where it is one of HTTP's: others may be of any length and number.
-pub fn name_of(method: &Method) -> &'static str {
+/// Standard methods alone: others would be unbounded labels.
+pub fn method_name(method: &Method) -> &'static str {
     const KNOWN: [&str; 9] = ["GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "CONNECT", "TRACE"];
     KNOWN.into_iter().find(|known| *known == method.as_str()).unwrap_or(OTHER)
 }

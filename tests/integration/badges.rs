@@ -5,17 +5,17 @@ use std::collections::HashSet;
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use trawl::auth::{applications::Kind, scopes::Scope};
 
 use crate::util::{
     answer::Answer,
     app::TestApp,
     caller::{Caller, send},
+    internals::{Kind, Scope},
     items::user,
 };
 
 async fn create(caller: &Caller, name: &str) -> String {
-    let created = caller.post("/v1/badge", &json!({"name": name})).await.ok_dated();
+    let created = caller.post("/v1/badge", &json!({"name": name})).await.ok_rfc3339();
     created.data()["id"].as_str().unwrap().to_owned()
 }
 
@@ -24,7 +24,7 @@ async fn list(caller: &Caller, query: &[(&str, &str)]) -> Answer {
 }
 
 async fn names(caller: &Caller, query: &[(&str, &str)]) -> Vec<String> {
-    let listed = list(caller, query).await.ok_dated();
+    let listed = list(caller, query).await.ok_rfc3339();
     listed.items().iter().map(|badge| badge["name"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -33,15 +33,14 @@ async fn delete(caller: &Caller, ids: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn applications_create_change_and_delete_them_and_everybody_reads_them() {
-    let app = TestApp::start().await;
-    let acme = app.tenant("acme").await;
+async fn applications_write_badges_and_everybody_reads_them() {
+    let (app, acme) = TestApp::start_with_acme().await;
     app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
     let mei = app.user(&acme, "mei").await;
     let form = json!({
         "name": "Star", "remark": "of the month", "icon": "i.png", "pendantIcon": "p.png", "image": "https://img.example/s",
     });
-    let created = acme.caller.post("/v1/badge", &form).await.ok_dated();
+    let created = acme.caller.post("/v1/badge", &form).await.ok_rfc3339();
     let id = created.data()["id"].as_str().unwrap().to_owned();
     let mut expected = form.clone();
     expected["id"] = json!(id);
@@ -52,8 +51,8 @@ async fn applications_create_change_and_delete_them_and_everybody_reads_them() {
     assert!(time.as_second() > 1_600_000_000, "{}", created.text);
     assert_eq!(created.data(), &expected);
     for reader in [&acme.caller, &mei] {
-        assert_eq!(reader.get(&format!("/v1/badge/{id}")).await.ok_dated().data(), &expected);
-        let listed = list(reader, &[]).await.ok_dated();
+        assert_eq!(reader.get(&format!("/v1/badge/{id}")).await.ok_rfc3339().data(), &expected);
+        let listed = list(reader, &[]).await.ok_rfc3339();
         assert_eq!(listed.items(), [expected.clone()]);
         assert_eq!(
             (listed.total(), &listed.body["count"], &listed.body["cursor"]),
@@ -61,40 +60,38 @@ async fn applications_create_change_and_delete_them_and_everybody_reads_them() {
         );
     }
 
-    // What is not named stays, an empty text clears.
     let path = format!("/v1/badge/{id}");
     let change = json!({"remark": "", "icon": null, "image": "new"});
-    assert_eq!(acme.caller.post(&path, &change).await.ok_dated().data(), &json!(id));
+    assert_eq!(acme.caller.post(&path, &change).await.ok_rfc3339().data(), &json!(id));
     expected["remark"] = json!(null);
     expected["image"] = json!("new");
-    assert_eq!(mei.get(&path).await.ok_dated().data(), &expected);
-    acme.caller.post(&path, &json!({"name": "Sun"})).await.ok_dated();
+    assert_eq!(mei.get(&path).await.ok_rfc3339().data(), &expected);
+    acme.caller.post(&path, &json!({"name": "Sun"})).await.ok_rfc3339();
     assert_eq!(names(&mei, &[("keyword", "sun")]).await, ["Sun"]);
     assert_eq!(names(&mei, &[("keyword", "star")]).await, [] as [&str; 0]);
-    acme.caller.post(&path, &json!({"name": ""})).await.fails_dated(400, "name");
+    acme.caller.post(&path, &json!({"name": ""})).await.fails_rfc3339(400, "name");
 
     let second = create(&acme.caller, "Second").await;
-    let deleted = delete(&acme.caller, &json!([id, "nothing", id])).await.ok_dated();
+    let deleted = delete(&acme.caller, &json!([id, "nothing", id])).await.ok_rfc3339();
     assert_eq!(deleted.data(), "1");
-    assert_eq!(delete(&acme.caller, &json!([])).await.ok_dated().data(), "0");
-    mei.get(&path).await.fails_dated(404, "badgeId");
-    acme.caller.post(&path, &json!({"name": "x"})).await.fails_dated(404, "badgeId");
-    assert_eq!(list(&mei, &[]).await.ok_dated().ids(), [second]);
+    assert_eq!(delete(&acme.caller, &json!([])).await.ok_rfc3339().data(), "0");
+    mei.get(&path).await.fails_rfc3339(404, "badgeId");
+    acme.caller.post(&path, &json!({"name": "x"})).await.fails_rfc3339(404, "badgeId");
+    assert_eq!(list(&mei, &[]).await.ok_rfc3339().ids(), [second]);
     for answer in
         [mei.post("/v1/badge", &form).await, mei.post(&path, &form).await, delete(&mei, &json!([id])).await]
     {
-        answer.fails_dated(403, "this operation needs an application token");
+        answer.fails_rfc3339(403, "this operation needs an application token");
     }
 }
 
 #[tokio::test]
-async fn the_list_is_narrowed_counted_and_paged() {
-    let app = TestApp::start().await;
-    let acme = app.tenant("acme").await;
+async fn list_is_filtered_counted_and_paged() {
+    let (_app, acme) = TestApp::start_with_acme().await;
     for name in ["Star 100%", "Étoile", "國 star", "Moon"] {
         create(&acme.caller, name).await;
     }
-    acme.caller.post("/v1/badge", &json!({"name": "Sun", "remark": "a STAR too"})).await.ok_dated();
+    acme.caller.post("/v1/badge", &json!({"name": "Sun", "remark": "a STAR too"})).await.ok_rfc3339();
     let all = ["Star 100%", "Étoile", "國 star", "Moon", "Sun"];
     assert_eq!(names(&acme.caller, &[]).await, all, "oldest first");
     assert_eq!(names(&acme.caller, &[("keyword", "sTar")]).await, ["Star 100%", "國 star", "Sun"]);
@@ -106,32 +103,31 @@ async fn the_list_is_narrowed_counted_and_paged() {
         names(&acme.caller, &[("eCode", ""), ("keyword", ""), ("limit", ""), ("offset", "4")]).await,
         all[4..]
     );
-    let page = list(&acme.caller, &[("keyword", "star"), ("limit", "1")]).await.ok_dated();
+    let page = list(&acme.caller, &[("keyword", "star"), ("limit", "1")]).await.ok_rfc3339();
     assert_eq!((page.total(), &page.body["count"]), (3, &json!(1)));
-    let uncounted = list(&acme.caller, &[("isCount", "false"), ("limit", "2")]).await.ok_dated();
+    let uncounted = list(&acme.caller, &[("isCount", "false"), ("limit", "2")]).await.ok_rfc3339();
     assert_eq!((uncounted.body.get("total"), &uncounted.body["count"]), (None, &json!(2)));
-    assert_eq!(list(&acme.caller, &[("isCount", "true")]).await.ok_dated().total(), 5);
+    assert_eq!(list(&acme.caller, &[("isCount", "true")]).await.ok_rfc3339().total(), 5);
     let cursor = uncounted.cursor().unwrap();
-    let rest = list(&acme.caller, &[("cursor", &cursor), ("offset", "1")]).await.ok_dated();
+    let rest = list(&acme.caller, &[("cursor", &cursor), ("offset", "1")]).await.ok_rfc3339();
     assert_eq!((rest.items().len(), rest.total(), rest.cursor()), (2, 5, None));
 }
 
 #[tokio::test]
-async fn another_tenants_badges_are_not_there() {
+async fn badges_of_another_tenant_are_not_found() {
     let app = TestApp::start().await;
     let (acme, other) = (app.tenant("acme").await, app.tenant("other").await);
     let theirs = create(&other.caller, "Star").await;
     let path = format!("/v1/badge/{theirs}");
-    acme.caller.get(&path).await.fails_dated(404, "badgeId");
-    acme.caller.post(&path, &json!({"name": "Mine"})).await.fails_dated(404, "badgeId");
-    assert_eq!(delete(&acme.caller, &json!([theirs])).await.ok_dated().data(), "0");
-    assert_eq!(list(&acme.caller, &[]).await.ok_dated().total(), 0);
+    acme.caller.get(&path).await.fails_rfc3339(404, "badgeId");
+    acme.caller.post(&path, &json!({"name": "Mine"})).await.fails_rfc3339(404, "badgeId");
+    assert_eq!(delete(&acme.caller, &json!([theirs])).await.ok_rfc3339().data(), "0");
+    assert_eq!(list(&acme.caller, &[]).await.ok_rfc3339().total(), 0);
     for code in ["other", "nothing"] {
-        let listed = list(&acme.caller, &[("eCode", code)]).await.ok_dated();
+        let listed = list(&acme.caller, &[("eCode", code)]).await.ok_rfc3339();
         assert_eq!((listed.total(), &listed.body["count"], listed.items().len()), (0, &json!(0), 0));
     }
     assert_eq!(names(&other.caller, &[]).await, ["Star"]);
-    // Who acts on a tenant has its badges, under his own application's name.
     let domain = app.register("acme", Kind::Domain, &["other"], vec![Scope::Collab]).await;
     let on_other = domain.caller.on("other");
     create(&on_other, "Moon").await;
@@ -140,7 +136,7 @@ async fn another_tenants_badges_are_not_there() {
 }
 
 #[tokio::test]
-async fn bad_input_is_refused_by_name() {
+async fn invalid_fields_are_refused_by_name() {
     let app = TestApp::start_with(|config| config.limits.batch_items = 3).await;
     let acme = app.tenant("acme").await;
     let id = create(&acme.caller, "Star").await;
@@ -155,48 +151,47 @@ async fn bad_input_is_refused_by_name() {
     ] {
         let mut form = json!({"name": "new"});
         form[field] = value;
-        acme.caller.post("/v1/badge", &form).await.fails_dated(400, field);
-        acme.caller.post(&format!("/v1/badge/{id}"), &form).await.fails_dated(400, field);
+        acme.caller.post("/v1/badge", &form).await.fails_rfc3339(400, field);
+        acme.caller.post(&format!("/v1/badge/{id}"), &form).await.fails_rfc3339(400, field);
     }
-    acme.caller.post("/v1/badge", &json!({})).await.fails_dated(400, "name");
+    acme.caller.post("/v1/badge", &json!({})).await.fails_rfc3339(400, "name");
     for (parameter, value) in
         [("limit", "0"), ("limit", "1001"), ("offset", "-1"), ("isCount", "maybe"), ("cursor", "x")]
     {
-        list(&acme.caller, &[(parameter, value)]).await.fails_dated(400, parameter);
+        list(&acme.caller, &[(parameter, value)]).await.fails_rfc3339(400, parameter);
     }
-    list(&acme.caller, &[("keyword", "x".repeat(257).as_str())]).await.fails_dated(400, "keyword");
-    delete(&acme.caller, &json!(["1", "2", "3", "4"])).await.fails_dated(400, "ids");
-    delete(&acme.caller, &json!([1])).await.fails_dated(400, "ids");
-    delete(&acme.caller, &json!(null)).await.fails_dated(400, "ids");
+    list(&acme.caller, &[("keyword", "x".repeat(257).as_str())]).await.fails_rfc3339(400, "keyword");
+    delete(&acme.caller, &json!(["1", "2", "3", "4"])).await.fails_rfc3339(400, "ids");
+    delete(&acme.caller, &json!([1])).await.fails_rfc3339(400, "ids");
+    delete(&acme.caller, &json!(null)).await.fails_rfc3339(400, "ids");
     assert_eq!(names(&acme.caller, &[]).await, ["Star"]);
 }
 
 #[tokio::test]
-async fn every_failure_tells_the_time_as_text() {
+async fn every_failure_has_an_rfc_3339_timestamp() {
     let app = TestApp::start_with(|config| config.limits.body_bytes = 1_000).await;
     let acme = app.tenant("acme").await;
     let nobody = app.caller("nonsense");
     let tiny = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await.caller;
-    nobody.get("/v1/badge/list").await.fails_dated(401, "");
-    nobody.post("/v1/badge", &json!({})).await.fails_dated(401, "");
-    tiny.get("/v1/badge/x").await.fails_dated(403, "collab");
-    acme.caller.on("other").get("/v1/badge/list").await.fails_dated(403, "indicated-e-code");
-    acme.caller.put("/v1/badge", &json!({})).await.fails_dated(405, "PUT");
-    acme.caller.post_empty("/v1/badge/list").await.fails_dated(405, "POST");
-    acme.caller.get("/v1/badge/a/b").await.fails_dated(404, "there is no");
-    acme.caller.post("/v1/badge", &json!({"name": "x".repeat(2_000)})).await.fails_dated(413, "body");
-    acme.caller.post_empty("/v1/badge").await.fails_dated(415, "Content-Type");
-    acme.caller.send_text(Method::POST, "/v1/badge", "{").await.fails_dated(400, "body");
-    // What only begins like it is none of them.
+    nobody.get("/v1/badge/list").await.fails_rfc3339(401, "");
+    nobody.post("/v1/badge", &json!({})).await.fails_rfc3339(401, "");
+    tiny.get("/v1/badge/x").await.fails_rfc3339(403, "collab");
+    acme.caller.on("other").get("/v1/badge/list").await.fails_rfc3339(403, "indicated-e-code");
+    acme.caller.put("/v1/badge", &json!({})).await.fails_rfc3339(405, "PUT");
+    acme.caller.post_empty("/v1/badge/list").await.fails_rfc3339(405, "POST");
+    acme.caller.get("/v1/badge/a/b").await.fails_rfc3339(404, "there is no");
+    acme.caller.post("/v1/badge", &json!({"name": "x".repeat(2_000)})).await.fails_rfc3339(413, "body");
+    acme.caller.post_empty("/v1/badge").await.fails_rfc3339(415, "Content-Type");
+    acme.caller.send_text(Method::POST, "/v1/badge", "{").await.fails_rfc3339(400, "body");
+    // A path that merely begins with the route has no badge envelope.
     acme.caller.get("/v1/badges").await.fails(404, "there is no");
     let head = send(acme.caller.request(Method::HEAD, "/v1/badge/list")).await;
     assert_eq!((head.status, head.text.as_str()), (200, ""));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_by_cursor_are_exact_while_badges_come_and_go() {
-    let app = TestApp::start().await;
-    let acme = app.tenant("acme").await;
+async fn cursor_pages_are_exact_while_badges_come_and_go() {
+    let (app, acme) = TestApp::start_with_acme().await;
     let caller = &acme.caller;
     let mut ids = Vec::new();
     for portion in 0..10 {
@@ -212,15 +207,15 @@ async fn pages_by_cursor_are_exact_while_badges_come_and_go() {
         let query = [("cursor", cursor.as_str()), ("limit", "7")];
         let changes = async {
             if let Some(ids) = goers.next() {
-                assert_eq!(delete(caller, &json!(ids)).await.ok_dated().data(), "3");
+                assert_eq!(delete(caller, &json!(ids)).await.ok_rfc3339().data(), "3");
                 came.push(create(caller, "new").await);
             }
         };
         let (page, ()) = tokio::join!(list(caller, &query), changes);
-        let page = page.ok_dated();
+        let page = page.ok_rfc3339();
         for badge in page.items() {
             let time = badge["createdDate"].as_str().unwrap().to_owned();
-            assert!(time > last, "the order is broken");
+            assert!(time > last, "wrong order");
             last = time;
         }
         met.extend(page.ids().into_iter().map(str::to_owned));
@@ -230,18 +225,18 @@ async fn pages_by_cursor_are_exact_while_badges_come_and_go() {
         }
     }
     let once: HashSet<&String> = met.iter().collect();
-    assert_eq!(once.len(), met.len(), "something was repeated");
-    assert!(stay.iter().all(|id| once.contains(id)), "something was lost");
+    assert_eq!(once.len(), met.len(), "an item was repeated");
+    assert!(stay.iter().all(|id| once.contains(id)), "an item was lost");
 
-    // A time is never given again, so that who follows the cursor meets what comes after the newest went.
+    // Timestamps are never reused, so a cursor meets a badge created after the newest was deleted.
     let newest = create(caller, "newest").await;
-    let listed = list(caller, &[("limit", "1000")]).await.ok_dated();
+    let listed = list(caller, &[("limit", "1000")]).await.ok_rfc3339();
     let time = listed.items().last().unwrap()["createdDate"].as_str().unwrap().to_owned();
     let ahead = "UPDATE badge_times SET last_created_at = last_created_at + 1000000000";
     app.execute(ahead).await;
-    let first = caller.post("/v1/badge", &json!({"name": "a"})).await.ok_dated().data().clone();
-    delete(caller, &json!([newest, first["id"]])).await.ok_dated();
-    let second = caller.post("/v1/badge", &json!({"name": "b"})).await.ok_dated().data().clone();
+    let first = caller.post("/v1/badge", &json!({"name": "a"})).await.ok_rfc3339().data().clone();
+    delete(caller, &json!([newest, first["id"]])).await.ok_rfc3339();
+    let second = caller.post("/v1/badge", &json!({"name": "b"})).await.ok_rfc3339().data().clone();
     assert!(second["createdDate"].as_str() > first["createdDate"].as_str());
     assert!(first["createdDate"].as_str() > Some(time.as_str()));
     assert_eq!(came.len(), 20);

@@ -1,23 +1,17 @@
-//! `/v1/enterprises/…` (the specification's "Tenants", decisions 3.6).
+//! `/v1/enterprises/…` (specification, "Tenants"; decisions 3.6).
 
-use std::collections::HashSet;
-
-use sea_orm::{DbErr, FromQueryResult};
 use serde_json::{Value, json};
-use trawl::{
-    auth::{applications::Kind, scopes::Scope},
-    store::sql,
-};
+use std::collections::HashSet;
 
 use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
     caller::{Caller, send},
     eventually,
+    internals::{Kind, Scope},
     items::{department, item, todo, user},
 };
 
-/// A domain application with these tenants.
 async fn domain(app: &TestApp, home: &str, bound: &[&str]) -> Application {
     let scopes = vec![Scope::Tenants, Scope::ContentsRead, Scope::ContentsWrite];
     app.register(home, Kind::Domain, bound, scopes).await
@@ -32,23 +26,12 @@ async fn decide(caller: &Caller, fate: &str, code: &str) -> Answer {
     caller.post_empty(&format!("/v1/enterprises/{fate}?eCode={code}")).await
 }
 
-/// The operator freezes, unfreezes or deletes.
 async fn decided(caller: &Caller, fate: &str, code: &str) {
     assert_eq!(decide(caller, fate, code).await.ok().body["data"], code);
 }
 
-/// Rows of the database, counted.
-async fn count(app: &TestApp, text: &str) -> i64 {
-    #[derive(FromQueryResult)]
-    struct Count {
-        rows: i64,
-    }
-    let counted: Result<_, DbErr> = Count::find_by_statement(sql(text, [])).one(app.app.store.reader()).await;
-    counted.unwrap().unwrap().rows
-}
-
 #[tokio::test]
-async fn a_new_enterprise_starts_with_the_built_in_modules_and_a_code_of_its_own() {
+async fn new_enterprise_has_built_in_modules_and_its_own_code() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
     let mut codes = HashSet::new();
@@ -57,14 +40,14 @@ async fn a_new_enterprise_starts_with_the_built_in_modules_and_a_code_of_its_own
         assert_eq!(code.len(), 8, "{code}");
         assert!(code.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit()), "{code}");
         assert!(!code.contains(['0', 'o', '1', 'l', 'i']), "{code}");
-        assert!(codes.insert(code.clone()), "{code} was given twice");
+        assert!(codes.insert(code.clone()), "{code} was issued twice");
         let modules = operator.on(&code).post_empty("/modules").await.ok();
         assert_eq!(modules.items().len(), 11);
     }
 }
 
 #[tokio::test]
-async fn what_cannot_be_of_an_enterprise_is_refused_by_its_field() {
+async fn invalid_enterprise_fields_are_refused_by_name() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
     let long = "x".repeat(513);
@@ -95,9 +78,8 @@ async fn what_cannot_be_of_an_enterprise_is_refused_by_its_field() {
 }
 
 #[tokio::test]
-async fn only_application_tokens_with_the_scope_decide_on_tenants() {
-    let app = TestApp::start().await;
-    let acme = app.tenant("acme").await;
+async fn only_applications_with_the_scope_manage_tenants() {
+    let (app, acme) = TestApp::start_with_acme().await;
     app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
     let mei = app.user(&acme, "mei").await;
     for path in ["register", "delete?eCode=acme", "freeze?eCode=acme", "unfreeze?eCode=acme"] {
@@ -108,28 +90,28 @@ async fn only_application_tokens_with_the_scope_decide_on_tenants() {
     }
 }
 
-/// Decisions 3.6: a domain application on its own set, which what it registers joins at once.
+/// Decisions 3.6: a tenant registered by a domain application joins its set.
 #[tokio::test]
-async fn a_domain_application_decides_on_its_own_set() {
+async fn domain_application_manages_its_own_set() {
     let app = TestApp::start().await;
     app.tenant("bound").await;
     app.tenant("stranger").await;
     let domain = domain(&app, "home", &["bound"]).await.caller;
     let code = register(&domain, json!({"enterpriseName": "Acme"})).await;
-    app.keep(&domain.on(&code), "article", &[item("1", "harbour", 1)]).await;
+    app.put_contents(&domain.on(&code), "article", &[item("1", "harbour", 1)]).await;
     assert_eq!(domain.on(&code).find("article", "harbour").await, ["1"]);
     for code in [code.as_str(), "bound"] {
         for fate in ["freeze", "unfreeze", "delete"] {
             decided(&domain, fate, code).await;
         }
     }
-    // Whether a tenant outside of the set exists is not told.
+    // Tenants outside the set are answered like unknown ones.
     for fate in ["freeze", "unfreeze", "delete"] {
         let (there, not_there) =
             (decide(&domain, fate, "stranger").await, decide(&domain, fate, "nobody").await);
         assert_eq!(there.clone().fails(403, "eCode").message(), not_there.fails(403, "eCode").message());
     }
-    // What the header names has to be its own, and has no effect.
+    // The header must name an own tenant and has no effect.
     let path = "/v1/enterprises/register";
     let body = json!({"enterpriseName": "Acme"});
     domain.on("stranger").post(path, &body).await.fails(403, "indicated-e-code");
@@ -138,7 +120,7 @@ async fn a_domain_application_decides_on_its_own_set() {
 
 /// Decisions 3.6, `isAllowManage`.
 #[tokio::test]
-async fn a_tenant_may_be_managed_by_nobody_but_who_registered_it() {
+async fn unmanageable_tenant_is_managed_by_its_registrar_only() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
     let owner = domain(&app, "home", &[]).await.caller;
@@ -161,12 +143,12 @@ async fn a_tenant_may_be_managed_by_nobody_but_who_registered_it() {
 const FROZEN: &str = "tenant is frozen";
 
 #[tokio::test]
-async fn nobody_calls_a_frozen_tenant_and_then_everything_is_as_before() {
+async fn frozen_tenant_is_refused_and_unfreezing_restores_it() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
     let acme = app.tenant("acme").await;
     app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    app.keep(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
+    app.put_contents(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
     let mei = app.user(&acme, "mei").await;
     let domain = domain(&app, "home", &["acme"]).await.caller;
     let frozen_home = app.register("acme", Kind::Domain, &["home"], vec![Scope::ContentsRead]).await.caller;
@@ -175,7 +157,6 @@ async fn nobody_calls_a_frozen_tenant_and_then_everything_is_as_before() {
         caller.post_empty("/modules").await.ok();
     }
 
-    // Twice is once.
     decided(&operator, "freeze", "acme").await;
     decided(&operator, "freeze", "acme").await;
     for caller in callers {
@@ -187,7 +168,7 @@ async fn nobody_calls_a_frozen_tenant_and_then_everything_is_as_before() {
     let refused = app.grant(&acme, &[("grant_type", "client_credentials")]).await;
     assert_eq!((refused.status, refused.body["error"].as_str()), (400, Some("unauthorized_client")));
     assert_eq!(refused.body["error_description"], FROZEN);
-    // Who does not prove himself is not told.
+    // An unauthenticated caller is not told of the freeze.
     let request = app.http.post(format!("{}/oauth2/token", app.base));
     let wrong = request.form(&[("grant_type", "client_credentials")]).basic_auth(&acme.client_id, Some("x"));
     assert_eq!(send(wrong).await.status, 401);
@@ -202,7 +183,7 @@ async fn nobody_calls_a_frozen_tenant_and_then_everything_is_as_before() {
 }
 
 #[tokio::test]
-async fn an_operator_whose_own_tenant_is_frozen_still_operates() {
+async fn operator_of_a_frozen_tenant_still_operates() {
     let app = TestApp::start().await;
     let operator = app.operator().await;
     let domain = domain(&app, "home", &[]).await.caller;
@@ -211,27 +192,26 @@ async fn an_operator_whose_own_tenant_is_frozen_still_operates() {
     caller.post_empty("/modules").await.fails(403, FROZEN);
     caller.get("/admin/v1/modules").await.fails(403, FROZEN);
     caller.get("/admin/v1/applications").await.ok();
-    // A token is had as well.
     let answer = app.grant(&operator, &[("grant_type", "client_credentials")]).await;
     assert_eq!(answer.status, 200, "{}", answer.text);
     decided(&app.caller(answer.body["access_token"].as_str().unwrap()), "unfreeze", "operations").await;
     caller.post_empty("/modules").await.ok();
 
-    // That is for operators alone.
+    // Only operators may.
     decided(caller, "freeze", "home").await;
     decide(&domain, "unfreeze", "home").await.fails(403, FROZEN);
     domain.post("/v1/enterprises/register", &json!({"enterpriseName": "x"})).await.fails(403, FROZEN);
 }
 
 #[tokio::test]
-async fn a_deleted_tenant_leaves_nothing_and_its_code_is_free() {
+async fn deleted_tenant_leaves_nothing_and_frees_its_code() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
     let acme = app.tenant("acme").await;
     app.sync(&acme.caller, "organizations", &json!([department("d1", "")])).await;
     app.sync(&acme.caller, "users", &json!([user("mei", "d1")])).await;
     let many: Vec<Value> = (0..600).map(|number| item(&number.to_string(), "harbour", number)).collect();
-    app.keep(&acme.caller, "article", &many).await;
+    app.put_contents(&acme.caller, "article", &many).await;
     acme.caller.post("/api/todo/create", &todo("1", "Sign", "mei")).await.ok();
     let mei = app.user(&acme, "mei").await;
     mei.post_empty("/modules").await.ok();
@@ -246,7 +226,7 @@ async fn a_deleted_tenant_leaves_nothing_and_its_code_is_free() {
     decide(&operator, "delete", "acme").await.fails(404, "eCode");
     operator.on("acme").post_empty("/modules").await.fails(403, "indicated-e-code");
 
-    // Whoever gets the code next is nobody's but his own.
+    // A new tenant with the code belongs to no other set.
     let again = app.tenant("acme").await;
     assert_ne!(again.tenant_id, acme.tenant_id);
     assert_eq!(again.caller.find("article", "harbour").await, [""; 0]);
@@ -254,27 +234,26 @@ async fn a_deleted_tenant_leaves_nothing_and_its_code_is_free() {
     decide(&bound, "freeze", "acme").await.fails(403, "eCode");
 
     let contents = format!("SELECT COUNT(*) AS rows FROM contents WHERE tenant_id = {}", acme.tenant_id);
-    eventually("the rows go by themselves", async || (count(&app, &contents).await == 0).then_some(())).await;
-    app.app.upkeep.make_round().await.unwrap();
-    app.settled().await;
+    eventually("the removal of the rows", async || (app.number(&contents).await == 0).then_some(())).await;
+    app.app.maintenance.make_round().await.unwrap();
+    app.wait_for_index().await;
     for table in ["users", "organizations", "contents", "tasks", "applications", "search_modules"] {
         let text = format!("SELECT COUNT(*) AS rows FROM {table} WHERE tenant_id = {}", acme.tenant_id);
-        assert_eq!(count(&app, &text).await, 0, "{table}");
+        assert_eq!(app.number(&text).await, 0, "{table}");
     }
     let text = format!("SELECT COUNT(*) AS rows FROM tenants WHERE id = {}", acme.tenant_id);
-    assert_eq!(count(&app, &text).await, 0);
+    assert_eq!(app.number(&text).await, 0);
     again.caller.post_empty("/modules").await.ok();
 }
 
-/// The rows of a tenant that is gone are in nobody's way and in no index, however long they are there.
+/// Remaining rows of a deleted tenant are neither found nor in the way.
 #[tokio::test]
-async fn what_is_not_removed_yet_is_not_found_and_goes_after_the_next_start() {
-    let app = TestApp::start().await;
-    let acme = app.tenant("acme").await;
+async fn remaining_rows_are_unfindable_and_removed_after_start() {
+    let (app, acme) = TestApp::start_with_acme().await;
     let other = app.tenant("other").await;
-    app.keep(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
-    app.keep(&other.caller, "article", &[item("2", "harbour", 1)]).await;
-    // As a process leaves it that ended right after it had answered.
+    app.put_contents(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
+    app.put_contents(&other.caller, "article", &[item("2", "harbour", 1)]).await;
+    // As if the process had ended right after its answer.
     app.execute("UPDATE tenants SET removed_at = 1, code = code || '/' || id WHERE code = 'acme'").await;
     let tokens = [acme.caller.token.clone(), other.caller.token.clone()];
     let tenant_id = acme.tenant_id;
@@ -289,13 +268,13 @@ async fn what_is_not_removed_yet_is_not_found_and_goes_after_the_next_start() {
     });
     assert_eq!(found.await, ["2"]);
     let text = format!("SELECT COUNT(*) AS rows FROM contents WHERE tenant_id = {tenant_id}");
-    app.app.upkeep.make_round().await.unwrap();
-    assert_eq!(count(&app, &text).await, 0);
-    assert_eq!(count(&app, "SELECT COUNT(*) AS rows FROM tenants WHERE removed_at IS NOT NULL").await, 0);
+    app.app.maintenance.make_round().await.unwrap();
+    assert_eq!(app.number(&text).await, 0);
+    assert_eq!(app.number("SELECT COUNT(*) AS rows FROM tenants WHERE removed_at IS NOT NULL").await, 0);
 }
 
 #[tokio::test]
-async fn a_caller_may_delete_his_own_tenant() {
+async fn caller_may_delete_its_own_tenant() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
     let domain = domain(&app, "home", &[]).await.caller;

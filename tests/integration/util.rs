@@ -1,21 +1,27 @@
-//! What the tests share: a server in this process, callers of it, an external system, the program itself.
+//! Shared helpers: a server in this process, callers, external systems, the program.
 
+pub(crate) mod all_modules;
 pub(crate) mod answer;
 pub(crate) mod app;
 pub(crate) mod browser;
+pub(crate) mod callback;
 pub(crate) mod caller;
 pub(crate) mod clamd;
 pub(crate) mod clock;
 pub(crate) mod collector;
+pub(crate) mod console;
+pub(crate) mod database;
 pub(crate) mod devtools;
 pub(crate) mod directory;
 pub(crate) mod events;
 pub(crate) mod external;
 pub(crate) mod fake_issuer;
+pub(crate) mod favorites;
 pub(crate) mod files;
 pub(crate) mod folders;
 pub(crate) mod gate;
 pub(crate) mod groups;
+pub(crate) mod internals;
 pub(crate) mod issuer;
 pub(crate) mod items;
 pub(crate) mod lists;
@@ -25,25 +31,31 @@ pub(crate) mod paging;
 pub(crate) mod paths;
 pub(crate) mod program;
 pub(crate) mod protected;
+pub(crate) mod quick_handling;
 pub(crate) mod raw;
 pub(crate) mod relay;
+pub(crate) mod robots;
 pub(crate) mod s3;
+pub(crate) mod search_page;
 pub(crate) mod session;
 pub(crate) mod small_disk;
 pub(crate) mod stage;
 pub(crate) mod stored;
+pub(crate) mod tasks;
 pub(crate) mod usable;
 pub(crate) mod web;
+#[path = "../../connectors/tests/zoo/mod.rs"]
+pub(crate) mod zoo;
 
 use std::time::Duration;
 
-/// A time after which a test that waits for a condition has failed; nothing waits this long when all is well.
+/// Limit of every wait; a test that reaches it has failed.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Between two looks at a condition of another process, of which nothing tells when it changes.
+/// Polling interval for conditions without an event.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Waits until `look` gives something.
+/// Polls `look` until it returns a value.
 pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let waiting = async {
         loop {
@@ -54,5 +66,5 @@ pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Opt
         }
     };
     let found = tokio::time::timeout(PATIENCE, waiting).await;
-    found.unwrap_or_else(|_| panic!("{what} did not come about within {PATIENCE:?}"))
+    found.unwrap_or_else(|_| panic!("{what}: not within {PATIENCE:?}"))
 }

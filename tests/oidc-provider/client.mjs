@@ -1,8 +1,8 @@
-// An application that has someone sign in: the npm package `openid-client`, by authorization code with PKCE.
+// An application that signs a person in with the npm package `openid-client`: authorization code with PKCE.
 //
-// The first line of its standard input is JSON: issuer, base (where the server is), clientId, clientSecret (none for an
-// application that can keep none), redirectUri, scope. It answers with {url}, where the browser is to be sent; the second line
-// is where the browser came back to, and its answer is {accessToken, scope} or {error}.
+// First line of standard input, JSON: issuer, base (URL of the server), clientId, clientSecret (absent for a
+// public client), redirectUri, scope. The answer is {url}, where to send the browser. The second line is the
+// redirect URL, answered with {accessToken, scope} or {error}.
 
 import { createInterface } from 'node:readline';
 import * as client from 'openid-client';
@@ -13,12 +13,12 @@ const server = {
   issuer,
   authorization_endpoint: `${base}/oauth2/authorize`,
   token_endpoint: `${base}/oauth2/token`,
-  // The package then refuses an answer without `iss` (RFC 9207).
+  // Makes the package demand `iss` (RFC 9207).
   authorization_response_iss_parameter_supported: true,
 };
 const authentication = clientSecret ? client.ClientSecretBasic(clientSecret) : client.None();
 const config = new client.Configuration(server, clientId, undefined, authentication);
-// The server of a test has no TLS.
+// The test's server has no TLS.
 client.allowInsecureRequests(config);
 const pkceCodeVerifier = client.randomPKCECodeVerifier();
 const expectedState = client.randomState();

@@ -1,19 +1,17 @@
-// The OpenID provider that the tests obtain tokens from: the npm package `oidc-provider` with client credentials,
-// introspection and revocation switched on; where it is told to, people sign in at it too.
+// An OpenID provider for tests: the npm package `oidc-provider` with client credentials, introspection, revocation and,
+// on demand, sign-in.
 //
-// Its settings are the first line of its standard input, as JSON:
-//   port         where to listen on 127.0.0.1; 0 for any free port
+// The first line of standard input holds the settings as JSON:
+//   port         port on 127.0.0.1; 0 for any free one
 //   clients      client metadata of the package (client_id, client_secret, token_endpoint_auth_method, scope)
-//   authMethods  how clients may present their secret: client_secret_basic, client_secret_post, or both
-//   scopes       every scope that the provider knows
-//   resources    audience -> {scope, accessTokenFormat}: what tokens are given out for
-//   lives        the seconds that the first, the second, … token lives; the last figure holds from there on
-//   people       whether anyone signs in by the package's own pages, under the name that he types; his tokens say it in
-//                `preferred_username`
-//   algorithm    what its tokens are signed by: ES256, or RS256
+//   authMethods  accepted client authentication: client_secret_basic, client_secret_post, or both
+//   scopes       scopes that the provider knows
+//   resources    audience -> {scope, accessTokenFormat}
+//   lives        lifetimes of the first, second, … token in seconds; the last one applies to all further tokens
+//   people       whether any name can sign in; tokens carry it in `preferred_username`
+//   algorithm    signature algorithm of tokens: ES256 or RS256
 //
-// When it is ready it prints one line of JSON, {"issuer": …}. It ends when its standard input does, so that nothing is
-// left of a test that was killed.
+// Once ready it prints {"issuer": …}. It ends with its standard input, so that a killed test leaves nothing behind.
 
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -21,7 +19,7 @@ import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { Provider, errors } from 'oidc-provider';
 
-// The package's notices would stand between the test and the line that it waits for.
+// Keeps the package's notices off standard output.
 console.info = console.error;
 
 const lines = createInterface({ input: process.stdin });
@@ -29,7 +27,7 @@ lines.once('close', () => process.exit());
 lines.once('line', (line) => start(JSON.parse(line)));
 
 async function start(settings) {
-  // A kept connection is never closed between two requests of a test that takes its time.
+  // Idle connections stay open between requests of a slow test.
   const server = createServer({ keepAliveTimeout: 0 });
   server.listen(settings.port, '127.0.0.1');
   await once(server, 'listening');
@@ -53,7 +51,7 @@ function configure({ clients, authMethods, scopes, resources, lives, people = fa
     scopes,
     responseTypes: people ? ['code'] : [],
     claims: { openid: ['sub', 'preferred_username'] },
-    // The name stands in the ID token itself, as many providers have it.
+    // Puts the name into the ID token itself.
     conformIdTokenClaims: false,
     findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id, preferred_username: id }) }),
     extraTokenClaims: (ctx, token) => (token.accountId ? { preferred_username: token.accountId } : undefined),
@@ -66,9 +64,9 @@ function configure({ clients, authMethods, scopes, resources, lives, people = fa
       revocation: { enabled: true },
       resourceIndicators: {
         enabled: true,
-        // The package reads `resource` (RFC 8707); here the same is said by `audience`, as many providers want it.
+        // The package reads `resource` (RFC 8707); many providers use `audience` instead.
         defaultResource: (ctx) => ctx.oidc.body?.audience,
-        // Who signed in gets the token for what he signed in to.
+        // The token is for the resource of the sign-in.
         useGrantedResource: () => true,
         getResourceServerInfo: (ctx, audience) => {
           if (!Object.hasOwn(resources, audience)) throw new errors.InvalidTarget();
@@ -80,14 +78,14 @@ function configure({ clients, authMethods, scopes, resources, lives, people = fa
   };
 }
 
-// Each start has a key of its own, so that a provider that comes back has changed its keys.
+// A new key at every start, so that a restarted provider has changed its keys.
 function makeKey(alg) {
   const { privateKey } =
     alg === 'ES256' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg };
 }
 
-// Keeps account of the token requests, and shows it at GET /test/token-requests: [{method, status}].
+// Records token requests and lists them at GET /test/token-requests: [{method, status}].
 function observe(provider, authMethods) {
   const requests = [];
   provider.use(async (ctx, next) => {
@@ -101,7 +99,7 @@ function observe(provider, authMethods) {
     }
     const request = { method: ctx.headers.authorization ? 'basic' : 'post', status: 0 };
     requests.push(request);
-    // The package looks at the header whatever `clientAuthMethods` says; a provider without this method does not.
+    // The package accepts Basic regardless of `clientAuthMethods`; a provider without it does not.
     if (!authMethods.includes('client_secret_basic')) delete ctx.req.headers.authorization;
     await next();
     request.status = ctx.status;

@@ -1,7 +1,6 @@
-//! A page by bare tantivy over trawl's own index files.
+//! A page by bare tantivy over trawl's index files: the least that it can cost.
 //!
-//! The least that such a page can cost: one term, a seek in each segment, the rows' JSON. No query language, no
-//! visibility, no ties, and nothing is looked for among deleted documents.
+//! One term, a seek per segment, the rows' JSON. No query language, visibility, ties or deleted documents.
 
 use std::{path::Path, sync::Arc};
 
@@ -11,16 +10,14 @@ use tantivy::{
     schema::{Field, IndexRecordOption, Value},
 };
 
-/// A word of a module, and in how many documents it stands.
+/// A word of a module with its document count.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
-    /// The word.
     pub(crate) text: String,
-    /// Its documents.
     pub(crate) documents: u64,
 }
 
-/// An index, opened to read only.
+/// A read-only index.
 pub(crate) struct Bare {
     searcher: Searcher,
     times: Vec<Arc<dyn ColumnValues<i64>>>,
@@ -30,7 +27,6 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Opens the index of a data directory.
     pub(crate) fn open(directory: &Path, tenant_id: i64) -> Self {
         let index = trawl_index::bare::open(directory).unwrap();
         let reader: tantivy::IndexReader =
@@ -46,7 +42,7 @@ impl Bare {
         Self { searcher, times, open, item, tenant_id }
     }
 
-    /// The words of a module that stand in about so many documents, the nearest first.
+    /// Words in about `wanted` documents, the nearest first.
     pub(crate) fn words(&self, module: &str, wanted: u64, fits: impl Fn(&str) -> bool) -> Vec<Word> {
         let prefix = self.prefix(module);
         let mut words = Vec::new();
@@ -65,7 +61,7 @@ impl Bare {
         words
     }
 
-    /// Writes the rows of a page, separated by commas; gives the total and the number of rows.
+    /// Writes a page's rows, separated by commas; returns the total and the number of rows.
     pub(crate) fn page(
         &self,
         module: &str,
@@ -117,7 +113,7 @@ impl Bare {
         rows.push_str(document.get_first(self.item).and_then(|item| item.as_str()).unwrap());
     }
 
-    /// What every term of a module begins with; see the schema of the index.
+    /// The prefix of a module's terms; see the index schema.
     fn prefix(&self, module: &str) -> String {
         format!("{:x}.{module}\0", self.tenant_id)
     }

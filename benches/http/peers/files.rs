@@ -1,4 +1,4 @@
-//! Contents by bare axum: what comes is written to a file, and a file is sent. No checks, no signature, no hash.
+//! Bare axum storing and serving files: no checks, signature or hash.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -15,13 +15,12 @@ use tokio_util::io::ReaderStream;
 /// Bytes of a read and of a write.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Where files are, and whether they are durable before it is said that they are there.
+/// A directory; `is_durable` syncs each file before the answer.
 struct Folder {
     path: PathBuf,
     is_durable: bool,
 }
 
-/// The routes over a directory.
 pub(super) fn routes(path: &str, is_durable: bool) -> Router {
     let folder = Folder { path: path.into(), is_durable };
     Router::new()

@@ -1,10 +1,9 @@
-//! The reference source's data: made up, the same at every start, with what trips careless sources — equal times,
-//! several scripts, characters that mean something in URLs and in JSON.
+//! Sample data with pitfalls: equal times, several scripts, special characters of URLs and JSON.
 
 use serde::Serialize;
 use serde_json::json;
 
-/// 2024-01-01, epoch milliseconds: the newest item.
+/// The newest item, 2024-01-01 in epoch milliseconds.
 const NEWEST: i64 = 1_704_067_200_000;
 
 const SUBJECTS: [&str; 8] = [
@@ -18,7 +17,7 @@ const SUBJECTS: [&str; 8] = [
     "Customs\\import / export",
 ];
 
-/// One search content item of the contract.
+/// A search content item of the contract.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Item {
@@ -32,7 +31,7 @@ pub(crate) struct Item {
     pub(crate) action: String,
 }
 
-/// 57 items `PREFIX-00` … in the contract's order: newest first, then by id. Three in a row share a time.
+/// 57 items in the contract's order: newest first, then by id. Three in a row share a time.
 pub(crate) fn collection(prefix: &str) -> Vec<Item> {
     let item = |number: usize| {
         let subject = SUBJECTS[number % SUBJECTS.len()];

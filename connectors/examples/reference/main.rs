@@ -1,7 +1,6 @@
-//! The reference source: a program that keeps trawl's contract, to copy from and to try `trawl connector check` on.
+//! The reference source, to copy and to try `trawl connector check` on.
 //!
-//! `source` is what an author writes; `tokens` stands in for the organisation's authorization server, `items` for its
-//! data.
+//! An author writes `source`. `tokens` stands for the authorization server, `items` for the data.
 
 mod items;
 mod source;
@@ -24,7 +23,7 @@ struct Arguments {
 async fn main() -> std::io::Result<()> {
     let listener = TcpListener::bind(Arguments::parse().listen).await?;
     let base = format!("http://{}", listener.local_addr()?);
-    let tokens = tokens::Tokens::default();
+    let tokens = tokens::IssuedTokens::default();
     let service = source::router(items::collection("doc"), tokens.clone()).merge(tokens::router(tokens));
     println!("source     {base}/search");
     println!("tokens     {base}/token");

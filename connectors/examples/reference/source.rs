@@ -1,4 +1,4 @@
-//! A search source that keeps trawl's contract: copy it and put your own data behind it.
+//! A search source that keeps trawl's contract: copy it, and use your own data.
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -9,76 +9,76 @@ use axum::{Json, Router, routing::get};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{items::Item, tokens::Tokens};
+use super::{items::Item, tokens::IssuedTokens};
 
-/// What a token must allow.
+/// The scope that a token needs.
 pub(crate) const SCOPE: &str = "search";
-/// Items of a page where the caller does not say (the contract's number), and at the most (this source's own).
+/// The contract's default, and this source's own maximum.
 const DEFAULT_LIMIT: usize = 10;
 const LARGEST_LIMIT: usize = 100;
 
 #[derive(Clone)]
 struct Source {
-    /// Newest first, then by id: an order without ties, so that every item has one place in it.
+    /// Newest first, then by id: an order without ties.
     items: Arc<[Item]>,
-    tokens: Tokens,
+    tokens: IssuedTokens,
 }
 
 #[derive(Deserialize)]
-struct Question {
+struct SearchRequest {
     keyword: Option<String>,
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
-/// `/search` over these items, which are in order, by GET and by POST.
-pub(crate) fn router(items: Vec<Item>, tokens: Tokens) -> Router {
+/// `/search` over these ordered items, by GET and by POST.
+pub(crate) fn router(items: Vec<Item>, tokens: IssuedTokens) -> Router {
     Router::new()
         .route("/search", get(answer).post(answer))
         .with_state(Source { items: items.into(), tokens })
 }
 
 async fn answer(State(source): State<Source>, request: Request) -> Response {
-    // Who asks comes first: a stranger learns nothing, not even what a question looks like.
+    // Checked first, so that a stranger learns nothing about valid searches.
     if let Err(refusal) = source.tokens.check(request.headers(), SCOPE) {
         let challenge = [(header::WWW_AUTHENTICATE, refusal.challenge())];
         return (challenge, fail(refusal.status(), "the token is missing, unknown or not for searching"))
             .into_response();
     }
-    match read_question(request).await.and_then(|question| search(&source.items, &question)) {
+    match read_request(request).await.and_then(|parameters| search(&source.items, &parameters)) {
         Ok(page) => envelope(StatusCode::OK, &page),
         Err(reason) => fail(StatusCode::BAD_REQUEST, &reason),
     }
 }
 
-/// The parameters: in the body of a POST, else in the query.
-async fn read_question(request: Request) -> Result<Question, String> {
+/// Reads the body of a POST, else the query.
+async fn read_request(request: Request) -> Result<SearchRequest, String> {
     if request.method() == Method::POST {
         let body = Json::from_request(request, &()).await;
-        return body.map(|Json(question)| question).map_err(|rejection| rejection.body_text());
+        return body.map(|Json(parameters)| parameters).map_err(|rejection| rejection.body_text());
     }
     let query = Query::try_from_uri(request.uri());
-    query.map(|Query(question)| question).map_err(|rejection| rejection.body_text())
+    query.map(|Query(parameters)| parameters).map_err(|rejection| rejection.body_text())
 }
 
-/// One page: at most `limit` matches that come after the cursor's place in the order.
-fn search(items: &[Item], question: &Question) -> Result<Value, String> {
-    let keyword = question.keyword.as_deref().unwrap_or_default().to_lowercase();
+/// One page: at most `limit` matches after the cursor's place.
+fn search(items: &[Item], parameters: &SearchRequest) -> Result<Value, String> {
+    let keyword = parameters.keyword.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = keyword.split_whitespace().collect();
     if words.is_empty() {
         return Err("keyword: is required".to_owned());
     }
-    let limit = question.limit.unwrap_or(DEFAULT_LIMIT).min(LARGEST_LIMIT);
+    let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT).min(LARGEST_LIMIT);
     if limit == 0 {
         return Err("limit: must be at least 1".to_owned());
     }
-    let after = question.cursor.as_deref().map(read_cursor).transpose()?;
+    let after = parameters.cursor.as_deref().map(read_cursor).transpose()?;
     let holds_every_word = |item: &&Item| {
         let text = format!("{}\n{}", item.title, item.brief).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
     let matches: Vec<&Item> = items.iter().filter(holds_every_word).collect();
-    // The cursor names a place and not a number of items: what is added or removed meanwhile shifts no page.
+    // The cursor names a place, not an offset, so added and removed items shift no page.
     let start = matches.partition_point(|item| after.is_some_and(|after| place(item) <= after));
     let page = &matches[start..matches.len().min(start + limit)];
     let is_last = start + page.len() == matches.len();
@@ -94,7 +94,7 @@ fn place(item: &Item) -> (Reverse<i64>, &str) {
     (Reverse(item.display_time), &item.id)
 }
 
-/// The place that a cursor names: after the item of this time and id, whether or not it is still there.
+/// A cursor's place, whether or not its item still exists.
 fn read_cursor(cursor: &str) -> Result<(Reverse<i64>, &str), String> {
     let parts = cursor.split_once('/').and_then(|(time, id)| Some((Reverse(time.parse().ok()?), id)));
     parts.ok_or_else(|| "cursor: is none of this source's".to_owned())

@@ -1,5 +1,5 @@
-//! The token endpoint beside the reference source: OAuth 2.0 client credentials for one client, in memory. In an
-//! organisation this is the authorization server, and the source only checks what that has issued.
+//! A token endpoint for OAuth 2.0 client credentials, in memory. In practice this is the authorization
+//! server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,18 +14,18 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-/// The client's id. Neither it nor its secret holds a character that RFC 6749 §2.3.1 would have encoded.
+/// The client id. Id and secret need no encoding by RFC 6749 §2.3.1.
 pub(crate) const CLIENT_ID: &str = "reference";
-/// The client's secret, which is none: everyone can read it here.
+/// A demonstration secret, known to everyone.
 pub(crate) const CLIENT_SECRET: &str = include_str!("demo-secret.txt").trim_ascii();
-/// What the client may do.
+/// The client's scopes.
 const SCOPES: [&str; 2] = ["search", "profile"];
-/// How long a token counts.
+/// Life of a token.
 const LIFE: Duration = Duration::from_hours(1);
 
-/// The tokens that were issued. Clones share them.
+/// Issued tokens; clones share them.
 #[derive(Clone, Default)]
-pub(crate) struct Tokens {
+pub(crate) struct IssuedTokens {
     issued: Arc<Mutex<HashMap<String, Grant>>>,
 }
 
@@ -36,17 +36,15 @@ struct Grant {
 
 /// Why a request is refused (RFC 6750 §3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// It carries no bearer token.
+pub(crate) enum BearerError {
     NoToken,
-    /// Its token was not issued here, or is over.
+    /// The token is unknown or expired.
     InvalidToken,
-    /// Its token is good, but not for this.
+    /// The token lacks the scope.
     InsufficientScope,
 }
 
-impl Tokens {
-    /// A new token for these scopes.
+impl IssuedTokens {
     pub(crate) fn issue(&self, scopes: Vec<String>) -> String {
         let (token, now) = (Uuid::new_v4().to_string(), Instant::now());
         let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,18 +53,22 @@ impl Tokens {
         token
     }
 
-    /// Whether the request carries a token for `scope`.
-    pub(crate) fn check(&self, headers: &HeaderMap, scope: &str) -> Result<(), Refusal> {
-        let token = credentials(headers, "Bearer").ok_or(Refusal::NoToken)?;
+    /// Checks the request's token for `scope`.
+    pub(crate) fn check(&self, headers: &HeaderMap, scope: &str) -> Result<(), BearerError> {
+        let token = credentials(headers, "Bearer").ok_or(BearerError::NoToken)?;
         let issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
         let grant = issued.get(token).filter(|grant| Instant::now() < grant.expires_at);
-        let scopes = &grant.ok_or(Refusal::InvalidToken)?.scopes;
-        if scopes.iter().any(|granted| granted == scope) { Ok(()) } else { Err(Refusal::InsufficientScope) }
+        let scopes = &grant.ok_or(BearerError::InvalidToken)?.scopes;
+        if scopes.iter().any(|granted| granted == scope) {
+            Ok(())
+        } else {
+            Err(BearerError::InsufficientScope)
+        }
     }
 }
 
-impl Refusal {
-    /// 401 where another token would help, 403 where only other rights would.
+impl BearerError {
+    /// 401 if another token would help, 403 if only other rights would.
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::NoToken | Self::InvalidToken => StatusCode::UNAUTHORIZED,
@@ -74,7 +76,6 @@ impl Refusal {
         }
     }
 
-    /// The value of `WWW-Authenticate`.
     pub(crate) fn challenge(self) -> &'static str {
         match self {
             Self::NoToken => "Bearer",
@@ -84,14 +85,13 @@ impl Refusal {
     }
 }
 
-/// What stands behind the scheme in `Authorization`.
+/// The credentials after `scheme` in `Authorization`.
 fn credentials<'a>(headers: &'a HeaderMap, scheme: &str) -> Option<&'a str> {
     let (given, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     given.eq_ignore_ascii_case(scheme).then_some(credentials)
 }
 
-/// `POST /token`.
-pub(crate) fn router(tokens: Tokens) -> Router {
+pub(crate) fn router(tokens: IssuedTokens) -> Router {
     Router::new().route("/token", post(issue_token)).with_state(tokens)
 }
 
@@ -105,7 +105,7 @@ struct TokenRequest {
 }
 
 async fn issue_token(
-    State(tokens): State<Tokens>,
+    State(tokens): State<IssuedTokens>,
     headers: HeaderMap,
     request: Result<Form<TokenRequest>, FormRejection>,
 ) -> Response {
@@ -116,7 +116,7 @@ async fn issue_token(
     if request.grant_type != "client_credentials" {
         return refuse(StatusCode::BAD_REQUEST, "unsupported_grant_type");
     }
-    // Who asks for no scope gets all that the client has.
+    // Without a scope the client gets all of its own.
     let scope = request.scope.filter(|scope| !scope.is_empty()).unwrap_or_else(|| SCOPES.join(" "));
     let scopes: Vec<String> = scope.split(' ').map(str::to_owned).collect();
     if !scopes.iter().all(|scope| SCOPES.contains(&scope.as_str())) {
@@ -128,7 +128,7 @@ async fn issue_token(
     ([(header::CACHE_CONTROL, "no-store")], Json(answer)).into_response()
 }
 
-/// By `client_secret_basic`, or else by `client_secret_post`.
+/// By `client_secret_basic` or `client_secret_post`.
 fn is_the_client(headers: &HeaderMap, request: &TokenRequest) -> bool {
     let basic = credentials(headers, "Basic").and_then(|text| BASE64_STANDARD.decode(text).ok());
     match basic.as_deref().map(String::from_utf8_lossy) {

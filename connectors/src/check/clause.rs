@@ -1,26 +1,21 @@
-//! The clauses of the contract: their names are what people and build servers refer to, so they do not change.
+//! The clauses of the contract. People and build servers refer to their stable names.
 
-/// What a clause says.
 #[derive(Debug)]
-pub(super) struct Terms {
+pub(super) struct ClauseDefinition {
     pub(super) clause: Clause,
-    /// Its name.
     pub(super) id: &'static str,
-    /// Where one of these fails, a failure of this clause says nothing of its own.
+    /// Clauses whose failure implies a failure of this one.
     pub(super) needs: &'static [Clause],
-    /// Its sentence.
     pub(super) title: &'static str,
-    /// What keeps it.
     pub(super) expected: &'static str,
 }
 
 impl Clause {
-    pub(super) fn terms(self) -> &'static Terms {
-        &TERMS[self as usize]
+    pub(super) fn definition(self) -> &'static ClauseDefinition {
+        &DEFINITIONS[self as usize]
     }
 }
 
-/// Each clause: variant, name, the clauses that it needs, its sentence, and what keeps it.
 macro_rules! clauses {
     ($($clause:ident $id:literal [$($needs:ident),*] $title:literal, $expected:literal;)*) => {
         /// One clause of the contract.
@@ -29,8 +24,8 @@ macro_rules! clauses {
             $($clause,)*
         }
 
-        /// Every clause, in the order of the enumeration and of the report.
-        pub(super) const TERMS: &[Terms] = &[$(Terms {
+        /// In the order of [`Clause`] and of the report.
+        pub(super) const DEFINITIONS: &[ClauseDefinition] = &[$(ClauseDefinition {
             clause: Clause::$clause,
             id: $id,
             needs: &[$(Clause::$needs),*],
@@ -194,8 +189,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_clause_has_a_name_of_its_own_and_needs_others_only() {
-        assert_eq!(TERMS.iter().map(|terms| terms.id).collect::<HashSet<_>>().len(), TERMS.len());
-        assert!(TERMS.iter().all(|terms| !terms.needs.contains(&terms.clause)));
+    fn clause_names_differ_and_no_clause_needs_itself() {
+        assert_eq!(
+            DEFINITIONS.iter().map(|definition| definition.id).collect::<HashSet<_>>().len(),
+            DEFINITIONS.len()
+        );
+        assert!(DEFINITIONS.iter().all(|definition| !definition.needs.contains(&definition.clause)));
     }
 }

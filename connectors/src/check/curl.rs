@@ -1,19 +1,17 @@
-//! Calls as command lines, so that an author sees again what the check saw. What a source controls in them, its cursor,
-//! does nothing in a shell and nothing to a terminal.
+//! Calls as command lines, in which a source's cursor is harmless.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use url::form_urlencoded;
 
-use super::probe::{Identity, Parameters, WRONG_AUTHORIZATION};
+use super::call::{CallToken, Parameters, WRONG_AUTHORIZATION};
 use crate::settings::{ClientCredentials, Method, SourceSettings};
 use crate::text::is_unfit;
 
-/// An address may hold brackets and braces, which would mean many addresses.
+/// `--globoff`, as curl expands brackets and braces.
 const CURL: &str = "curl -sS --globoff";
 
-/// The command line that fetches a token for `credentials`.
 pub(super) fn describe_token_request(credentials: &ClientCredentials) -> String {
     let mut parts = vec![
         format!("{CURL} -u \"$CLIENT_ID:$CLIENT_SECRET\""),
@@ -26,17 +24,17 @@ pub(super) fn describe_token_request(credentials: &ClientCredentials) -> String 
     parts.join(" ")
 }
 
-/// The command line of a search, in which `$TOKEN` stands for the token.
+/// `$TOKEN` stands for the token.
 pub(super) fn describe_search(
     settings: &SourceSettings,
     parameters: Parameters<'_>,
-    identity: &Identity,
+    token: &CallToken,
 ) -> String {
     let url = quote_word(settings.url.as_str());
-    let authorization = match identity {
-        Identity::Nobody => None,
-        Identity::Holder(_) => Some("-H \"Authorization: Bearer $TOKEN\"".to_owned()),
-        Identity::Impostor => Some(format!("-H 'Authorization: {WRONG_AUTHORIZATION}'")),
+    let authorization = match token {
+        CallToken::None => None,
+        CallToken::Valid(_) => Some("-H \"Authorization: Bearer $TOKEN\"".to_owned()),
+        CallToken::Invalid => Some(format!("-H 'Authorization: {WRONG_AUTHORIZATION}'")),
     };
     let mut parts = Vec::new();
     match settings.method {
@@ -59,7 +57,7 @@ pub(super) fn describe_search(
     parts.join(" ")
 }
 
-/// A form field: readable, or encoded already where it holds what a terminal would obey.
+/// Encodes a value that a terminal would obey.
 fn describe_field(name: &str, value: &str) -> String {
     if value.contains(is_unfit) {
         let encoded: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
@@ -68,7 +66,7 @@ fn describe_field(name: &str, value: &str) -> String {
     format!("--data-urlencode {}", quote_word(&format!("{name}={value}")))
 }
 
-/// JSON with unfit characters escaped; they stand in its texts only.
+/// Escapes unfit characters, which stand in texts only.
 fn escape_unfit(json: &str) -> Cow<'_, str> {
     if !json.contains(is_unfit) {
         return json.into();
@@ -76,7 +74,7 @@ fn escape_unfit(json: &str) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
         if is_unfit(character) {
-            // All of them are of the basic plane. Writing to a String cannot fail.
+            // All of them are in the basic plane.
             let _ = write!(escaped, "\\u{:04x}", u32::from(character));
         } else {
             escaped.push(character);
@@ -85,9 +83,8 @@ fn escape_unfit(json: &str) -> Cow<'_, str> {
     escaped.into()
 }
 
-/// `text` as one word of a shell.
 fn quote_word(text: &str) -> String {
-    // Only NUL cannot be quoted, and nothing that comes here holds one.
+    // No text here holds NUL, which alone cannot be quoted.
     shlex::try_quote(text).map_or_else(|_| String::new(), Cow::into_owned)
 }
 
@@ -113,12 +110,11 @@ mod tests {
 
     fn words(method: Method, cursor: &str) -> Vec<String> {
         let parameters = Parameters { keyword: Some("a b"), limit: None, cursor: Some(cursor) };
-        let line = describe_search(&settings(method), parameters, &Identity::Nobody);
+        let line = describe_search(&settings(method), parameters, &CallToken::None);
         assert!(!line.contains(is_unfit), "{line:?}");
         shlex::split(&line).unwrap()
     }
 
-    /// The cursor that the command line sends.
     fn sent(method: Method, cursor: &str) -> String {
         let words = words(method, cursor);
         let [.., option, last] = words.as_slice() else { panic!("{words:?}") };
@@ -135,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_is_the_call() {
+    fn command_line_repeats_the_call() {
         let common = ["curl", "-sS", "--globoff", "-i"];
         let url = settings(Method::Get).url.to_string();
         let get = [&common[..], &["-G", &url, "--data-urlencode", "keyword=a b"]].concat();
@@ -150,7 +146,7 @@ mod tests {
         #![proptest_config(trawl_seeds::cases(256))]
 
         #[test]
-        fn whatever_the_cursor_holds_is_sent_and_nothing_else_is_done(
+        fn any_cursor_is_sent_and_nothing_else_is_run(
             cursor in r#"([a-z@&=+%'"`$\\!;|\n\x00\x1b\x7f\u{9b}\u{202e}\u{ffff}搜🎉-]|\$\(id\)){0,12}"#
         ) {
             for method in [Method::Get, Method::Post] {

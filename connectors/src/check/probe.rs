@@ -1,30 +1,27 @@
-//! One call of a check: what is sent, as `curl` too, and what comes back, with the clause that a failure breaks.
+//! Makes one call, and names the clause that its failure breaks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
 
-use super::Finding;
+use super::call::{CallToken, Parameters, WRONG_AUTHORIZATION};
 use super::clause::Clause;
 use super::curl;
+use super::report::Finding;
 use crate::addresses::AddressRules;
-use crate::blot::blot;
-use crate::client::{complete, contract_request};
+use crate::client::{contract_request, finish_request};
 use crate::error::SourceError;
+use crate::redaction::redact;
 use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSettings};
-use crate::token::{Token, Tokens};
-use crate::transport::{Http, SOURCE, TransportError, read_body};
+use crate::token::{Token, TokenCache};
+use crate::transport::{Http, SOURCE, TransportError, read_body, read_content_type};
 
-/// Connections kept: as many as the check has calls at once.
+/// As many as calls at once.
 const CONNECTIONS: usize = 10;
-/// A token that no server issued.
-pub(super) const WRONG_AUTHORIZATION: &str = "Bearer trawl-check-wrong-token";
 
-/// Calls the source for a check.
 pub(super) struct Probe {
     settings: SourceSettings,
     rules: AddressRules,
@@ -34,57 +31,28 @@ pub(super) struct Probe {
 
 #[derive(Default)]
 struct Record {
-    /// How long each call took that was answered with HTTP 200.
     times: Vec<Duration>,
-    /// What no report may hold, though a source may echo it.
+    /// Secrets that a source may echo.
     secrets: Vec<SecretString>,
 }
 
-/// The parameters of a call; what is `None` is not sent.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(super) struct Parameters<'p> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) keyword: Option<&'p str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) limit: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) cursor: Option<&'p str>,
-}
-
-/// As whom the source is called.
-#[derive(Clone)]
-pub(super) enum Identity {
-    /// Without credentials.
-    Nobody,
-    /// With a token of the token endpoint.
-    Holder(Arc<Token>),
-    /// With a token that no server issued.
-    Impostor,
-}
-
-/// One call.
 #[derive(Debug)]
 pub(super) struct Exchange {
-    /// The command line that repeats it.
     pub(super) curl: String,
-    /// How long it took.
     pub(super) took: Duration,
-    /// What came back; else the clause that is broken, and how.
+    /// The response, or the broken clause with its evidence.
     pub(super) outcome: Result<Reply, (Clause, String)>,
 }
 
-/// An HTTP response that arrived whole.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
-    /// Empty where the status is not 200: nothing in it would be used.
+    /// Empty unless the status is 200.
     pub(super) body: Vec<u8>,
 }
 
 impl Probe {
-    /// # Errors
-    /// Settings that can never work.
     pub(super) fn new(settings: &SourceSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
         settings.check_limits()?;
         let http = Http::new(SOURCE, &settings.url, rules, CONNECTIONS)?;
@@ -95,7 +63,6 @@ impl Probe {
         Ok(Self { settings: settings.clone(), rules: rules.clone(), http, record })
     }
 
-    /// The credentials that the source is registered with.
     pub(super) fn credentials(&self) -> Option<&ClientCredentials> {
         match &self.settings.authentication {
             Authentication::None => None,
@@ -103,27 +70,25 @@ impl Probe {
         }
     }
 
-    /// A new token for `credentials`.
     pub(super) async fn fetch_token(
         &self,
         credentials: &ClientCredentials,
     ) -> Result<Arc<Token>, SourceError> {
-        let tokens = Tokens::new(credentials.clone(), &self.rules)
+        let tokens = TokenCache::new(credentials.clone(), &self.rules)
             .map_err(|error| SourceError::Failed(error.to_string()))?;
         let token = tokens.get().await?;
         lock(&self.record).secrets.push(token.text.clone());
         Ok(token)
     }
 
-    /// Makes one call, which ends by the settings' timeout.
-    pub(super) async fn call(&self, parameters: Parameters<'_>, identity: &Identity) -> Exchange {
-        let curl = curl::describe_search(&self.settings, parameters, identity);
+    pub(super) async fn call(&self, parameters: Parameters<'_>, token: &CallToken) -> Exchange {
+        let curl = curl::describe_search(&self.settings, parameters, token);
         let begun = Instant::now();
         let late = || {
-            let seen = format!("no whole answer within {} ms", self.settings.timeout.as_millis());
+            let seen = format!("no complete answer within {} ms", self.settings.timeout.as_millis());
             Err((Clause::InTime, seen))
         };
-        let exchange = self.exchange(parameters, identity);
+        let exchange = self.exchange(parameters, token);
         let outcome = tokio::time::timeout(self.settings.timeout, exchange).await.unwrap_or_else(|_| late());
         let took = begun.elapsed();
         if outcome.as_ref().is_ok_and(|reply| reply.status == 200) {
@@ -135,17 +100,17 @@ impl Probe {
     async fn exchange(
         &self,
         parameters: Parameters<'_>,
-        identity: &Identity,
+        token: &CallToken,
     ) -> Result<Reply, (Clause, String)> {
-        let fail = |clause, error: TransportError| (clause, error.about(SOURCE).to_string());
-        let impostor = HeaderValue::from_static(WRONG_AUTHORIZATION);
-        let authorization = match identity {
-            Identity::Nobody => None,
-            Identity::Holder(token) => Some(&token.header),
-            Identity::Impostor => Some(&impostor),
+        let fail = |clause, error: TransportError| (clause, error.into_source_error(SOURCE).to_string());
+        let wrong = HeaderValue::from_static(WRONG_AUTHORIZATION);
+        let authorization = match token {
+            CallToken::None => None,
+            CallToken::Valid(token) => Some(&token.header),
+            CallToken::Invalid => Some(&wrong),
         };
         let make =
-            || complete(contract_request(&self.http, self.settings.method, &parameters), authorization);
+            || finish_request(contract_request(&self.http, self.settings.method, &parameters), authorization);
         let response = self.http.send(make).await.map_err(|error| {
             let clause = match &error {
                 TransportError::Timeout => Clause::InTime,
@@ -155,8 +120,7 @@ impl Probe {
             fail(clause, error)
         })?;
         let status = response.status();
-        let content_type = response.headers().get(CONTENT_TYPE);
-        let content_type = content_type.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let content_type = read_content_type(&response);
         let body = match status {
             StatusCode::OK => read_body(response, self.settings.max_body_bytes).await,
             _ => Ok(Vec::new()),
@@ -173,18 +137,14 @@ impl Probe {
         Ok(Reply { status: status.as_u16(), content_type, body })
     }
 
-    /// Blots tokens and secrets out of what a source wrote; a cursor stands in the command line too.
-    pub(super) fn blot(&self, findings: &mut [Finding]) {
-        let record = lock(&self.record);
-        for secret in record.secrets.iter().map(ExposeSecret::expose_secret) {
-            for finding in &mut *findings {
-                finding.seen = blot(std::mem::take(&mut finding.seen), secret);
-                finding.curl = finding.curl.take().map(|curl| blot(curl, secret));
-            }
+    /// Redacts secrets, which a cursor may bring into the command line.
+    pub(super) fn redact(&self, finding: &mut Finding) {
+        for secret in lock(&self.record).secrets.iter().map(ExposeSecret::expose_secret) {
+            finding.seen = redact(std::mem::take(&mut finding.seen), secret);
+            finding.curl = finding.curl.take().map(|curl| redact(curl, secret));
         }
     }
 
-    /// How long the answered calls took.
     pub(super) fn into_times(self) -> Vec<Duration> {
         self.record.into_inner().unwrap_or_else(PoisonError::into_inner).times
     }

@@ -1,27 +1,22 @@
-//! The calls of a check in their order: one search that everything else builds on, then keywords, pages (in `walk`),
-//! credentials and ten calls at once.
-
-use std::time::{SystemTime, UNIX_EPOCH};
+//! The calls of a check: first search, keywords, pages, credentials, ten calls at once.
 
 use futures::future::join_all;
 
+use super::call::{CallToken, Parameters};
 use super::clause::Clause;
 use super::curl;
-use super::ledger::Ledger;
-use super::page::{CheckedPage, read_reply, show};
-use super::probe::{Exchange, Identity, Parameters, Probe, Reply};
-use super::{CheckSettings, Finding};
-use crate::settings::ClientCredentials;
+use super::multi_page::MULTI_PAGE_CLAUSES;
+use super::page::{CheckedPage, show};
+use super::probe::{Exchange, Probe};
+use super::session::{DEFAULT_LIMIT, Decide, Session};
+use super::verdicts::Verdicts;
+use crate::settings::{ClientCredentials, DeclaredOrder};
 
-/// Words that most collections hold, tried in turn where the operator names none.
+/// Tried in turn if the operator names no keyword.
 const COMMON_WORDS: [&str; 9] = ["a", "e", "the", "1", "report", "test", "的", "会议", "工作"];
-/// A word that nothing should match.
 const UNKNOWN_WORD: &str = "zqxjkvbtrawlwqzkx7391";
-/// Characters of a long keyword.
 const LONG_KEYWORD: usize = 256;
-/// The contract's default page.
-pub(super) const DEFAULT_LIMIT: usize = 10;
-/// The layers of an answer that come one after the other: where one breaks, those before it held.
+/// The layers of an answer; a failure of one implies that those before it hold.
 const LAYERS: [Clause; 6] = [
     Clause::Http,
     Clause::Redirect,
@@ -30,97 +25,68 @@ const LAYERS: [Clause; 6] = [
     Clause::ContentEncoding,
     Clause::Complete,
 ];
-/// What the pages of a keyword decide.
-pub(super) const OF_PAGES: [Clause; 7] = [
-    Clause::ItemIdStable,
-    Clause::CursorAdvances,
-    Clause::CursorEnds,
-    Clause::CursorUnique,
-    Clause::CursorComplete,
-    Clause::CursorRepeatable,
-    Clause::Order,
-];
-/// Calls made at once.
 const CALLS_AT_ONCE: usize = 10;
 
-/// Is handed findings that are certain, with their places among all.
-type Decide<'d> = dyn FnMut(Vec<(usize, Finding)>) + Send + Sync + 'd;
-
-/// Makes the calls of a check and enters what they show; what is certain on the way goes to `decide`.
+/// Makes the calls. Final findings go to `decide`.
 pub(super) async fn run(
     probe: &Probe,
-    settings: &CheckSettings,
-    ledger: &mut Ledger,
+    order: DeclaredOrder,
+    keyword: Option<&str>,
+    verdicts: &mut Verdicts,
     decide: &mut Decide<'_>,
 ) {
-    let Some(identity) = identify(probe, ledger).await else { return };
-    let mut script = Script { probe, ledger, decide, identity };
-    script.settle(&[Clause::Token]);
-    let Some((keyword, first)) = script.search_first(settings.keyword.as_deref()).await else { return };
-    script.settle(&LAYERS);
-    script.settle(&[Clause::InTime, Clause::Size]);
-    script.try_keywords().await;
-    script.try_limits(&keyword, &first).await;
-    script.settle(&[Clause::LimitDefault]);
-    script.try_pages(settings.order, &keyword, &first).await;
-    script.settle(&OF_PAGES);
-    script.try_credentials(&keyword).await;
-    script.call_at_once(&keyword).await;
+    let Some(token) = fetch_call_token(probe, verdicts).await else { return };
+    let mut session = Session { probe, verdicts, decide, token };
+    session.settle(&[Clause::Token]);
+    let Some((keyword, first)) = session.search_first(keyword).await else { return };
+    session.settle(&LAYERS);
+    session.settle(&[Clause::InTime, Clause::Size]);
+    session.check_keywords().await;
+    session.check_default_limit(&keyword, &first).await;
+    session.settle(&[Clause::LimitDefault]);
+    session.check_pages(order, &keyword, &first).await;
+    session.settle(&MULTI_PAGE_CLAUSES);
+    session.check_credentials(&keyword).await;
+    session.check_concurrency(&keyword).await;
 }
 
-/// Who calls the source: the holder of a token, where there are credentials.
-async fn identify(probe: &Probe, ledger: &mut Ledger) -> Option<Identity> {
+async fn fetch_call_token(probe: &Probe, verdicts: &mut Verdicts) -> Option<CallToken> {
     let Some(credentials) = probe.credentials() else {
         for clause in [Clause::Token, Clause::AuthRequired, Clause::AuthWrongToken, Clause::AuthScope] {
-            ledger.unknown(clause, "the source was called without credentials");
+            verdicts.unknown(clause, "the source was called without credentials");
         }
-        return Some(Identity::Nobody);
+        return Some(CallToken::None);
     };
     let curl = curl::describe_token_request(credentials);
     match probe.fetch_token(credentials).await {
         Ok(token) => {
-            ledger.pass(Clause::Token, "a bearer token", &curl);
-            Some(Identity::Holder(token))
+            verdicts.pass(Clause::Token, "a bearer token", &curl);
+            Some(CallToken::Valid(token))
         }
         Err(error) => {
-            ledger.fail(Clause::Token, error.to_string(), &curl);
+            verdicts.fail(Clause::Token, error.to_string(), &curl);
             None
         }
     }
 }
 
-/// A check under way.
-pub(super) struct Script<'s> {
-    pub(super) probe: &'s Probe,
-    pub(super) ledger: &'s mut Ledger,
-    decide: &'s mut Decide<'s>,
-    pub(super) identity: Identity,
-}
-
-impl Script<'_> {
-    /// No call that is still to come is about these clauses. What every answer may break is settled by the last one.
-    fn settle(&mut self, clauses: &[Clause]) {
-        self.ledger.settle(clauses);
-        (self.decide)(self.ledger.take_decided());
-    }
-
-    /// The search that everything builds on: whatever breaks it is the clause's own failure, and ends the check.
-    /// Answers the keyword to go on with and its first page.
+impl Session<'_> {
+    /// Makes the first search, whose failure ends the check. Returns its keyword and page.
     async fn search_first(&mut self, keyword: Option<&str>) -> Option<(String, CheckedPage)> {
         let words = keyword.map_or_else(|| COMMON_WORDS.to_vec(), |keyword| vec![keyword]);
-        let parameters = |word| Parameters { keyword: Some(word), limit: Some(DEFAULT_LIMIT), cursor: None };
+        let parameters = |word| Parameters::first_page(word, DEFAULT_LIMIT);
         let (first, others) = words.split_first()?;
-        let exchange = self.probe.call(parameters(first), &self.identity).await;
-        let page = self.enter_first(&exchange)?;
+        let exchange = self.probe.call(parameters(first), &self.token).await;
+        let page = self.record_first(&exchange)?;
         let mut best = ((*first).to_owned(), page);
         for word in others {
-            if is_telling(&best.1) {
+            if has_second_page(&best.1) {
                 break;
             }
-            let exchange = self.probe.call(parameters(word), &self.identity).await;
-            // What a common word breaks, and the first did not, the keyword clauses will name.
+            let exchange = self.probe.call(parameters(word), &self.token).await;
+            // Failures of other common words belong to the keyword clauses.
             if let Ok(page) = self.read(&exchange, Some(DEFAULT_LIMIT))
-                && (is_telling(&page) || page.rows.len() > best.1.rows.len())
+                && (has_second_page(&page) || page.rows.len() > best.1.rows.len())
             {
                 best = ((*word).to_owned(), page);
             }
@@ -128,7 +94,7 @@ impl Script<'_> {
         Some(best)
     }
 
-    fn enter_first(&mut self, exchange: &Exchange) -> Option<CheckedPage> {
+    fn record_first(&mut self, exchange: &Exchange) -> Option<CheckedPage> {
         let curl = exchange.curl.clone();
         let outcome = exchange.outcome.as_ref().map_err(Clone::clone).and_then(|reply| {
             let seen = format!("HTTP {}", reply.status);
@@ -141,77 +107,29 @@ impl Script<'_> {
         let broken = outcome.as_ref().err().map(|(clause, _)| *clause);
         let reached = match broken {
             Some(Clause::Size) | None => LAYERS.len(),
-            // Nothing is known of an answer that did not come.
             Some(Clause::InTime) => 0,
             Some(broken) => LAYERS.iter().position(|layer| *layer == broken).unwrap_or(0),
         };
         for layer in &LAYERS[..reached] {
-            self.ledger.pass(*layer, "kept", &curl);
+            self.verdicts.pass(*layer, "kept", &curl);
         }
         match outcome {
             Ok(reply) => {
-                let took = format!("the whole answer after {} ms", exchange.took.as_millis());
-                self.ledger.pass(Clause::InTime, took, &curl);
-                self.ledger.pass(Clause::Size, format!("{} bytes", reply.body.len()), &curl);
-                self.enter(reply, Some(DEFAULT_LIMIT), &curl).ok()
+                let took = format!("a complete answer after {} ms", exchange.took.as_millis());
+                self.verdicts.pass(Clause::InTime, took, &curl);
+                self.verdicts.pass(Clause::Size, format!("{} bytes", reply.body.len()), &curl);
+                self.record(reply, Some(DEFAULT_LIMIT), &curl).ok()
             }
             Err((clause, seen)) => {
-                self.ledger.fail(clause, seen, &curl);
+                self.verdicts.fail(clause, seen, &curl);
                 None
             }
         }
     }
 
-    /// Enters what an answer says of the clauses that hold for every answer; the clause that leaves no page is entered too.
-    fn enter(
-        &mut self,
-        reply: &Reply,
-        limit: Option<usize>,
-        curl: &str,
-    ) -> Result<CheckedPage, (Clause, String)> {
-        let reading = read_reply(reply, limit, now());
-        for clause in reading.kept {
-            self.ledger.pass(clause, "kept in every answer that was seen", curl);
-        }
-        let last = reading.broken.last().cloned();
-        for (clause, seen) in reading.broken {
-            self.ledger.fail(clause, seen, curl);
-        }
-        reading.page.ok_or_else(|| last.unwrap_or((Clause::Data, "no page".to_owned())))
-    }
-
-    /// The page in an answer to a later call. What leaves no page is for the caller to enter, as the first search had one.
-    pub(super) fn read(&mut self, exchange: &Exchange, limit: Option<usize>) -> Result<CheckedPage, String> {
-        let reply = exchange.outcome.as_ref().map_err(|(_, seen)| seen.clone())?;
-        if reply.status != 200 {
-            return Err(format!("HTTP {}", reply.status));
-        }
-        let reading = read_reply(reply, limit, now());
-        match reading.page {
-            None => Err(reading.broken.into_iter().last().map_or_else(String::new, |(_, seen)| seen)),
-            Some(_) => self.enter(reply, limit, &exchange.curl).map_err(|(_, seen)| seen),
-        }
-    }
-
-    /// One page; a call that gives none breaks `purpose`.
-    pub(super) async fn page(
-        &mut self,
-        purpose: Clause,
-        parameters: Parameters<'_>,
-    ) -> Option<(CheckedPage, String)> {
-        let exchange = self.probe.call(parameters, &self.identity).await;
-        match self.read(&exchange, parameters.limit) {
-            Ok(page) => Some((page, exchange.curl)),
-            Err(seen) => {
-                self.ledger.fail(purpose, seen, &exchange.curl);
-                None
-            }
-        }
-    }
-
-    async fn try_keywords(&mut self) {
+    async fn check_keywords(&mut self) {
         let long = "budgetreview".repeat(22)[..LONG_KEYWORD].to_owned();
-        // Only the keyword of spaces holds any: a source that takes none breaks one clause.
+        // Only one keyword holds spaces, so that each fault breaks one clause.
         let keywords = [
             (Clause::KeywordChinese, "工作报告"),
             (Clause::KeywordEmoji, "🎉👩‍💻"),
@@ -220,40 +138,37 @@ impl Script<'_> {
             (Clause::KeywordLong, long.as_str()),
         ];
         for (clause, keyword) in keywords {
-            let parameters = Parameters { keyword: Some(keyword), limit: Some(DEFAULT_LIMIT), cursor: None };
+            let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
             if let Some((page, curl)) = self.page(clause, parameters).await {
-                self.ledger.pass(clause, format!("a success with {} items", page.rows.len()), &curl);
+                self.verdicts.pass(clause, format!("a success with {} items", page.rows.len()), &curl);
             }
             self.settle(&[clause]);
         }
-        let unknown = Parameters { keyword: Some(UNKNOWN_WORD), limit: Some(DEFAULT_LIMIT), cursor: None };
+        let unknown = Parameters::first_page(UNKNOWN_WORD, DEFAULT_LIMIT);
         if let Some((page, curl)) = self.page(Clause::KeywordUnknown, unknown).await {
             match page.rows.len() {
-                0 => self.ledger.pass(Clause::KeywordUnknown, "an empty success", &curl),
-                sent => self.ledger.fail(Clause::KeywordUnknown, format!("{sent} items"), &curl),
+                0 => self.verdicts.pass(Clause::KeywordUnknown, "an empty success", &curl),
+                sent => self.verdicts.fail(Clause::KeywordUnknown, format!("{sent} items"), &curl),
             }
         }
         self.settle(&[Clause::KeywordUnknown]);
         let missing = Parameters { keyword: None, limit: Some(DEFAULT_LIMIT), cursor: None };
-        let exchange = self.probe.call(missing, &self.identity).await;
-        match judge_refusal(&exchange) {
-            Ok(seen) => self.ledger.pass(Clause::KeywordRequired, seen, &exchange.curl),
-            Err(seen) => self.ledger.fail(Clause::KeywordRequired, seen, &exchange.curl),
-        }
+        let exchange = self.probe.call(missing, &self.token).await;
+        self.verdicts.enter(Clause::KeywordRequired, judge_refusal(&exchange), &exchange.curl);
         self.settle(&[Clause::KeywordRequired]);
     }
 
-    async fn try_limits(&mut self, keyword: &str, first: &CheckedPage) {
+    async fn check_default_limit(&mut self, keyword: &str, first: &CheckedPage) {
         let parameters = Parameters { keyword: Some(keyword), limit: None, cursor: None };
         let Some((page, curl)) = self.page(Clause::LimitDefault, parameters).await else { return };
         let sent = page.rows.len();
-        let has_more = first.rows.len() == DEFAULT_LIMIT && first.cursor.is_some();
+        let has_more = has_second_page(first);
         if sent > DEFAULT_LIMIT || has_more && sent < DEFAULT_LIMIT {
-            self.ledger.fail(Clause::LimitDefault, format!("{sent} items"), &curl);
+            self.verdicts.fail(Clause::LimitDefault, format!("{sent} items"), &curl);
         } else if has_more {
-            self.ledger.pass(Clause::LimitDefault, format!("{sent} items"), &curl);
+            self.verdicts.pass(Clause::LimitDefault, format!("{sent} items"), &curl);
         } else {
-            self.ledger.unknown(
+            self.verdicts.unknown(
                 Clause::LimitDefault,
                 format!(
                     "the keyword {} has no second page of {DEFAULT_LIMIT}: name one with more matches",
@@ -263,45 +178,38 @@ impl Script<'_> {
         }
     }
 
-    async fn try_credentials(&mut self, keyword: &str) {
+    async fn check_credentials(&mut self, keyword: &str) {
         let Some(credentials) = self.probe.credentials() else { return };
-        let parameters = Parameters { keyword: Some(keyword), limit: Some(DEFAULT_LIMIT), cursor: None };
-        for (clause, identity) in
-            [(Clause::AuthRequired, Identity::Nobody), (Clause::AuthWrongToken, Identity::Impostor)]
+        let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
+        for (clause, token) in
+            [(Clause::AuthRequired, CallToken::None), (Clause::AuthWrongToken, CallToken::Invalid)]
         {
-            let exchange = self.probe.call(parameters, &identity).await;
-            match judge_status(&exchange, &[401]) {
-                Ok(seen) => self.ledger.pass(clause, seen, &exchange.curl),
-                Err(seen) => self.ledger.fail(clause, seen, &exchange.curl),
-            }
+            let exchange = self.probe.call(parameters, &token).await;
+            self.verdicts.enter(clause, judge_status(&exchange, &[401]), &exchange.curl);
             self.settle(&[clause]);
         }
-        match self.fetch_lesser_token(credentials).await {
-            Err(why) => self.ledger.unknown(Clause::AuthScope, why),
-            Ok(identity) => {
-                let exchange = self.probe.call(parameters, &identity).await;
-                match judge_status(&exchange, &[401, 403]) {
-                    Ok(seen) => self.ledger.pass(Clause::AuthScope, seen, &exchange.curl),
-                    Err(seen) => self.ledger.fail(Clause::AuthScope, seen, &exchange.curl),
-                }
+        match self.fetch_token_without_scope(credentials).await {
+            Err(why) => self.verdicts.unknown(Clause::AuthScope, why),
+            Ok(token) => {
+                let exchange = self.probe.call(parameters, &token).await;
+                self.verdicts.enter(Clause::AuthScope, judge_status(&exchange, &[401, 403]), &exchange.curl);
             }
         }
         self.settle(&[Clause::AuthScope]);
     }
 
-    /// A token of the same client without the scope that the source is registered with.
-    async fn fetch_lesser_token(&self, credentials: &ClientCredentials) -> Result<Identity, String> {
+    async fn fetch_token_without_scope(&self, credentials: &ClientCredentials) -> Result<CallToken, String> {
         let registered =
             credentials.scope.as_deref().ok_or("no scope is registered, so none can be missing")?;
         let is_registered = |scope: &str| registered.split_whitespace().any(|registered| registered == scope);
         let lacks = |scopes: &str| !scopes.split_whitespace().any(is_registered);
-        let failed = |error| format!("a token without the scope `{registered}` cannot be had: {error}");
+        let failed = |error| format!("there is no token without the scope `{registered}`: {error}");
         let unscoped = ClientCredentials { scope: None, ..credentials.clone() };
         let token = self.probe.fetch_token(&unscoped).await.map_err(failed)?;
         let granted =
             token.scope.as_deref().ok_or("the token endpoint does not state which scopes it granted")?;
         if lacks(granted) {
-            return Ok(Identity::Holder(token));
+            return Ok(CallToken::Valid(token));
         }
         let other = granted
             .split_whitespace()
@@ -310,15 +218,15 @@ impl Script<'_> {
         let lesser = ClientCredentials { scope: Some(other.to_owned()), ..credentials.clone() };
         let token = self.probe.fetch_token(&lesser).await.map_err(failed)?;
         if token.scope.as_deref().is_none_or(lacks) {
-            Ok(Identity::Holder(token))
+            Ok(CallToken::Valid(token))
         } else {
-            Err(format!("the token endpoint grants `{registered}` whatever is asked for"))
+            Err(format!("the token endpoint always grants `{registered}`"))
         }
     }
 
-    async fn call_at_once(&mut self, keyword: &str) {
-        let parameters = Parameters { keyword: Some(keyword), limit: Some(DEFAULT_LIMIT), cursor: None };
-        let calls = (0..CALLS_AT_ONCE).map(|_| self.probe.call(parameters, &self.identity));
+    async fn check_concurrency(&mut self, keyword: &str) {
+        let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
+        let calls = (0..CALLS_AT_ONCE).map(|_| self.probe.call(parameters, &self.token));
         let mut failures = 0;
         let mut first = None;
         let mut curl = String::new();
@@ -330,16 +238,15 @@ impl Script<'_> {
             curl = exchange.curl;
         }
         let fault = first.map(|first| format!("{failures} of {CALLS_AT_ONCE} failed: {first}"));
-        self.ledger.judge(Clause::Concurrency, fault, &curl);
+        self.verdicts.judge(Clause::Concurrency, fault, &curl);
     }
 }
 
-/// Whether a first page decides most of the clauses about pages.
-fn is_telling(first: &CheckedPage) -> bool {
+fn has_second_page(first: &CheckedPage) -> bool {
     first.rows.len() == DEFAULT_LIMIT && first.cursor.is_some()
 }
 
-/// A refusal of the request itself: by the status, or by the envelope's code.
+/// By status or by the envelope's code.
 fn judge_refusal(exchange: &Exchange) -> Result<String, String> {
     let reply = exchange.outcome.as_ref().map_err(|(_, seen)| seen.clone())?;
     if reply.status != 200 {
@@ -352,14 +259,8 @@ fn judge_refusal(exchange: &Exchange) -> Result<String, String> {
     }
 }
 
-fn judge_status(exchange: &Exchange, wanted: &[u16]) -> Result<String, String> {
+fn judge_status(exchange: &Exchange, expected: &[u16]) -> Result<String, String> {
     let reply = exchange.outcome.as_ref().map_err(|(_, seen)| seen.clone())?;
     let seen = format!("HTTP {}", reply.status);
-    if wanted.contains(&reply.status) { Ok(seen) } else { Err(seen) }
-}
-
-/// Epoch milliseconds.
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    if expected.contains(&reply.status) { Ok(seen) } else { Err(seen) }
 }

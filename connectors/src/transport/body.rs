@@ -1,5 +1,4 @@
-//! Bodies read within a bound, both as they come and as they inflate, so that an answer costs no more memory than
-//! the operator allows (decisions 6.2).
+//! Bodies within a memory bound, as received and inflated (decisions 6.2).
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -8,24 +7,19 @@ use flate2::bufread::GzDecoder;
 use reqwest::Response;
 use reqwest::header::CONTENT_ENCODING;
 
-use super::TransportError;
+use super::failure::TransportError;
 use crate::text::quote;
 
-/// How many members a gzip body may have; beginning one costs more than its few bytes tell.
-const MOST_MEMBERS: usize = 1_000;
-/// How much of an unknown encoding's name is shown, in characters.
+/// Starting a gzip member costs more than its few bytes.
+const MAX_MEMBERS: usize = 1_000;
 const SHOWN_ENCODING_CHARACTERS: usize = 40;
 
-/// A body as it came.
 pub(crate) struct Body {
     bytes: Vec<u8>,
     is_gzip: bool,
 }
 
-/// Reads a body of at most `bound` bytes as it comes, and no byte more than it has to.
-///
-/// # Errors
-/// [`TransportError::Encoding`], [`TransportError::TooLarge`], and a connection that ends before the body does.
+/// Receives at most `bound` bytes.
 pub(crate) async fn receive_body(mut response: Response, bound: usize) -> Result<Body, TransportError> {
     let is_gzip = read_encoding(&response)?;
     let stated = response.content_length().map_or(Ok(0), usize::try_from);
@@ -42,15 +36,12 @@ pub(crate) async fn receive_body(mut response: Response, bound: usize) -> Result
     Ok(Body { bytes, is_gzip })
 }
 
-/// Reads a body of at most `bound` bytes, compressed and inflated, where it is called: for what is small or rare.
-///
-/// # Errors
-/// Those of [`receive_body`] and [`Body::inflate`].
+/// Receives and inflates a small or rare body in place.
 pub(crate) async fn read_body(response: Response, bound: usize) -> Result<Vec<u8>, TransportError> {
     receive_body(response, bound).await?.inflate(bound)
 }
 
-/// Whether the body is gzip; RFC 9110 knows two names of it.
+/// RFC 9110 knows two names of gzip.
 fn read_encoding(response: &Response) -> Result<bool, TransportError> {
     let values = response.headers().get_all(CONTENT_ENCODING);
     let texts: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
@@ -63,39 +54,35 @@ fn read_encoding(response: &Response) -> Result<bool, TransportError> {
 }
 
 impl Body {
-    /// The content, where finding out costs little and it has at most `most` bytes.
+    /// The content, if it is cheap to read and has at most `max` bytes.
     pub(crate) fn if_small(&self, most: usize) -> Option<Cow<'_, [u8]>> {
         if !self.is_gzip {
             return (self.bytes.len() <= most).then_some(Cow::Borrowed(&self.bytes));
         }
-        // JSON shrinks to a quarter or less; what is not small after all is inflated twice.
+        // JSON shrinks to a quarter or less.
         if self.bytes.len() > most / 4 {
             return None;
         }
         inflate(&self.bytes, most).ok().map(Cow::Owned)
     }
 
-    /// The content, of at most `bound` bytes. It takes its time: up to some milliseconds.
-    ///
-    /// # Errors
-    /// [`TransportError::TooLarge`] without having inflated more than the bound, and
-    /// [`TransportError::Undecodable`] where the body is not gzip from its first byte to its last.
+    /// The content, of at most `bound` bytes. It may take milliseconds.
     pub(crate) fn inflate(self, bound: usize) -> Result<Vec<u8>, TransportError> {
         if self.is_gzip { inflate(&self.bytes, bound) } else { Ok(self.bytes) }
     }
 }
 
-/// One gzip member after another, as RFC 1952 has it; each must be whole, and nothing else may follow. No bytes at all
-/// are an empty content, as servers send it with any header.
+/// Inflates whole gzip members (RFC 1952), and nothing after them. Servers send an empty body with any
+/// header.
 fn inflate(gzip: &[u8], bound: usize) -> Result<Vec<u8>, TransportError> {
     let mut content = Vec::new();
     let mut rest = gzip;
-    for _ in 0..MOST_MEMBERS {
+    for _ in 0..MAX_MEMBERS {
         if rest.is_empty() {
             return Ok(content);
         }
         let mut member = GzDecoder::new(rest);
-        // One byte more than allowed tells that there is more.
+        // One byte beyond the bound shows that there is more.
         let most = u64::try_from(bound - content.len()).unwrap_or(u64::MAX).saturating_add(1);
         let outcome = member.by_ref().take(most).read_to_end(&mut content);
         if content.len() > bound {
@@ -123,28 +110,27 @@ mod tests {
     }
 
     #[test]
-    fn members_one_after_another_are_one_content() {
+    fn consecutive_members_are_one_content() {
         let both = [gzip(b"{\"data\""), gzip(b""), gzip(b":[]}")].concat();
         assert_eq!(inflate(&both, 100).unwrap(), b"{\"data\":[]}");
         assert_eq!(inflate(&both, 11).unwrap().len(), 11);
-        // The bound is that of all members together.
         assert_eq!(inflate(&both, 10), Err(TransportError::TooLarge(10)));
     }
 
     #[test]
-    fn members_without_number_are_refused() {
-        assert_eq!(inflate(&gzip(b"").repeat(MOST_MEMBERS - 1), 10), Ok(Vec::new()));
-        assert_eq!(inflate(&gzip(b"").repeat(MOST_MEMBERS + 1), 10), Err(TransportError::Undecodable));
+    fn too_many_members_are_refused() {
+        assert_eq!(inflate(&gzip(b"").repeat(MAX_MEMBERS - 1), 10), Ok(Vec::new()));
+        assert_eq!(inflate(&gzip(b"").repeat(MAX_MEMBERS + 1), 10), Err(TransportError::Undecodable));
     }
 
     #[test]
-    fn nothing_is_an_empty_content() {
+    fn empty_body_is_an_empty_content() {
         assert_eq!(inflate(b"", 10), Ok(Vec::new()));
         assert_eq!(inflate(&gzip(b""), 10), Ok(Vec::new()));
     }
 
     #[test]
-    fn a_member_that_is_cut_off_is_refused_wherever_it_is_cut() {
+    fn truncated_member_is_refused_at_any_length() {
         let whole = gzip("搜索 and some more".as_bytes());
         for length in 1..whole.len() {
             assert_eq!(inflate(&whole[..length], 100), Err(TransportError::Undecodable), "{length}");
@@ -152,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_last_member_is_refused() {
+    fn bytes_after_the_last_member_are_refused() {
         for rest in [&b"{}"[..], b"\0", b"\0\0\0\0\0\0\0\0\0\0\0\0", b"\x1f\x8b"] {
             let bytes = [&gzip(b"[]"), rest].concat();
             assert_eq!(inflate(&bytes, 100), Err(TransportError::Undecodable), "{rest:?}");
@@ -160,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_content_is_refused() {
+    fn wrong_checksum_is_refused() {
         let mut bytes = gzip(b"some words that have a checksum");
         let checksum = bytes.len() - 8;
         bytes[checksum] ^= 1;
@@ -168,16 +154,15 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_refused_without_inflating_it() {
+    fn gzip_bomb_is_refused_without_inflating_it() {
         let mut bomb = gzip(&vec![b' '; 50_000_000]);
         assert!(bomb.len() < 60_000);
-        // Whoever reads on to here finds that it is broken.
         bomb.truncate(bomb.len() / 2);
         assert_eq!(inflate(&bomb, 1_000), Err(TransportError::TooLarge(1_000)));
     }
 
     #[test]
-    fn only_what_is_small_inflated_is_small() {
+    fn small_body_is_judged_by_its_inflated_size() {
         let body = |content: &[u8]| Body { bytes: gzip(content), is_gzip: true };
         assert_eq!(body(b"[]").if_small(1_000).as_deref(), Some(&b"[]"[..]));
         assert_eq!(body(&[b' '; 1_001]).if_small(1_000), None);

@@ -1,46 +1,39 @@
-//! What can go wrong between a request and its body, told apart because the search and the conformance check
-//! each put it into words of their own.
+//! Failures of a request. Search and conformance check word them differently.
 
 use std::error::Error as _;
 use std::io;
 
-use super::Endpoint;
+use super::endpoint::Endpoint;
 use crate::addresses::AddressRefusal;
 use crate::error::SourceError;
 
-/// Why there is no answer, or no body of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TransportError {
-    /// The operating system gave the connection up.
+    /// The operating system gave up.
     Timeout,
-    /// The address, or every address that its name resolved to, may not be called.
+    /// No address of the name may be called.
     Forbidden(AddressRefusal),
-    /// No connection came about. Holds why.
+    /// No connection was established.
     Unreachable(&'static str),
-    /// The address or the credentials make no request.
+    /// Address or credentials make no valid request.
     Unsendable,
-    /// What answers does not speak HTTP.
     NotHttp,
-    /// The connection was closed before the answer was complete.
+    /// The connection closed before the response was complete.
     Incomplete,
-    /// The connection broke off.
     Broken,
-    /// A redirect that is not followed. Holds what was wrong with it; of an address no more than scheme, host, port.
+    /// A refused redirect, with at most the origin of its target.
     Redirect(String),
-    /// The body, or what it inflates to, is larger than the bound, in bytes, which it holds.
+    /// The body exceeds the bound in bytes, received or inflated.
     TooLarge(usize),
-    /// The body's content encoding is one that was not asked for. Holds its name.
     Encoding(String),
-    /// The body is not what its content encoding says.
     Undecodable,
 }
 
 impl TransportError {
-    /// A name that cannot be looked up, or has no address.
+    /// The name cannot be looked up, or has no address.
     pub(crate) const UNKNOWN_NAME: Self = Self::Unreachable("its name is not known");
 
-    /// The failure as one of this endpoint.
-    pub(crate) fn about(self, endpoint: Endpoint) -> SourceError {
+    pub(crate) fn into_source_error(self, endpoint: Endpoint) -> SourceError {
         let name = endpoint.name;
         match self {
             Self::Timeout => SourceError::Timeout,
@@ -93,8 +86,7 @@ impl From<reqwest::Error> for TransportError {
     }
 }
 
-/// Whether a connection that had been open broke before any answer came: that is how a kept connection ends that the
-/// other side closed just then, and no fault of the source.
+/// Whether an open connection broke before the response, as a pooled one may at any moment.
 pub(super) fn broke_before_answer(error: &reqwest::Error) -> bool {
     let reset = |kind| {
         matches!(
@@ -118,7 +110,7 @@ fn describe_connect(error: &reqwest::Error) -> &'static str {
     }
 }
 
-/// The kind of the I/O error that others were wrapped around: `source` skips what they hold.
+/// `source` skips wrapped I/O errors.
 fn innermost_kind(error: &io::Error) -> io::ErrorKind {
     let mut innermost = error;
     while let Some(inner) = innermost.get_ref().and_then(|inner| inner.downcast_ref()) {
@@ -127,7 +119,6 @@ fn innermost_kind(error: &io::Error) -> io::ErrorKind {
     innermost.kind()
 }
 
-/// The innermost cause of this type.
 fn find_cause<E: std::error::Error + 'static>(error: &reqwest::Error) -> Option<&E> {
     let mut found = None;
     let mut next = error.source();

@@ -1,4 +1,4 @@
-//! One endpoint's HTTP client: connections to allowed addresses only, and redirects that stay where they are.
+//! HTTP client of one endpoint: guarded connections, and redirects within its origin.
 
 use std::sync::Arc;
 
@@ -7,54 +7,47 @@ use reqwest::header::{HeaderValue, LOCATION};
 use reqwest::{Client, ClientBuilder, Method, Request, RequestBuilder, Response, StatusCode, redirect};
 use url::Url;
 
-use super::failure::broke_before_answer;
-use super::names::{GuardedNames, SystemNames};
-use super::{Endpoint, TransportError};
+use super::endpoint::Endpoint;
+use super::failure::{TransportError, broke_before_answer};
+use super::resolver::{GuardedResolver, SystemResolver};
 use crate::addresses::AddressRules;
 use crate::settings::SettingsError;
 
-/// How many redirects are followed one after another (decisions 7.4).
-const MOST_REDIRECTS: usize = 3;
-/// How much of a redirect's target is shown, in characters; a host's name may be of any length.
+/// Limit of successive redirects (decisions 7.4).
+const MAX_REDIRECTS: usize = 3;
 const SHOWN_TARGET_CHARACTERS: usize = 100;
 
-/// The connections to one endpoint, and the rules that they keep.
 pub(crate) struct Http {
     client: Client,
     url: Url,
     rules: AddressRules,
 }
 
-/// A client that connects to allowed addresses only; `is_listed` tells whether the operator lists the hosts that it is
-/// used for. The text of an address is not its to check.
+/// A client that connects to allowed addresses only. Its caller checks the text of the address.
 pub(crate) fn guarded(names: Arc<dyn Resolve>, is_listed: bool) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("trawl/", env!("CARGO_PKG_VERSION")))
-        // Ours go through the rules.
+        // `Http::send` follows them.
         .redirect(redirect::Policy::none())
-        // No proxy from the environment: the addresses that are called are the ones that were allowed.
+        // A proxy would resolve names without the guard.
         .no_proxy()
-        .dns_resolver(GuardedNames::new(names, is_listed))
-        // Bodies are bounded before and after they are inflated, which is done here.
+        .dns_resolver(GuardedResolver::new(names, is_listed))
+        // `body` bounds them before and after inflating.
         .no_gzip()
 }
 
 impl Http {
-    /// Connections to `url` as far as `rules` allow it, of which `max_idle` are kept for further requests.
-    ///
-    /// # Errors
-    /// An address that may not be called, and an HTTP client that cannot be set up here.
+    /// Connections to `url`, of which `max_idle` are pooled.
     pub(crate) fn new(
         endpoint: Endpoint,
         url: &Url,
         rules: &AddressRules,
         max_idle: usize,
     ) -> Result<Self, SettingsError> {
-        Self::with_names(endpoint, url, rules, max_idle, Arc::new(SystemNames))
+        Self::with_resolver(endpoint, url, rules, max_idle, Arc::new(SystemResolver))
     }
 
-    /// The same with another resolver behind the guard.
-    pub(super) fn with_names(
+    pub(super) fn with_resolver(
         endpoint: Endpoint,
         url: &Url,
         rules: &AddressRules,
@@ -71,33 +64,27 @@ impl Http {
         Ok(Self { client, url: url.clone(), rules: rules.clone() })
     }
 
-    /// A request to the endpoint's address, to be completed, built and sent.
     pub(crate) fn request(&self, method: Method) -> RequestBuilder {
         self.client.request(method, self.url.clone())
     }
 
-    /// Sends the request that `make` makes, which must be one to the endpoint and safe to repeat: redirects within scheme,
-    /// host and port are followed with method, headers and body, and what was sent over a connection that broke is sent
-    /// once more.
-    ///
-    /// # Errors
-    /// Every [`TransportError`] but those of a body.
+    /// Sends the request that `make` builds, which must be safe to repeat. Redirects within the origin get
+    /// method, headers and body again. A request on a connection that breaks is sent twice.
     pub(crate) async fn send(
         &self,
         make: impl Fn() -> Result<Request, TransportError>,
     ) -> Result<Response, TransportError> {
         let mut target = None;
-        for _ in 0..=MOST_REDIRECTS {
+        for _ in 0..=MAX_REDIRECTS {
             let response = self.exchange(&make, target.as_ref()).await?;
             if !is_redirect(response.status()) {
                 return Ok(response);
             }
             target = Some(self.read_target(&response)?);
         }
-        Err(TransportError::Redirect(format!("there were more than {MOST_REDIRECTS} one after another")))
+        Err(TransportError::Redirect(format!("there were more than {MAX_REDIRECTS} one after another")))
     }
 
-    /// One request, and once more when a connection broke that may have been kept from an earlier one.
     async fn exchange(
         &self,
         make: impl Fn() -> Result<Request, TransportError>,
@@ -108,7 +95,7 @@ impl Http {
             if let Some(target) = target {
                 request.url_mut().clone_from(target);
             }
-            // The guard knows one host only, so no other is asked.
+            // The guard knows this host only.
             if is_same_origin(request.url(), &self.url) {
                 Ok(request)
             } else {
@@ -129,20 +116,17 @@ impl Http {
     }
 }
 
-/// Whether two addresses have the same scheme, host and port.
 fn is_same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.host() == other.host()
         && one.port_or_known_default() == other.port_or_known_default()
 }
 
-/// Whether a status asks to go elsewhere. A search changes nothing, so what the five say of the method does
-/// not matter.
+/// A search is safe, so every kind keeps the method.
 fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Where a redirect from `from` leads, or what is wrong with it.
 pub(super) fn find_target(
     rules: &AddressRules,
     from: &Url,
@@ -161,7 +145,7 @@ pub(super) fn find_target(
     }
 }
 
-/// Scheme, host and port: the rest may hold what is nobody's business.
+/// The origin alone, as the rest may hold secrets.
 fn show_origin(url: &Url) -> String {
     let scheme = url.scheme();
     let host = url.host_str().filter(|host| !host.is_empty());

@@ -13,15 +13,15 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use super::http::find_target;
-use super::names::{FoundNames, GuardedNames, LookUps, with_addresses};
+use super::resolver::{GuardedResolver, NameLookups, PreresolvedNames, with_addresses};
 use super::*;
 use crate::addresses::{AddressRefusal, AddressRules};
 use crate::settings::SettingsError;
 
-/// A name server that answers each question with the next of its answers.
-struct ScriptedNames(Mutex<VecDeque<Vec<IpAddr>>>);
+/// A resolver with scripted answers.
+struct ScriptedResolver(Mutex<VecDeque<Vec<IpAddr>>>);
 
-impl ScriptedNames {
+impl ScriptedResolver {
     fn new(answers: &[&[&str]]) -> Arc<Self> {
         let answers = answers.iter().map(|answer| answer.iter().map(|ip| ip.parse().unwrap()).collect());
         Arc::new(Self(Mutex::new(answers.collect())))
@@ -32,7 +32,7 @@ impl ScriptedNames {
     }
 }
 
-impl Resolve for ScriptedNames {
+impl Resolve for ScriptedResolver {
     fn resolve(&self, _: Name) -> Resolving {
         let addresses = self.0.lock().unwrap().pop_front().unwrap();
         let addresses = addresses.into_iter().map(|ip| SocketAddr::new(ip, 0));
@@ -40,9 +40,8 @@ impl Resolve for ScriptedNames {
     }
 }
 
-/// What the guard lets through of one answer.
 async fn guard(answer: &[&str], is_listed: bool) -> Result<Vec<String>, String> {
-    let names = GuardedNames::new(ScriptedNames::new(&[answer]), is_listed);
+    let names = GuardedResolver::new(ScriptedResolver::new(&[answer]), is_listed);
     match names.resolve("wiki.example".parse().unwrap()).await {
         Ok(addresses) => Ok(addresses.map(|address| address.ip().to_string()).collect()),
         Err(error) => Err(error.to_string()),
@@ -50,10 +49,9 @@ async fn guard(answer: &[&str], is_listed: bool) -> Result<Vec<String>, String> 
 }
 
 #[tokio::test]
-async fn only_addresses_that_may_be_called_are_let_through() {
+async fn resolver_drops_addresses_that_may_not_be_called() {
     let allowed = |addresses: &[&str]| Ok(addresses.iter().map(|&address| address.to_owned()).collect());
     assert_eq!(guard(&["203.0.113.5", "2001:db8::5"], false).await, allowed(&["203.0.113.5", "2001:db8::5"]));
-    // One good address among bad ones is called; the bad ones are not even tried.
     let mixed = ["127.0.0.1", "169.254.169.254", "203.0.113.5", "::ffff:127.0.0.1", "fe80::1"];
     assert_eq!(guard(&mixed, false).await, allowed(&["203.0.113.5"]));
     assert_eq!(guard(&mixed, true).await, allowed(&["127.0.0.1", "203.0.113.5", "::ffff:127.0.0.1"]));
@@ -67,21 +65,21 @@ async fn only_addresses_that_may_be_called_are_let_through() {
 }
 
 #[tokio::test]
-async fn a_look_up_gives_its_place_back_when_it_has_ended() {
-    let look_ups = LookUps::new(1);
+async fn finished_lookup_returns_its_permit() {
+    let lookups = NameLookups::new(1);
     for _ in 0..3 {
-        let found = look_ups.find("localhost", ()).await.unwrap();
+        let found = lookups.find("localhost", ()).await.unwrap();
         assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 0), "{found:?}");
-        let unknown = look_ups.find("nowhere.invalid", ()).await;
+        let unknown = lookups.find("nowhere.invalid", ()).await;
         assert_eq!(unknown, Err(TransportError::UNKNOWN_NAME));
-        // One that nobody waits for ends as well.
-        let _may_be_there_at_once = futures::poll!(Box::pin(look_ups.find("localhost", ())));
+        // An abandoned lookup also ends.
+        let _may_be_there_at_once = futures::poll!(Box::pin(lookups.find("localhost", ())));
     }
 }
 
 #[tokio::test]
-async fn a_request_connects_to_what_was_looked_up_for_it_and_nowhere_else() {
-    let connect = async || match FoundNames.resolve("localhost".parse().unwrap()).await {
+async fn request_connects_only_to_its_own_lookup() {
+    let connect = async || match PreresolvedNames.resolve("localhost".parse().unwrap()).await {
         Ok(addresses) => Some(addresses.collect::<Vec<SocketAddr>>()),
         Err(_) => None,
     };
@@ -94,7 +92,7 @@ async fn a_request_connects_to_what_was_looked_up_for_it_and_nowhere_else() {
     assert_eq!(connect().await, None);
 }
 
-/// A server on this machine that closes each connection after its answer: its port, and how many came.
+/// Closes each connection after its answer. Returns its port and number of connections.
 async fn start() -> (u16, Arc<AtomicUsize>) {
     let router = Router::new().fallback(|| async { ([(header::CONNECTION, "close")], "here") });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -114,12 +112,12 @@ async fn call(http: &Http) -> Result<Vec<u8>, TransportError> {
 }
 
 #[tokio::test]
-async fn a_name_that_is_pointed_elsewhere_after_a_call_is_not_followed() {
+async fn rebound_name_is_refused_at_the_next_connection() {
     let (port, connections) = start().await;
     let url = Url::parse(&format!("http://wiki.example:{port}/")).unwrap();
-    let names = ScriptedNames::new(&[&["127.0.0.1"], &["169.254.169.254"], &[], &["127.0.0.1"]]);
+    let names = ScriptedResolver::new(&[&["127.0.0.1"], &["169.254.169.254"], &[], &["127.0.0.1"]]);
     let rules = AddressRules::new(["wiki.example"]).unwrap();
-    let http = Http::with_names(SOURCE, &url, &rules, 1, names.clone()).unwrap();
+    let http = Http::with_resolver(SOURCE, &url, &rules, 1, names.clone()).unwrap();
 
     assert_eq!(call(&http).await.as_deref(), Ok(&b"here"[..]));
     let refused = TransportError::Forbidden(AddressRefusal::Never("a link-local"));
@@ -132,14 +130,14 @@ async fn a_name_that_is_pointed_elsewhere_after_a_call_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_name_that_comes_to_mean_this_machine_is_called_only_where_it_is_listed() {
+async fn unlisted_name_of_this_machine_is_refused() {
     let (port, connections) = start().await;
     let url = Url::parse(&format!("https://wiki.example:{port}/")).unwrap();
     for endpoint in [SOURCE, TOKEN_ENDPOINT] {
-        let names = ScriptedNames::new(&[&["127.0.0.1", "::1"], &["::ffff:127.0.0.1"]]);
-        // Its listing on another port counts for nothing.
+        let names = ScriptedResolver::new(&[&["127.0.0.1", "::1"], &["::ffff:127.0.0.1"]]);
+        // Listed for another port only.
         let rules = AddressRules::new(["wiki.example:1"]).unwrap();
-        let http = Http::with_names(endpoint, &url, &rules, 1, names.clone()).unwrap();
+        let http = Http::with_resolver(endpoint, &url, &rules, 1, names.clone()).unwrap();
         for _ in 0..2 {
             assert_eq!(call(&http).await, Err(TransportError::Forbidden(AddressRefusal::Loopback)));
         }
@@ -149,10 +147,10 @@ async fn a_name_that_comes_to_mean_this_machine_is_called_only_where_it_is_liste
 }
 
 #[tokio::test]
-async fn no_other_host_is_asked_through_an_endpoints_connections() {
+async fn endpoint_client_calls_no_other_host() {
     let url = Url::parse("https://wiki.example/").unwrap();
-    let names = ScriptedNames::new(&[]);
-    let http = Http::with_names(SOURCE, &url, &AddressRules::default(), 1, names).unwrap();
+    let names = ScriptedResolver::new(&[]);
+    let http = Http::with_resolver(SOURCE, &url, &AddressRules::default(), 1, names).unwrap();
     let other = || {
         let mut request = http.request(Method::GET).build()?;
         *request.url_mut() = Url::parse("https://other.example/").unwrap();
@@ -162,7 +160,7 @@ async fn no_other_host_is_asked_through_an_endpoints_connections() {
 }
 
 #[test]
-fn an_address_that_may_not_be_called_gets_no_connections() {
+fn refused_address_gets_no_client() {
     let url = Url::parse("https://127.0.0.1/").unwrap();
     for (endpoint, setting) in [(SOURCE, "url"), (TOKEN_ENDPOINT, "tokenUrl")] {
         let refused = Http::new(endpoint, &url, &AddressRules::default(), 1).err();
@@ -172,7 +170,7 @@ fn an_address_that_may_not_be_called_gets_no_connections() {
 }
 
 #[test]
-fn a_redirect_stays_within_scheme_host_and_port() {
+fn redirect_stays_within_its_origin() {
     let rules = AddressRules::new(["wiki.example", "127.0.0.1"]).unwrap();
     let follow = |from: &str, to: &str| {
         let location = HeaderValue::from_bytes(to.as_bytes()).unwrap();
@@ -205,14 +203,14 @@ fn a_redirect_stays_within_scheme_host_and_port() {
 }
 
 #[test]
-fn failures_are_said_of_their_endpoint() {
-    let source = |error: TransportError| error.about(SOURCE).to_string();
+fn failures_name_their_endpoint() {
+    let source = |error: TransportError| error.into_source_error(SOURCE).to_string();
     assert_eq!(
         source(TransportError::Forbidden(AddressRefusal::Never("a metadata"))),
         "the address of the source leads to a metadata address, which is never called"
     );
     assert_eq!(
-        TransportError::Unreachable("its name is not known").about(TOKEN_ENDPOINT).to_string(),
+        TransportError::Unreachable("its name is not known").into_source_error(TOKEN_ENDPOINT).to_string(),
         "the token endpoint cannot be reached: its name is not known"
     );
     assert_eq!(source(TransportError::Broken), "the connection to the source broke off");

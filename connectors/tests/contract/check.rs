@@ -1,22 +1,21 @@
-//! The conformance check, against the reference source and against every broken one.
+//! The conformance check, against the reference source and every faulty one.
 
 use futures::StreamExt;
 use trawl_connectors::check::{Check, CheckSettings, Decided, Finding, Report, Verdict};
 use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
 
-use crate::support::settings_of;
+use crate::support::{settings_of, timeout_of};
 use crate::zoo;
 
-/// Checks made at once.
-const AT_ONCE: usize = 8;
+/// Few checks in flight, as each must end within its minute on a busy machine.
+const AT_ONCE: usize = 2;
 
-/// The settings of a check of this source.
 pub(crate) fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
     let source = settings_of(source, method);
     CheckSettings { source, order: DeclaredOrder::Time, keyword: Some(zoo::KEYWORD.to_owned()) }
 }
 
-/// The report of a check that may call the addresses of its settings.
+/// The report of a check, whose clauses must each be told once.
 pub(crate) async fn run(settings: CheckSettings) -> Report {
     let mut urls = vec![&settings.source.url];
     if let Authentication::OAuth2Client(credentials) = &settings.source.authentication {
@@ -25,7 +24,6 @@ pub(crate) async fn run(settings: CheckSettings) -> Report {
     let rules = AddressRules::allowing(urls);
     let mut told: Vec<Decided> = Vec::new();
     let report = Check::new(settings, &rules).unwrap().run(&mut |decided| told.push(decided)).await;
-    // Whatever the source does, each clause is told once, as it is in the report.
     told.sort_by_key(|decided| decided.index);
     assert!(told.iter().all(|decided| decided.count == report.clauses.len()));
     let told: Vec<Finding> = told.into_iter().map(|decided| decided.finding).collect();
@@ -33,18 +31,17 @@ pub(crate) async fn run(settings: CheckSettings) -> Report {
     report
 }
 
-/// The clauses that ended so.
-pub(crate) fn of_verdict(report: &Report, verdict: Verdict) -> Vec<&'static str> {
+pub(crate) fn clauses_with(report: &Report, verdict: Verdict) -> Vec<&'static str> {
     report.clauses.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.id).collect()
 }
 
 #[tokio::test]
-async fn the_reference_source_keeps_every_clause() {
+async fn reference_source_keeps_every_clause() {
     let source = zoo::start_healthy().await;
     for method in [Method::Get, Method::Post] {
         for keyword in [Some(zoo::KEYWORD.to_owned()), None] {
             let report = run(CheckSettings { keyword, ..settings(&source, method) }).await;
-            let kept = of_verdict(&report, Verdict::Pass).len();
+            let kept = clauses_with(&report, Verdict::Pass).len();
             assert_eq!(kept, report.clauses.len(), "{report:#?}");
             assert!(report.passed);
             assert!(report.latency_ms.p99 >= report.latency_ms.p50 && report.latency_ms.p50.is_some());
@@ -53,14 +50,16 @@ async fn the_reference_source_keeps_every_clause() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_breaks_its_clause_and_no_other() {
-    // The slowest come last in the list, and go first here.
+async fn every_fault_breaks_only_its_clause() {
+    // The slowest faults come last in the list.
     let faults = futures::stream::iter(zoo::faults().into_iter().rev());
     let wrong: Vec<String> = faults
         .map(|fault| async move {
             let source = zoo::start(&fault).await;
-            let report = run(settings(&source, Method::Get)).await;
-            let broken = of_verdict(&report, Verdict::Fail);
+            let mut settings = settings(&source, Method::Get);
+            settings.source.timeout = timeout_of(&fault);
+            let report = run(settings).await;
+            let broken = clauses_with(&report, Verdict::Fail);
             (broken != [fault.clause] || report.passed).then(|| {
                 let failed = report.clauses.iter().filter(|finding| finding.verdict == Verdict::Fail);
                 let seen: Vec<_> =
@@ -76,7 +75,7 @@ async fn every_fault_breaks_its_clause_and_no_other() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decided_is_never_kept() {
+async fn undecidable_clause_is_unknown() {
     let source = zoo::start_healthy().await;
     let mut settings = settings(&source, Method::Get);
 
@@ -84,17 +83,17 @@ async fn what_cannot_be_decided_is_never_kept() {
     let report = run(settings.clone()).await;
     assert!(report.passed);
     for id in ["item-id", "limit-default", "cursor-ends", "cursor-complete", "order"] {
-        assert!(of_verdict(&report, Verdict::Unknown).contains(&id), "{id}");
+        assert!(clauses_with(&report, Verdict::Unknown).contains(&id), "{id}");
     }
 
     settings.source.authentication = Authentication::None;
     let report = run(settings).await;
     assert_eq!(
-        of_verdict(&report, Verdict::Fail),
+        clauses_with(&report, Verdict::Fail),
         ["status"],
         "a source that wants a token is not called without"
     );
     for id in ["token", "auth-required", "auth-wrong-token", "auth-scope", "json"] {
-        assert!(of_verdict(&report, Verdict::Unknown).contains(&id), "{id}");
+        assert!(clauses_with(&report, Verdict::Unknown).contains(&id), "{id}");
     }
 }

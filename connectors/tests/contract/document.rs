@@ -1,12 +1,11 @@
-//! The contract's description in OpenAPI is one, has the numbers of the code, and is kept by the reference source and
-//! broken by the faulty ones.
+//! The OpenAPI description: valid, in step with the code, and kept by the reference source.
 
 use jsonschema::Validator;
 use reqwest::Response;
 use serde_json::{Value, json};
 use trawl_connectors::{MAX_CURSOR_BYTES, bounds};
 
-use crate::support::Asker;
+use crate::support::HttpCaller;
 use crate::zoo::{self, KEYWORD};
 
 const DOCUMENT: &str = include_str!("../../contract.openapi.json");
@@ -15,7 +14,6 @@ fn document() -> Value {
     serde_json::from_str(DOCUMENT).unwrap()
 }
 
-/// What checks a value against a schema of the document.
 fn validator(schema: &str) -> Validator {
     let components = document()["components"].take();
     let root = json!({"$ref": format!("#/components/schemas/{schema}"), "components": components});
@@ -29,11 +27,10 @@ fn check(validator: &Validator, value: &Value) {
 }
 
 #[test]
-fn it_is_openapi_and_its_examples_are_right() {
+fn description_is_openapi_with_valid_examples() {
     let parsed = oas3::from_json(DOCUMENT).unwrap();
     let operations: Vec<_> = parsed.operations().map(|(path, method, _)| (path, method)).collect();
     assert_eq!(operations.len(), 2, "{operations:?}");
-    // Every reference leads somewhere.
     let document = document();
     let mut references = Vec::new();
     collect_references(&document, &mut references);
@@ -62,7 +59,7 @@ fn collect_references<'a>(value: &'a Value, references: &mut Vec<&'a str>) {
 }
 
 #[test]
-fn its_bounds_are_the_code_s() {
+fn description_has_the_bounds_of_the_code() {
     let document = document();
     let item = &document["components"]["schemas"]["Item"]["properties"];
     for (field, bound) in [
@@ -82,9 +79,8 @@ fn its_bounds_are_the_code_s() {
     assert_eq!(cursor, MAX_CURSOR_BYTES);
 }
 
-/// What the guide for authors quotes is what the example has, and its page is one.
 #[test]
-fn the_guide_quotes_what_is_there() {
+fn guide_quotes_the_example_source() {
     const GUIDE: &str = include_str!("../../README.md");
     const SOURCE: &str = include_str!("../../examples/reference/source.rs");
     let quoted = |language: &str| GUIDE.split_once(language).unwrap().1.split_once("```").unwrap().0;
@@ -102,8 +98,8 @@ async fn body(answer: Response) -> Value {
 }
 
 #[tokio::test]
-async fn the_reference_keeps_it() {
-    let source = Asker::start().await;
+async fn reference_source_matches_the_schemas() {
+    let source = HttpCaller::start().await;
     let (page, failure) = (validator("Page"), validator("Failure"));
     for (keyword, limit) in [(KEYWORD, "10"), (KEYWORD, "100"), ("港口", "1"), ("zyzzyva", "10")] {
         check(&page, &body(source.search(&[("keyword", keyword), ("limit", limit)]).await).await);
@@ -112,10 +108,9 @@ async fn the_reference_keeps_it() {
     check(&failure, &body(source.search_with(Some("wrong"), &[("keyword", KEYWORD)]).await).await);
 }
 
-/// What is wrong in the form of envelope or items is wrong by the document, too.
 #[tokio::test]
-async fn faults_of_form_break_it() {
-    // These are of numbers that belong together, or inside of a text.
+async fn faults_of_form_violate_the_schemas() {
+    // No schema relates numbers to each other, or reads inside a text.
     let beyond_a_schema = [
         "count-off-by-one",
         "total-below-count",
@@ -132,8 +127,8 @@ async fn faults_of_form_break_it() {
     let mut checked = 0;
     for fault in zoo::faults() {
         if of_form(fault.clause) && !beyond_a_schema.contains(&fault.name) {
-            let source = Asker::with(zoo::start(&fault).await).await;
-            // All items at once, so that the last page is seen.
+            let source = HttpCaller::with(zoo::start(&fault).await).await;
+            // All items at once, to see the last page.
             let answer = source.page(&[("keyword", KEYWORD), ("limit", "100")]).await;
             let first = source.page(&[("keyword", KEYWORD)]).await;
             assert!(!page.is_valid(&answer) || !page.is_valid(&first), "{fault}: {first}");

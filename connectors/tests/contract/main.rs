@@ -1,5 +1,4 @@
-//! The contract as authors meet it: the reference source, the description in OpenAPI, and the faulty sources that the
-//! conformance check and the server are tested with.
+//! The contract: reference source, OpenAPI description, conformance check, faulty sources.
 
 #[cfg(test)]
 mod check;

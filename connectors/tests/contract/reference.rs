@@ -1,4 +1,4 @@
-//! The reference source keeps the contract: what the guide tells authors to copy is right.
+//! The reference source keeps the contract.
 
 use std::cmp::Reverse;
 
@@ -6,14 +6,14 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use trawl_connectors::{Method, Question};
 
-use crate::support::{Asker, client};
+use crate::support::{HttpCaller, client, settings_of};
 use crate::zoo::{self, KEYWORD};
 
 #[tokio::test]
-async fn a_chain_of_pages_holds_what_one_large_page_holds() {
+async fn page_chain_equals_one_large_page() {
     let running = zoo::start_healthy().await;
     for method in [Method::Get, Method::Post] {
-        let client = client(&running, method);
+        let client = client(&running, settings_of(&running, method));
         let page = async |limit, cursor: Option<&str>| {
             let answer = client.search(&Question { keyword: KEYWORD, limit, cursor }).await.unwrap();
             assert_eq!((&answer.notes, &answer.broken, answer.total), (&Vec::new(), &None, Some(57)));
@@ -22,7 +22,7 @@ async fn a_chain_of_pages_holds_what_one_large_page_holds() {
         let whole = page(100, None).await;
         assert_eq!((whole.items.len(), &whole.cursor), (57, &None));
         assert!(whole.items.is_sorted_by_key(|item| (Reverse(item.display_time), item.id.clone())));
-        // Of pages of 19 the last is full, of pages of 10 it is not.
+        // The last page of 19 is full, the last page of 10 is not.
         for limit in [1, 10, 19, 57] {
             let (mut items, mut cursor) = (Vec::new(), None);
             loop {
@@ -41,9 +41,9 @@ async fn a_chain_of_pages_holds_what_one_large_page_holds() {
 }
 
 #[tokio::test]
-async fn a_cursor_outlives_the_item_that_it_names() {
-    // As where the item of the cursor was removed between two pages: the id names a place, not a row.
-    let source = Asker::start().await;
+async fn cursor_outlives_its_item() {
+    // As if the cursor's item had been removed: the id is a place in the order, not a row.
+    let source = HttpCaller::start().await;
     let page = source.page(&[("keyword", KEYWORD), ("limit", "3")]).await;
     let cursor = page["cursor"].as_str().unwrap();
     let (time, id) = cursor.split_once('/').unwrap();
@@ -59,7 +59,7 @@ async fn a_cursor_outlives_the_item_that_it_names() {
 
 #[tokio::test]
 async fn limits_default_to_ten_and_end_at_a_hundred() {
-    let source = Asker::start().await;
+    let source = HttpCaller::start().await;
     assert_eq!(source.page(&[("keyword", KEYWORD)]).await["count"], 10);
     assert_eq!(source.page(&[("keyword", KEYWORD), ("limit", "100000")]).await["count"], 57);
     for limit in ["0", "-1", "ten"] {
@@ -70,7 +70,7 @@ async fn limits_default_to_ten_and_end_at_a_hundred() {
 
 #[tokio::test]
 async fn keywords_are_words_in_any_script_and_case() {
-    let source = Asker::start().await;
+    let source = HttpCaller::start().await;
     let found =
         async |keyword: &str| source.page(&[("keyword", keyword), ("limit", "100")]).await["total"].take();
     for (keyword, total) in [
@@ -95,8 +95,8 @@ async fn keywords_are_words_in_any_script_and_case() {
 }
 
 #[tokio::test]
-async fn tokens_are_asked_for_and_told_apart() {
-    let source = Asker::start().await;
+async fn tokens_are_required_and_told_apart() {
+    let source = HttpCaller::start().await;
     let profile = source.token(&[("scope", "profile")]).await.unwrap();
     let search = source.token(&[("scope", "search")]).await.unwrap();
     let all = source.token(&[]).await.unwrap();
@@ -120,8 +120,8 @@ async fn tokens_are_asked_for_and_told_apart() {
 }
 
 #[tokio::test]
-async fn the_token_endpoint_takes_its_client_only() {
-    let source = Asker::start().await;
+async fn token_endpoint_accepts_its_client_only() {
+    let source = HttpCaller::start().await;
     let by_basic = async |id, secret| source.token_by_basic(id, secret).await.status().as_u16();
     assert_eq!(by_basic("reference", "demo-secret-known-to-everyone").await, 200);
     assert_eq!(by_basic("reference", "wrong").await, 401);

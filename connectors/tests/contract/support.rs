@@ -1,4 +1,4 @@
-//! Two ways to ask a running source: by trawl's client, and by bare HTTP.
+//! Two ways to call a running source: trawl's client and plain HTTP.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -10,47 +10,48 @@ use trawl_connectors::{
 };
 use url::Url;
 
-use crate::zoo::{self, Running};
+use crate::zoo::{self, Fault, Running};
 
-/// The time for one answer. It costs only where one never comes.
-const TIMEOUT: Duration = Duration::from_secs(3);
+/// Timeout of answered calls. A busy machine must not turn an answer into a late one.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Timeout of calls that are never answered.
+const IMPATIENCE: Duration = Duration::from_secs(1);
 
-/// How the source at `url` is called.
 pub(crate) fn settings(url: Url, method: Method, authentication: Authentication) -> SourceSettings {
     SourceSettings {
         url,
         method,
         authentication,
-        timeout: TIMEOUT,
+        timeout: PATIENCE,
         max_concurrency: 1,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,
     }
 }
 
-/// How this source is called, with a token.
 pub(crate) fn settings_of(running: &Running, method: Method) -> SourceSettings {
     settings(running.url.clone(), method, Authentication::OAuth2Client(running.credentials()))
 }
 
-/// Trawl's client of this source.
-pub(crate) fn client(running: &Running, method: Method) -> SourceClient {
-    let rules = AddressRules::allowing([&running.url, &running.token_url]);
-    SourceClient::new(settings_of(running, method), &rules).unwrap()
+pub(crate) fn timeout_of(fault: &Fault) -> Duration {
+    if fault.status == "timeout" { IMPATIENCE } else { PATIENCE }
 }
 
-/// A running source, the healthy one where nothing else is said, and a token for it.
-pub(crate) struct Asker {
+pub(crate) fn client(running: &Running, settings: SourceSettings) -> SourceClient {
+    let rules = AddressRules::allowing([&running.url, &running.token_url]);
+    SourceClient::new(settings, &rules).unwrap()
+}
+
+pub(crate) struct HttpCaller {
     running: Running,
     client: reqwest::Client,
     token: String,
 }
 
-impl Asker {
+impl HttpCaller {
     pub(crate) async fn start() -> Self {
         Self::with(zoo::start_healthy().await).await
     }
 
-    /// Another source.
     pub(crate) async fn with(running: Running) -> Self {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let mut started = Self { running, client, token: String::new() };
@@ -59,12 +60,10 @@ impl Asker {
         started
     }
 
-    /// A search with a good token.
     pub(crate) async fn search(&self, parameters: &[(&str, &str)]) -> Response {
         self.search_with(Some(&self.token), parameters).await
     }
 
-    /// A search with this token.
     pub(crate) async fn search_with(&self, token: Option<&str>, parameters: &[(&str, &str)]) -> Response {
         let request = self.client.get(self.running.url.clone()).query(parameters);
         let request = match token {
@@ -74,14 +73,13 @@ impl Asker {
         request.send().await.unwrap()
     }
 
-    /// The envelope of a page.
     pub(crate) async fn page(&self, parameters: &[(&str, &str)]) -> Value {
         let answer = self.search(parameters).await;
         assert_eq!(answer.status(), 200, "{parameters:?}");
         answer.json().await.unwrap()
     }
 
-    /// The token endpoint's answer to the good request with these fields changed, or its refusal.
+    /// The token response to a valid form with `changed` fields, or its refusal.
     pub(crate) async fn token(&self, changed: &[(&str, &str)]) -> Result<Value, (u16, Value)> {
         let mut form = HashMap::from([
             ("grant_type", "client_credentials"),
@@ -95,7 +93,6 @@ impl Asker {
         if status == 200 { Ok(body) } else { Err((status, body)) }
     }
 
-    /// The same by `client_secret_basic`.
     pub(crate) async fn token_by_basic(&self, id: &str, secret: &str) -> Response {
         let request = self.client.post(self.running.token_url.clone()).basic_auth(id, Some(secret));
         request.form(&[("grant_type", "client_credentials")]).send().await.unwrap()

@@ -1,4 +1,4 @@
-//! Sources that keep the contract in ways that few do: the check finds nothing broken in any of them.
+//! Unusual sources that keep the contract, and pass the check.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,31 +18,29 @@ use trawl_connectors::check::{CheckSettings, Report, Verdict, check};
 use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
 use url::Url;
 
-use crate::check::of_verdict;
+use crate::check::clauses_with;
 use crate::support::settings;
 
 const CONTENT_TYPE: &str = "application/json;charset=UTF-8";
 const NEWEST: i64 = 1_704_067_200_000;
 
-/// What a source is asked. The sources here are asked without credentials, and by GET.
 #[derive(Clone, Deserialize)]
-struct Asked {
+struct SearchQuery {
     keyword: Option<String>,
     limit: Option<usize>,
     cursor: Option<String>,
 }
 
-impl Asked {
+impl SearchQuery {
     fn limit(&self) -> usize {
         self.limit.unwrap_or(10)
     }
 
-    /// The cursor as a number of rows; 0 at first.
     fn offset(&self) -> usize {
         self.cursor.as_deref().map_or(0, |cursor| cursor.trim_start_matches('0').parse().unwrap_or(0))
     }
 
-    /// The items that match: one word is known.
+    /// The matching items; only one word matches.
     fn matching(&self, items: usize) -> Vec<Value> {
         let item = |number: usize| {
             let hours = i64::try_from(items - number).unwrap();
@@ -52,9 +50,8 @@ impl Asked {
     }
 }
 
-/// One page of `matching`, with the number of rows before the next page as the cursor.
-fn page_by_offset(asked: &Asked, matching: &[Value], limit: usize) -> Value {
-    let start = asked.offset().min(matching.len());
+fn page_by_offset(query: &SearchQuery, matching: &[Value], limit: usize) -> Value {
+    let start = query.offset().min(matching.len());
     let end = matching.len().min(start + limit);
     let cursor = (end < matching.len()).then(|| end.to_string());
     envelope(&matching[start..end], matching.len(), cursor.as_deref())
@@ -68,11 +65,11 @@ fn send(page: &Value) -> Response {
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.to_string()).into_response()
 }
 
-/// Serves `answer` at every path; a call without a keyword is refused.
-async fn serve(answer: impl Fn(Asked) -> Response + Clone + Send + Sync + 'static) -> Url {
-    let answer = move |Query(asked): Query<Asked>| {
-        let is_missing = asked.keyword.as_deref().is_none_or(|keyword| keyword.trim().is_empty());
-        let response = if is_missing { StatusCode::BAD_REQUEST.into_response() } else { answer(asked) };
+/// Serves `answer` at every path; refuses calls without a keyword.
+async fn serve(answer: impl Fn(SearchQuery) -> Response + Clone + Send + Sync + 'static) -> Url {
+    let answer = move |Query(query): Query<SearchQuery>| {
+        let is_missing = query.keyword.as_deref().is_none_or(|keyword| keyword.trim().is_empty());
+        let response = if is_missing { StatusCode::BAD_REQUEST.into_response() } else { answer(query) };
         std::future::ready(response)
     };
     serve_router(Router::new().fallback(answer)).await
@@ -91,34 +88,33 @@ async fn check_in_order(url: Url, order: DeclaredOrder) -> Report {
     check(CheckSettings { source, order, keyword: Some("harbour".to_owned()) }, &rules).await.unwrap()
 }
 
-/// What needs a token cannot be told here.
 const OF_TOKENS: [&str; 4] = ["token", "auth-required", "auth-wrong-token", "auth-scope"];
 
-/// Nothing is broken, and nothing is left open but what needs tokens and these.
+/// Asserts that nothing failed, and that only token clauses and `open` are unknown.
 #[track_caller]
 fn assert_kept(report: &Report, open: &[&str]) {
-    assert_eq!(of_verdict(report, Verdict::Fail), [""; 0], "{report:#?}");
+    assert_eq!(clauses_with(report, Verdict::Fail), [""; 0], "{report:#?}");
     let left: Vec<&str> =
-        of_verdict(report, Verdict::Unknown).into_iter().filter(|id| !OF_TOKENS.contains(id)).collect();
+        clauses_with(report, Verdict::Unknown).into_iter().filter(|id| !OF_TOKENS.contains(id)).collect();
     assert_eq!(left, open, "{report:#?}");
 }
 
-async fn check_answers(answer: impl Fn(Asked) -> Response + Clone + Send + Sync + 'static) -> Report {
+async fn check_answers(answer: impl Fn(SearchQuery) -> Response + Clone + Send + Sync + 'static) -> Report {
     check_in_order(serve(answer).await, DeclaredOrder::Time).await
 }
 
 #[tokio::test]
-async fn pages_of_fifty_at_most_by_offset() {
+async fn offset_pages_of_at_most_fifty_pass() {
     let report =
-        check_answers(|asked| send(&page_by_offset(&asked, &asked.matching(120), asked.limit().min(50))))
+        check_answers(|query| send(&page_by_offset(&query, &query.matching(120), query.limit().min(50))))
             .await;
     assert_kept(&report, &[]);
 }
 
 #[tokio::test]
-async fn a_limit_of_a_hundred_refused() {
-    let report = check_answers(|asked| match asked.limit() {
-        0..=50 => send(&page_by_offset(&asked, &asked.matching(57), asked.limit())),
+async fn refused_limit_of_a_hundred_passes() {
+    let report = check_answers(|query| match query.limit() {
+        0..=50 => send(&page_by_offset(&query, &query.matching(57), query.limit())),
         _ => StatusCode::BAD_REQUEST.into_response(),
     })
     .await;
@@ -126,9 +122,9 @@ async fn a_limit_of_a_hundred_refused() {
 }
 
 #[tokio::test]
-async fn one_match() {
+async fn single_match_leaves_page_clauses_unknown() {
     let report =
-        check_answers(|asked| send(&page_by_offset(&asked, &asked.matching(1), asked.limit()))).await;
+        check_answers(|query| send(&page_by_offset(&query, &query.matching(1), query.limit()))).await;
     let open = [
         "item-id-stable",
         "limit-default",
@@ -143,11 +139,11 @@ async fn one_match() {
 }
 
 #[tokio::test]
-async fn pages_shorter_than_asked_for_and_empty_ones_between() {
-    // As where rows that the caller may not see are taken out of each page.
-    let report = check_answers(|asked| {
-        let (all, start) = (asked.matching(60), asked.offset());
-        let end = all.len().min(start + asked.limit());
+async fn short_and_empty_pages_pass() {
+    // As if invisible rows were taken out of each page.
+    let report = check_answers(|query| {
+        let (all, start) = (query.matching(60), query.offset());
+        let end = all.len().min(start + query.limit());
         let may_see = |place: usize| !(20..44).contains(&place) && (place < 20 || place.is_multiple_of(3));
         let seen = |places: std::ops::Range<usize>| places.filter(|place| may_see(*place));
         let rows: Vec<Value> = seen(start..end).map(|place| all[place].clone()).collect();
@@ -159,24 +155,24 @@ async fn pages_shorter_than_asked_for_and_empty_ones_between() {
 }
 
 #[tokio::test]
-async fn content_that_arrives_meanwhile_shifts_offsets() {
+async fn new_content_with_offset_cursors_is_unknown() {
     let arrived = Arc::new(AtomicUsize::new(60));
-    let report = check_answers(move |asked| {
+    let report = check_answers(move |query| {
         let items = arrived.fetch_add(1, Ordering::SeqCst);
-        send(&page_by_offset(&asked, &asked.matching(items), asked.limit()))
+        send(&page_by_offset(&query, &query.matching(items), query.limit()))
     })
     .await;
     assert_kept(&report, &["cursor-unique", "cursor-repeatable"]);
 }
 
 #[tokio::test]
-async fn content_that_arrives_meanwhile_shifts_no_place() {
+async fn new_content_with_place_cursors_passes() {
     let arrived = Arc::new(AtomicUsize::new(60));
-    let report = check_answers(move |asked| {
-        let all = asked.matching(arrived.fetch_add(1, Ordering::SeqCst));
-        // The cursor is the id of the last row: a row's id is the number of those below it.
-        let start = asked.cursor.as_ref().map_or(0, |_| all.len() + 1 - asked.offset());
-        let end = all.len().min(start + asked.limit());
+    let report = check_answers(move |query| {
+        let all = query.matching(arrived.fetch_add(1, Ordering::SeqCst));
+        // The cursor is the last row's id, which counts the rows below it.
+        let start = query.cursor.as_ref().map_or(0, |_| all.len() + 1 - query.offset());
+        let end = all.len().min(start + query.limit());
         let cursor = all[start..end].last().filter(|_| end < all.len());
         let cursor = cursor.map(|row| row["id"].as_str().unwrap());
         send(&envelope(&all[start..end], all.len(), cursor))
@@ -186,23 +182,23 @@ async fn content_that_arrives_meanwhile_shifts_no_place() {
 }
 
 #[tokio::test]
-async fn equal_relevance_in_any_order() {
-    let url = serve(|asked| {
-        let mut all = asked.matching(40);
-        // Which of two equals comes first depends on the page's length.
-        if asked.limit() != 100 {
+async fn equal_relevance_in_any_order_is_unknown() {
+    let url = serve(|query| {
+        let mut all = query.matching(40);
+        // The order of two equals depends on the page's length.
+        if query.limit() != 100 {
             all.chunks_mut(2).for_each(<[Value]>::reverse);
         }
-        send(&page_by_offset(&asked, &all, asked.limit()))
+        send(&page_by_offset(&query, &all, query.limit()))
     })
     .await;
     assert_kept(&check_in_order(url, DeclaredOrder::Relevance).await, &["order"]);
 }
 
 #[tokio::test]
-async fn the_longest_cursors_and_fields_of_its_own() {
-    let report = check_answers(|asked| {
-        let mut page = page_by_offset(&asked, &asked.matching(57), asked.limit());
+async fn longest_cursors_and_extra_fields_pass() {
+    let report = check_answers(|query| {
+        let mut page = page_by_offset(&query, &query.matching(57), query.limit());
         match page["cursor"].as_str() {
             Some(cursor) => page["cursor"] = format!("{cursor:0>4096}").into(),
             None => drop(page.as_object_mut().unwrap().remove("cursor")),
@@ -221,42 +217,42 @@ async fn the_longest_cursors_and_fields_of_its_own() {
 }
 
 #[tokio::test]
-async fn an_archive_of_the_sixties() {
-    let report = check_answers(|asked| {
-        let mut all = asked.matching(57);
+async fn times_before_1970_pass() {
+    let report = check_answers(|query| {
+        let mut all = query.matching(57);
         for item in &mut all {
             item["displayTime"] = json!(item["displayTime"].as_i64().unwrap() - 60 * 31_557_600_000);
         }
-        send(&page_by_offset(&asked, &all, asked.limit()))
+        send(&page_by_offset(&query, &all, query.limit()))
     })
     .await;
     assert_kept(&report, &[]);
 }
 
 #[tokio::test]
-async fn refusals_in_the_envelope_only() {
-    let router = Router::new().fallback(|Query(asked): Query<Asked>| async move {
-        if asked.keyword.is_none() {
+async fn refusals_in_the_envelope_pass() {
+    let router = Router::new().fallback(|Query(query): Query<SearchQuery>| async move {
+        if query.keyword.is_none() {
             return send(&json!({"code": 400, "message": "keyword: is required", "data": null}));
         }
-        send(&page_by_offset(&asked, &asked.matching(57), asked.limit()))
+        send(&page_by_offset(&query, &query.matching(57), query.limit()))
     });
     assert_kept(&check_in_order(serve_router(router).await, DeclaredOrder::Time).await, &[]);
 }
 
 #[tokio::test]
-async fn chunks_a_quoted_charset_and_another_path_of_the_same_host() {
+async fn chunks_quoted_charset_and_redirected_path_pass() {
     let router = Router::new().fallback(|request: Request| async move {
         let query = request.uri().query().unwrap_or_default();
         if request.uri().path() == "/search" {
             let location = format!("/v2/find?{query}");
             return (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, location)]).into_response();
         }
-        let Query(asked) = Query::<Asked>::try_from_uri(request.uri()).unwrap();
-        if asked.keyword.is_none() {
+        let Query(query) = Query::<SearchQuery>::try_from_uri(request.uri()).unwrap();
+        if query.keyword.is_none() {
             return StatusCode::UNPROCESSABLE_ENTITY.into_response();
         }
-        let text = page_by_offset(&asked, &asked.matching(57), asked.limit()).to_string();
+        let text = page_by_offset(&query, &query.matching(57), query.limit()).to_string();
         let chunks: Vec<_> = text
             .as_bytes()
             .chunks(700)
@@ -269,7 +265,7 @@ async fn chunks_a_quoted_charset_and_another_path_of_the_same_host() {
 }
 
 #[tokio::test]
-async fn a_server_of_http_1_0() {
+async fn http_1_0_server_passes() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url: Url = format!("http://{}/search", listener.local_addr().unwrap()).parse().unwrap();
     tokio::spawn(async move {
@@ -281,7 +277,7 @@ async fn a_server_of_http_1_0() {
     assert_kept(&check_in_order(url, DeclaredOrder::Time).await, &[]);
 }
 
-/// One answer without a length, which ends with the connection.
+/// Ends the answer by closing the connection.
 async fn answer_in_1_0(mut connection: TcpStream) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -290,11 +286,11 @@ async fn answer_in_1_0(mut connection: TcpStream) {
     }
     let head = String::from_utf8(head).unwrap();
     let uri = head.split(' ').nth(1).unwrap().parse().unwrap();
-    let Query(asked) = Query::<Asked>::try_from_uri(&uri).unwrap();
-    let answer = if asked.keyword.is_none() {
+    let Query(query) = Query::<SearchQuery>::try_from_uri(&uri).unwrap();
+    let answer = if query.keyword.is_none() {
         "HTTP/1.0 400 Bad Request\r\n\r\n".to_owned()
     } else {
-        let page = page_by_offset(&asked, &asked.matching(57), asked.limit());
+        let page = page_by_offset(&query, &query.matching(57), query.limit());
         format!("HTTP/1.0 200 OK\r\nContent-Type: {CONTENT_TYPE}\r\n\r\n{page}")
     };
     connection.write_all(answer.as_bytes()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Where calls may go, seen from the front: what is refused when a source is set up, and what when it is called.
+//! Address rules, seen from the client: refusals at setup and at a call.
 
 use axum::response::IntoResponse;
 use trawl_connectors::{
@@ -13,7 +13,7 @@ fn set_up(settings: SourceSettings, listed: &[&str]) -> Result<SourceClient, Set
     SourceClient::new(settings, &AddressRules::new(listed).unwrap())
 }
 
-/// What becomes of a source at `url`, and of a token endpoint there, where 127.0.0.1:9 is listed.
+/// The refusals of `url` as source and as token endpoint, with 127.0.0.1:9 listed.
 async fn refusals(url: &str) -> [(&'static str, AddressRefusal); 2] {
     let server = Server::start(|_| async { good_answer() }).await;
     let url = Url::parse(url).unwrap();
@@ -31,7 +31,7 @@ async fn refusals(url: &str) -> [(&'static str, AddressRefusal); 2] {
 }
 
 #[tokio::test]
-async fn what_may_not_be_called_cannot_be_set_up_however_it_is_spelled() {
+async fn refused_address_cannot_be_set_up_in_any_spelling() {
     for (url, expected) in [
         ("http://search.example/", AddressRefusal::Scheme),
         ("http://127.0.0.1:10/", AddressRefusal::Scheme),
@@ -56,14 +56,13 @@ async fn what_may_not_be_called_cannot_be_set_up_however_it_is_spelled() {
     }
 }
 
-/// The same server by the name that every system resolves to itself.
 fn by_name(server: &Server, scheme: &str) -> Url {
     let port = server.base.port().unwrap();
     Url::parse(&format!("{scheme}://localhost:{port}/search")).unwrap()
 }
 
 #[tokio::test]
-async fn a_name_that_leads_to_this_machine_is_called_only_where_it_is_listed() {
+async fn name_of_this_machine_needs_listing() {
     let server = Server::start(|_| async { good_answer() }).await;
     let https = SourceSettings { url: by_name(&server, "https"), ..server.settings(Method::Get) };
     let error = set_up(https, &[]).unwrap().search(&QUESTION).await.unwrap_err();
@@ -77,7 +76,7 @@ async fn a_name_that_leads_to_this_machine_is_called_only_where_it_is_listed() {
 }
 
 #[tokio::test]
-async fn what_the_source_may_call_the_token_endpoint_may_not() {
+async fn listing_the_source_does_not_list_the_token_endpoint() {
     let server = Server::start(|_| async { "no token".into_response() }).await;
     let credentials = ClientCredentials { token_url: by_name(&server, "https"), ..server.credentials() };
     let authentication = Authentication::OAuth2Client(credentials);

@@ -1,4 +1,4 @@
-//! The pure reading of answers: every clause by example, and one property over good and loosened answers.
+//! Parsing of answers: examples of each clause, and a property over lenient spellings.
 
 use proptest::collection::btree_map;
 use proptest::option;
@@ -14,7 +14,6 @@ fn parse(body: &Value) -> Result<Answer, SourceError> {
     parse_answer(body.to_string().as_bytes(), CONTENT_TYPE, 10)
 }
 
-/// The answer to a page of one item with these changes to the item.
 fn parse_item(changes: &Value) -> Answer {
     let mut body = page(1);
     for (name, value) in changes.as_object().unwrap() {
@@ -31,7 +30,7 @@ fn invalid(body: &[u8], content_type: Option<&str>) -> String {
 }
 
 #[test]
-fn a_faultless_answer_is_read_without_remarks() {
+fn good_answer_has_no_notes() {
     let mut body = page(2);
     body["cursor"] = json!("page-2");
     body["total"] = json!(57);
@@ -61,7 +60,7 @@ fn a_faultless_answer_is_read_without_remarks() {
 }
 
 #[test]
-fn an_item_is_written_in_camel_case_without_what_it_lacks() {
+fn item_is_camel_case_without_absent_fields() {
     let item = &parse_item(&json!({"subTitle": "S", "attachInfo": "F"})).items[0];
     assert_eq!(
         serde_json::to_value(item).unwrap(),
@@ -70,7 +69,7 @@ fn an_item_is_written_in_camel_case_without_what_it_lacks() {
 }
 
 #[test]
-fn the_end_is_null_empty_or_absent() {
+fn last_cursor_is_null_empty_or_absent() {
     for cursor in [Value::Null, json!("")] {
         let mut body = page(1);
         body["cursor"] = cursor;
@@ -82,7 +81,7 @@ fn the_end_is_null_empty_or_absent() {
 }
 
 #[test]
-fn another_code_is_a_failure_with_the_sources_message() {
+fn other_code_fails_with_the_sources_message() {
     let failed =
         |code: Value, message: Value| parse(&json!({"code": code, "message": message, "data": null}));
     let error = |text: &str| Err(SourceError::Failed(text.to_owned()));
@@ -97,7 +96,7 @@ fn another_code_is_a_failure_with_the_sources_message() {
 }
 
 #[test]
-fn what_is_not_the_envelope_is_named() {
+fn invalid_envelope_is_reported() {
     assert_eq!(invalid(b"[]", CONTENT_TYPE), "the answer is an array, not the envelope object");
     assert_eq!(invalid(br#"{"code":200}"#, CONTENT_TYPE), "`data` is missing");
     assert_eq!(invalid(br#"{"code":200,"data":null}"#, CONTENT_TYPE), "`data` is null, not an array");
@@ -105,7 +104,7 @@ fn what_is_not_the_envelope_is_named() {
 }
 
 #[test]
-fn what_is_not_json_is_named_with_its_content_type() {
+fn invalid_json_is_reported_with_its_content_type() {
     let html = Some("text/html");
     assert_eq!(
         invalid(b" \n<!DOCTYPE html><p>", html),
@@ -160,7 +159,7 @@ fn content_types_and_byte_order_marks_are_notes() {
 }
 
 #[test]
-fn unreadable_items_are_dropped_counted_and_explained() {
+fn unreadable_items_are_dropped_and_counted() {
     let mut body = page(6);
     body["data"][1]["id"] = json!("");
     body["data"][2]["displayTime"] = json!("2024-01-01");
@@ -178,7 +177,7 @@ fn unreadable_items_are_dropped_counted_and_explained() {
 }
 
 #[test]
-fn an_id_that_cannot_be_kept_as_it_is_is_not_used() {
+fn item_with_an_unusable_id_is_dropped() {
     for id in [Value::Null, json!("a\nb"), json!("x".repeat(bounds::ID + 1)), json!(["a"])] {
         let answer = parse_item(&json!({ "id": id }));
         assert!(answer.items.is_empty() && answer.broken.is_some(), "{id}");
@@ -188,14 +187,14 @@ fn an_id_that_cannot_be_kept_as_it_is_is_not_used() {
 }
 
 #[test]
-fn more_than_was_asked_for_is_kept_and_broken() {
+fn surplus_items_are_kept_and_reported() {
     let answer = parse(&page(12)).unwrap();
     assert_eq!(answer.items.len(), 12);
     assert_eq!(answer.broken.unwrap(), "12 items were sent where 10 were asked for");
 }
 
 #[test]
-fn of_repeated_ids_the_first_stays() {
+fn first_item_of_a_repeated_id_stays() {
     let mut body = page(4);
     body["data"][2]["id"] = json!("i0");
     body["data"][2]["title"] = json!("later");
@@ -206,7 +205,7 @@ fn of_repeated_ids_the_first_stays() {
 }
 
 #[test]
-fn a_cursor_that_cannot_be_sent_back_ends_the_paging() {
+fn unusable_cursor_ends_the_paging() {
     for cursor in [json!({"page": 2}), json!(true), json!("x".repeat(MAX_CURSOR_BYTES + 1))] {
         let mut body = page(1);
         body["cursor"] = cursor;
@@ -217,14 +216,14 @@ fn a_cursor_that_cannot_be_sent_back_ends_the_paging() {
 }
 
 #[test]
-fn an_action_has_the_documented_form_or_is_left_out() {
+fn invalid_action_is_left_out() {
     let action = |value: Value| {
         let mut answer = parse_item(&json!({ "action": value }));
         (answer.items[0].action.take(), answer.notes.pop())
     };
     let good = json!({"pc": "[OpenUrl]\nurl=https://x.example/1"});
     assert_eq!(action(json!(good.to_string())), (Some(good.to_string()), None));
-    // Pretty-printed, it would hold line breaks.
+    // Pretty-printed JSON holds line breaks.
     assert_eq!(action(json!(format!("{good:#}"))), (Some(good.to_string()), None));
     let as_object = "`action` is an object, not text holding one (1 ×, first in data[0])";
     assert_eq!(action(good.clone()), (Some(good.to_string()), Some(as_object.to_owned())));
@@ -260,7 +259,7 @@ fn texts_are_bounded_and_cleaned() {
 }
 
 #[test]
-fn a_text_cut_within_a_character_costs_no_row() {
+fn lone_surrogate_costs_no_row() {
     let body = page(2).to_string().replacen("Budget", r"Budget \ud83d", 1);
     let answer = parse_answer(body.as_bytes(), CONTENT_TYPE, 10).unwrap();
     assert_eq!((answer.items[0].title.as_str(), answer.items.len()), ("Budget \u{fffd}", 2));
@@ -268,7 +267,7 @@ fn a_text_cut_within_a_character_costs_no_row() {
 }
 
 fn any_text(bound: usize) -> impl Strategy<Value = String> {
-    // Up to four bytes a character; none that is removed or becomes another one.
+    // Up to four bytes a character, and none that is cleaned.
     proptest::string::string_regex(&format!(
         "[^\\p{{Cc}}\u{2028}-\u{202e}\u{2066}-\u{2069}]{{1,{}}}",
         (bound / 4).min(12)
@@ -294,14 +293,13 @@ prop_compose! {
     }
 }
 
-/// Items with ids that are numbers or not, each once.
 fn any_items() -> impl Strategy<Value = Vec<ContentItem>> {
     let id = prop_oneof![any::<u32>().prop_map(|id| id.to_string()), any_text(bounds::ID)];
     btree_map(id, any_item(), 0..8)
         .prop_map(|items| items.into_iter().map(|(id, item)| ContentItem { id, ..item }).collect())
 }
 
-/// The same answer as a careless source would write it.
+/// Rewrites the answer as a careless source would.
 fn loosen(body: &mut Value, ways: [bool; 6]) {
     let [text_numbers, number_ids, objects, nulls, extras, floats] = ways;
     if text_numbers {
@@ -339,7 +337,7 @@ proptest! {
     #![proptest_config(trawl_seeds::cases(256))]
 
     #[test]
-    fn a_loosened_answer_gives_the_same_items(
+    fn lenient_spellings_give_the_same_items(
         items in any_items(), total in 10u64..1_000, cursor in option::of("[a-z0-9]{1,8}"), ways in any::<[bool; 6]>(),
     ) {
         let mut body = json!({

@@ -1,4 +1,4 @@
-//! Callbacks: sent once, to where the rules allow, and taken only by a 2xx in time, whatever its body.
+//! Callbacks: sent once, by the address rules, and successful only with a 2xx in time.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::support::{PATIENCE, Server};
 
-/// Long enough for a request to arrive on a machine that is busy, and short enough to wait for.
+/// Long enough for a request, and short enough to wait for.
 const SHORTLY: Duration = Duration::from_millis(500);
 
 async fn post_within(url: &Url, listed: &[&str], within: Duration) -> Result<(), CallbackError> {
@@ -27,7 +27,7 @@ async fn post(url: &Url) -> Result<(), CallbackError> {
     post_within(url, &["127.0.0.1"], PATIENCE).await
 }
 
-/// A body that comes in pieces of so many bytes: all of them at once, or the first of them and nothing more.
+/// A body of pieces; without `is_whole` it hangs after them.
 fn pieces(bytes: usize, count: usize, is_whole: bool) -> Body {
     let piece = Bytes::from(vec![b'x'; bytes]);
     let pieces = stream::iter((0..count).map(move |_| Ok::<_, Infallible>(piece.clone())));
@@ -62,7 +62,7 @@ async fn start() -> Server {
 }
 
 #[tokio::test]
-async fn a_2xx_counts_whatever_its_body_and_nothing_else() {
+async fn callback_succeeds_only_with_2xx() {
     let server = start().await;
     let to = async |path: &str| post(&server.base.join(path).unwrap()).await;
     for path in ["ok", "none", "huge", "endless", "odd", "drips", "200", "201", "299"] {
@@ -71,17 +71,16 @@ async fn a_2xx_counts_whatever_its_body_and_nothing_else() {
     for status in [400, 401, 404, 409, 500, 503, 599] {
         assert_eq!(to(&status.to_string()).await, Err(CallbackError::Status(status)));
     }
-    // Its status says enough; the rest is not waited for.
     assert_eq!(to("drips-and-fails").await, Err(CallbackError::Status(502)));
-    let [asked] = &server.received("/ok")[..] else { panic!("asked more than once") };
-    assert_eq!((asked.method.as_str(), asked.body.as_str()), ("POST", "{\"id\":\"1\"}"));
-    assert_eq!(asked.header("content-type"), "application/json;charset=UTF-8");
-    assert_eq!(asked.header("if-match"), "signed");
-    assert_eq!(asked.header("accept-encoding"), "");
+    let [request] = &server.received("/ok")[..] else { panic!("asked more than once") };
+    assert_eq!((request.method.as_str(), request.body.as_str()), ("POST", "{\"id\":\"1\"}"));
+    assert_eq!(request.header("content-type"), "application/json;charset=UTF-8");
+    assert_eq!(request.header("if-match"), "signed");
+    assert_eq!(request.header("accept-encoding"), "");
 }
 
 #[tokio::test]
-async fn no_redirect_is_followed() {
+async fn callback_follows_no_redirect() {
     let server = start().await;
     for (path, status) in [("here", 307), ("there", 303), ("metadata", 308), ("304", 304)] {
         let refused = post(&server.base.join(path).unwrap()).await;
@@ -91,28 +90,30 @@ async fn no_redirect_is_followed() {
 }
 
 #[tokio::test]
-async fn what_does_not_answer_in_time_is_late() {
+async fn silent_callback_times_out() {
     let server = start().await;
     let late = post_within(&server.base.join("hangs").unwrap(), &["127.0.0.1"], SHORTLY).await;
     assert_eq!(late, Err(CallbackError::Timeout(SHORTLY)));
-    // None, where the machine was too busy for it.
+    // None if the machine was too busy.
     assert!(server.received("/hangs").len() <= 1);
 }
 
-/// Answers the next call with these bytes and keeps the connection open; ends when the other side has closed it.
+/// Answers one call with these bytes, then waits for the other side to close.
 async fn answer_with(listener: &TcpListener, answer: &str) {
     let (mut connection, _) = listener.accept().await.unwrap();
     let mut request = Vec::new();
     while !request.ends_with(b"{\"id\":\"1\"}") {
-        assert_ne!(connection.read_buf(&mut request).await.unwrap(), 0, "the request is not whole");
+        if connection.read_buf(&mut request).await.unwrap_or(0) == 0 {
+            return;
+        }
     }
     connection.write_all(answer.as_bytes()).await.unwrap();
-    // The end, or a reset where it left something unread.
+    // The end, or a reset after unread bytes.
     assert_eq!(connection.read(&mut [0; 16]).await.unwrap_or(0), 0);
 }
 
 #[tokio::test]
-async fn the_head_of_the_answer_decides_and_its_connection_is_closed() {
+async fn head_of_the_answer_decides_and_connection_closes() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     for answer in [
@@ -127,14 +128,14 @@ async fn the_head_of_the_answer_decides_and_its_connection_is_closed() {
     }
     for head in ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
         let late = post_within(&url, &["127.0.0.1"], SHORTLY);
-        // Dropped where the machine was too busy for the call.
+        // Ends here if the machine was too busy for the call.
         let (late, _) = tokio::join!(late, tokio::time::timeout(PATIENCE, answer_with(&listener, head)));
         assert_eq!(late, Err(CallbackError::Timeout(SHORTLY)), "{head}");
     }
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_not_tried_again() {
+async fn broken_connection_is_not_retried() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     let counting = tokio::spawn(async move {
@@ -155,13 +156,13 @@ async fn a_connection_that_breaks_is_not_tried_again() {
             .any(|words| broken.contains(words)),
         "{broken}"
     );
-    // The next connection is this one.
+    // The next accepted connection is this one.
     drop(tokio::net::TcpStream::connect(url.socket_addrs(|| None).unwrap()[0]).await.unwrap());
     assert_eq!(counting.await.unwrap(), 2);
 }
 
 #[tokio::test]
-async fn a_callback_is_called_only_where_the_rules_allow() {
+async fn callback_is_refused_by_the_address_rules() {
     let server = start().await;
     let port = server.base.port().unwrap();
     let to = async |text: &str, listed: &[&str]| {

@@ -1,4 +1,4 @@
-//! Compressed answers: read as if they were not, bounded on both sides, refused where they are not what they say.
+//! Compressed answers: read transparently, bounded on both sides, refused when invalid.
 
 use std::io::Write as _;
 
@@ -28,7 +28,7 @@ fn invalid(text: &str) -> SourceError {
 }
 
 #[tokio::test]
-async fn a_compressed_answer_is_read_by_each_of_its_names() {
+async fn gzip_is_read_by_each_of_its_names() {
     for encoding in ["gzip", "GZIP", "x-gzip"] {
         let server =
             Server::start(move |_| async move { encoded(encoding, gzip(page(3).to_string().as_bytes())) })
@@ -41,8 +41,8 @@ async fn a_compressed_answer_is_read_by_each_of_its_names() {
 }
 
 #[tokio::test]
-async fn a_large_compressed_answer_is_read_like_a_small_one() {
-    // The first is small as it comes and large inflated; the second is large in both forms.
+async fn large_compressed_answer_is_read_like_a_small_one() {
+    // The first is large only when inflated, the second in both forms.
     for (count, spaces) in [(5, 200_000), (9_000, 0)] {
         let body = format!("{}{}", " ".repeat(spaces), page(count));
         let server = Server::start(move |_| std::future::ready(encoded("gzip", gzip(body.as_bytes())))).await;
@@ -54,14 +54,14 @@ async fn a_large_compressed_answer_is_read_like_a_small_one() {
 }
 
 #[tokio::test]
-async fn the_inflated_size_is_what_is_bounded() {
+async fn inflated_size_is_bounded() {
     let error = search_error(|| encoded("gzip", gzip(&vec![b' '; 50_000_000]))).await;
     assert_eq!(error, invalid("the source sent a body of more than 2097152 bytes"));
 }
 
 #[tokio::test]
-async fn the_compressed_size_is_bounded_too() {
-    // Stored, not compressed: larger than what is in it.
+async fn compressed_size_is_bounded() {
+    // Stored without compression, which makes it larger.
     let server = Server::start(|_| async {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
         encoder.write_all(page(1).to_string().as_bytes()).unwrap();
@@ -77,7 +77,7 @@ async fn the_compressed_size_is_bounded_too() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_what_its_encoding_says_is_refused() {
+async fn body_that_contradicts_its_encoding_is_refused() {
     let whole = gzip(page(1).to_string().as_bytes());
     let cut = whole[..whole.len() - 1].to_vec();
     let followed = [&whole[..], b"{}"].concat();
@@ -90,7 +90,7 @@ async fn a_body_that_is_not_what_its_encoding_says_is_refused() {
 }
 
 #[tokio::test]
-async fn encodings_that_were_not_asked_for_are_named() {
+async fn unrequested_encoding_is_refused_by_name() {
     for encoding in ["br", "deflate", "zstd", "gzip, gzip"] {
         let error = search_error(move || encoded(encoding, "…")).await;
         let text = format!("the source used a content encoding that was not asked for: {encoding}");
@@ -101,7 +101,7 @@ async fn encodings_that_were_not_asked_for_are_named() {
 }
 
 #[tokio::test]
-async fn compression_is_asked_of_the_source_only() {
+async fn only_the_source_is_asked_for_compression() {
     let server = Server::start(|request| async move {
         if request.path == "/token" { token_answer("new", 3600) } else { good_answer() }
     })

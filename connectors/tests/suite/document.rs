@@ -1,4 +1,4 @@
-//! Documents of systems that are no sources: over the same guarded connections, bounded, and with failures as data.
+//! Documents of other systems: guarded, bounded, with failures as data.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect};
@@ -12,7 +12,7 @@ async fn fetch(url: &Url, listed: &[&str]) -> Result<Vec<u8>, SourceError> {
 }
 
 #[tokio::test]
-async fn a_document_is_fetched_within_its_bound_and_its_host() {
+async fn document_is_fetched_within_bound_and_origin() {
     let server = Server::start(|request| async move {
         match request.path.as_str() {
             "/ten" => "0123456789".into_response(),
@@ -36,7 +36,7 @@ async fn a_document_is_fetched_within_its_bound_and_its_host() {
 }
 
 #[tokio::test]
-async fn a_document_is_fetched_only_from_where_the_rules_allow() {
+async fn document_is_refused_by_the_address_rules() {
     let server = Server::start(|_| async { "x".into_response() }).await;
     let refused = fetch(&server.base, &[]).await.unwrap_err();
     assert!(matches!(&refused, SourceError::Forbidden(text) if text.contains("must be https")), "{refused}");

@@ -1,4 +1,4 @@
-//! Slow, dead, lying and oversized sources: each is its own result, and nothing of it leaks or lingers.
+//! Slow, dead, lying and oversized sources: each gives its own error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,11 +17,12 @@ use trawl_connectors::{Method, Question, SourceClient, SourceError, SourceSettin
 use url::Url;
 
 use crate::support::{
-    PATIENCE, QUESTION, Server, connect, good_answer, json_answer, page, search_error, status_answer,
+    PATIENCE, QUESTION, Server, connect, good_answer, json_answer, page, search_error, start_closing,
+    status_answer,
 };
 
 #[tokio::test]
-async fn each_status_is_its_own_kind_of_failure() {
+async fn each_status_has_its_own_error() {
     for status in [401, 403] {
         let error = search_error(move || status_answer(status)).await;
         assert!(matches!(error, SourceError::Unauthorized(_)), "{status}: {error:?}");
@@ -40,9 +41,8 @@ async fn each_status_is_its_own_kind_of_failure() {
     }
 }
 
-/// A cursor that ended is no fault of the source; without a cursor, or with a code that tells of the source, it is.
 #[tokio::test]
-async fn a_refused_cursor_is_told_from_a_source_that_fails() {
+async fn refused_cursor_differs_from_a_failed_source() {
     let next = Question { cursor: Some("seven"), ..QUESTION };
     let in_envelope =
         |code: u16| json_answer(&serde_json::json!({"code": code, "message": "gone", "data": null}));
@@ -63,7 +63,7 @@ async fn a_refused_cursor_is_told_from_a_source_that_fails() {
 
 #[tokio::test]
 async fn retry_after_is_read_in_both_forms_and_bounded() {
-    let asked = |value: &'static str| async move {
+    let retry_after_of = |value: &'static str| async move {
         let error = search_error(move || {
             (axum::http::StatusCode::SERVICE_UNAVAILABLE, [("retry-after", value)]).into_response()
         })
@@ -71,15 +71,15 @@ async fn retry_after_is_read_in_both_forms_and_bounded() {
         let SourceError::Unavailable { retry_after, .. } = error else { panic!("{error:?}") };
         retry_after
     };
-    assert_eq!(asked("120").await, Some(Duration::from_mins(2)));
-    assert_eq!(asked("18446744073709551615").await, Some(Duration::from_hours(24)));
-    assert_eq!(asked("Fri, 01 Jan 2100 00:00:00 GMT").await, Some(Duration::from_hours(24)));
-    assert_eq!(asked("Sat, 01 Jan 2000 00:00:00 GMT").await, Some(Duration::ZERO));
-    assert_eq!(asked("soon").await, None);
+    assert_eq!(retry_after_of("120").await, Some(Duration::from_mins(2)));
+    assert_eq!(retry_after_of("18446744073709551615").await, Some(Duration::from_hours(24)));
+    assert_eq!(retry_after_of("Fri, 01 Jan 2100 00:00:00 GMT").await, Some(Duration::from_hours(24)));
+    assert_eq!(retry_after_of("Sat, 01 Jan 2000 00:00:00 GMT").await, Some(Duration::ZERO));
+    assert_eq!(retry_after_of("soon").await, None);
 }
 
 #[tokio::test]
-async fn a_source_that_never_answers_times_out() {
+async fn silent_source_times_out() {
     let server = Server::start(|_| std::future::pending()).await;
     let settings = SourceSettings { timeout: Duration::from_millis(50), ..server.settings(Method::Get) };
 
@@ -89,7 +89,7 @@ async fn a_source_that_never_answers_times_out() {
 }
 
 #[tokio::test]
-async fn a_dripping_body_times_out() {
+async fn dripping_body_times_out() {
     let server = Server::start(|_| async {
         let ticks = futures::stream::unfold((), |()| async {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -106,7 +106,7 @@ async fn a_dripping_body_times_out() {
 }
 
 #[tokio::test]
-async fn no_more_searches_are_under_way_than_permitted() {
+async fn searches_in_flight_are_limited() {
     let under_way = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
     let server = Server::start({
@@ -136,7 +136,7 @@ async fn no_more_searches_are_under_way_than_permitted() {
 }
 
 #[tokio::test]
-async fn a_body_that_states_too_large_a_size_is_refused_before_it_is_read() {
+async fn too_large_content_length_is_refused_before_reading() {
     let server = Server::start(|_| async {
         let hanging = futures::stream::pending::<Result<&str, std::convert::Infallible>>();
         let response = Body::from_stream(hanging).into_response();
@@ -150,7 +150,7 @@ async fn a_body_that_states_too_large_a_size_is_refused_before_it_is_read() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_read_up_to_the_bound_only() {
+async fn endless_body_is_read_up_to_the_bound() {
     let server = Server::start(|_| async {
         let chunk = "x".repeat(10_000);
         let endless = futures::stream::repeat(chunk).map(Ok::<_, std::convert::Infallible>);
@@ -163,7 +163,7 @@ async fn a_body_without_end_is_read_up_to_the_bound_only() {
     assert_eq!(error, SourceError::Invalid("the source sent a body of more than 2097152 bytes".into()));
 }
 
-/// A client of a listener that answers its first connection with `bytes` and closes it.
+/// A client of a listener that answers its first connection with `bytes`.
 async fn client_of_bytes(bytes: &'static [u8]) -> SourceClient {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
@@ -179,7 +179,7 @@ async fn client_of_bytes(bytes: &'static [u8]) -> SourceClient {
 }
 
 #[tokio::test]
-async fn broken_connections_and_other_protocols_are_told_apart() {
+async fn broken_connection_differs_from_another_protocol() {
     let cut = client_of_bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{").await;
     let error = cut.search(&QUESTION).await.unwrap_err();
     assert!(matches!(error, SourceError::Unavailable { .. }), "{error:?}");
@@ -194,22 +194,8 @@ async fn broken_connections_and_other_protocols_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_that_closes_costs_no_search() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
-    let answering = tokio::spawn(async move {
-        let body = page(1).to_string();
-        let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        let mut request = [0; 4096];
-        for closes_at_second in [true, false] {
-            let (mut connection, _) = listener.accept().await.unwrap();
-            assert!(connection.read(&mut request).await.unwrap() > 0);
-            connection.write_all(answer.as_bytes()).await.unwrap();
-            if closes_at_second {
-                assert!(connection.read(&mut request).await.unwrap() > 0);
-            }
-        }
-    });
+async fn closed_pooled_connection_costs_no_search() {
+    let (url, answering) = start_closing(page(1).to_string()).await;
     let server = Server::start(|_| async { good_answer() }).await;
     let client = connect(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
 
@@ -220,7 +206,7 @@ async fn a_kept_connection_that_closes_costs_no_search() {
 }
 
 #[tokio::test]
-async fn a_closed_port_is_unavailable_and_its_address_is_not_shown() {
+async fn closed_port_is_unavailable_without_its_address() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/?key=hidden", listener.local_addr().unwrap())).unwrap();
     drop(listener);
@@ -233,7 +219,7 @@ async fn a_closed_port_is_unavailable_and_its_address_is_not_shown() {
 }
 
 #[tokio::test]
-async fn a_server_without_tls_behind_an_https_address_is_said_to_be_that() {
+async fn https_address_of_a_plain_server_is_reported() {
     let server = Server::start(|_| async { good_answer() }).await;
     let mut url = server.base.clone();
     url.set_scheme("https").unwrap();
@@ -248,7 +234,7 @@ async fn a_server_without_tls_behind_an_https_address_is_said_to_be_that() {
 }
 
 #[tokio::test]
-async fn dropping_a_search_ends_its_request_and_frees_its_permit() {
+async fn dropped_search_ends_its_request_and_frees_its_permit() {
     let (came, mut coming) = mpsc::unbounded_channel();
     let (gone, mut going) = mpsc::unbounded_channel();
     let server = Server::start(move |request| {
@@ -278,7 +264,7 @@ async fn dropping_a_search_ends_its_request_and_frees_its_permit() {
     client.search(&QUESTION).await.unwrap();
 }
 
-/// Tells that the server gave up a request, which it does when the client closed the connection.
+/// Reports that the server dropped a request.
 struct SendOnDrop(mpsc::UnboundedSender<()>);
 
 impl Drop for SendOnDrop {
@@ -288,7 +274,7 @@ impl Drop for SendOnDrop {
 }
 
 #[tokio::test]
-async fn a_cursor_that_repeats_ends_the_paging() {
+async fn repeated_cursor_ends_the_paging() {
     let mut body = page(1);
     body["cursor"] = json!("same");
     let server = Server::start(move |_| std::future::ready(json_answer(&body))).await;
@@ -303,7 +289,7 @@ async fn a_cursor_that_repeats_ends_the_paging() {
 }
 
 #[tokio::test]
-async fn a_large_page_is_read_like_a_small_one() {
+async fn large_page_is_read_like_a_small_one() {
     let server = Server::start(|_| async { json_answer(&page(5_000)) }).await;
 
     let answer = server.client().search(&Question { limit: 5_000, ..QUESTION }).await.unwrap();

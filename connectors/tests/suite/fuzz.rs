@@ -1,5 +1,4 @@
-//! What holds whatever a source sends: no panic, no more work than the body is long, items and texts within bounds,
-//! and nothing of the body in what is said about it.
+//! Arbitrary answers: no panic, linear work, bounded items, and no text of the body in messages.
 
 use std::collections::HashSet;
 
@@ -11,7 +10,7 @@ use trawl_connectors::{
 };
 
 const LIMIT: usize = 3;
-/// Stands in every text of a body but its `message`.
+/// Part of every text of a body except its `message`.
 const CANARY: &str = "kqzx";
 const ENVELOPE: [&str; 6] = ["code", "message", "data", "total", "count", "cursor"];
 const ITEM: [&str; 10] = [
@@ -39,7 +38,7 @@ fn check_text(text: Option<&String>, bound: usize, lines: bool) {
 }
 
 fn check_item(item: &ContentItem) {
-    // An id is never cleaned: what has controls is not used, all else is kept as it is.
+    // An id is never cleaned.
     assert!(item.id.len() <= bounds::ID && !item.id.is_empty() && !item.id.contains(char::is_control));
     check_text(Some(&item.title).filter(|title| !title.is_empty()), bounds::TITLE, false);
     check_text(item.sub_title.as_ref(), bounds::SUB_TITLE, true);
@@ -58,7 +57,6 @@ fn check_remark(text: &str) {
     assert!(!text.contains(is_unfit) && !text.contains(CANARY), "{text:?}");
 }
 
-/// Reads the body and checks all that holds of any.
 fn read(body: &[u8]) -> Result<Answer, SourceError> {
     let outcome = parse_answer(body, None, LIMIT);
     match &outcome {
@@ -76,7 +74,7 @@ fn read(body: &[u8]) -> Result<Answer, SourceError> {
         }
         Err(SourceError::Invalid(text)) => check_remark(text),
         Err(SourceError::Failed(text)) => {
-            // It quotes the source's own `message`, whatever that holds.
+            // It quotes the source's `message`.
             assert!(!text.contains(is_unfit), "{text:?}");
             let (_, said) = text.split_once(": ").unwrap_or_default();
             assert!(said.chars().count() <= 200);
@@ -86,7 +84,6 @@ fn read(body: &[u8]) -> Result<Answer, SourceError> {
     outcome
 }
 
-/// Whether the text is one of the few that are made of nothing but a kind and numbers.
 fn is_a_known_remark(text: &str) -> bool {
     let text: String = text.chars().filter(|character| !character.is_ascii_digit()).collect();
     let kinds = ["null", "a boolean", "a number", "text", "an array", "an object"];
@@ -109,13 +106,12 @@ fn is_a_known_remark(text: &str) -> bool {
         || unreadable.iter().any(|kind| text == format!("the answer is {kind} (no content type)"))
 }
 
-/// Bytes of any kind, and bytes that JSON is made of.
 fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     let json = prop::sample::select(&br#"{}[]":,\ud8dce0123+-.tfn <"#[..]);
     prop_oneof![vec(any::<u8>(), 0..200), vec(json, 0..60)]
 }
 
-/// Everything that an item may have, in the documented form.
+/// Every field in its documented form.
 fn good_answer() -> Value {
     let item = |number| {
         json!({
@@ -128,7 +124,6 @@ fn good_answer() -> Value {
     json!({"code": 200, "message": null, "data": data, "total": 9, "count": 3, "cursor": CANARY})
 }
 
-/// A field of the envelope, or of one of the items.
 #[derive(Clone, Debug)]
 struct Place {
     item: Option<usize>,
@@ -168,7 +163,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Text that no [`Value`] is written as.
+/// Text that no [`Value`] serializes to.
 fn any_raw() -> impl Strategy<Value = String> {
     let fixed = [
         r#""kqzx\ud83d""#,
@@ -203,7 +198,7 @@ enum Damage {
     Drop(Place),
     Retype(Place, Value),
     Raw(Place, String),
-    /// A second field of the name before the first.
+    /// A second field of the name, before the first.
     Duplicate(Place, Value),
     RepeatItem(usize, usize),
 }
@@ -218,7 +213,6 @@ fn any_damage() -> impl Strategy<Value = Damage> {
     ]
 }
 
-/// A change to the written body: bytes from a place on are replaced, or everything from it on is gone.
 #[derive(Clone, Debug)]
 enum Cut {
     Flip(usize, u8),
@@ -234,7 +228,6 @@ fn any_cut() -> impl Strategy<Value = Cut> {
     ]
 }
 
-/// The good answer after all that, as bytes.
 fn write_damaged(damages: &[Damage], cuts: &[Cut]) -> Vec<u8> {
     let mut body = good_answer();
     let mut raws = Vec::new();
@@ -290,7 +283,7 @@ proptest! {
     #![proptest_config(trawl_seeds::cases(20_000))]
 
     #[test]
-    fn arbitrary_bytes_are_refused_in_words_of_ours(body in any_bytes()) {
+    fn arbitrary_bytes_are_refused_in_fixed_words(body in any_bytes()) {
         if let Err(SourceError::Invalid(text)) = read(&body) {
             prop_assert!(is_a_known_remark(&text), "{text}");
         }
@@ -301,21 +294,21 @@ proptest! {
     #![proptest_config(trawl_seeds::cases(5_000))]
 
     #[test]
-    fn a_damaged_answer_keeps_within_bounds(damages in vec(any_damage(), 0..4), cuts in vec(any_cut(), 0..2)) {
-        // Errors and remarks are checked where it is read.
+    fn damaged_answer_stays_within_bounds(damages in vec(any_damage(), 0..4), cuts in vec(any_cut(), 0..2)) {
+        // `read` checks the outcome.
         let _ = read(&write_damaged(&damages, &cuts));
     }
 }
 
 #[test]
-fn the_good_answer_is_good() {
+fn good_answer_has_no_breaks() {
     let answer = read(&write_damaged(&[], &[])).unwrap();
     assert_eq!((answer.items.len(), answer.broken), (3, None));
     assert_eq!(answer.notes, ["the answer has no content type"]);
 }
 
 #[test]
-fn only_the_sources_message_is_passed_on() {
+fn error_quotes_only_the_sources_message() {
     let mut body = good_answer();
     body["code"] = json!(500);
     body["message"] = json!("no index\u{202e} see https://host/?key=1");
@@ -323,9 +316,9 @@ fn only_the_sources_message_is_passed_on() {
     assert_eq!(error, SourceError::Failed("the source answered with code 500: no index see …".to_owned()));
 }
 
-/// Were any of it more than linear in the body's length, this would not end.
+/// Superlinear work would not end in time.
 #[test]
-fn the_largest_bodies_cost_no_more_than_their_length() {
+fn largest_bodies_are_parsed_in_linear_time() {
     let fill = |unit: &str| unit.repeat(DEFAULT_MAX_BODY_BYTES / unit.len());
     let page = |unit: &str| format!(r#"{{"code":200,"data":[{}1]}}"#, fill(&format!("{unit},")));
     let texts = |unit: &str| {
@@ -338,7 +331,6 @@ fn the_largest_bodies_cost_no_more_than_their_length() {
     }
     for unit in ["1", "[]", "{}", r#"{"id":"a","displayTime":1}"#, r#"{"id":1,"displayTime":"1","action":7}"#]
     {
-        // So many small values would take a hundred times the memory of their text.
         let refused = read(page(unit).as_bytes()).unwrap_err();
         assert_eq!(refused.to_string(), "the answer holds more than 100000 values", "{unit}");
         let most = vec![unit; 100_000 / 4 - 1].join(",");

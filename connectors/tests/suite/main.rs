@@ -1,4 +1,4 @@
-//! The crate against real sockets and arbitrary bytes: one binary, one module per area.
+//! The crate against real sockets and arbitrary bytes.
 
 #[cfg(test)]
 mod address;

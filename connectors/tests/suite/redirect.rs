@@ -1,4 +1,4 @@
-//! Redirects: followed within scheme, host and port with everything the request had, and refused anywhere else.
+//! Redirects: followed with the whole request within the origin, refused elsewhere.
 
 use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -16,7 +16,6 @@ fn redirect(status: u16, location: &str) -> Response {
     (StatusCode::from_u16(status).unwrap(), [(header::LOCATION, location)]).into_response()
 }
 
-/// What is shown of a redirect there.
 async fn refusal(location: &'static str) -> String {
     match search_error(move || redirect(302, location)).await {
         SourceError::Invalid(text) => text.strip_prefix(SHOWN).unwrap().to_owned(),
@@ -24,8 +23,7 @@ async fn refusal(location: &'static str) -> String {
     }
 }
 
-/// A source that has moved from `/search` to `/new/search` by way of others, with a token endpoint that has moved
-/// from `/token` to `/new/token`.
+/// A source that moved from `/search` to `/new/search` in steps, and its token endpoint to `/new/token`.
 async fn start(status: u16) -> Server {
     Server::start(move |request: Received| async move {
         let base = format!("http://{}/", request.header("host"));
@@ -42,7 +40,7 @@ async fn start(status: u16) -> Server {
 }
 
 #[tokio::test]
-async fn three_redirects_within_the_host_are_followed_with_everything() {
+async fn three_redirects_are_followed_with_the_whole_request() {
     for status in [301, 302, 303, 307, 308] {
         let server = start(status).await;
         let authentication = Authentication::OAuth2Client(server.credentials());
@@ -52,12 +50,12 @@ async fn three_redirects_within_the_host_are_followed_with_everything() {
 
         assert_eq!(answer.items.len(), 1, "{status}");
         for path in ["/search", "/two", "/three", "/new/search"] {
-            let [asked] = &server.received(path)[..] else { panic!("{status}: {path}") };
-            assert_eq!(asked.method, HttpMethod::POST, "{status}: {path}");
-            assert_eq!(asked.body, json!({"keyword": "budget", "limit": 10}).to_string());
-            assert_eq!(asked.header("authorization"), "Bearer new");
-            assert_eq!(asked.header("content-type"), "application/json;charset=UTF-8");
-            assert_eq!(asked.header("accept-encoding"), "gzip");
+            let [request] = &server.received(path)[..] else { panic!("{status}: {path}") };
+            assert_eq!(request.method, HttpMethod::POST, "{status}: {path}");
+            assert_eq!(request.body, json!({"keyword": "budget", "limit": 10}).to_string());
+            assert_eq!(request.header("authorization"), "Bearer new");
+            assert_eq!(request.header("content-type"), "application/json;charset=UTF-8");
+            assert_eq!(request.header("accept-encoding"), "gzip");
         }
         assert_eq!(server.received("/new/search")[0].query, "x=y");
         let [first, second] = [server.received("/token").remove(0), server.received("/new/token").remove(0)];
@@ -68,7 +66,7 @@ async fn three_redirects_within_the_host_are_followed_with_everything() {
 }
 
 #[tokio::test]
-async fn a_trace_goes_with_every_redirect_and_never_to_the_token_endpoint() {
+async fn trace_follows_redirects_but_not_to_the_token_endpoint() {
     let server = start(307).await;
     let authentication = Authentication::OAuth2Client(server.credentials());
     let client = connect(SourceSettings { authentication, ..server.settings(Method::Get) }).unwrap();
@@ -82,8 +80,8 @@ async fn a_trace_goes_with_every_redirect_and_never_to_the_token_endpoint() {
 
     let traces = |path: &str| -> Vec<(String, String)> {
         let received = server.received(path);
-        let trace = |name: &str, asked: &crate::support::Received| asked.header(name).to_owned();
-        received.iter().map(|asked| (trace("traceparent", asked), trace("tracestate", asked))).collect()
+        let trace = |name: &str, request: &crate::support::Received| request.header(name).to_owned();
+        received.iter().map(|request| (trace("traceparent", request), trace("tracestate", request))).collect()
     };
     let (with, without) = ((parent.to_owned(), "a=b".to_owned()), <(String, String)>::default());
     for path in ["/search", "/two", "/three", "/new/search"] {
@@ -95,17 +93,17 @@ async fn a_trace_goes_with_every_redirect_and_never_to_the_token_endpoint() {
 }
 
 #[tokio::test]
-async fn a_get_is_asked_where_the_redirect_says() {
+async fn get_takes_the_query_of_the_redirect() {
     let server = start(307).await;
 
     assert_eq!(server.client().search(&QUESTION).await.unwrap().items.len(), 1);
 
-    let asked = server.received("/new/search").remove(0);
-    assert_eq!((asked.method, asked.query.as_str()), (HttpMethod::GET, "x=y"));
+    let request = server.received("/new/search").remove(0);
+    assert_eq!((request.method, request.query.as_str()), (HttpMethod::GET, "x=y"));
 }
 
 #[tokio::test]
-async fn a_loop_ends_after_three() {
+async fn redirect_loop_ends_after_three() {
     let server = Server::start(|_| async { redirect(308, "/search") }).await;
 
     let error = server.client().search(&QUESTION).await.unwrap_err();
@@ -115,7 +113,7 @@ async fn a_loop_ends_after_three() {
 }
 
 #[tokio::test]
-async fn another_scheme_host_or_port_is_refused_and_nothing_more_of_it_shown() {
+async fn redirect_to_another_origin_is_refused_with_origin_only() {
     for (location, shown) in [
         ("https://other.example/secret?key=1", "to https://other.example"),
         ("//other.example:8443/secret", "to http://other.example:8443"),
@@ -132,7 +130,7 @@ async fn another_scheme_host_or_port_is_refused_and_nothing_more_of_it_shown() {
 }
 
 #[tokio::test]
-async fn a_location_that_is_missing_or_unreadable_is_said_to_be() {
+async fn missing_or_unreadable_location_is_reported() {
     let missing = search_error(|| StatusCode::FOUND.into_response()).await;
     assert_eq!(missing, SourceError::Invalid(format!("{SHOWN}HTTP 302 without a readable Location")));
     assert_eq!(refusal("http://[broken/").await, "HTTP 302 without a readable Location");
@@ -144,7 +142,7 @@ async fn a_location_that_is_missing_or_unreadable_is_said_to_be() {
 }
 
 #[tokio::test]
-async fn a_user_name_in_a_redirect_is_refused() {
+async fn user_name_in_a_redirect_is_refused() {
     let server = Server::start(|request: Received| async move {
         redirect(302, &format!("http://name:word@{}/new", request.header("host")))
     })
@@ -157,14 +155,14 @@ async fn a_user_name_in_a_redirect_is_refused() {
 }
 
 #[tokio::test]
-async fn other_statuses_below_400_are_not_followed() {
+async fn status_304_is_not_followed() {
     let error = search_error(|| redirect(304, "/elsewhere")).await;
     let text = "the source answered with a redirect (HTTP 304), which is not followed";
     assert_eq!(error, SourceError::Invalid(text.to_owned()));
 }
 
 #[tokio::test]
-async fn the_token_endpoint_is_held_to_the_same() {
+async fn token_endpoint_redirect_to_another_origin_is_refused() {
     let source = Server::start(|_| async { good_answer() }).await;
     let stranger = Server::start(|_| async { token_answer("stolen", 3600) }).await;
     let elsewhere = stranger.base.join("token").unwrap().to_string();

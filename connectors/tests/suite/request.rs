@@ -1,4 +1,4 @@
-//! What a source is sent, and over how many connections.
+//! Requests and connections of a source.
 
 use axum::http::Method as HttpMethod;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use url::Url;
 use crate::support::{QUESTION, Server, connect, good_answer};
 
 #[tokio::test]
-async fn get_appends_the_parameters_to_those_of_the_address() {
+async fn get_keeps_the_query_of_the_address() {
     let server = Server::start(|_| async { good_answer() }).await;
     let settings = SourceSettings {
         url: server.base.join("search?site=a%26b").unwrap(),
@@ -20,34 +20,34 @@ async fn get_appends_the_parameters_to_those_of_the_address() {
     let answer = client.search(&question).await.unwrap();
 
     assert_eq!(answer.items.len(), 1);
-    let asked = server.received("/search").remove(0);
-    assert_eq!(asked.method, HttpMethod::GET);
+    let request = server.received("/search").remove(0);
+    assert_eq!(request.method, HttpMethod::GET);
     let pairs: Vec<(String, String)> =
-        url::form_urlencoded::parse(asked.query.as_bytes()).into_owned().collect();
+        url::form_urlencoded::parse(request.query.as_bytes()).into_owned().collect();
     let expected = [("site", "a&b"), ("keyword", "报告 & co"), ("limit", "25"), ("cursor", "a=1&b")];
     assert_eq!(pairs, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    assert_eq!(asked.header("accept"), "application/json");
-    assert_eq!(asked.header("accept-encoding"), "gzip");
-    assert_eq!(asked.header("authorization"), "");
-    assert_eq!(asked.body, "");
+    assert_eq!(request.header("accept"), "application/json");
+    assert_eq!(request.header("accept-encoding"), "gzip");
+    assert_eq!(request.header("authorization"), "");
+    assert_eq!(request.body, "");
 }
 
 #[tokio::test]
-async fn post_sends_the_parameters_as_json_with_the_contracts_content_type() {
+async fn post_sends_json_with_the_contracts_content_type() {
     let server = Server::start(|_| async { good_answer() }).await;
     let client = connect(server.settings(Method::Post)).unwrap();
 
     client.search(&QUESTION).await.unwrap();
     client.search(&Question { cursor: Some("2"), ..QUESTION }).await.unwrap();
 
-    let asked = server.received("/search");
+    let requests = server.received("/search");
     let bodies: Vec<Value> =
-        asked.iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
+        requests.iter().map(|request| serde_json::from_str(&request.body).unwrap()).collect();
     assert_eq!(
         bodies,
         [json!({"keyword": "budget", "limit": 10}), json!({"keyword": "budget", "limit": 10, "cursor": "2"})]
     );
-    for request in asked {
+    for request in requests {
         assert_eq!(request.method, HttpMethod::POST);
         assert_eq!(request.query, "");
         assert_eq!(request.header("content-type"), "application/json;charset=UTF-8");
@@ -55,7 +55,7 @@ async fn post_sends_the_parameters_as_json_with_the_contracts_content_type() {
 }
 
 #[tokio::test]
-async fn searches_one_after_another_share_a_connection() {
+async fn sequential_searches_share_a_connection() {
     let server = Server::start(|_| async { good_answer() }).await;
     let client = server.client();
 
@@ -67,7 +67,7 @@ async fn searches_one_after_another_share_a_connection() {
 }
 
 #[tokio::test]
-async fn settings_that_can_never_work_are_refused() {
+async fn unworkable_settings_are_refused() {
     let server = Server::start(|_| async { good_answer() }).await;
     let refusal = |change: fn(&mut SourceSettings)| {
         let mut settings = server.settings(Method::Get);
@@ -94,7 +94,7 @@ async fn settings_that_can_never_work_are_refused() {
 }
 
 #[tokio::test]
-async fn debug_output_never_shows_the_secret() {
+async fn debug_output_hides_the_secret() {
     let server = Server::start(|_| async { good_answer() }).await;
     let authentication = Authentication::OAuth2Client(server.credentials());
     let settings = SourceSettings { authentication, ..server.settings(Method::Get) };

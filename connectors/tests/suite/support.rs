@@ -1,4 +1,4 @@
-//! A source (and its token endpoint) that answers as a test says, and remembers what it was asked.
+//! A source and token endpoint with scripted answers, and a record of their requests.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,19 +12,20 @@ use axum::http::{HeaderMap, Method as HttpMethod, header};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use trawl_connectors::{
     AddressRules, Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Method, Question, SettingsError,
     SourceClient, SourceError, SourceSettings,
 };
 use url::Url;
 
-/// A time after which a test that waits for an event has failed; nothing waits this long when all is well.
+/// Limit of waits for an event, which only a failed test reaches.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const QUESTION: Question<'static> = Question { keyword: "budget", limit: 10, cursor: None };
 
-/// One request, as the server got it.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) method: HttpMethod,
@@ -32,7 +33,7 @@ pub(crate) struct Received {
     pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
-    /// How many requests of the same path came before it.
+    /// Number of earlier requests of the same path.
     pub(crate) nth: usize,
 }
 
@@ -42,7 +43,7 @@ impl Received {
     }
 }
 
-/// A running server; it ends with its test's runtime.
+/// A running server; ends with the test's runtime.
 pub(crate) struct Server {
     pub(crate) base: Url,
     connections: Arc<AtomicUsize>,
@@ -50,7 +51,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server that gives every request to `answer`.
+    /// Starts a server that passes every request to `answer`.
     pub(crate) async fn start<F, Fut>(answer: F) -> Self
     where
         F: Fn(Received) -> Fut + Clone + Send + Sync + 'static,
@@ -76,17 +77,14 @@ impl Server {
         Self { base, connections, received }
     }
 
-    /// How many connections were accepted.
     pub(crate) fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// What was asked of `path` so far.
     pub(crate) fn received(&self, path: &str) -> Vec<Received> {
         self.received.lock().unwrap().iter().filter(|request| request.path == path).cloned().collect()
     }
 
-    /// Settings for this server's `/search`, without credentials.
     pub(crate) fn settings(&self, method: Method) -> SourceSettings {
         SourceSettings {
             url: self.base.join("search").unwrap(),
@@ -98,12 +96,10 @@ impl Server {
         }
     }
 
-    /// A client of this server's `/search`, without credentials.
     pub(crate) fn client(&self) -> SourceClient {
         connect(self.settings(Method::Get)).unwrap()
     }
 
-    /// Credentials for this server's `/token`.
     pub(crate) fn credentials(&self) -> ClientCredentials {
         ClientCredentials {
             token_url: self.base.join("token").unwrap(),
@@ -114,14 +110,12 @@ impl Server {
         }
     }
 
-    /// A client of this server's `/search` with tokens from its `/token`.
     pub(crate) fn client_with_token(&self) -> SourceClient {
         let authentication = Authentication::OAuth2Client(self.credentials());
         connect(SourceSettings { authentication, ..self.settings(Method::Get) }).unwrap()
     }
 }
 
-/// The error of one search of a source that answers so.
 pub(crate) async fn search_error<F>(answer: F) -> SourceError
 where
     F: Fn() -> Response + Clone + Send + Sync + 'static,
@@ -147,12 +141,33 @@ async fn remember(request: Request, remembered: &Mutex<Vec<Received>>) -> Receiv
     received
 }
 
+/// Closes its first connection at the second request. Returns its address and its end.
+pub(crate) async fn start_closing(body: String) -> (Url, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let answering = tokio::spawn(async move {
+        let length = body.len();
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        );
+        let mut request = [0; 4096];
+        for closes_at_second in [true, false] {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            assert!(connection.read(&mut request).await.unwrap() > 0);
+            connection.write_all(answer.as_bytes()).await.unwrap();
+            if closes_at_second {
+                assert!(connection.read(&mut request).await.unwrap() > 0);
+            }
+        }
+    });
+    (url, answering)
+}
+
 /// A client that may call this machine.
 pub(crate) fn connect(settings: SourceSettings) -> Result<SourceClient, SettingsError> {
     SourceClient::new(settings, &AddressRules::new(["127.0.0.1"]).unwrap())
 }
 
-/// A faultless page of `count` items.
 pub(crate) fn page(count: usize) -> Value {
     let item =
         |number| json!({"id": format!("i{number}"), "title": "Budget", "displayTime": 1_700_000_000_000_i64});
@@ -160,22 +175,18 @@ pub(crate) fn page(count: usize) -> Value {
     json!({"code": 200, "message": null, "data": data, "total": count, "count": count, "cursor": null})
 }
 
-/// A JSON answer with the contract's content type.
 pub(crate) fn json_answer(value: &Value) -> Response {
     ([(header::CONTENT_TYPE, "application/json;charset=UTF-8")], value.to_string()).into_response()
 }
 
-/// A faultless page of one item.
 pub(crate) fn good_answer() -> Response {
     json_answer(&page(1))
 }
 
-/// A token endpoint's answer.
 pub(crate) fn token_answer(token: &str, expires_in: u64) -> Response {
     json_answer(&json!({"access_token": token, "token_type": "Bearer", "expires_in": expires_in}))
 }
 
-/// An answer with this status, no body.
 pub(crate) fn status_answer(status: u16) -> Response {
     Response::builder().status(status).body(Body::empty()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! `OAUTH2_CLIENT` against a token endpoint: one fetch for all, renewed once, failures told apart.
+//! `OAUTH2_CLIENT` against a token endpoint.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,18 +7,15 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use trawl_connectors::{Authentication, ClientCredentials, Method, SourceError, SourceSettings};
-use url::Url;
 
 use crate::support::{
-    PATIENCE, QUESTION, Received, Server, connect, good_answer, json_answer, page, status_answer,
-    token_answer,
+    PATIENCE, QUESTION, Received, Server, connect, good_answer, json_answer, page, start_closing,
+    status_answer, token_answer,
 };
 
-/// A source with a token endpoint: `token` answers `/token`, and searches are good with any token but "old".
+/// Answers `/token` by `token`; searches succeed with any token but "old".
 async fn start(token: impl Fn(Received) -> Response + Clone + Send + Sync + 'static) -> Server {
     Server::start(move |request| {
         let response = match (request.path.as_str(), request.header("authorization")) {
@@ -38,7 +35,7 @@ fn refuse(status: StatusCode, code: &str) -> Response {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn fifty_searches_at_once_fetch_one_token() {
+async fn concurrent_searches_fetch_one_token() {
     let server = start(|_| token_answer("new", 3600)).await;
     let client = server.client_with_token();
 
@@ -55,7 +52,7 @@ async fn fifty_searches_at_once_fetch_one_token() {
 }
 
 #[tokio::test]
-async fn the_token_request_carries_credentials_scope_and_audience() {
+async fn token_request_has_credentials_scope_and_audience() {
     let server = start(|_| token_answer("new", 3600)).await;
     let credentials = ClientCredentials {
         scope: Some("search read".into()),
@@ -67,10 +64,10 @@ async fn the_token_request_carries_credentials_scope_and_audience() {
 
     connect(settings).unwrap().search(&QUESTION).await.unwrap();
 
-    let asked = server.received("/token").remove(0);
-    // RFC 6749 §2.3.1: id and secret are form-encoded before they are joined and encoded: trawl:the%3Asecret%2F%C3%BC
-    assert_eq!(asked.header("authorization"), "Basic dHJhd2w6dGhlJTNBc2VjcmV0JTJGJUMzJUJD");
-    let mut pairs: Vec<_> = url::form_urlencoded::parse(asked.body.as_bytes()).into_owned().collect();
+    let request = server.received("/token").remove(0);
+    // RFC 6749 §2.3.1 form-encodes id and secret before base64: trawl:the%3Asecret%2F%C3%BC
+    assert_eq!(request.header("authorization"), "Basic dHJhd2w6dGhlJTNBc2VjcmV0JTJGJUMzJUJD");
+    let mut pairs: Vec<_> = url::form_urlencoded::parse(request.body.as_bytes()).into_owned().collect();
     pairs.sort();
     let expected = [
         ("audience", "https://source.example/"),
@@ -82,7 +79,7 @@ async fn the_token_request_carries_credentials_scope_and_audience() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_the_secret_in_the_body_is_served_and_remembered() {
+async fn client_secret_post_is_tried_and_remembered() {
     let server = start(|request| {
         if request.body.contains("client_secret=") {
             token_answer("new", 0)
@@ -102,7 +99,7 @@ async fn a_server_that_wants_the_secret_in_the_body_is_served_and_remembered() {
 }
 
 #[tokio::test]
-async fn a_token_is_kept_while_it_lives_and_no_longer() {
+async fn token_is_cached_for_its_life() {
     for (life, fetches) in [(json!(3600), 1), (json!("3600"), 1), (Value::Null, 1), (json!(0), 3)] {
         let server = start({
             let life = life.clone();
@@ -118,7 +115,7 @@ async fn a_token_is_kept_while_it_lives_and_no_longer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_token_refused_by_the_source_is_renewed_once_for_all() {
+async fn refused_token_is_renewed_once_for_all_searches() {
     let server = start(|request| token_answer(if request.nth == 0 { "old" } else { "new" }, 3600)).await;
     let client = server.client_with_token();
 
@@ -134,7 +131,7 @@ async fn a_token_refused_by_the_source_is_renewed_once_for_all() {
 }
 
 #[tokio::test]
-async fn a_second_refusal_is_final() {
+async fn second_refusal_is_final() {
     let server = start(|_| token_answer("old", 3600)).await;
 
     let error = server.client_with_token().search(&QUESTION).await.unwrap_err();
@@ -144,7 +141,7 @@ async fn a_second_refusal_is_final() {
 }
 
 #[tokio::test]
-async fn a_wrong_secret_is_unauthorized_in_words_that_help_and_hide() {
+async fn wrong_secret_is_unauthorized_without_internals() {
     for status in [StatusCode::BAD_REQUEST, StatusCode::UNAUTHORIZED] {
         let server = start(move |_| refuse(status, "invalid_client")).await;
 
@@ -159,7 +156,7 @@ async fn a_wrong_secret_is_unauthorized_in_words_that_help_and_hide() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_where_the_secret_had_to_be_in_the_body() {
+async fn error_after_client_secret_post_is_reported() {
     for (code, said) in [("invalid_scope", "check the scope"), ("invalid_target", "check the audience")] {
         let server = start(move |request| {
             if request.body.contains("client_secret=") {
@@ -176,9 +173,9 @@ async fn what_is_wrong_is_told_where_the_secret_had_to_be_in_the_body() {
     }
 }
 
-/// Keycloak and others answer a wrong secret with a code that the RFC gives another meaning.
+/// Keycloak and others answer a wrong secret with another code of the RFC.
 #[tokio::test]
-async fn a_401_is_about_the_client_whatever_its_body_says() {
+async fn status_401_concerns_the_client_with_any_body() {
     for body in ["", "<html>", r#"{"error":"unauthorized_client"}"#] {
         let server = start(move |_| (StatusCode::UNAUTHORIZED, body).into_response()).await;
 
@@ -192,7 +189,7 @@ async fn a_401_is_about_the_client_whatever_its_body_says() {
 }
 
 #[tokio::test]
-async fn failures_of_the_token_endpoint_are_told_apart() {
+async fn token_endpoint_failures_have_their_own_errors() {
     let search = |answer: fn() -> Response| async move {
         let server = start(move |_| answer()).await;
         server.client_with_token().search(&QUESTION).await.unwrap_err()
@@ -209,7 +206,7 @@ async fn failures_of_the_token_endpoint_are_told_apart() {
 }
 
 #[tokio::test]
-async fn an_unreachable_token_endpoint_is_unavailable_and_tried_again() {
+async fn unavailable_token_endpoint_is_tried_again() {
     let server =
         start(|request| if request.nth == 0 { status_answer(503) } else { token_answer("new", 60) }).await;
     let client = server.client_with_token();
@@ -219,25 +216,9 @@ async fn an_unreachable_token_endpoint_is_unavailable_and_tried_again() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_to_the_token_endpoint_that_closes_costs_no_search() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let token_url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
-    let answering = tokio::spawn(async move {
-        let body = r#"{"access_token":"new","token_type":"Bearer","expires_in":0}"#;
-        let length = body.len();
-        let answer = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
-        );
-        let mut request = [0; 4096];
-        for closes_at_second in [true, false] {
-            let (mut connection, _) = listener.accept().await.unwrap();
-            assert!(connection.read(&mut request).await.unwrap() > 0);
-            connection.write_all(answer.as_bytes()).await.unwrap();
-            if closes_at_second {
-                assert!(connection.read(&mut request).await.unwrap() > 0);
-            }
-        }
-    });
+async fn closed_pooled_token_connection_costs_no_search() {
+    let (token_url, answering) =
+        start_closing(r#"{"access_token":"new","token_type":"Bearer","expires_in":0}"#.to_owned()).await;
     let server = start(|_| status_answer(500)).await;
     let credentials = ClientCredentials { token_url, ..server.credentials() };
     let authentication = Authentication::OAuth2Client(credentials);
@@ -250,7 +231,7 @@ async fn a_kept_connection_to_the_token_endpoint_that_closes_costs_no_search() {
 }
 
 #[tokio::test]
-async fn waiting_for_a_token_counts_against_the_timeout() {
+async fn wait_for_a_token_counts_against_the_timeout() {
     let server = Server::start(|_| std::future::pending()).await;
     let authentication = Authentication::OAuth2Client(server.credentials());
     let timeout = Duration::from_millis(50);
@@ -263,7 +244,7 @@ async fn waiting_for_a_token_counts_against_the_timeout() {
 }
 
 #[tokio::test]
-async fn a_cancelled_search_leaves_the_fetch_to_those_who_come_after() {
+async fn fetch_outlives_its_cancelled_search() {
     let (came, mut coming) = mpsc::unbounded_channel();
     let (release, released) = oneshot::channel::<()>();
     let released = Arc::new(Mutex::new(Some(released)));
@@ -294,14 +275,14 @@ async fn a_cancelled_search_leaves_the_fetch_to_those_who_come_after() {
     assert!(first.await.unwrap_err().is_cancelled());
     release.send(()).unwrap();
 
-    // Nobody waits now, and yet the fetch goes on to its second attempt; who comes then joins it.
+    // The abandoned fetch makes its second attempt, which the next search joins.
     tokio::time::timeout(PATIENCE, coming.recv()).await.unwrap().unwrap();
     tokio::time::timeout(PATIENCE, client.search(&QUESTION)).await.unwrap().unwrap();
     assert_eq!(server.received("/token").len(), 2);
 }
 
 #[tokio::test]
-async fn a_source_that_echoes_its_token_does_not_leak_it() {
+async fn echoed_token_is_redacted() {
     let server = Server::start(|request| async move {
         match request.path.as_str() {
             "/token" => token_answer("tok-123", 3600),
@@ -316,7 +297,7 @@ async fn a_source_that_echoes_its_token_does_not_leak_it() {
 }
 
 #[tokio::test]
-async fn an_echoed_token_does_not_leak_where_it_is_cut_off_or_no_failure() {
+async fn echoed_token_is_redacted_when_cut_and_in_notes() {
     let token = "eyJhbGciOiJSUzI1NiJ9.".repeat(30);
     let issued = token.clone();
     let server = Server::start(move |request| {
@@ -324,7 +305,7 @@ async fn an_echoed_token_does_not_leak_where_it_is_cut_off_or_no_failure() {
         async move {
             match (request.path.as_str(), request.nth) {
                 ("/token", _) => token_answer(&token, 3600),
-                // Of a message no more is passed on than its beginning.
+                // Messages are cut.
                 (_, 0) => json_answer(&json!({"code": 500, "message": format!("bad {token}"), "data": null})),
                 _ => ([("content-type", token)], page(1).to_string()).into_response(),
             }

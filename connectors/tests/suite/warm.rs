@@ -6,8 +6,7 @@ use trawl_connectors::{Authentication, Method, SourceError, SourceSettings};
 use crate::support::{PATIENCE, QUESTION, Server, connect, good_answer, status_answer, token_answer};
 
 #[tokio::test]
-async fn after_it_a_search_needs_no_token_and_no_connection() {
-    // What a source says to HEAD does not matter.
+async fn search_after_warming_needs_no_token_or_connection() {
     for status in [200, 204, 302, 401, 405, 500] {
         let server = Server::start(move |request| async move {
             match (request.path.as_str(), request.method) {
@@ -31,7 +30,7 @@ async fn after_it_a_search_needs_no_token_and_no_connection() {
 }
 
 #[tokio::test]
-async fn it_says_what_would_have_kept_a_search_from_its_answer() {
+async fn warming_reports_the_error_of_a_search() {
     let refusing = Server::start(|request| async move {
         if request.path == "/token" { status_answer(401) } else { good_answer() }
     })

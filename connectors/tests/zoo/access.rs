@@ -1,4 +1,4 @@
-//! Faults of authentication, of the token endpoint, and under many calls at once.
+//! Faults of authentication, of the token endpoint, and of concurrent calls.
 
 use std::time::Duration;
 
@@ -9,10 +9,9 @@ use futures::FutureExt;
 use serde_json::json;
 
 use super::fault::{Act, Fault};
-use super::layer::{Asked, Call};
+use super::layer::{Call, SourceRequest};
 use super::reference::source;
 
-/// The faults of this family.
 pub(super) fn faults() -> Vec<Fault> {
     let mut faults = token_endpoints();
     faults.extend(sources());
@@ -93,64 +92,68 @@ fn sources() -> Vec<Fault> {
     ]
 }
 
-/// The same call with a token that is good.
-fn with_good_token(call: &Call) -> Asked {
+fn with_good_token(call: &Call) -> SourceRequest {
     let token = call.tokens.issue(vec![source::SCOPE.to_owned()]);
     let authorization = HeaderValue::try_from(format!("Bearer {token}")).unwrap();
-    Asked { authorization: Some(authorization), ..call.asked.clone() }
+    SourceRequest { authorization: Some(authorization), ..call.request.clone() }
 }
 
 async fn need_no_token(call: Call) -> Response {
-    let asked = if call.asked.authorization.is_none() { with_good_token(&call) } else { call.asked };
-    call.reference.ask(&asked).await
+    let request = if call.request.authorization.is_none() { with_good_token(&call) } else { call.request };
+    call.reference.ask(&request).await
 }
 
-/// Without a token the envelope says 401, but HTTP says 200.
+/// Without a token the envelope says 401 in HTTP 200.
 async fn refuse_in_the_envelope_only(call: Call) -> Response {
-    let mut response = call.reference.ask(&call.asked).await;
-    if call.asked.authorization.is_none() {
+    let mut response = call.reference.ask(&call.request).await;
+    if call.request.authorization.is_none() {
         *response.status_mut() = StatusCode::OK;
     }
     response
 }
 
-/// A token that was never issued is taken; none at all, or one of another scope, is not.
 async fn take_any_token(call: Call) -> Response {
-    let response = call.reference.ask(&call.asked).await;
-    if response.status() == StatusCode::UNAUTHORIZED && call.asked.authorization.is_some() {
+    let response = call.reference.ask(&call.request).await;
+    if response.status() == StatusCode::UNAUTHORIZED && call.request.authorization.is_some() {
         return call.reference.ask(&with_good_token(&call)).await;
     }
     response
 }
 
-/// With 403 nobody would know that a new token helps.
+/// A 403 does not tell that a new token helps.
 async fn forbid_wrong_tokens(call: Call) -> Response {
-    let mut response = call.reference.ask(&call.asked).await;
-    if response.status() == StatusCode::UNAUTHORIZED && call.asked.authorization.is_some() {
+    let mut response = call.reference.ask(&call.request).await;
+    if response.status() == StatusCode::UNAUTHORIZED && call.request.authorization.is_some() {
         *response.status_mut() = StatusCode::FORBIDDEN;
     }
     response
 }
 
 async fn take_any_scope(call: Call) -> Response {
-    let response = call.reference.ask(&call.asked).await;
+    let response = call.reference.ask(&call.request).await;
     if response.status() == StatusCode::FORBIDDEN {
         return call.reference.ask(&with_good_token(&call)).await;
     }
     response
 }
 
-/// How long a search waits for company, so that calls made at once meet.
-const COMPANY: Duration = Duration::from_millis(50);
+/// Longest wait for a fifth search, which sequential repeats meet.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Of more than four searches at once, the fifth and further ones are refused.
+/// Refuses the fifth of equal searches in flight, for which repeats wait, whatever the machine's load.
 async fn serve_four_at_once(call: Call) -> Response {
-    let Call { asked, reference, memory, .. } = call;
-    let crowded = memory.crowded.notified();
-    let Ok(_place) = memory.places.try_acquire() else {
-        memory.crowded.notify_waiters();
+    let Call { request, reference, state, .. } = call;
+    let response = reference.ask(&request).await;
+    let is_first_page = request.cursor.is_none() && request.limit.as_deref() == Some("10");
+    let is_repeated = || !state.used.lock().unwrap().insert(request.keyword.unwrap_or_default());
+    if response.status() != StatusCode::OK || !is_first_page || !is_repeated() {
+        return response;
+    }
+    let crowded = state.crowded.notified();
+    let Ok(_place) = state.places.try_acquire() else {
+        state.crowded.notify_waiters();
         return StatusCode::TOO_MANY_REQUESTS.into_response();
     };
-    drop(tokio::time::timeout(COMPANY, crowded).await);
-    reference.ask(&asked).await
+    drop(tokio::time::timeout(MAX_WAIT, crowded).await);
+    response
 }

@@ -1,4 +1,4 @@
-//! Faults of the body as bytes: encoding, size, content type, character set, JSON.
+//! Faults of the body: encoding, size, content type, character set, JSON.
 
 use std::io::Write;
 
@@ -9,10 +9,9 @@ use flate2::{Compression, write::GzEncoder};
 use super::fault::{Act, Fault};
 use super::layer::{send_as, send_json};
 
-/// More than trawl takes of one answer (decisions 6.2), in bytes.
+/// A body larger than trawl's limit (decisions 6.2), in bytes.
 const TOO_MANY: usize = 3 << 20;
 
-/// The faults of this family.
 pub(super) fn faults() -> Vec<Fault> {
     let mut faults = encodings();
     faults.extend(content_types());
@@ -33,25 +32,23 @@ fn encodings() -> Vec<Fault> {
             "gzip-that-is-none",
             "content-encoding",
             "decompress",
-            Act::Send(
-                |asked, text| {
-                    if asked.accepts_gzip { encoded("gzip", text.into_bytes()) } else { send_json(text) }
-                },
-            ),
+            Act::Send(|request, text| {
+                if request.accepts_gzip { encoded("gzip", text.into_bytes()) } else { send_json(text) }
+            }),
         ),
         Fault::unusable(
             "gzip-bomb",
             "size",
             "more than",
-            Act::Send(|asked, text| {
-                if asked.accepts_gzip { encoded("gzip", gzip(&padded(text))) } else { send_json(text) }
+            Act::Send(|request, text| {
+                if request.accepts_gzip { encoded("gzip", gzip(&padded(text))) } else { send_json(text) }
             }),
         ),
         Fault::unusable("3-mib", "size", "more than", Act::Send(|_, text| send_json(padded(text)))),
     ]
 }
 
-/// Spaces change nothing about what JSON says.
+/// Pads with spaces, which JSON ignores.
 fn padded(text: String) -> Vec<u8> {
     let mut padded = text.into_bytes();
     padded.resize(TOO_MANY, b' ');
@@ -126,8 +123,7 @@ fn characters() -> Vec<Fault> {
     ]
 }
 
-/// The text in ISO 8859-1, with a name in it that takes a byte above 127; what the set lacks is escaped, so that only
-/// the bytes are at fault.
+/// Encodes in ISO 8859-1, and escapes all characters that it lacks.
 fn latin_1(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     for character in text.replace("Mei Chen", "Zoë Müller").replace("Ana Lima", "José").chars() {
@@ -159,7 +155,7 @@ fn json() -> Vec<Fault> {
             "faulty",
             Act::Send(|_, text| send_json(format!("{text}\n-- rendered in 3 ms"))),
         ),
-        // What is left where a text was cut between the two units of an emoji.
+        // The rest of an emoji that was cut between its UTF-16 units.
         Fault::slip(
             "half-a-character",
             "json",

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::fault::{Act, Fault};
 
-/// The faults of this family.
 pub(super) fn faults() -> Vec<Fault> {
     let mut faults = codes();
     faults.extend(data());
@@ -67,7 +66,6 @@ fn data() -> Vec<Fault> {
     ]
 }
 
-/// The number in a field of the envelope.
 fn number(page: &Value, field: &str) -> i64 {
     page[field].as_i64().unwrap()
 }
@@ -92,7 +90,7 @@ fn counts() -> Vec<Fault> {
             "`count` is text",
             Act::Page(|_, page| page["count"] = number(page, "count").to_string().into()),
         ),
-        // Not for an empty page, which has no fewer.
+        // An empty page cannot have fewer.
         Fault::slip(
             "total-below-count",
             "total",
@@ -125,7 +123,7 @@ fn counts() -> Vec<Fault> {
     ]
 }
 
-/// Faults of the cursor's form. What makes a right page of a wrong cursor is in `paging`.
+/// Faults of the cursor's form; `paging` has the others.
 fn cursors() -> Vec<Fault> {
     vec![
         Fault::unseen(

@@ -8,16 +8,15 @@ use axum::response::{IntoResponse, Response};
 use futures::{FutureExt, StreamExt, stream};
 
 use super::fault::{Act, Fault};
-use super::layer::{Asked, send_json};
+use super::layer::{SourceRequest, send_json};
 
 /// Fewer bytes than announced.
 const ENDS_EARLY: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json;charset=UTF-8\r\n\
     content-length: 1000\r\n\r\n{\"code\":200,\"message\":null,\"data\":[";
-/// One chunk, and neither another nor the last one.
+/// One chunk, without the last one.
 const BREAKS_OFF: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json;charset=UTF-8\r\n\
     transfer-encoding: chunked\r\n\r\n10\r\n{\"code\":200,\"mes\r\n";
 
-/// The faults of this family.
 pub(super) fn faults() -> Vec<Fault> {
     let mut faults = lateness();
     faults.extend(redirects());
@@ -61,7 +60,7 @@ fn lateness() -> Vec<Fault> {
     ]
 }
 
-/// The first half of the page, then a space now and then: JSON that goes on for ever.
+/// Half a page, then spaces for ever.
 fn drip(text: &str) -> Response {
     let half: Bytes = text.as_bytes()[..text.len() / 2].to_vec().into();
     let drops = stream::unfold((), |()| async {
@@ -78,15 +77,20 @@ fn redirects() -> Vec<Fault> {
             "redirects-to-another-host",
             "redirect",
             "redirect",
-            Act::Send(|asked, _| {
-                redirect(StatusCode::FOUND, &format!("https://search.example{}?{}", asked.path, asked.query))
+            Act::Send(|request, _| {
+                redirect(
+                    StatusCode::FOUND,
+                    &format!("https://search.example{}?{}", request.path, request.query),
+                )
             }),
         ),
         Fault::unusable(
             "redirects-to-itself",
             "redirect",
             "redirect",
-            Act::Send(|asked, _| redirect(StatusCode::FOUND, &format!("{}?{}", asked.path, asked.query))),
+            Act::Send(|request, _| {
+                redirect(StatusCode::FOUND, &format!("{}?{}", request.path, request.query))
+            }),
         ),
         Fault::unusable("redirects-four-times", "redirect", "redirect", Act::Send(redirect_four_times)),
         Fault::unusable(
@@ -98,13 +102,13 @@ fn redirects() -> Vec<Fault> {
     ]
 }
 
-/// From `/search` over `/hop/1` to `/hop/4`, where the page is.
-fn redirect_four_times(asked: &Asked, text: String) -> Response {
-    let hop: usize = asked.path.strip_prefix("/hop/").map_or(0, |hop| hop.parse().unwrap());
+/// Redirects from `/search` over `/hop/1` to `/hop/4`, which has the page.
+fn redirect_four_times(request: &SourceRequest, text: String) -> Response {
+    let hop: usize = request.path.strip_prefix("/hop/").map_or(0, |hop| hop.parse().unwrap());
     if hop == 4 {
         return send_json(text);
     }
-    redirect(StatusCode::TEMPORARY_REDIRECT, &format!("/hop/{}?{}", hop + 1, asked.query))
+    redirect(StatusCode::TEMPORARY_REDIRECT, &format!("/hop/{}?{}", hop + 1, request.query))
 }
 
 fn redirect(status: StatusCode, location: &str) -> Response {

@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use super::fault::{Act, Fault};
 use super::layer::{Call, send_json};
 
-/// The faults of this family.
 pub(super) fn faults() -> Vec<Fault> {
     let mut faults = ids();
     faults.extend(texts());
@@ -22,7 +21,7 @@ fn remove(item: &mut Value, field: &str) {
     item.as_object_mut().unwrap().remove(field);
 }
 
-/// The number that the item's id ends with.
+/// The number at the end of the item's id.
 fn number(item: &Value) -> u64 {
     item["id"].as_str().and_then(|id| id.rsplit('-').next()).unwrap().parse().unwrap()
 }
@@ -75,13 +74,13 @@ fn ids() -> Vec<Fault> {
     ]
 }
 
-/// The ids carry the number of the call, counting down, so that they sort as before.
-async fn number_the_calls(Call { asked, reference, memory, .. }: Call) -> Response {
-    let mut page = match reference.page(&asked).await {
+/// Adds the number of the call to each id, counting down to keep the order.
+async fn number_the_calls(Call { request, reference, state, .. }: Call) -> Response {
+    let mut page = match reference.page(&request).await {
         Ok(page) => page,
         Err(refusal) => return refusal,
     };
-    let left = usize::MAX - memory.calls.fetch_add(1, Ordering::SeqCst);
+    let left = usize::MAX - state.calls.fetch_add(1, Ordering::SeqCst);
     for item in page["data"].as_array_mut().unwrap() {
         item["id"] = format!("{}/{left}", item["id"].as_str().unwrap()).into();
     }
@@ -137,7 +136,6 @@ fn texts() -> Vec<Fault> {
     ]
 }
 
-/// The item's `displayTime`.
 fn time(item: &Value) -> i64 {
     item["displayTime"].as_i64().unwrap()
 }

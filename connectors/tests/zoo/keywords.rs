@@ -1,4 +1,4 @@
-//! Faults that only certain keywords bring out.
+//! Faults of certain keywords.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -6,13 +6,11 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::fault::{Act, Fault};
-use super::layer::{Asked, Call, send_json};
+use super::layer::{Call, SourceRequest, send_json};
 use super::running::KEYWORD;
 
-/// A word that no item holds.
 const UNKNOWN: &str = "zyzzyva";
 
-/// The faults of this family.
 pub(super) fn faults() -> Vec<Fault> {
     let mut faults = missing_and_unknown();
     faults.extend(characters());
@@ -63,32 +61,37 @@ fn missing_and_unknown() -> Vec<Fault> {
     ]
 }
 
-/// Without a keyword there is an empty page.
-async fn take_no_keyword(Call { asked, reference, .. }: Call) -> Response {
-    let lacks_one = asked.keyword.as_deref().is_none_or(|keyword| keyword.trim().is_empty());
-    let asked = if lacks_one { Asked { keyword: Some(UNKNOWN.to_owned()), ..asked } } else { asked };
-    reference.ask(&asked).await
+/// Answers a missing keyword with an empty page.
+async fn take_no_keyword(Call { request, reference, .. }: Call) -> Response {
+    let lacks_one = request.keyword.as_deref().is_none_or(|keyword| keyword.trim().is_empty());
+    let request =
+        if lacks_one { SourceRequest { keyword: Some(UNKNOWN.to_owned()), ..request } } else { request };
+    reference.ask(&request).await
 }
 
-/// A page without matches becomes another answer.
 fn answer_nothing(text: String, otherwise: impl FnOnce() -> Response) -> Response {
     let page: Value = serde_json::from_str(&text).unwrap();
     if page["total"] == 0 { otherwise() } else { send_json(text) }
 }
 
-async fn find_everything(Call { asked, reference, .. }: Call) -> Response {
-    match reference.page(&asked).await {
+async fn find_everything(Call { request, reference, .. }: Call) -> Response {
+    match reference.page(&request).await {
         Ok(page) if page["total"] == 0 => {
-            reference.ask(&Asked { keyword: Some(KEYWORD.to_owned()), ..asked }).await
+            reference.ask(&SourceRequest { keyword: Some(KEYWORD.to_owned()), ..request }).await
         }
         Ok(page) => send_json(page.to_string()),
         Err(refusal) => refusal,
     }
 }
 
-/// Fails with this status where the keyword is such.
-fn fail_where(asked: &Asked, text: String, status: StatusCode, such: impl Fn(&str) -> bool) -> Response {
-    if asked.keyword.as_deref().is_some_and(such) { status.into_response() } else { send_json(text) }
+/// Fails for keywords of this kind.
+fn fail_where(
+    request: &SourceRequest,
+    text: String,
+    status: StatusCode,
+    such: impl Fn(&str) -> bool,
+) -> Response {
+    if request.keyword.as_deref().is_some_and(such) { status.into_response() } else { send_json(text) }
 }
 
 fn characters() -> Vec<Fault> {
@@ -98,8 +101,8 @@ fn characters() -> Vec<Fault> {
             "chinese-500",
             "keyword-chinese",
             ("error", "500"),
-            Act::Send(|asked, text| {
-                fail_where(asked, text, BROKEN, |keyword| {
+            Act::Send(|request, text| {
+                fail_where(request, text, BROKEN, |keyword| {
                     keyword.contains(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
                 })
             }),
@@ -109,9 +112,9 @@ fn characters() -> Vec<Fault> {
             "emoji-500",
             "keyword-emoji",
             ("error", "500"),
-            // As a column of three-byte UTF-8 has it.
-            Act::Send(|asked, text| {
-                fail_where(asked, text, BROKEN, |keyword| keyword.contains(|c| c > '\u{ffff}'))
+            // As a column of three-byte UTF-8 does.
+            Act::Send(|request, text| {
+                fail_where(request, text, BROKEN, |keyword| keyword.contains(|c| c > '\u{ffff}'))
             }),
         )
         .met_by("🏗️"),
@@ -119,22 +122,22 @@ fn characters() -> Vec<Fault> {
             "percent-500",
             "keyword-specials",
             ("error", "500"),
-            Act::Send(|asked, text| fail_where(asked, text, BROKEN, |keyword| keyword.contains('%'))),
+            Act::Send(|request, text| fail_where(request, text, BROKEN, |keyword| keyword.contains('%'))),
         )
         .met_by("100%"),
         Fault::failing(
             "quotation-mark-500",
             "keyword-specials",
             ("error", "500"),
-            Act::Send(|asked, text| fail_where(asked, text, BROKEN, |keyword| keyword.contains('"'))),
+            Act::Send(|request, text| fail_where(request, text, BROKEN, |keyword| keyword.contains('"'))),
         )
         .met_by("\"surcharge\""),
         Fault::failing(
             "spaces-400",
             "keyword-spaces",
             ("error", "400"),
-            Act::Send(|asked, text| {
-                fail_where(asked, text, StatusCode::BAD_REQUEST, |keyword| keyword.contains(' '))
+            Act::Send(|request, text| {
+                fail_where(request, text, StatusCode::BAD_REQUEST, |keyword| keyword.contains(' '))
             }),
         )
         .met_by("harbour budget"),
@@ -142,8 +145,8 @@ fn characters() -> Vec<Fault> {
             "long-keyword-414",
             "keyword-long",
             ("error", "414"),
-            Act::Send(|asked, text| {
-                fail_where(asked, text, StatusCode::URI_TOO_LONG, |keyword| keyword.chars().count() > 200)
+            Act::Send(|request, text| {
+                fail_where(request, text, StatusCode::URI_TOO_LONG, |keyword| keyword.chars().count() > 200)
             }),
         )
         .met_by("harbour ".repeat(32).trim()),

@@ -1,5 +1,4 @@
-//! The layer in front of the reference source: what was asked, what the reference answers to that, and where a fault
-//! comes in.
+//! The layer in front of the reference source, in which faults act.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicUsize;
@@ -16,30 +15,26 @@ use tower::Service;
 use url::form_urlencoded;
 
 use super::fault::Act;
-use super::reference::tokens::Tokens;
+use super::reference::tokens::IssuedTokens;
 
-/// A running faulty source.
 pub(super) struct Faulty {
     act: Act,
     reference: Router,
-    /// The tokens that the reference takes.
-    tokens: Tokens,
-    memory: Arc<Memory>,
+    tokens: IssuedTokens,
+    state: Arc<FaultState>,
 }
 
-/// What some faults need to remember.
-pub(super) struct Memory {
-    /// Calls that were answered.
+pub(super) struct FaultState {
     pub(super) calls: AtomicUsize,
-    /// Cursors that were used.
+    /// Cursors or keywords of earlier searches.
     pub(super) used: Mutex<HashSet<String>>,
-    /// Places for searches under way, where there are only so many.
+    /// Permits of searches in flight.
     pub(super) places: Semaphore,
-    /// Told when there are none left.
+    /// Notified when no permit is left.
     pub(super) crowded: Notify,
 }
 
-impl Default for Memory {
+impl Default for FaultState {
     fn default() -> Self {
         Self {
             calls: AtomicUsize::new(0),
@@ -50,9 +45,8 @@ impl Default for Memory {
     }
 }
 
-/// What a source was asked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct SourceRequest {
     pub(super) path: String,
     pub(super) query: String,
     pub(super) keyword: Option<String>,
@@ -62,46 +56,43 @@ pub(super) struct Asked {
     pub(super) accepts_gzip: bool,
 }
 
-/// One search, with all that is needed to answer it wrongly.
 pub(super) struct Call {
-    pub(super) asked: Asked,
+    pub(super) request: SourceRequest,
     pub(super) reference: Reference,
-    pub(super) tokens: Tokens,
-    pub(super) memory: Arc<Memory>,
+    pub(super) tokens: IssuedTokens,
+    pub(super) state: Arc<FaultState>,
 }
 
-/// The reference source, to be asked as often as needed.
 #[derive(Clone)]
 pub(super) struct Reference(Router);
 
 impl Faulty {
-    pub(super) fn new(act: Act, reference: Router, tokens: Tokens) -> Self {
-        Self { act, reference, tokens, memory: Arc::default() }
+    pub(super) fn new(act: Act, reference: Router, tokens: IssuedTokens) -> Self {
+        Self { act, reference, tokens, state: Arc::default() }
     }
 }
 
-/// Answers one request as the fault has it.
 pub(super) async fn misbehave(State(faulty): State<Arc<Faulty>>, request: Request) -> Response {
-    let asked = Asked::read(request).await;
+    let request = SourceRequest::read(request).await;
     let reference = Reference(faulty.reference.clone());
     if let Act::Search(answer) = faulty.act {
-        let (tokens, memory) = (faulty.tokens.clone(), Arc::clone(&faulty.memory));
-        return answer(Call { asked, reference, tokens, memory }).await;
+        let (tokens, state) = (faulty.tokens.clone(), Arc::clone(&faulty.state));
+        return answer(Call { request, reference, tokens, state }).await;
     }
-    let mut page = match reference.page(&asked).await {
+    let mut page = match reference.page(&request).await {
         Ok(page) => page,
         Err(refusal) => return refusal,
     };
     match faulty.act {
-        Act::Page(change) => change(&asked, &mut page),
+        Act::Page(change) => change(&request, &mut page),
         Act::Item(change) => page["data"].as_array_mut().unwrap().iter_mut().for_each(change),
-        Act::Send(send) => return send(&asked, page.to_string()),
+        Act::Send(send) => return send(&request, page.to_string()),
         Act::Bytes(_) | Act::Search(_) | Act::Token(_) => {}
     }
     send_json(page.to_string())
 }
 
-impl Asked {
+impl SourceRequest {
     async fn read(request: Request) -> Self {
         let (parts, body) = request.into_parts();
         let query = parts.uri.query().unwrap_or_default().to_owned();
@@ -145,35 +136,28 @@ impl Asked {
         request
     }
 
-    /// The same page of another length.
-    pub(super) fn of_length(&self, limit: usize) -> Self {
+    pub(super) fn with_limit(&self, limit: usize) -> Self {
         Self { limit: Some(limit.to_string()), ..self.clone() }
     }
 
-    /// The page after this cursor; `None`: the first.
     pub(super) fn after(&self, cursor: Option<String>) -> Self {
         Self { cursor, ..self.clone() }
     }
 
-    /// How many items a page holds at the most.
-    pub(super) fn length(&self) -> usize {
+    pub(super) fn limit_or_default(&self) -> usize {
         self.limit.as_deref().and_then(|limit| limit.parse().ok()).unwrap_or(10)
     }
 }
 
 impl Reference {
-    /// The reference's answer to this question.
-    pub(super) async fn ask(&self, asked: &Asked) -> Response {
-        let Ok(response) = self.0.clone().call(asked.to_request()).await;
+    pub(super) async fn ask(&self, request: &SourceRequest) -> Response {
+        let Ok(response) = self.0.clone().call(request.to_request()).await;
         response
     }
 
-    /// The envelope of the page that was asked for.
-    ///
-    /// # Errors
-    /// The reference's refusal, to be passed on as it is.
-    pub(super) async fn page(&self, asked: &Asked) -> Result<Value, Response> {
-        let response = self.ask(asked).await;
+    /// The requested page, or the reference's refusal.
+    pub(super) async fn page(&self, request: &SourceRequest) -> Result<Value, Response> {
+        let response = self.ask(request).await;
         if response.status() != StatusCode::OK {
             return Err(response);
         }
@@ -182,12 +166,11 @@ impl Reference {
     }
 }
 
-/// HTTP 200 with this JSON, as the contract has it.
+/// HTTP 200 with JSON, as the contract has it.
 pub(super) fn send_json(text: impl Into<Body>) -> Response {
     send_as("application/json;charset=UTF-8", text)
 }
 
-/// HTTP 200 with this body and content type.
 pub(super) fn send_as(content_type: &'static str, body: impl Into<Body>) -> Response {
     ([(header::CONTENT_TYPE, content_type)], body.into()).into_response()
 }

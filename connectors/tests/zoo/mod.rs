@@ -1,7 +1,6 @@
-//! Sources that break the contract, each in one place: what the conformance check and the server are tested with.
+//! Sources that each break the contract in one place, for this crate's tests and the server's.
 //!
-//! Every one of them is the reference source behind a layer that does one thing wrong; all else keeps to the contract.
-//! This folder is part of two test binaries: this crate's, and the server's.
+//! Each is the reference source behind a layer with one fault.
 
 mod access;
 mod body;
@@ -18,7 +17,6 @@ mod running;
 pub(crate) use fault::{Fault, Rows};
 pub(crate) use running::{KEYWORD, Running, start, start_healthy};
 
-/// Every fault; their names differ.
 pub(crate) fn faults() -> Vec<Fault> {
     let families = [
         exchange::faults(),

@@ -1,4 +1,4 @@
-//! Faults of the pages: limit, cursor, order. Items and envelope are right.
+//! Faults of limit, cursor and order; items and envelope are right.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -6,16 +6,14 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::fault::{Act, Fault, Rows};
-use super::layer::{Asked, Call, Reference, send_json};
+use super::layer::{Call, Reference, SourceRequest, send_json};
 
-/// A page, or the reference's refusal.
 type Paged = Result<Value, Response>;
 
 fn send(page: Paged) -> Response {
     page.map_or_else(|refusal| refusal, |page| send_json(page.to_string()))
 }
 
-/// The faults of this family.
 pub(super) fn faults() -> Vec<Fault> {
     let mut faults = limits();
     faults.extend(cursors());
@@ -39,16 +37,16 @@ fn limits() -> Vec<Fault> {
     ]
 }
 
-/// Five more than asked for.
-async fn exceed_the_limit(Call { asked, reference, .. }: Call) -> Paged {
-    let length = asked.length();
-    let asked = if asked.limit.is_some() && length > 0 { asked.of_length(length + 5) } else { asked };
-    reference.page(&asked).await
+async fn exceed_the_limit(Call { request, reference, .. }: Call) -> Paged {
+    let length = request.limit_or_default();
+    let request =
+        if request.limit.is_some() && length > 0 { request.with_limit(length + 5) } else { request };
+    reference.page(&request).await
 }
 
-async fn send_twenty_without_limit(Call { asked, reference, .. }: Call) -> Paged {
-    let asked = if asked.limit.is_none() { asked.of_length(20) } else { asked };
-    reference.page(&asked).await
+async fn send_twenty_without_limit(Call { request, reference, .. }: Call) -> Paged {
+    let request = if request.limit.is_none() { request.with_limit(20) } else { request };
+    reference.page(&request).await
 }
 
 fn cursors() -> Vec<Fault> {
@@ -98,17 +96,17 @@ fn cursors() -> Vec<Fault> {
     ]
 }
 
-/// The cursor is the number of items before it, as JSON has numbers; the pages are right.
-async fn count_in_the_cursor(Call { asked, reference, .. }: Call) -> Paged {
-    let before: usize = asked.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
+/// The cursor is an offset as a JSON number.
+async fn count_in_the_cursor(Call { request, reference, .. }: Call) -> Paged {
+    let before: usize = request.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
     let after = match before {
         0 => None,
         before => {
-            let all_before = reference.page(&asked.after(None).of_length(before)).await?;
+            let all_before = reference.page(&request.after(None).with_limit(before)).await?;
             all_before["cursor"].as_str().map(str::to_owned)
         }
     };
-    let mut page = reference.page(&asked.after(after)).await?;
+    let mut page = reference.page(&request.after(after)).await?;
     if page["cursor"].is_string() {
         page["cursor"] = json!(before + page["data"].as_array().unwrap().len());
     }
@@ -117,57 +115,55 @@ async fn count_in_the_cursor(Call { asked, reference, .. }: Call) -> Paged {
 
 const PADDING: char = '~';
 
-/// The cursor carries padding, which is taken off when it comes back.
-async fn lengthen_the_cursor(Call { asked, reference, .. }: Call) -> Paged {
-    let cursor = asked.cursor.as_deref().map(|cursor| cursor.trim_end_matches(PADDING).to_owned());
-    let mut page = reference.page(&asked.after(cursor)).await?;
+/// The cursor carries padding, removed when it comes back.
+async fn lengthen_the_cursor(Call { request, reference, .. }: Call) -> Paged {
+    let cursor = request.cursor.as_deref().map(|cursor| cursor.trim_end_matches(PADDING).to_owned());
+    let mut page = reference.page(&request.after(cursor)).await?;
     if let Some(cursor) = page["cursor"].as_str() {
         page["cursor"] = format!("{cursor:~<5000}").into();
     }
     Ok(page)
 }
 
-/// The second page names itself as the next one, be it the last or not.
-async fn stand_still(Call { asked, reference, .. }: Call) -> Paged {
-    let mut page = reference.page(&asked).await?;
-    if let Some(cursor) = asked.cursor {
+async fn stand_still(Call { request, reference, .. }: Call) -> Paged {
+    let mut page = reference.page(&request).await?;
+    if let Some(cursor) = request.cursor {
         page["cursor"] = cursor.into();
     }
     Ok(page)
 }
 
-/// The third page names the second as the next one, be it the last or not.
-async fn lead_in_a_circle(Call { asked, reference, .. }: Call) -> Paged {
-    let mut page = reference.page(&asked).await?;
-    if asked.cursor.is_some() {
-        let second = reference.page(&asked.after(None)).await?["cursor"].take();
-        if second.as_str() != asked.cursor.as_deref() {
+async fn lead_in_a_circle(Call { request, reference, .. }: Call) -> Paged {
+    let mut page = reference.page(&request).await?;
+    if request.cursor.is_some() {
+        let second = reference.page(&request.after(None)).await?["cursor"].take();
+        if second.as_str() != request.cursor.as_deref() {
             page["cursor"] = second;
         }
     }
     Ok(page)
 }
 
-/// Behind the last page there are empty ones, each with a new cursor.
-async fn go_on_without_end(Call { asked, reference, .. }: Call) -> Paged {
-    let beyond = asked.cursor.as_deref().and_then(|cursor| cursor.strip_prefix("beyond/"));
+/// Empty pages with new cursors follow the last page.
+async fn go_on_without_end(Call { request, reference, .. }: Call) -> Paged {
+    let beyond = request.cursor.as_deref().and_then(|cursor| cursor.strip_prefix("beyond/"));
     let Some(beyond) = beyond.and_then(|beyond| beyond.parse::<usize>().ok()) else {
-        let mut page = reference.page(&asked).await?;
+        let mut page = reference.page(&request).await?;
         if page["cursor"].is_null() {
             page["cursor"] = json!("beyond/1");
         }
         return Ok(page);
     };
-    let mut page = reference.page(&asked.after(None)).await?;
+    let mut page = reference.page(&request.after(None)).await?;
     (page["data"], page["count"], page["cursor"]) =
         (json!([]), json!(0), json!(format!("beyond/{}", beyond + 1)));
     Ok(page)
 }
 
-/// A cursor used a second time is refused, as by a server that keeps a session.
-async fn work_once(Call { asked, reference, memory, .. }: Call) -> Response {
-    let response = reference.ask(&asked).await;
-    let is_new = asked.cursor.is_none_or(|cursor| memory.used.lock().unwrap().insert(cursor));
+/// Refuses a repeated cursor, like a server with sessions.
+async fn work_once(Call { request, reference, state, .. }: Call) -> Response {
+    let response = reference.ask(&request).await;
+    let is_new = request.cursor.is_none_or(|cursor| state.used.lock().unwrap().insert(cursor));
     if is_new || response.status() != StatusCode::OK {
         response
     } else {
@@ -175,16 +171,16 @@ async fn work_once(Call { asked, reference, memory, .. }: Call) -> Response {
     }
 }
 
-/// A cursor used a second time leads one item further.
-async fn shift_when_repeated(Call { asked, reference, memory, .. }: Call) -> Paged {
-    let page = reference.page(&asked).await?;
-    let Some(cursor) = asked.cursor.clone() else { return Ok(page) };
-    if memory.used.lock().unwrap().insert(cursor) {
+/// A repeated cursor leads one item further.
+async fn shift_when_repeated(Call { request, reference, state, .. }: Call) -> Paged {
+    let page = reference.page(&request).await?;
+    let Some(cursor) = request.cursor.clone() else { return Ok(page) };
+    if state.used.lock().unwrap().insert(cursor) {
         return Ok(page);
     }
-    let first = reference.page(&asked.of_length(1)).await?["cursor"].take();
+    let first = reference.page(&request.with_limit(1)).await?["cursor"].take();
     match first.as_str() {
-        Some(after_the_first) => reference.page(&asked.after(Some(after_the_first.to_owned()))).await,
+        Some(after_the_first) => reference.page(&request.after(Some(after_the_first.to_owned()))).await,
         None => Ok(page),
     }
 }
@@ -212,9 +208,9 @@ fn rows() -> Vec<Fault> {
         Fault::unseen(
             "cursor-lost-on-large-pages",
             "cursor-complete",
-            Act::Page(|asked, page| {
-                if asked.length() > MOST {
-                    cut(page, MOST);
+            Act::Page(|request, page| {
+                if request.limit_or_default() > MAX_ROWS {
+                    cut(page, MAX_ROWS);
                 }
             }),
         ),
@@ -244,91 +240,84 @@ fn rows() -> Vec<Fault> {
     ]
 }
 
-/// Rows after which a source goes no further.
-const MOST: usize = 50;
+const MAX_ROWS: usize = 50;
 
-/// The page becomes the last one, of `length` rows.
 fn cut(page: &mut Value, length: usize) {
     let data = page["data"].as_array_mut().unwrap();
     data.truncate(length);
     (page["count"], page["cursor"]) = (json!(data.len()), json!(null));
 }
 
-/// How many rows there are from this page on.
-async fn left(asked: &Asked, reference: &Reference) -> Result<usize, Response> {
-    let all = reference.page(&asked.of_length(100)).await?;
+async fn left(request: &SourceRequest, reference: &Reference) -> Result<usize, Response> {
+    let all = reference.page(&request.with_limit(100)).await?;
     Ok(all["data"].as_array().unwrap().len())
 }
 
-/// After 50 rows there are no more, though `total` counts them.
-async fn end_early(Call { asked, reference, .. }: Call) -> Paged {
-    let mut page = reference.page(&asked).await?;
-    let before = left(&asked.after(None), &reference).await? - left(&asked, &reference).await?;
-    if before + asked.length() >= MOST {
-        cut(&mut page, MOST - before);
+/// Stops after 50 rows, but counts all in `total`.
+async fn end_early(Call { request, reference, .. }: Call) -> Paged {
+    let mut page = reference.page(&request).await?;
+    let before = left(&request.after(None), &reference).await? - left(&request, &reference).await?;
+    if before + request.limit_or_default() >= MAX_ROWS {
+        cut(&mut page, MAX_ROWS - before);
     }
     Ok(page)
 }
 
-/// `total` does not count what was on the pages before.
-async fn count_what_is_left(Call { asked, reference, .. }: Call) -> Paged {
-    let mut page = reference.page(&asked).await?;
-    page["total"] = json!(left(&asked, &reference).await?);
+async fn count_what_is_left(Call { request, reference, .. }: Call) -> Paged {
+    let mut page = reference.page(&request).await?;
+    page["total"] = json!(left(&request, &reference).await?);
     Ok(page)
 }
 
-/// The last row of a page is there twice; the row that is pushed out begins the next page.
-async fn repeat_within_a_page(Call { asked, reference, .. }: Call) -> Paged {
-    let length = asked.length();
+/// Repeats the last row of a page, and starts the next page with the displaced row.
+async fn repeat_within_a_page(Call { request, reference, .. }: Call) -> Paged {
+    let length = request.limit_or_default();
     if length < 2 {
-        return reference.page(&asked).await;
+        return reference.page(&request).await;
     }
-    let mut page = reference.page(&asked.of_length(length - 1)).await?;
+    let mut page = reference.page(&request.with_limit(length - 1)).await?;
     let data = page["data"].as_array_mut().unwrap();
     if let Some(last) = data.last().cloned() {
         data.push(last);
         let count = data.len();
-        // Where everything is on one page, the row counts among all matches too.
+        // The repeated row counts among all matches.
         let total = page["total"].as_u64().unwrap().max(count as u64);
         (page["count"], page["total"]) = (json!(count), json!(total));
     }
     Ok(page)
 }
 
-/// The second page begins with the last row of the first one; nothing is lost for that.
-async fn repeat_a_row(Call { asked, reference, .. }: Call) -> Paged {
-    let length = asked.length();
-    let first = reference.page(&asked.after(None)).await?;
-    if length < 2 || asked.cursor.is_none() || first["cursor"].as_str() != asked.cursor.as_deref() {
-        return reference.page(&asked).await;
+async fn repeat_a_row(Call { request, reference, .. }: Call) -> Paged {
+    let length = request.limit_or_default();
+    let first = reference.page(&request.after(None)).await?;
+    if length < 2 || request.cursor.is_none() || first["cursor"].as_str() != request.cursor.as_deref() {
+        return reference.page(&request).await;
     }
-    let all_but_one = reference.page(&asked.after(None).of_length(length - 1)).await?["cursor"].take();
-    reference.page(&asked.after(all_but_one.as_str().map(str::to_owned))).await
+    let all_but_one = reference.page(&request.after(None).with_limit(length - 1)).await?["cursor"].take();
+    reference.page(&request.after(all_but_one.as_str().map(str::to_owned))).await
 }
 
-/// The first row of the second page is left out; its length, count and total are right.
-async fn lose_a_row(Call { asked, reference, .. }: Call) -> Paged {
-    let first = reference.page(&asked.after(None)).await?;
-    if asked.cursor.is_none() || first["cursor"].as_str() != asked.cursor.as_deref() {
-        return reference.page(&asked).await;
+async fn lose_a_row(Call { request, reference, .. }: Call) -> Paged {
+    let first = reference.page(&request.after(None)).await?;
+    if request.cursor.is_none() || first["cursor"].as_str() != request.cursor.as_deref() {
+        return reference.page(&request).await;
     }
-    let lost = reference.page(&asked.of_length(1)).await?["cursor"].take();
+    let lost = reference.page(&request.with_limit(1)).await?["cursor"].take();
     match lost.as_str() {
-        Some(after_the_lost) => reference.page(&asked.after(Some(after_the_lost.to_owned()))).await,
-        None => reference.page(&asked).await,
+        Some(after_the_lost) => reference.page(&request.after(Some(after_the_lost.to_owned()))).await,
+        None => reference.page(&request).await,
     }
 }
 
-/// The second page comes first, then the first one, then the others; each is in order.
-async fn exchange_the_first_pages(Call { asked, reference, .. }: Call) -> Paged {
+async fn exchange_the_first_pages(Call { request, reference, .. }: Call) -> Paged {
     const FIRST: &str = "first";
-    let (is_start, is_second) = (asked.cursor.is_none(), asked.cursor.as_deref() == Some(FIRST));
+    let (is_start, is_second) = (request.cursor.is_none(), request.cursor.as_deref() == Some(FIRST));
     if !is_start && !is_second {
-        return reference.page(&asked).await;
+        return reference.page(&request).await;
     }
-    let mut first = reference.page(&asked.after(None)).await?;
+    let mut first = reference.page(&request.after(None)).await?;
     let Some(cursor) = first["cursor"].as_str().map(str::to_owned) else { return Ok(first) };
-    let mut second = reference.page(&asked.after(Some(cursor))).await?;
+    let mut second = reference.page(&request.after(Some(cursor))).await?;
     if is_start {
         second["cursor"] = json!(FIRST);
         return Ok(second);

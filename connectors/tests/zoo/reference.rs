@@ -1,4 +1,4 @@
-//! The reference source, as its example has it.
+//! The reference source of the example.
 
 #[path = "../../examples/reference/items.rs"]
 pub(super) mod items;

@@ -1,4 +1,4 @@
-//! Runs a faulty source and its token endpoint, each on a port of its own, so that what one does leaves the other well.
+//! Runs a faulty source and its token endpoint on separate ports.
 
 use std::sync::Arc;
 
@@ -19,17 +19,14 @@ use super::reference::{items, source, tokens};
 /// A word of every item.
 pub(crate) const KEYWORD: &str = "harbour";
 
-/// A running source; it ends when it is dropped.
+/// A running source; ends when dropped.
 pub(crate) struct Running {
-    /// Where it is searched, by GET or POST.
     pub(crate) url: Url,
-    /// Where its tokens come from.
     pub(crate) token_url: Url,
     _until_dropped: [oneshot::Sender<()>; 2],
 }
 
 impl Running {
-    /// The client that may search it.
     pub(crate) fn credentials(&self) -> ClientCredentials {
         ClientCredentials {
             token_url: self.token_url.clone(),
@@ -41,37 +38,37 @@ impl Running {
     }
 }
 
-/// The reference source itself, whose items' ids begin with `healthy-`.
+/// Starts the reference source; its ids begin with `healthy-`.
 pub(crate) async fn start_healthy() -> Running {
-    let tokens = tokens::Tokens::default();
+    let tokens = tokens::IssuedTokens::default();
     let source = source::router(items::collection("healthy"), tokens.clone());
     run(serve(source).await, serve(tokens::router(tokens)).await)
 }
 
-/// The reference source with this fault; its items' ids begin with `faulty-`.
+/// Starts a faulty source; its ids begin with `faulty-`.
 pub(crate) async fn start(fault: &Fault) -> Running {
-    let tokens = tokens::Tokens::default();
+    let tokens = tokens::IssuedTokens::default();
     let reference = source::router(items::collection("faulty"), tokens.clone());
     let source = match fault.act {
-        Act::Bytes(bytes) => say(bytes).await,
+        Act::Bytes(bytes) => serve_bytes(bytes).await,
         act => {
             let faulty = Arc::new(Faulty::new(act, reference, tokens.clone()));
             serve(Router::new().fallback(layer::misbehave).with_state(faulty)).await
         }
     };
     let token_endpoint = match fault.act {
-        Act::Token(answer) => Router::new().route("/token", post(move || -> TokenAnswer { answer() })),
+        Act::Token(answer) => Router::new().route("/token", post(move || -> ResponseFuture { answer() })),
         _ => tokens::router(tokens),
     };
     run(source, serve(token_endpoint).await)
 }
 
-type TokenAnswer = futures::future::BoxFuture<'static, Response>;
+type ResponseFuture = futures::future::BoxFuture<'static, Response>;
 
-/// A server's address, and what keeps it running.
-type Server = (Url, oneshot::Sender<()>);
+/// A server's address, and the sender whose drop stops it.
+type StoppableServer = (Url, oneshot::Sender<()>);
 
-fn run((source, source_stop): Server, (token_endpoint, token_stop): Server) -> Running {
+fn run((source, source_stop): StoppableServer, (token_endpoint, token_stop): StoppableServer) -> Running {
     Running {
         url: source.join("search").unwrap(),
         token_url: token_endpoint.join("token").unwrap(),
@@ -85,7 +82,7 @@ async fn listen() -> (TcpListener, Url) {
     (listener, url)
 }
 
-async fn serve(router: Router) -> Server {
+async fn serve(router: Router) -> StoppableServer {
     let (listener, url) = listen().await;
     let (stop, stopped) = oneshot::channel::<()>();
     let dropped = async move { stopped.await.unwrap_or_default() };
@@ -93,8 +90,8 @@ async fn serve(router: Router) -> Server {
     (url, stop)
 }
 
-/// A server that reads a request, sends these bytes and closes the connection.
-async fn say(bytes: &'static [u8]) -> Server {
+/// Reads a request, sends these bytes and closes the connection.
+async fn serve_bytes(bytes: &'static [u8]) -> StoppableServer {
     let (listener, url) = listen().await;
     let (stop, mut stopped) = oneshot::channel::<()>();
     tokio::spawn(async move {
@@ -104,7 +101,7 @@ async fn say(bytes: &'static [u8]) -> Server {
                 _ = &mut stopped => break,
                 accepted = listener.accept() => {
                     let (connection, _) = accepted.unwrap();
-                    connections.spawn(say_on(connection, bytes));
+                    connections.spawn(answer_connection(connection, bytes));
                 }
             }
         }
@@ -112,9 +109,8 @@ async fn say(bytes: &'static [u8]) -> Server {
     (url, stop)
 }
 
-/// A client that goes away before it has heard everything is its own affair.
-async fn say_on(mut connection: TcpStream, bytes: &[u8]) {
-    // Closing with something unread would reset the connection, and the bytes might not arrive.
+async fn answer_connection(mut connection: TcpStream, bytes: &[u8]) {
+    // Closing with unread data would reset the connection and might lose the bytes.
     let mut request = [0; 4096];
     if connection.read(&mut request).await.is_ok_and(|read| read > 0)
         && connection.write_all(bytes).await.is_ok()

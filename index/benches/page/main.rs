@@ -1,17 +1,21 @@
-//! What a page costs beside bare tantivy over the same index, and what indexing costs beside bare tantivy over the
-//! same analysed documents. Prints a table for benches/README.md; see `peers` for what the peers do and leave out.
+//! Pages and indexing beside bare tantivy, as a table for benches/README.md.
+//!
+//! Both work on the same index and documents; `peers` says what the peers leave out.
 //!
 //! `cargo bench -p trawl-index --bench page`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 
 mod peers;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod texts;
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use peers::Bare;
+use shared::Percentiles;
 use texts::Times;
 use trawl_index::{
     Change, Checkpoint, Document, Index, Options, Query, Request, Scope, Snapshot, Start, TimePosition,
@@ -56,7 +60,7 @@ fn main() {
     indexing(&scope);
 }
 
-/// One row of the table of pages; none where the query has no such page.
+/// None if the query has no such page.
 fn page_row(
     snapshot: &Snapshot,
     bare: &Bare,
@@ -92,13 +96,13 @@ fn page_row(
     );
 }
 
-/// Queries that are more than one term.
+/// Queries of several terms.
 fn other_rows(snapshot: &Snapshot, scope: &Scope) {
     let keywords = ["中国 美国", "\"中国人\"", "中国 -美国", "回应", "iphon", "n", "的"];
     for keyword in keywords {
         let query = Query::parse(keyword);
         let total = search(snapshot, scope, &query, None, LIMIT).total;
-        // A new bound each time, below everything, so that no total is remembered.
+        // A new bound each time, below all documents, so that no total is cached.
         let bound = Cell::new(i64::MIN);
         let page = |start: Start| {
             bound.set(bound.get() + 1);
@@ -145,7 +149,6 @@ fn search(
     snapshot.search(&request(scope, query, after, limit)).unwrap()
 }
 
-/// Bulk indexing, and commits of a few documents.
 fn indexing(scope: &Scope) {
     const COUNT: usize = 200_000;
     let documents: Vec<Document> = texts::documents(scope, COUNT, Times::Distinct);
@@ -188,7 +191,7 @@ fn indexing(scope: &Scope) {
     }
 }
 
-/// Commits of 1, 20 and 100 upserts, as a server makes them all the time.
+/// Commits of 1, 20 and 100 upserts.
 fn small_commits(writer: &mut trawl_index::Writer, documents: &[Document]) {
     for size in [1, 20, 100] {
         let mut samples = Vec::new();
@@ -199,7 +202,7 @@ fn small_commits(writer: &mut trawl_index::Writer, documents: &[Document]) {
             commit(writer);
             samples.push(started.elapsed());
         }
-        let measured = Measured::of(samples);
+        let measured = Percentiles::of(samples);
         println!(
             "| commit of {size} upserts on {} documents, µs median / p99 | {measured} | |",
             documents.len()
@@ -216,38 +219,18 @@ fn rate(count: usize, elapsed: Duration) -> f64 {
     count as f64 / elapsed.as_secs_f64()
 }
 
-/// Microseconds.
-struct Measured {
-    median: f64,
-    p99: f64,
-}
-
-impl Measured {
-    fn of(mut samples: Vec<Duration>) -> Self {
-        samples.sort_unstable();
-        let at = |index: usize| samples[index.min(samples.len() - 1)].as_secs_f64() * 1e6;
-        Self { median: at(samples.len() / 2), p99: at(samples.len() * 99 / 100) }
-    }
-}
-
-impl std::fmt::Display for Measured {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{:.1} / {:.1}", self.median, self.p99)
-    }
-}
-
-/// Runs all in turn, so that what disturbs one disturbs the others.
-fn measure<const N: usize>(works: [&dyn Fn() -> usize; N], rounds: usize) -> [Measured; N] {
+/// Takes turns, so that disturbances hit all alike.
+fn measure<const N: usize>(works: [&dyn Fn() -> usize; N], rounds: usize) -> [Percentiles; N] {
     let mut samples = [const { Vec::new() }; N];
     for round in 0..rounds + rounds / 10 {
         for (work, samples) in works.iter().zip(&mut samples) {
             let started = Instant::now();
             std::hint::black_box(work());
-            // The first tenth warms up.
+            // Warms up.
             if round >= rounds / 10 {
                 samples.push(started.elapsed());
             }
         }
     }
-    samples.map(Measured::of)
+    samples.map(Percentiles::of)
 }

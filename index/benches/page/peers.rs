@@ -1,7 +1,7 @@
 //! The same pages by bare tantivy over the same files.
 //!
-//! The seek is the least that a page can cost this way: no parsing, no visibility, ids and ties ignored, deleted
-//! documents not looked for. What trawl takes beyond it is what its guarantees cost.
+//! The seek is a lower bound: no parsing, visibility, ids, ties or deletions. Anything beyond it is the price
+//! of trawl's guarantees.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Bare {
         Self { times, open, item, prefix: format!("{:x}.{}\0", scope.tenant, scope.module), searcher }
     }
 
-    /// A common, a medium and a rare word: those whose frequencies are nearest to 10 %, 1 % and 0.01 %.
+    /// Words in nearly 10 %, 1 % and 0.01 % of the documents.
     pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
         let all = self.searcher.num_docs();
         let wanted = [("common", all / 10), ("medium", all / 100), ("rare", all / 10_000)];
@@ -45,7 +45,7 @@ impl Bare {
         let mut terms = index.terms().range().ge(self.prefix.as_bytes()).into_stream().unwrap();
         while terms.advance() {
             let Some(word) = std::str::from_utf8(&terms.key()[self.prefix.len()..]).ok() else { continue };
-            // Ideographs only: others are stemmed, and the bare peers are not.
+            // Other words are stemmed, and the peers' are not.
             if word.is_empty() || word.is_ascii() {
                 continue;
             }
@@ -60,7 +60,7 @@ impl Bare {
         best.into_iter().map(|(name, _, word)| (name, word)).collect()
     }
 
-    /// Seeks in each segment, merges by time, reads the items; counts from the dictionary.
+    /// Seeks in each segment, merges by time, reads items; counts from the dictionary.
     pub(crate) fn seek_page(&self, word: &str, below: Option<i64>, limit: usize) -> usize {
         let term = self.term(word);
         let mut total = 0;
@@ -98,7 +98,7 @@ impl Bare {
         bytes + total
     }
 
-    /// What tantivy's own collectors do.
+    /// By tantivy's own collectors.
     pub(crate) fn top_docs_page(&self, word: &str, skip: usize, limit: usize) -> usize {
         let query = TermQuery::new(self.term(word), IndexRecordOption::Basic);
         let newest = TopDocs::with_limit(limit)

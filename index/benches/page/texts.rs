@@ -1,25 +1,22 @@
-//! The documents that are measured on: real headlines where they are at hand, made-up ones where not.
+//! Documents of real headlines, or made-up ones if these are missing.
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 
 use trawl_index::{Audience, Document, Scope};
 
-/// Where the data lies, from the workspace or beside a work tree of it.
-const PLACES: [&str; 2] = ["../shared/data/texts", "../../shared/data/texts"];
+use crate::shared::text_folder;
+
 const FILE: &str = "zh_weibo_hot_search.jsonl.zst";
 const DAY: i64 = 86_400_000;
 
-/// Which times the documents have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Times {
-    /// Each its own.
     Distinct,
-    /// Whole days, with hundreds of documents each.
+    /// Hundreds of documents each.
     Days,
 }
 
-/// As many documents, the texts repeated where there are not enough.
+/// Repeats texts if there are too few.
 pub(crate) fn documents(scope: &Scope, count: usize, times: Times) -> Vec<Document> {
     let texts = texts();
     let day_of = |number: usize| i64::try_from(number / 450).unwrap_or(0);
@@ -42,7 +39,7 @@ pub(crate) fn documents(scope: &Scope, count: usize, times: Times) -> Vec<Docume
                 title_is_name: false,
                 other_names: Vec::new(),
                 text: None,
-sub_title: String::new(),
+                sub_title: String::new(),
                 brief: String::new(),
                 author: "微博热搜".to_owned(),
                 audience: Audience::Tenant,
@@ -52,24 +49,21 @@ sub_title: String::new(),
 }
 
 fn texts() -> Vec<String> {
-    let places = PLACES
-        .iter()
-        .map(|place| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(place).join(FILE));
-    let Some(file) = places.into_iter().find_map(|path| std::fs::File::open(path).ok()) else {
-        eprintln!("skipped: {FILE} is not here; measuring on made-up texts");
+    let Some(file) = text_folder().and_then(|folder| std::fs::File::open(folder.join(FILE)).ok()) else {
+        eprintln!("skipped: {FILE} is missing; made-up texts are measured");
         return made_up();
     };
     let lines = BufReader::new(zstd::Decoder::new(file).unwrap()).lines();
     lines
         .map(|line| {
             let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-            // Quotes would need escaping in the item, and weigh nothing.
+            // Would need escaping in the item.
             line["text"].as_str().unwrap_or_default().replace(['"', '\\'], " ")
         })
         .collect()
 }
 
-/// Words by a rough Zipf law.
+/// A rough Zipf distribution.
 fn made_up() -> Vec<String> {
     let mut state = 1_u64;
     let mut next = move || {

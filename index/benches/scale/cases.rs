@@ -1,8 +1,10 @@
-//! What is searched for: words, phrases and names chosen by how often they stand in the smallest corpus. The larger ones
-//! are of the same mixture, so a query matches the same share of each.
+//! Queries whose words are chosen by frequency in the smallest corpus.
+//!
+//! Larger corpora have the same mixture, so a query matches the same share.
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use tantivy::DocSet;
 use tantivy::schema::{IndexRecordOption, Term};
@@ -12,14 +14,12 @@ use crate::mixer::{self, Mixer};
 
 /// Hits of a page.
 pub(crate) const LIMIT: usize = 10;
-/// The page that is far behind the first.
 const FAR_PAGE: usize = 1_000;
-/// Documents looked at for phrases and authors.
+/// Documents sampled for phrases and authors.
 const SAMPLE: u64 = 40_000;
-/// The groups of the person who has many.
+/// Groups of one viewer.
 const MANY_GROUPS: u64 = 500;
 
-/// One thing to search for.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Case {
     pub(crate) name: String,
@@ -28,15 +28,14 @@ pub(crate) struct Case {
     pub(crate) principals: Vec<String>,
     pub(crate) from: Option<i64>,
     pub(crate) to: Option<i64>,
-    pub(crate) place: Place,
+    pub(crate) place: PageStart,
 }
 
-/// Where the page begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PageStart {
     #[default]
     First,
-    /// Behind [`FAR_PAGE`] less one pages.
+    /// Page [`FAR_PAGE`].
     Far,
     /// In the middle of all times.
     Middle,
@@ -51,7 +50,6 @@ impl Case {
         }
     }
 
-    /// Asks for this page in time order, or for the most relevant.
     pub(crate) fn ask(
         &self,
         snapshot: &Snapshot,
@@ -61,6 +59,13 @@ impl Case {
     ) -> trawl_index::Page {
         let query = Query::parse(&self.keyword);
         snapshot.search(&self.request(&query, scope, start, limit)).unwrap()
+    }
+
+    /// Times the newest page.
+    pub(crate) fn time_page(&self, snapshot: &Snapshot, scope: &Scope) -> Duration {
+        let started = Instant::now();
+        std::hint::black_box(self.ask(snapshot, scope, Start::Time { after: None, whole_ties: None }, LIMIT));
+        started.elapsed()
     }
 
     fn request<'a>(&'a self, query: &'a Query, scope: &'a Scope, start: Start, limit: usize) -> Request<'a> {
@@ -76,19 +81,19 @@ impl Case {
         }
     }
 
-    /// Whether it is answered on a thread where nothing long may run.
+    /// Whether it is answered within the step budget.
     pub(crate) fn is_at_once(&self, snapshot: &Snapshot, scope: &Scope, start: &Start) -> bool {
         let query = Query::parse(&self.keyword);
         let request = self.request(&query, scope, start.clone(), LIMIT);
         snapshot.search_at_once(&request).unwrap().is_some()
     }
 
-    /// Where its page begins in this index; `None` where there is no such page.
+    /// `None` if the index has no such page.
     pub(crate) fn start(&self, snapshot: &Snapshot, scope: &Scope) -> Option<Start> {
         let after = match self.place {
-            Place::First => None,
-            Place::Middle => Some(TimePosition { display_time: mixer::middle(), id: None }),
-            Place::Far => {
+            PageStart::First => None,
+            PageStart::Middle => Some(TimePosition { display_time: mixer::middle(), id: None }),
+            PageStart::Far => {
                 let first = Start::Time { after: None, whole_ties: None };
                 let before = self.ask(snapshot, scope, first, (FAR_PAGE - 1) * LIMIT);
                 let last = before.hits.last().filter(|_| before.more)?;
@@ -99,9 +104,8 @@ impl Case {
     }
 }
 
-/// The cases, chosen by what is in the index in this directory.
 pub(crate) fn choose(mixer: &Mixer, directory: &Path, snapshot: &Snapshot, scope: &Scope) -> Vec<Case> {
-    let words = Words::count(directory, scope);
+    let words = WordCounts::count(directory, scope);
     let everything = words.documents;
     let word = |share: f64, chinese: bool, than: &[&str]| {
         words.nearest(everything, share, chinese, than, snapshot, scope)
@@ -125,7 +129,8 @@ pub(crate) fn choose(mixer: &Mixer, directory: &Path, snapshot: &Snapshot, scope
         whole("rare, Chinese", &zh_rare),
         whole("rare, English", &en_rare),
     ];
-    for (place, name) in [(Place::Far, "page 1,000 of"), (Place::Middle, "from the middle of time,")] {
+    for (place, name) in [(PageStart::Far, "page 1,000 of"), (PageStart::Middle, "from the middle of time,")]
+    {
         cases.push(Case { place, ..whole(&format!("{name} common, English"), &en_common) });
     }
     for (name, first, second) in [
@@ -137,7 +142,7 @@ pub(crate) fn choose(mixer: &Mixer, directory: &Path, snapshot: &Snapshot, scope
         cases.push(whole(name, &format!("{first} {second}")));
     }
     cases.push(Case {
-        place: Place::Far,
+        place: PageStart::Far,
         ..whole("page 1,000 of common + common, English", &format!("{en_common} {en_common_2}"))
     });
     cases.push(whole(
@@ -181,13 +186,13 @@ pub(crate) fn choose(mixer: &Mixer, directory: &Path, snapshot: &Snapshot, scope
     cases
 }
 
-/// In how many documents of a scope each word stands.
-struct Words {
+/// Document frequencies in a scope.
+struct WordCounts {
     counts: Vec<(String, u64)>,
     documents: u64,
 }
 
-impl Words {
+impl WordCounts {
     fn count(directory: &Path, scope: &Scope) -> Self {
         let engine = trawl_index::bare::open(directory).unwrap();
         let searcher = engine.reader().unwrap().searcher();
@@ -212,7 +217,7 @@ impl Words {
         Self { counts, documents }
     }
 
-    /// The word whose share is nearest; a word that is typed as it is indexed.
+    /// The word of the nearest share that is typed as indexed.
     fn nearest(
         &self,
         of: u64,
@@ -241,13 +246,12 @@ impl Words {
             let first = Start::Time { after: None, whole_ties: None };
             Case::new("", &format!("{word} ")).ask(snapshot, scope, first, 0).total
         };
-        // Stems that are no words find less than they stand for.
+        // Some stems are no words and find less.
         let kept = near.iter().take(200).find(|(word, count)| found(word) >= count * 9 / 10);
         kept.unwrap().0.clone()
     }
 }
 
-/// Some documents of the scope, as they are.
 struct Sample {
     texts: Vec<String>,
     authors: HashMap<String, usize>,
@@ -265,7 +269,7 @@ impl Sample {
         sample
     }
 
-    /// The two words, or four ideographs, beside each other in the share of documents nearest to `share`.
+    /// Two words, or four ideographs, in the share of documents nearest to `share`.
     fn phrase(&self, chinese: bool, share: f64) -> String {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for text in &self.texts {

@@ -1,4 +1,4 @@
-//! The indexes that are measured: built once for each size, seed and version, kept beside the other things that were built.
+//! Indexes to measure, built once for each size, seed and version, and kept in `target`.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,20 +11,19 @@ use trawl_index::{Change, Checkpoint, Index, Options, Writer};
 use crate::mixer::{self, Mixer, Random};
 use crate::resident;
 
-/// Documents between two commits of the import, as a server that is behind makes them.
+/// Documents of a commit, as in a server that catches up.
 const IMPORT_COMMIT: u64 = 10_000;
-/// Documents handed over at once.
 const BATCH: u64 = 1_000;
-/// After the import one document in so many is put anew, and as many are removed.
+/// One document in this many is replaced after the import, and one removed.
 const CHANGED: u64 = 100;
-/// Progress is told every so many documents.
+/// Documents between progress lines.
 const TELL_EVERY: u64 = 500_000;
-/// What says that an index is whole, and what it took.
+/// Marks a complete index.
 const FACTS: &str = "facts.json";
 
-/// What building an index took.
+/// Costs of building an index.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Facts {
+pub(crate) struct BuildFacts {
     pub(crate) import_seconds: f64,
     /// Of all processors, over import and changes.
     pub(crate) processor_seconds: f64,
@@ -33,13 +32,13 @@ pub(crate) struct Facts {
     pub(crate) commit_median_ms: f64,
     pub(crate) commit_p99_ms: f64,
     pub(crate) commit_most_ms: f64,
-    /// Bytes that were allocated and not given back, at most; files that are mapped do not count.
+    /// Peak of allocated bytes, without mapped files.
     pub(crate) most_memory: u64,
     pub(crate) memory_before: u64,
 }
 
-/// Where the index of so many documents is, and what building it took.
-pub(crate) fn prepare(mixer: &Mixer, documents: u64, seed: u64) -> (PathBuf, Facts) {
+/// Builds the index unless it exists.
+pub(crate) fn prepare(mixer: &Mixer, documents: u64, seed: u64) -> (PathBuf, BuildFacts) {
     let directory = target().join(format!("{documents}-seed{seed}-v{}", mixer::VERSION));
     let facts = directory.join(FACTS);
     if let Some(facts) = std::fs::read(&facts).ok().and_then(|facts| serde_json::from_slice(&facts).ok()) {
@@ -52,20 +51,19 @@ pub(crate) fn prepare(mixer: &Mixer, documents: u64, seed: u64) -> (PathBuf, Fac
     (directory, measured)
 }
 
-/// Where they all are.
 pub(crate) fn target() -> PathBuf {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/scale");
     std::fs::create_dir_all(&target).unwrap();
     target
 }
 
-/// The same files under another directory, so that what is written there leaves the index as it is.
+/// A copy to write to.
 pub(crate) fn copy(directory: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir_in(directory.parent().unwrap()).unwrap();
     for file in std::fs::read_dir(directory).unwrap() {
         let file = file.unwrap();
         let to = copy.path().join(file.file_name());
-        // Segments are never written to again; the others are small.
+        // Segments never change; other files are small.
         if file.metadata().unwrap().len() < 1 << 16 {
             std::fs::copy(file.path(), to).unwrap();
         } else {
@@ -75,12 +73,12 @@ pub(crate) fn copy(directory: &Path) -> tempfile::TempDir {
     copy
 }
 
-/// The bytes of all its files.
+/// In bytes.
 pub(crate) fn size(directory: &Path) -> u64 {
     std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum()
 }
 
-fn build(mixer: &Mixer, documents: u64, directory: &Path) -> Facts {
+fn build(mixer: &Mixer, documents: u64, directory: &Path) -> BuildFacts {
     let memory_before = resident::anonymous();
     let processor_before = resident::processor_seconds();
     let (index, mut writer) = Index::open(directory, &Options::default()).unwrap();
@@ -137,7 +135,7 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> Facts {
             }
         }
         let change_seconds = started.elapsed().as_secs_f64();
-        // As in a server when an import is over and single writes come in again: what was left beside each other is merged.
+        // Single writes after an import trigger the remaining merges.
         for version in 1..=3 {
             std::thread::sleep(std::time::Duration::from_secs(1));
             writer.apply(vec![Change::Put(mixer.document(0, version))]).unwrap();
@@ -149,7 +147,7 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> Facts {
     writer.close().unwrap();
     commits.sort_unstable_by(f64::total_cmp);
     let at = |share: usize| commits[(commits.len() * share / 100).min(commits.len() - 1)];
-    Facts {
+    BuildFacts {
         import_seconds,
         processor_seconds: resident::processor_seconds() - processor_before,
         change_seconds,
@@ -162,14 +160,13 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> Facts {
     }
 }
 
-/// Commits; milliseconds.
+/// In milliseconds.
 pub(crate) fn commit(writer: &mut Writer) -> f64 {
     let started = Instant::now();
     writer.commit(&Checkpoint { store: "bench".to_owned(), position: 1, complete: true }).unwrap();
     started.elapsed().as_secs_f64() * 1e3
 }
 
-/// Opens a copy.
 pub(crate) fn open(directory: &Path) -> (Index, Writer) {
     Index::open(directory, &Options::default()).unwrap()
 }

@@ -1,7 +1,9 @@
-//! What grows with the corpus: pages and their totals over 100 thousand, a million and ten million documents mixed from
-//! the real texts, with what building the indexes took. Prints the tables of benches/README.md; progress goes to stderr.
+//! Pages, totals and building over corpora of 100 thousand to ten million documents.
 //!
-//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [merge | tenants | texts] [seed=N] [only=NAME]`
+//! The documents are mixed from real texts. Prints the tables of benches/README.md; progress goes to stderr.
+//!
+//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [merge | tenants | texts] [seed=N]
+//! [only=NAME]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::cast_precision_loss, reason = "figures need no more than 52 bits")]
@@ -13,21 +15,24 @@ mod merging;
 mod mixer;
 mod report;
 mod resident;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod tenants;
 mod texts;
 
 use std::path::Path;
 
 use cases::{Case, LIMIT};
-use measure::{Measured, Rounds};
+use measure::Rounds;
 use mixer::Mixer;
+use shared::Percentiles;
 use trawl_index::{Change, Scope, Start};
 
-/// The server's.
+/// As in the server.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Documents put in each commit between two searches.
+/// Documents of each commit between searches.
 const PUT_BETWEEN: u64 = 20;
 
 fn main() {
@@ -37,7 +42,7 @@ fn main() {
     let seed =
         arguments.iter().find_map(|argument| argument.strip_prefix("seed=")?.parse().ok()).unwrap_or(1);
     let only = arguments.iter().find_map(|argument| argument.strip_prefix("only="));
-    let orders = Orders { by_relevance: arguments.iter().any(|argument| argument == "relevance") };
+    let by_relevance = arguments.iter().any(|argument| argument == "relevance");
     let Some(mixer) = Mixer::open(seed) else {
         eprintln!("skipped: the real texts are not here");
         return;
@@ -60,8 +65,15 @@ fn main() {
             merging::run(&mixer, &directory, documents, &scope);
             continue;
         }
-        let corpus =
-            Run { mixer: &mixer, scope: &scope, documents, directory: &directory, facts, orders, only };
+        let corpus = CorpusBench {
+            mixer: &mixer,
+            scope: &scope,
+            documents,
+            directory: &directory,
+            facts,
+            by_relevance,
+            only,
+        };
         corpora.push(corpus.measure(&mut cases));
     }
     if corpora.is_empty() {
@@ -74,7 +86,7 @@ fn main() {
     );
 }
 
-/// `100k` and `10m` as numbers.
+/// Parses `100k` and `10m`.
 fn size(argument: &str) -> Option<u64> {
     let (number, unit) = argument.split_at_checked(argument.len().checked_sub(1)?)?;
     let unit = match unit {
@@ -85,46 +97,40 @@ fn size(argument: &str) -> Option<u64> {
     Some(number.parse::<u64>().ok()? * unit)
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Orders {
-    by_relevance: bool,
-}
-
-/// What one corpus is measured with.
-struct Run<'a> {
+struct CorpusBench<'a> {
     mixer: &'a Mixer,
     scope: &'a Scope,
     documents: u64,
     directory: &'a Path,
-    facts: corpus::Facts,
-    orders: Orders,
+    facts: corpus::BuildFacts,
+    by_relevance: bool,
     only: Option<&'a str>,
 }
 
-/// What was measured of one corpus.
-pub(crate) struct Corpus {
+/// Measurements of one corpus.
+pub(crate) struct CorpusReport {
     documents: u64,
-    facts: corpus::Facts,
+    facts: corpus::BuildFacts,
     segments: usize,
     bytes: u64,
     open_ms: f64,
     memory: [u64; 2],
     mapped: u64,
-    rows: Vec<Option<Row>>,
+    rows: Vec<Option<CaseTimes>>,
 }
 
-/// What was measured of one query.
-pub(crate) struct Row {
+/// Times of one query.
+pub(crate) struct CaseTimes {
     total: u64,
     at_once: bool,
-    first: Measured,
-    after_commit: Measured,
-    again: Measured,
-    relevance: Option<[Measured; 2]>,
+    first: Percentiles,
+    after_commit: Percentiles,
+    again: Percentiles,
+    relevance: Option<[Percentiles; 2]>,
 }
 
-impl Run<'_> {
-    fn measure(self, cases: &mut Vec<Case>) -> Corpus {
+impl CorpusBench<'_> {
+    fn measure(self, cases: &mut Vec<Case>) -> CorpusReport {
         let copy = corpus::copy(self.directory);
         let before = resident::anonymous();
         let started = std::time::Instant::now();
@@ -138,7 +144,7 @@ impl Run<'_> {
         }
         eprintln!("{} documents in {} segments", self.documents, snapshot.segments());
         let starts: Vec<Option<Start>> = cases.iter().map(|case| case.start(&snapshot, self.scope)).collect();
-        let mut rows: Vec<Option<Row>> = cases
+        let mut rows: Vec<Option<CaseTimes>> = cases
             .iter()
             .zip(&starts)
             .map(|(case, start)| Some(self.row(&snapshot, case, start.as_ref()?)))
@@ -146,7 +152,7 @@ impl Run<'_> {
         let segments = snapshot.segments();
         drop(snapshot);
 
-        // As it is in a server: something is written, and everything is searched for again.
+        // As in a server: every write is followed by all searches.
         let mut samples: Vec<Vec<_>> = vec![Vec::new(); cases.len()];
         for round in 0..=Rounds::AFTER_COMMIT {
             let numbers = (0..PUT_BETWEEN).map(|number| round as u64 * 7_919 + number * 104_729);
@@ -172,13 +178,13 @@ impl Run<'_> {
         }
         for (row, samples) in rows.iter_mut().zip(samples) {
             if let Some(row) = row {
-                row.after_commit = Measured::of(samples);
+                row.after_commit = Percentiles::of(samples);
             }
         }
         let memory = [opened, resident::anonymous().saturating_sub(before)];
         let mapped = resident::mapped();
         writer.close().unwrap();
-        Corpus {
+        CorpusReport {
             documents: self.documents,
             segments,
             bytes: corpus::size(self.directory),
@@ -190,17 +196,17 @@ impl Run<'_> {
         }
     }
 
-    fn row(&self, snapshot: &trawl_index::Snapshot, case: &Case, start: &Start) -> Row {
+    fn row(&self, snapshot: &trawl_index::Snapshot, case: &Case, start: &Start) -> CaseTimes {
         let page = |start: &Start| case.ask(snapshot, self.scope, start.clone(), LIMIT);
         let total = page(start).total;
-        let forget = || trawl_index::bare::forget(snapshot);
-        let first = measure::measure(Rounds::FIRST, forget, || page(start));
+        let clear_caches = || trawl_index::bare::clear_caches(snapshot);
+        let first = measure::measure(Rounds::FIRST, clear_caches, || page(start));
         let again = measure::measure(Rounds::AGAIN, || {}, || page(start));
         let at_once = case.is_at_once(snapshot, self.scope, start);
         let best = Start::Relevance { skip: 0, now: 0 };
-        let relevance = (self.orders.by_relevance && case.place == cases::Place::First).then(|| {
+        let relevance = (self.by_relevance && case.place == cases::PageStart::First).then(|| {
             [
-                measure::measure(Rounds::FIRST, forget, || page(&best)),
+                measure::measure(Rounds::FIRST, clear_caches, || page(&best)),
                 measure::measure(Rounds::FIRST, || {}, || page(&best)),
             ]
         });
@@ -209,6 +215,6 @@ impl Run<'_> {
             case.name,
             if at_once { ", at once" } else { "" }
         );
-        Row { total, at_once, first, after_commit: Measured::default(), again, relevance }
+        CaseTimes { total, at_once, first, after_commit: Percentiles::default(), again, relevance }
     }
 }

@@ -1,26 +1,23 @@
-//! Writes at a steady rate into a large index while it merges: how long commits take, how many segments a page looks
-//! into, and what pages cost meanwhile.
+//! Steady writes into a large index while it merges: commits, segments and pages.
 
 use std::time::{Duration, Instant};
 
-use trawl_index::{Change, Index, Scope, Snapshot, Start};
+use trawl_index::{Change, Index, Scope};
 
-use crate::cases::{Case, LIMIT};
+use crate::cases::Case;
 use crate::corpus;
-use crate::measure::Measured;
 use crate::mixer::{Mixer, Random};
+use crate::shared::Percentiles;
 
-/// Documents put each second; half of them take the place of earlier ones.
+/// Half of them replace earlier documents.
 const WRITES_A_SECOND: u64 = 1_000;
-/// How long.
 const SECONDS: u64 = 30;
-/// Between two commits, as long as they keep up.
 const COMMIT_EVERY: Duration = Duration::from_millis(10);
 
-/// What takes longer until it is visible is told.
+/// Slower changes are logged.
 const SLOW: Duration = Duration::from_millis(25);
 
-/// Runs it on a copy of the index in this directory.
+/// Runs on a copy of the index.
 pub(crate) fn run(mixer: &Mixer, directory: &std::path::Path, documents: u64, scope: &Scope) {
     let copy = corpus::copy(directory);
     let (index, mut writer) = corpus::open(copy.path());
@@ -39,7 +36,7 @@ pub(crate) fn run(mixer: &Mixer, directory: &std::path::Path, documents: u64, sc
         };
         let changes: Vec<Change> = (written..due).map(put).collect();
         if !changes.is_empty() {
-            // The oldest of them waits since the last time.
+            // The oldest change has waited since the last commit.
             let waiting = Instant::now();
             written = due;
             writer.apply(changes).unwrap();
@@ -56,18 +53,11 @@ pub(crate) fn run(mixer: &Mixer, directory: &std::path::Path, documents: u64, sc
         }
         let snapshot = index.snapshot();
         segments.push(snapshot.segments());
-        pages.push(page(&snapshot, &case, scope));
+        pages.push(case.time_page(&snapshot, scope));
         std::thread::sleep(COMMIT_EVERY.saturating_sub(begun.elapsed()));
     }
     writer.close().unwrap();
     report(&index, before, commits, pages, fresh, segments);
-}
-
-fn page(snapshot: &Snapshot, case: &Case, scope: &Scope) -> Duration {
-    let started = Instant::now();
-    let first = Start::Time { after: None, whole_ties: None };
-    std::hint::black_box(case.ask(snapshot, scope, first, LIMIT));
-    started.elapsed()
 }
 
 fn report(
@@ -90,7 +80,7 @@ fn report(
     for (name, samples) in [("commit", commits), ("handed over → visible", fresh), ("page by time", pages)]
     {
         let most = most(&samples);
-        let measured = Measured::of(samples);
+        let measured = Percentiles::of(samples);
         println!("| {name}, ms | {:.3} | {:.3} | {most:.1} |", measured.median / 1e3, measured.p99 / 1e3);
     }
     println!(

@@ -1,44 +1,41 @@
-//! Documents in any number, mixed from the real texts so that words keep their frequencies and lengths theirs.
+//! Documents in any number, mixed from real texts with their word frequencies and lengths.
 //!
-//! Texts are cut into clauses, and a document is made of whole clauses, drawn at random from those of its language until
-//! it is as long as a real row. A document is a function of the seed, its number and its version alone.
+//! A document consists of clauses of one language, up to the length of a real row. It depends on seed, number
+//! and version alone.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 
 use trawl_index::{Audience, Document, Scope};
 
-/// Raised whenever other documents come out, so that an index that holds the earlier ones, or was merged otherwise, is not taken for
-/// one of these.
+use crate::shared::text_folder;
+
+/// Raised whenever other documents come out, or merges change, so that older indexes are rebuilt.
 pub(crate) const VERSION: u32 = 3;
 
-/// Where the data lies, from the workspace or beside a work tree of it.
-const PLACES: [&str; 2] = ["../shared/data/texts", "../../shared/data/texts"];
 const CHINESE: [&str; 3] = ["zh_weibo_hot_search", "zh_news_xwlb", "zh_todo_changelogs"];
 const ENGLISH: [&str; 4] =
     ["en_news_twir_items", "en_feed_ietf_comments", "en_feed_git_commits", "en_todo_ietf_issues"];
 
-/// The oldest time: 2023-11-14.
+/// 2023-11-14.
 const FIRST_TIME: u64 = 1_700_000_000_000;
-/// Times lie within two years.
+/// Two years.
 const TIMES: u64 = 2 * 365 * 86_400_000;
-/// One document in so many has the time of a whole hour, which it shares with others.
+/// One document in this many shares the time of a whole hour.
 const ON_THE_HOUR: u64 = 20;
 const HOUR: u64 = 3_600_000;
-/// One document in so many is for some people only.
+/// One document in this many has principals.
 const RESTRICTED: u64 = 20;
-/// The groups that those are drawn from.
 pub(crate) const GROUPS: u64 = 2_000;
 
-/// The scope that is searched, and how many of a hundred documents it has.
+/// The searched scope, and its percentage of documents.
 pub(crate) const LARGE: (i64, &str, u64) = (1, "feed", 60);
 /// Another module of the same tenant.
 const SIBLING: (i64, &str, u64) = (1, "article", 10);
-/// The tenants that share the rest.
+/// They share the rest.
 const OTHER_TENANTS: std::ops::RangeInclusive<u64> = 2..=9;
 
-/// Draws numbers (`SplitMix64`).
+/// `SplitMix64`.
 #[derive(Debug, Clone)]
 pub(crate) struct Random(u64);
 
@@ -62,34 +59,30 @@ impl Random {
         self.next() % end
     }
 
-    fn one_of<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+    fn pick<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         let place = self.below(of.len() as u64);
         &of[usize::try_from(place).unwrap()]
     }
 }
 
-/// The texts of one language.
 #[derive(Default)]
 struct Language {
     clauses: Vec<String>,
-    /// The characters of each real row's title and text.
+    /// Characters of title and text of each real row.
     lengths: Vec<(usize, usize)>,
     authors: Vec<String>,
     between: &'static str,
 }
 
-/// Makes documents.
 pub(crate) struct Mixer {
     languages: [Language; 2],
     seed: u64,
 }
 
 impl Mixer {
-    /// `None` where the texts are not at hand.
+    /// `None` without the texts.
     pub(crate) fn open(seed: u64) -> Option<Self> {
-        let places =
-            PLACES.iter().map(|place| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..").join(place));
-        let directory = places.into_iter().find(|place| place.is_dir())?;
+        let directory = text_folder()?;
         let language = |files: &[&str], between| {
             let mut language = Language { between, ..Language::default() };
             for file in files {
@@ -103,7 +96,7 @@ impl Mixer {
         Some(Self { languages: [language(&CHINESE, "，")?, language(&ENGLISH, ". ")?], seed })
     }
 
-    /// The document with this number, in its scope; another version of it has other texts and a later time.
+    /// The document with this number; other versions have other texts and later times.
     pub(crate) fn document(&self, number: u64, version: u64) -> Document {
         let scope = match Random::new(self.seed, number).below(100) {
             share if share < LARGE.2 => Scope::new(LARGE.0, LARGE.1),
@@ -116,13 +109,12 @@ impl Mixer {
         self.document_in(scope, number, version)
     }
 
-    /// The same in the scope given.
     pub(crate) fn document_in(&self, scope: Scope, number: u64, version: u64) -> Document {
         let mut random = Random::new(self.seed, number ^ (version << 48) ^ (1 << 40));
-        let language = random.one_of(&self.languages);
-        let &(title, text) = random.one_of(&language.lengths);
+        let language = random.pick(&self.languages);
+        let &(title, text) = random.pick(&language.lengths);
         let (title, text) = (language.text(&mut random, title), language.text(&mut random, text));
-        let author = random.one_of(&language.authors).clone();
+        let author = random.pick(&language.authors).clone();
         let mut time = FIRST_TIME + random.below(TIMES) + version;
         if random.below(ON_THE_HOUR) == 0 {
             time -= time % HOUR;
@@ -155,7 +147,6 @@ impl Mixer {
     }
 }
 
-/// A principal.
 pub(crate) fn group(number: u64) -> String {
     format!("g:{number}")
 }
@@ -178,12 +169,12 @@ impl Language {
         self.authors.push(of("author").to_owned());
     }
 
-    /// Whole clauses, until they have as many characters.
+    /// Whole clauses of at least this many characters.
     fn text(&self, random: &mut Random, characters: usize) -> String {
         let mut text = String::new();
         let mut length = 0;
         while length < characters {
-            let clause = random.one_of(&self.clauses);
+            let clause = random.pick(&self.clauses);
             let between = if text.is_empty() { "" } else { self.between };
             let _ = write!(text, "{between}{clause}");
             length += clause.chars().count();
@@ -192,12 +183,11 @@ impl Language {
     }
 }
 
-/// The middle of all times.
 pub(crate) fn middle() -> i64 {
     i64::try_from(FIRST_TIME + TIMES / 2).unwrap()
 }
 
-/// A month, a year before the end: its first millisecond and the first behind it.
+/// A month, a year before the end.
 pub(crate) fn month() -> (i64, i64) {
     let from = i64::try_from(FIRST_TIME + TIMES / 2).unwrap();
     (from, from + 30 * 86_400_000)

@@ -1,21 +1,18 @@
-//! The tables.
-
 use std::process::Command;
 use std::time::Instant;
 
 use trawl_index::Document;
 
 use crate::cases::Case;
-use crate::measure::Measured;
 use crate::mixer::Mixer;
-use crate::{Corpus, Row};
+use crate::shared::Percentiles;
+use crate::{CaseTimes, CorpusReport};
 
-/// Documents that bare tantivy indexes.
+/// Documents for bare tantivy.
 const BARE: u64 = 100_000;
-/// Documents between its commits.
 const BARE_COMMIT: usize = 10_000;
 
-/// Says what was run where, without which no figure means anything.
+/// Prints command, revision and machine.
 pub(crate) fn head(arguments: &[String], seed: u64) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     println!("# Flat cost\n");
@@ -33,8 +30,7 @@ fn output(program: &str, arguments: &[&str]) -> String {
     output.map_or_else(|_| "?".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// One table for each way of asking, and one of the indexes.
-pub(crate) fn tables(cases: &[Case], corpora: &[Corpus]) {
+pub(crate) fn tables(cases: &[Case], corpora: &[CorpusReport]) {
     println!("Microseconds, median / p99; × is the median beside that of the smallest corpus (bar: 1.5).\n");
     table("By time, asked again", cases, corpora, |row| Some(row.again));
     table("By time, the first time: nothing is remembered", cases, corpora, |row| Some(row.first));
@@ -44,8 +40,13 @@ pub(crate) fn tables(cases: &[Case], corpora: &[Corpus]) {
     indexes(corpora);
 }
 
-fn table(title: &str, cases: &[Case], corpora: &[Corpus], of: impl Fn(&Row) -> Option<Measured>) {
-    let of = |corpus: &Corpus, place: usize| corpus.rows[place].as_ref().and_then(&of);
+fn table(
+    title: &str,
+    cases: &[Case],
+    corpora: &[CorpusReport],
+    of: impl Fn(&CaseTimes) -> Option<Percentiles>,
+) {
+    let of = |corpus: &CorpusReport, place: usize| corpus.rows[place].as_ref().and_then(&of);
     if !corpora.iter().any(|corpus| (0..cases.len()).any(|place| of(corpus, place).is_some())) {
         return;
     }
@@ -73,7 +74,7 @@ fn table(title: &str, cases: &[Case], corpora: &[Corpus], of: impl Fn(&Row) -> O
     println!();
 }
 
-fn indexes(corpora: &[Corpus]) {
+fn indexes(corpora: &[CorpusReport]) {
     println!("## The indexes\n");
     println!(
         "| documents | import, a second | processor, µs a document | most memory while importing, MiB | 2 % changed, seconds | commit of 10,000, ms, median / p99 / most | segments | MiB on disk | opened in, ms | allocated when opened / after all searches, MiB | mapped, MiB |"
@@ -102,7 +103,7 @@ fn indexes(corpora: &[Corpus]) {
     println!();
 }
 
-/// Bare tantivy over the same documents, analysed beforehand, with commits as often, on one thread.
+/// Bare tantivy over the same documents, analysed before, with as many commits, on one thread.
 pub(crate) fn beside_bare(mixer: &Mixer, ours: f64) {
     let documents: Vec<Document> = (0..BARE).map(|number| mixer.document(number, 0)).collect();
     let analysed: Vec<_> = documents.into_iter().map(trawl_index::bare::document).collect();

@@ -1,11 +1,11 @@
-//! What this process takes: memory and processor time.
+//! Memory and processor time of this process.
 
-/// Bytes that no file stands behind: what was allocated.
+/// Allocated bytes, without mapped files.
 pub(crate) fn anonymous() -> u64 {
     of("RssAnon:")
 }
 
-/// Bytes of mapped files; the operating system takes them back when it needs the room.
+/// Bytes of mapped files, which the operating system can reclaim.
 pub(crate) fn mapped() -> u64 {
     of("RssFile:")
 }
@@ -16,12 +16,12 @@ fn of(name: &str) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
-/// Seconds of all processors since the process began, of all its threads.
+/// Of all threads.
 pub(crate) fn processor_seconds() -> f64 {
-    /// The kernel counts in hundredths, whatever its own clock.
+    /// The kernel counts in hundredths.
     const TICKS: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may hold anything, the twelfth and thirteenth fields are the user's and the system's.
+    // The name may contain anything; fields 12 and 13 after it are user and system time.
     let (_, fields) = stat.rsplit_once(')').unwrap_or_default();
     let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
     ticks.sum::<f64>() / TICKS

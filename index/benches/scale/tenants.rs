@@ -1,24 +1,23 @@
-//! Ten thousand small tenants beside a large one, in one index: what either pays for the other.
+//! Ten thousand small tenants beside a large one in one index.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use trawl_index::{Change, Index, Options, Scope, Snapshot, Start, Writer};
+use trawl_index::{Change, Index, Options, Scope, Writer};
 
-use crate::cases::{Case, LIMIT};
-use crate::measure::Measured;
+use crate::cases::Case;
 use crate::mixer::{Mixer, Random};
+use crate::shared::Percentiles;
 use crate::{corpus, resident};
 
 const LARGE_DOCUMENTS: u64 = 1_000_000;
 const SMALL_TENANTS: u64 = 10_000;
 const DOCUMENTS_OF_EACH: u64 = 20;
-/// The first small tenant's number.
 const FIRST_SMALL: u64 = 100;
 const COMMIT: u64 = 10_000;
-/// How often the large tenant is searched, in turns with the small ones.
+/// Searches of the large tenant, alternating with small ones.
 const SEARCHES: u64 = 10_000;
 
-/// Builds the index, and measures it before and after the small tenants come.
+/// Measures before and after the small tenants are added.
 pub(crate) fn run(mixer: &Mixer) {
     let directory = tempfile::tempdir_in(corpus::target()).unwrap();
     let (index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
@@ -67,10 +66,10 @@ fn row(name: &str, directory: &std::path::Path, large: &Scope, tenants: u64) {
     let (mut of_large, mut first, mut again) = (Vec::new(), Vec::new(), Vec::new());
     let mut random = Random::new(3, tenants);
     for search in 0..SEARCHES {
-        of_large.push(page(&snapshot, &case, large));
+        of_large.push(case.time_page(&snapshot, large));
         if search < tenants {
-            first.push(page(&snapshot, &case, &small(search)));
-            again.push(page(&snapshot, &case, &small(random.below(search + 1))));
+            first.push(case.time_page(&snapshot, &small(search)));
+            again.push(case.time_page(&snapshot, &small(random.below(search + 1))));
         }
     }
     let allocated = resident::anonymous().saturating_sub(before);
@@ -78,16 +77,10 @@ fn row(name: &str, directory: &std::path::Path, large: &Scope, tenants: u64) {
         "| {name} | {} | {} | {opened:.0} | {} | {} | {} | {} |",
         snapshot.segments(),
         bytes >> 20,
-        Measured::of(of_large),
-        Measured::of(first),
-        Measured::of(again),
+        Percentiles::of(of_large),
+        Percentiles::of(first),
+        Percentiles::of(again),
         allocated >> 20,
     );
     writer.close().unwrap();
-}
-
-fn page(snapshot: &Snapshot, case: &Case, scope: &Scope) -> Duration {
-    let started = Instant::now();
-    std::hint::black_box(case.ask(snapshot, scope, Start::Time { after: None, whole_ties: None }, LIMIT));
-    started.elapsed()
 }

@@ -1,5 +1,4 @@
-//! Large texts, as files have them, put one after the other without a commit, as an index that is filled anew takes them: how long
-//! that takes, and how much memory at the most.
+//! Time and memory for large texts put without a commit, as in a rebuild.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -13,14 +12,13 @@ use crate::mixer::{Mixer, Random};
 use crate::{corpus, resident};
 
 const TEXTS: u64 = 2_000;
-/// Bytes of each: what the server keeps of a file's text.
+/// The server's limit for the text of a file.
 const BYTES: usize = 256 << 10;
-/// What the server reads at a time.
+/// The server's batch of files.
 const AT_A_TIME: u64 = 32;
-/// Between two looks at the memory that is taken.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Fills one index with texts of real words, and one with words of which hardly any comes twice.
+/// Once with real words, once with almost no repeated words.
 pub(crate) fn run(mixer: &Mixer) {
     println!("## {TEXTS} texts of {} KiB, put without a commit\n", BYTES >> 10);
     println!("| texts | s | memory above the start, MiB at the most | MiB on disk |");
@@ -35,7 +33,7 @@ fn row(name: &str, text: impl Fn(u64) -> String) {
     let (index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
     let before = resident::anonymous();
     let (seconds, most) = thread::scope(|threads| {
-        // It hangs up when it is over, however it ends.
+        // Dropped at the end, even by a panic.
         let (under_way, over) = mpsc::channel::<Infallible>();
         let watching = threads.spawn(move || {
             let mut most = 0;

@@ -1,13 +1,11 @@
-//! Writing marked text as HTML.
+//! Marked text as HTML.
 
 use std::ops::Range;
 
 use super::marks::Mark;
 
-/// Stands where a text is cut.
 const CUT: &str = "…";
 
-/// The part of the text that is shown, with the marks that lie in it.
 pub(super) fn write(text: &str, shown: Range<usize>, marks: &[Mark]) -> String {
     let mut html = String::with_capacity(shown.len() + shown.len() / 4);
     if shown.start > 0 {
@@ -30,7 +28,7 @@ pub(super) fn write(text: &str, shown: Range<usize>, marks: &[Mark]) -> String {
     html
 }
 
-/// Writes a text so that HTML shows it as it is, between tags and in quoted attributes.
+/// Escapes text for content and quoted attributes.
 fn escape(text: &str, html: &mut String) {
     let mut rest = text;
     while let Some(place) = rest.find(['&', '<', '>', '"', '\'']) {

@@ -1,20 +1,18 @@
-//! The passage of a long text that shows best what matches.
+//! The passage of a long text with the most matches.
 
 use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
 
-use super::marks::{Mark, Matched};
-use super::{boundary_before, boundary_behind};
+use super::graphemes::{boundary_before, boundary_behind};
+use super::marks::{Mark, MatchBits};
 use crate::text::is_ideograph;
 
-/// Characters of a passage.
 const PASSAGE_CHARS: usize = 200;
-/// A longer word is cut where the passage ends.
+/// Longer words are cut.
 const LONG_WORD_CHARS: usize = 40;
 
-/// The bytes that are shown: all where the text is short; else those around the marks within a passage's length of each
-/// other that match the most of what is asked for, the first of them where several do; else the beginning.
+/// The bytes shown: a short text whole, else the best window, else the start.
 pub(super) fn choose(text: &str, marks: &[Mark]) -> Range<usize> {
     if text.char_indices().nth(PASSAGE_CHARS).is_none() {
         return 0..text.len();
@@ -25,33 +23,31 @@ pub(super) fn choose(text: &str, marks: &[Mark]) -> Range<usize> {
     };
     let matched = text[first.start..last.end].chars().count();
     let Some(around) = PASSAGE_CHARS.checked_sub(matched) else {
-        // One that is longer than a passage is cut.
         return first.start..end_of_passage(text, first.start, PASSAGE_CHARS);
     };
-    // What the text does not have on one side is left to the other.
-    let behind = text[last.end..].chars().take(around).count();
-    let before = (around / 2).max(around - behind);
+    // Gives unused space to the other side.
+    let rest = text[last.end..].chars().take(around).count();
+    let before = (around / 2).max(around - rest);
     let start = start_of_passage(text, first.start, before);
     let left = PASSAGE_CHARS.saturating_sub(text[start..last.end].chars().count());
     outside_of_marks(start..end_of_passage(text, last.end, left), first.start..last.end, marks)
 }
 
-/// The marks that match the most together, from the first one's start to the last one's end no longer than a passage, where
-/// they are several.
+/// The window with the most distinct matches.
 fn best_window(text: &str, marks: &[Mark]) -> Range<usize> {
-    let mut counts = [0_u32; Matched::MOST];
+    let mut counts = [0_u32; MatchBits::COUNT];
     let (mut distinct, mut most, mut best) = (0_usize, 0, 0..0);
-    // The window's first mark, its length in characters, and where it ends.
+    // First mark, length in characters, and end of the window.
     let (mut first, mut chars, mut end) = (0, 0, marks.first().map_or(0, |mark| mark.start));
     for (last, mark) in marks.iter().enumerate() {
         chars += text[end..mark.end].chars().count();
         end = mark.end;
-        for number in mark.matched.each() {
+        for number in mark.matched.numbers() {
             distinct += usize::from(counts[number] == 0);
             counts[number] += 1;
         }
         while first < last && chars > PASSAGE_CHARS {
-            for number in marks[first].matched.each() {
+            for number in marks[first].matched.numbers() {
                 counts[number] -= 1;
                 distinct -= usize::from(counts[number] == 0);
             }
@@ -65,10 +61,9 @@ fn best_window(text: &str, marks: &[Mark]) -> Range<usize> {
     best
 }
 
-/// So many characters before `from`, or fewer, at the beginning of a word.
+/// Up to `chars` characters before `from`, at a word boundary.
 fn start_of_passage(text: &str, from: usize, chars: usize) -> usize {
     let before = &text[..from];
-    // The character before those that are shown, if there is one.
     let Some((cut, last_cut)) = before.char_indices().rev().nth(chars) else { return 0 };
     let mut shown = &before[cut + last_cut.len_utf8()..];
     if is_of_word(last_cut) {
@@ -80,11 +75,11 @@ fn start_of_passage(text: &str, from: usize, chars: usize) -> usize {
     boundary_behind(text, from - shown.trim_start().len()).min(from)
 }
 
-/// So many characters behind `from`, or fewer, at the end of a word.
+/// Up to `chars` characters after `from`, at a word boundary.
 fn end_of_passage(text: &str, from: usize, chars: usize) -> usize {
-    let behind = &text[from..];
-    let Some((cut, first_cut)) = behind.char_indices().nth(chars) else { return text.len() };
-    let mut shown = &behind[..cut];
+    let rest = &text[from..];
+    let Some((cut, first_cut)) = rest.char_indices().nth(chars) else { return text.len() };
+    let mut shown = &rest[..cut];
     if is_of_word(first_cut) {
         let whole = shown.trim_end_matches(is_of_word);
         if shown[whole.len()..].chars().nth(LONG_WORD_CHARS).is_none() {
@@ -94,7 +89,7 @@ fn end_of_passage(text: &str, from: usize, chars: usize) -> usize {
     boundary_before(text, from + shown.trim_end().len()).max(from)
 }
 
-/// The same without marks that would be cut at its ends, but for those that are `kept`.
+/// Leaves out marks cut at either end, except `kept`.
 fn outside_of_marks(passage: Range<usize>, kept: Range<usize>, marks: &[Mark]) -> Range<usize> {
     let cut_at = |place: usize| {
         let first = marks.partition_point(|mark| mark.end <= place);
@@ -105,8 +100,7 @@ fn outside_of_marks(passage: Range<usize>, kept: Range<usize>, marks: &[Mark]) -
     start..end
 }
 
-/// Whether a passage should not end beside the character, if another of this kind stands there: of scripts that put spaces
-/// between words.
+/// Whether the character belongs to a word of a script with spaces.
 fn is_of_word(character: char) -> bool {
     !is_ideograph(character)
         && (character.is_alphanumeric() || is_combining_mark(character) || character == '\u{200d}')

@@ -1,4 +1,4 @@
-//! What is marked, and what of a long text is shown.
+//! Marks, and passages of long texts.
 
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
@@ -15,7 +15,7 @@ fn passage(keyword: &str, text: &str) -> String {
     Highlighter::new(&Query::parse(keyword)).mark(text, Extent::Passage).unwrap()
 }
 
-/// Brackets stand for the marks; marks that touch are one.
+/// Brackets in `expected` are marks.
 #[track_caller]
 fn check(keyword: &str, expected: &str) {
     let text = expected.replace(['[', ']'], "");
@@ -24,7 +24,7 @@ fn check(keyword: &str, expected: &str) {
 }
 
 #[test]
-fn words_are_marked_by_stem_and_the_last_by_its_beginning() {
+fn words_are_marked_by_stem_and_the_last_by_prefix() {
     check("run ", "He [runs], was [running]; a [run], the runner");
     check("tra", "[trawlers] and [trains], extra");
     check("tra ", "trawlers and trains");
@@ -35,7 +35,7 @@ fn words_are_marked_by_stem_and_the_last_by_its_beginning() {
 }
 
 #[test]
-fn ideographs_are_marked_wherever_they_stand() {
+fn ideographs_are_marked_everywhere() {
     check("人民", "中华[人民]共和国[人民]日报");
     check("中国人民", "[中国人民]，[人民]的[中国]");
     check("iphone手机", "新[iPhone]的[手机]壳");
@@ -44,7 +44,7 @@ fn ideographs_are_marked_wherever_they_stand() {
 }
 
 #[test]
-fn phrases_are_marked_only_where_they_stand() {
+fn phrases_are_marked_as_a_whole_only() {
     check("\"red cars\"", "red, [red cars], cars; [RED-CAR] cars red");
     check("red \"red cars\"", "[red], [red cars], cars");
     check("\"共和国成立\"", "中华人民[共和国成立]，共和国今成立");
@@ -53,7 +53,7 @@ fn phrases_are_marked_only_where_they_stand() {
 }
 
 #[test]
-fn what_is_excluded_or_asked_of_the_author_is_not_marked() {
+fn excluded_and_author_words_are_not_marked() {
     check("red -cars", "[red] cars");
     check("author:ann red ", "ann [red]");
     check("-red", "red");
@@ -61,7 +61,7 @@ fn what_is_excluded_or_asked_of_the_author_is_not_marked() {
 }
 
 #[test]
-fn folded_forms_are_marked_as_they_are_written() {
+fn folded_forms_are_marked_as_written() {
     check("国际 ", "[國際]、[国际]と[国際]");
     check("國際 ", "[國際国际]国[国际]");
     check("cafe ", "[Café] [ＣＡＦＥ] [cafe\u{301}] [cafés]");
@@ -78,7 +78,7 @@ fn folded_forms_are_marked_as_they_are_written() {
 }
 
 #[test]
-fn names_are_marked_where_they_sound_so() {
+fn names_are_marked_by_pinyin() {
     for (keyword, expected) in [
         ("zhangsan", "[张三]丰 张四"),
         ("zhang san ", "[张三]丰 [张]四"),
@@ -112,7 +112,7 @@ fn html_is_escaped_everywhere() {
 }
 
 #[test]
-fn an_empty_text_is_none_and_one_without_a_match_is_itself() {
+fn empty_text_gives_none_and_unmatched_text_no_marks() {
     let highlighter = Highlighter::new(&Query::parse("red"));
     assert_eq!(highlighter.mark("", Extent::Whole), None);
     assert_eq!(highlighter.mark("", Extent::Passage), None);
@@ -121,13 +121,13 @@ fn an_empty_text_is_none_and_one_without_a_match_is_itself() {
 }
 
 #[test]
-fn a_short_text_is_its_own_passage() {
+fn short_text_is_shown_whole() {
     let text = "x".repeat(99) + " red " + &"y".repeat(96);
     assert_eq!(passage("red ", &text), text.replace("red", "<em>red</em>"));
 }
 
 #[test]
-fn a_passage_holds_what_matches_the_most() {
+fn passage_covers_the_most_matches() {
     let filler = "Nothing of it stands in this sentence. ".repeat(20);
     let text = format!("{filler}One red thing. {filler}A red and a blue thing stand here. {filler}Red blue.");
     let shown = passage("red blue ", &text);
@@ -136,7 +136,6 @@ fn a_passage_holds_what_matches_the_most() {
     let bare = shown.replace("<em>", "").replace("</em>", "");
     let inside = bare.trim_matches('…');
     assert!((150..=PASSAGE_CHARS).contains(&inside.chars().count()), "{inside}");
-    // It is cut between words.
     let place = text.find(inside).unwrap();
     assert!(text[..place].ends_with(' ') && text[place + inside.len()..].starts_with(' '), "{inside}");
 }
@@ -144,7 +143,7 @@ fn a_passage_holds_what_matches_the_most() {
 const PASSAGE_CHARS: usize = 200;
 
 #[test]
-fn a_passage_at_an_end_is_as_long_as_elsewhere() {
+fn passage_at_either_end_has_full_length() {
     let filler = "word ".repeat(100);
     for text in [format!("red {filler}"), format!("{filler}red"), format!("{filler}red{filler}")] {
         let shown = passage("red ", &text).replace("<em>", "").replace("</em>", "");
@@ -155,11 +154,11 @@ fn a_passage_at_an_end_is_as_long_as_elsewhere() {
 }
 
 #[test]
-fn a_passage_of_ideographs_is_cut_anywhere_but_in_a_match() {
+fn passage_of_ideographs_never_splits_a_match() {
     let text = "经济发展".repeat(100) + "国际" + &"社会进步".repeat(100);
     let shown = passage("国际", &text);
     assert!(shown.contains("发展<em>国际</em>社会"), "{shown}");
-    // Wherever the end falls, a match that begins there is shown whole or not at all.
+    // A match is shown whole or not at all.
     for shift in 0..4 {
         let text = "国际".to_owned() + &"一".repeat(194 + shift) + "国际" + &"二".repeat(50);
         let shown = passage("国际", &text);
@@ -170,14 +169,14 @@ fn a_passage_of_ideographs_is_cut_anywhere_but_in_a_match() {
 }
 
 #[test]
-fn a_match_longer_than_a_passage_is_cut() {
+fn match_longer_than_a_passage_is_cut() {
     let text = "一".repeat(1_000);
     let shown = passage("一", &text);
     assert_eq!(shown, format!("<em>{}</em>…", "一".repeat(PASSAGE_CHARS)));
 }
 
 #[test]
-fn hostile_texts_are_bounded() {
+fn output_of_hostile_texts_is_bounded() {
     let long = |part: &str| part.repeat((64 << 10) / part.len() + 1);
     let deep = "\"".to_owned() + &"a ".repeat(200);
     for part in
@@ -194,7 +193,7 @@ fn hostile_texts_are_bounded() {
     }
 }
 
-/// The stretches that are marked, after it is checked that nothing else is markup and that without it the text is as it was.
+/// Returns marked ranges; checks that the rest is the unmarked text.
 #[track_caller]
 fn check_html(html: &str, text: &str, is_cut: bool) -> Vec<String> {
     let mut marked = Vec::new();
@@ -275,7 +274,6 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(parts), 0..30).prop_map(|parts| parts.concat())
 }
 
-/// Whether the stretch holds something that the query asks for.
 fn holds_a_match(stretch: &str, query: &Query) -> bool {
     let folded = fold(stretch);
     let holds = |term: &str, start: Option<&str>| {
@@ -298,12 +296,12 @@ proptest! {
     #![proptest_config(trawl_seeds::cases(512))]
 
     #[test]
-    fn a_stem_begins_with_the_letter_of_its_word(word in "[a-z]{1,12}(ing|ed|ly|ies|ational|s)?") {
+    fn stem_keeps_the_first_letter(word in "[a-z]{1,12}(ing|ed|ly|ies|ational|s)?") {
         prop_assert_eq!(stem(&word).chars().next(), word.chars().next());
     }
 
     #[test]
-    fn every_mark_holds_a_match_and_the_text_stays(text in prop_oneof![soup(), any::<String>()], keyword in soup()) {
+    fn every_mark_contains_a_match_and_text_is_unchanged(text in prop_oneof![soup(), any::<String>()], keyword in soup()) {
         let query = Query::parse(&keyword);
         let Some(html) = Highlighter::new(&query).mark(&text, Extent::Whole) else {
             prop_assert!(text.is_empty());
@@ -315,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn marks_begin_and_end_between_graphemes(text in soup(), keyword in soup()) {
+    fn marks_start_and_end_at_grapheme_boundaries(text in soup(), keyword in soup()) {
         let marks = Highlighter::new(&Query::parse(&keyword)).marks(&text, false);
         let boundaries: Vec<usize> = text.grapheme_indices(true).map(|(place, _)| place).chain([text.len()]).collect();
         for mark in &marks {
@@ -326,7 +324,7 @@ proptest! {
     }
 
     #[test]
-    fn a_passage_is_a_part_of_the_text(parts in prop::collection::vec(soup(), 0..40), keyword in soup()) {
+    fn passage_is_a_part_of_the_text(parts in prop::collection::vec(soup(), 0..40), keyword in soup()) {
         let text = parts.concat();
         let highlighter = Highlighter::new(&Query::parse(&keyword));
         let Some(html) = highlighter.mark(&text, Extent::Passage) else { return Ok(()) };

@@ -1,5 +1,3 @@
-//! The query language, clause by clause.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -36,7 +34,7 @@ fn words_are_stemmed_and_the_last_is_a_prefix() {
 }
 
 #[test]
-fn phrases_exclusions_and_authors() {
+fn phrases_exclusions_and_authors_are_parsed() {
     assert_eq!(clauses("\"red cars\""), [quoted(vec![phrase_of(&[(0, "red"), (1, "car")])])]);
     let excluded = |pieces| Clause { exclude: true, ..text(pieces) };
     assert_eq!(clauses("-red "), [excluded(vec![term("red")])]);
@@ -55,7 +53,7 @@ fn phrases_exclusions_and_authors() {
 }
 
 #[test]
-fn full_width_forms_are_the_same() {
+fn full_width_syntax_equals_ascii_syntax() {
     assert_eq!(clauses("“red cars”"), clauses("\"red cars\""));
     assert_eq!(clauses("「red cars」"), clauses("\"red cars\""));
     assert_eq!(clauses("－ｒｅｄ"), clauses("-red"));
@@ -75,7 +73,7 @@ fn punctuation_is_not_syntax() {
 }
 
 #[test]
-fn ideographs_are_segmented_and_single_ones_stay_together() {
+fn single_ideographs_form_a_phrase() {
     assert_eq!(clauses("中国人民"), [text(vec![term("中国"), term("人民")])]);
     assert_eq!(clauses("\"中国人民\""), [quoted(vec![phrase_of(&[(0, "中国"), (2, "人民")])])]);
     assert_eq!(clauses("カナ"), [text(vec![phrase_of(&[(0, "カ"), (1, "ナ")])])]);
@@ -83,7 +81,7 @@ fn ideographs_are_segmented_and_single_ones_stay_together() {
 }
 
 #[test]
-fn a_quote_inside_a_word_begins_a_phrase() {
+fn quote_inside_a_word_starts_a_phrase() {
     assert_eq!(
         clauses("big\"red cars\"x "),
         [text(vec![term("big")]), quoted(vec![phrase_of(&[(0, "red"), (1, "car")])]), text(vec![term("x")]),]
@@ -91,7 +89,7 @@ fn a_quote_inside_a_word_begins_a_phrase() {
 }
 
 #[test]
-fn what_is_beyond_the_bounds_is_ignored() {
+fn clauses_and_terms_over_the_bounds_are_ignored() {
     let many: String = (0..MAX_CLAUSES + 10).map(|number| format!("w{number} ")).collect::<Vec<_>>().concat();
     assert_eq!(clauses(&many).len(), MAX_CLAUSES);
     let long = "\"".to_owned() + &"word ".repeat(1_000);
@@ -143,7 +141,7 @@ fn check_bounds(query: &Query) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn the_words_of_texts_keep_their_places() {
+fn words_keep_their_typed_positions() {
     let words = |keyword: &str| -> Vec<(usize, String)> {
         let words = Query::parse(keyword).words.into_iter();
         words.map(|word| (word.position, word.term)).collect()
@@ -165,10 +163,13 @@ fn the_words_of_texts_keep_their_places() {
 }
 
 #[test]
-fn what_only_asks_is_left_out_of_what_tells() {
-    let telling = |keyword: &str| Query::parse(keyword).telling();
-    assert_eq!(telling("what is the cost \"of the\" flight ").clauses, clauses("cost \"of the\" flight "));
-    assert_eq!(telling("北京 的 天气").clauses, clauses("北京 天气"));
-    assert_eq!(telling("to be or not to be "), Query::parse("to be or not to be "));
-    assert_eq!(telling("-the cost ").clauses, clauses("-the cost "));
+fn stop_words_are_dropped_unless_alone() {
+    let without_stop_words = |keyword: &str| Query::parse(keyword).without_stop_words();
+    assert_eq!(
+        without_stop_words("what is the cost \"of the\" flight ").clauses,
+        clauses("cost \"of the\" flight ")
+    );
+    assert_eq!(without_stop_words("北京 的 天气").clauses, clauses("北京 天气"));
+    assert_eq!(without_stop_words("to be or not to be "), Query::parse("to be or not to be "));
+    assert_eq!(without_stop_words("-the cost ").clauses, clauses("-the cost "));
 }

@@ -1,4 +1,4 @@
-//! A word that finds nothing, and the word of the scope that was meant: one edit away (decisions 5.7).
+//! Corrects words that find nothing by one edit (decisions 5.7).
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -8,35 +8,36 @@ use std::sync::LazyLock;
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy_fst::Automaton;
 
-use super::plan::Sight;
-use super::{Request, Start, search};
+use super::execute::search;
+use super::request::{Request, Start};
+use super::viewer_scope::ViewerScope;
 use crate::text::{Run, stem};
 use crate::view::View;
 use crate::{Error, Query, Scope};
 
-/// Words of a keyword that are looked at.
+/// Checked words of a keyword.
 const MAX_WORDS: usize = 16;
-/// Words of the scope that are looked at for one of them.
+/// Similar words collected for each.
 const MAX_CANDIDATES: usize = 1_024;
-/// Words that are tried for one of them.
+/// Similar words searched for each.
 const MAX_TRIED: usize = 8;
-/// The shortest word that is corrected, in characters; one edit makes another word of most shorter ones.
+/// In characters; one edit turns shorter words into others.
 const MIN_CHARS: usize = 4;
-/// The same for ideographs, each of which says more.
+/// Ideographs tell more.
 const MIN_IDEOGRAPHS: usize = 3;
 
-/// One edit, an exchange of neighbours counting as one.
+/// Swaps count as one edit.
 static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> =
     LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
 
-/// The keyword with words replaced, where that was of use.
+/// Corrects words of the keyword; `None` if nothing changes.
 pub(crate) fn correct(
     view: &View,
     scope: &Scope,
     principals: &[String],
     keyword: &str,
 ) -> Result<Option<String>, Error> {
-    let sight = Sight::new(view, scope, principals)?;
+    let viewer_scope = ViewerScope::new(view, scope, principals)?;
     let finds = |word: &str| -> Result<bool, Error> {
         let query = Query::parse(word);
         let request = Request {
@@ -56,8 +57,8 @@ pub(crate) fn correct(
         if !is_long_enough(run) || finds(&as_typed)? {
             return Ok(None);
         }
-        // The scope knows words of documents that this viewer does not see, and of some that are deleted by now.
-        for candidate in candidates(&sight, run.text())? {
+        // They may occur in invisible or deleted documents only.
+        for candidate in candidates(&viewer_scope, run.text())? {
             if finds(&format!("{candidate} "))? {
                 return Ok(Some(candidate));
             }
@@ -73,19 +74,19 @@ fn is_long_enough(run: Run<'_>) -> bool {
     }
 }
 
-/// The words of the scope that are one edit away and may have been meant, the likeliest first.
-fn candidates(sight: &Sight<'_>, word: &str) -> Result<Vec<String>, Error> {
-    let (view, prefix) = (sight.view, sight.prefix.as_str());
+/// Collects words one edit away, the likeliest first.
+fn candidates(scope: &ViewerScope<'_>, word: &str) -> Result<Vec<String>, Error> {
+    let (view, prefix) = (scope.view, scope.prefix.as_str());
     let automaton = OneEdit(ONE_EDIT.build_dfa(&format!("{prefix}{word}")));
     let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
-    for texts in sight.halves() {
+    for texts in scope.halves() {
         for segment in &view.segments {
             let index = segment.inverted_index(texts.body, view.fields)?;
             let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
             while candidates.len() < MAX_CANDIDATES && terms.advance() {
                 let candidate = terms.key().strip_prefix(prefix.as_bytes());
                 let candidate = candidate.and_then(|candidate| std::str::from_utf8(candidate).ok());
-                // What is no word is the marker of the scope, or the whole of a name.
+                // Skips the scope's marker and whole names.
                 if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric)) {
                     *candidates.entry(candidate.to_owned()).or_insert(0) += u64::from(terms.value().doc_freq);
                 }
@@ -95,10 +96,9 @@ fn candidates(sight: &Sight<'_>, word: &str) -> Result<Vec<String>, Error> {
     Ok(by_likelihood(word, &candidates))
 }
 
-/// The candidates, of words and in how many documents each stands: those that begin alike first, since few people mistake
-/// the first letter, then those in more documents.
+/// Sorts candidates by equal first letter, then by document frequency.
 fn by_likelihood(word: &str, candidates: &BTreeMap<String, u64>) -> Vec<String> {
-    // What shares a stem is one word. A stem that is none itself, such as `compani`, yields to a word of that stem.
+    // Forms of a stem are one word. A stem like `compani` yields to a word.
     let mut by_stem: BTreeMap<Cow<'_, str>, Vec<(&str, u64)>> = BTreeMap::new();
     for (candidate, &documents) in candidates {
         by_stem.entry(stem(candidate)).or_default().push((candidate, documents));
@@ -116,7 +116,6 @@ fn by_likelihood(word: &str, candidates: &BTreeMap<String, u64>) -> Vec<String> 
     by_stem.into_iter().filter_map(best).take(MAX_TRIED).collect()
 }
 
-/// Accepts what is one edit away.
 struct OneEdit(DFA);
 
 impl Automaton for &OneEdit {
@@ -152,14 +151,14 @@ mod tests {
     }
 
     #[test]
-    fn the_frequent_one_that_begins_alike_is_meant() {
+    fn frequent_candidate_with_the_same_first_letter_wins() {
         assert_eq!(of("budgt", &[("budge", 1), ("budget", 9)]).as_deref(), Some("budget"));
         assert_eq!(of("serch", &[("perch", 90), ("search", 2)]).as_deref(), Some("search"));
         assert_eq!(of("word", &[]), None);
     }
 
     #[test]
-    fn words_are_offered_and_not_their_stems() {
+    fn correction_offers_words_and_not_stems() {
         assert_eq!(of("companx", &[("compani", 9), ("company", 4)]).as_deref(), Some("company"));
         assert_eq!(of("flowz", &[("flow", 9), ("plow", 4)]).as_deref(), Some("flow"));
     }

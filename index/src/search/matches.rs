@@ -1,138 +1,145 @@
-//! Where a request's matches are: for each branch and segment, their documents and their number.
+//! Matches by branch and segment, and their total.
 
 use std::ops::Range;
 
 use tantivy::DocId;
 
-use super::lists::{List, Lists};
+use super::budget::{DOCUMENTS_PER_STEP, SearchError, StepBudget};
 use super::plan::Plan;
-use super::readers::Documents;
-use super::work::{Stop, Work};
-use crate::remembered::{Asked, PartTotal, Total};
+use super::postings::{BranchPostings, PostingList};
+use super::readers::Intersection;
+use crate::segment_cache::{CachedTotal, SegmentTotal, TotalKeyRef};
 use crate::view::{Segment, View};
 
-/// What was deleted since a total was counted is looked at one by one, where it is so much or one of so many documents.
-const FEW_DELETED: u32 = 64;
+/// More deletions, absolutely and as a share of the segment, cause a new count.
+const MAX_DELETED_RECOUNT: u32 = 64;
 
-/// Documents whose bits are looked at in one step.
-pub(super) const DOCUMENTS_A_STEP: u32 = 512;
-
-/// All that may hold matches, each part one branch in one segment.
 pub(super) struct Matches<'a> {
-    pub(super) parts: Vec<MatchesOfPart<'a>>,
+    pub(super) parts: Vec<SegmentMatches<'a>>,
 }
 
-/// The matches of one branch in one segment, within the request's times.
-pub(super) struct MatchesOfPart<'a> {
-    /// The segment's place in the view.
+/// Matches of one branch in one segment, within the request's times.
+pub(super) struct SegmentMatches<'a> {
     pub(super) ordinal: usize,
     pub(super) segment: &'a Segment,
-    /// The documents whose times are asked for.
     pub(super) range: Range<DocId>,
     branch: usize,
-    lists: Lists<'a>,
+    postings: BranchPostings<'a>,
 }
 
 impl<'a> Matches<'a> {
-    /// The parts that the time filters leave.
     pub(super) fn new(
         view: &'a View,
         plan: &'a Plan,
         from: Option<i64>,
         to: Option<i64>,
-        work: &mut Work,
-    ) -> Result<Self, Stop> {
+        budget: &mut StepBudget,
+    ) -> Result<Self, SearchError> {
         let mut parts = Vec::with_capacity(view.segments.len() * plan.branches.len());
         for (ordinal, segment) in view.segments.iter().enumerate() {
             let Some(range) = segment.between(from, to) else { continue };
-            for (branch, needs) in plan.branches.iter().enumerate() {
-                if let Some(lists) = Lists::find(view, ordinal, needs, work)? {
-                    parts.push(MatchesOfPart { ordinal, segment, range: range.clone(), branch, lists });
+            for (branch, requirements) in plan.branches.iter().enumerate() {
+                if let Some(postings) = BranchPostings::find(view, ordinal, requirements, budget)? {
+                    parts.push(SegmentMatches { ordinal, segment, range: range.clone(), branch, postings });
                 }
             }
         }
         Ok(Self { parts })
     }
 
-    /// How many matches there are: as it is remembered, or as it follows from what is remembered and what was written since,
-    /// or counted.
-    pub(super) fn total(&self, view: &View, asked: &Asked<'_>, work: &mut Work) -> Result<u64, Stop> {
-        if self.parts.iter().all(MatchesOfPart::is_counted_at_once) {
-            let counts = self.parts.iter().map(|part| part.count(view, work));
+    /// The number of matches: cached, corrected by later deletions, or counted.
+    pub(super) fn total(
+        &self,
+        view: &View,
+        key: &TotalKeyRef<'_>,
+        budget: &mut StepBudget,
+    ) -> Result<u64, SearchError> {
+        if self.parts.iter().all(SegmentMatches::is_cheap_to_count) {
+            let counts = self.parts.iter().map(|part| part.count(view, budget));
             return counts.map(|count| count.map(u64::from)).sum();
         }
         let generation = view.generation;
-        let known = view.remembered.total(asked);
-        if let Some(known) = &known
-            && known.generation == generation
+        let cached = view.cache.total(key);
+        if let Some(cached) = &cached
+            && cached.generation == generation
         {
-            return Ok(known.sum);
+            return Ok(cached.sum);
         }
-        let known = known.as_ref().map_or(&[][..], |known| &known.parts);
+        let cached = cached.as_ref().map_or(&[][..], |cached| &cached.parts);
         let parts = self
             .parts
             .iter()
-            .map(|part| part.count_from(view, known, work))
+            .map(|part| part.count_from(view, cached, budget))
             .collect::<Result<Vec<_>, _>>()?;
         let sum = parts.iter().map(|part| u64::from(part.count)).sum();
-        view.remembered.keep_total(asked, Total { generation, sum, parts });
+        view.cache.insert_total(key, CachedTotal { generation, sum, parts });
         Ok(sum)
     }
 }
 
-impl MatchesOfPart<'_> {
-    /// The matches from the document `from` on, deleted ones and those behind the range included.
-    pub(super) fn documents(&self, view: &View, from: DocId, work: &mut Work) -> Result<Documents, Stop> {
-        self.lists.read(view, self.segment, from, work)
+impl SegmentMatches<'_> {
+    /// Reads matches from `from` on, deleted ones and those after the range included.
+    pub(super) fn documents(
+        &self,
+        view: &View,
+        from: DocId,
+        budget: &mut StepBudget,
+    ) -> Result<Intersection, SearchError> {
+        self.postings.read(view, self.segment, from, budget)
     }
 
     pub(super) fn is_alive(&self, document: DocId) -> bool {
         self.segment.is_alive(document)
     }
 
-    fn is_counted_at_once(&self) -> bool {
-        self.segment.reader.num_deleted_docs() == 0 && self.lists.only().is_some_and(List::is_counted_at_once)
+    fn is_cheap_to_count(&self) -> bool {
+        self.segment.reader.num_deleted_docs() == 0
+            && self.postings.single().is_some_and(PostingList::is_cheap_to_count)
     }
 
-    fn count(&self, view: &View, work: &mut Work) -> Result<u32, Stop> {
-        self.lists.count(view, self.segment, &self.range, work)
+    fn count(&self, view: &View, budget: &mut StepBudget) -> Result<u32, SearchError> {
+        self.postings.count(view, self.segment, &self.range, budget)
     }
 
-    /// Its total, from one of those that are known where it can be.
-    fn count_from(&self, view: &View, known: &[PartTotal], work: &mut Work) -> Result<PartTotal, Stop> {
+    /// Counts, from a cached count if possible.
+    fn count_from(
+        &self,
+        view: &View,
+        cached: &[SegmentTotal],
+        budget: &mut StepBudget,
+    ) -> Result<SegmentTotal, SearchError> {
         let reader = &self.segment.reader;
         let (segment, deleted) = (reader.segment_id(), reader.num_deleted_docs());
-        let known = known.iter().find(|known| {
-            known.segment == segment
-                && known.branch == self.branch
-                && known.range == self.range
-                && known.fingerprint == self.lists.fingerprint
-                && known.deleted <= deleted
+        let cached = cached.iter().find(|cached| {
+            cached.segment == segment
+                && cached.branch == self.branch
+                && cached.range == self.range
+                && cached.fingerprint == self.postings.fingerprint
+                && cached.deleted <= deleted
         });
-        let count = match known {
-            Some(known) if known.deleted == deleted => known.count,
-            Some(known) if deleted - known.deleted <= FEW_DELETED.max(reader.max_doc() / FEW_DELETED) => {
-                let since = self.segment.deleted_since(known.deleted);
-                let among = since.map(|since| self.count_among(view, &since, work)).transpose()?;
-                match among.and_then(|among| known.count.checked_sub(among)) {
+        let count = match cached {
+            Some(cached) if cached.deleted == deleted => cached.count,
+            Some(cached)
+                if deleted - cached.deleted
+                    <= MAX_DELETED_RECOUNT.max(reader.max_doc() / MAX_DELETED_RECOUNT) =>
+            {
+                let since = self.segment.deleted_since(cached.deleted);
+                let among = since
+                    .map(|since| self.postings.count_among(view, self.segment, &since, &self.range, budget))
+                    .transpose()?;
+                match among.and_then(|among| cached.count.checked_sub(among)) {
                     Some(count) => count,
-                    None => self.count(view, work)?,
+                    None => self.count(view, budget)?,
                 }
             }
-            _ => self.count(view, work)?,
+            _ => self.count(view, budget)?,
         };
-        if known.is_none() {
-            // Asked for now, so that what is deleted from now on is known.
-            work.take(u64::from(reader.max_doc() / DOCUMENTS_A_STEP))?;
+        if cached.is_none() {
+            // Starts recording deletions.
+            budget.take(u64::from(reader.max_doc() / DOCUMENTS_PER_STEP))?;
             self.segment.deleted_since(deleted);
         }
-        let (branch, range, fingerprint) = (self.branch, self.range.clone(), self.lists.fingerprint);
-        Ok(PartTotal { segment, branch, range, fingerprint, deleted, count })
-    }
-
-    fn count_among(&self, view: &View, deleted: &[DocId], work: &mut Work) -> Result<u32, Stop> {
-        let first = deleted.partition_point(|&document| document < self.range.start);
-        let last = deleted.partition_point(|&document| document < self.range.end);
-        self.lists.count_among(view, self.segment, &deleted[first..last], work)
+        let (branch, range, fingerprint) = (self.branch, self.range.clone(), self.postings.fingerprint);
+        Ok(SegmentTotal { segment, branch, range, fingerprint, deleted, count })
     }
 }

@@ -1,96 +1,59 @@
-//! What a request asks for, before any segment is looked into: one branch for what the whole tenant sees, one for what the
-//! viewer's principals let him see. No document matches both. Nothing here is scored.
+//! Plans a request before segments are read.
+//!
+//! One branch covers open documents, the other restricted ones. They are disjoint, and nothing is scored.
 
 use std::sync::Arc;
 
 use tantivy::query::{EnableScoring, PhraseQuery, Query as EngineQuery, Weight};
 use tantivy::schema::{Field, Term};
 
-use super::Request;
-use super::expansion::{self, Expansion};
-use super::words::Words;
-use super::work::{Stop, Work};
+use super::budget::{SearchError, StepBudget};
+use super::prefix_expansion;
+use super::request::Request;
+use super::viewer_scope::ViewerScope;
+use super::weighted_words::WeightedWords;
+use crate::expansion::PrefixExpansion;
 use crate::query::{Clause, Piece, Target, author_pieces};
-use crate::remembered::{Places, Viewer};
-use crate::schema::{Fields, TextFields};
-use crate::view::View;
-use crate::{Error, Scope};
+use crate::schema::TextFields;
+use crate::segment_cache::{TermInfos, Viewer};
 
-/// The steps of finding where a term is in a segment, which most segments are remembered of.
+/// Mostly cached.
 const LOOK_UP: u64 = 8;
 
-/// The branches of a request; none where nothing can match.
+/// The branches of a request; none if nothing can match.
 pub(super) struct Plan {
     pub(super) branches: Vec<Branch>,
 }
 
-/// What a document must and must not have.
 #[derive(Default)]
 pub(super) struct Branch {
-    pub(super) required: Vec<Need>,
-    pub(super) excluded: Vec<Need>,
+    pub(super) required: Vec<Requirement>,
+    pub(super) excluded: Vec<Requirement>,
 }
 
-/// One thing that a document has or has not.
-pub(super) enum Need {
-    /// A term, and where it is.
-    Term(Term, Arc<Places>),
-    /// Any of the terms, and where they are.
-    AnyTerm(Arc<[Term]>, Vec<Arc<Places>>),
-    /// Terms at their offsets, and where they are; the weight finds them.
-    Phrase(Arc<[(usize, Term)]>, Vec<Arc<Places>>, Box<dyn Weight>),
-    /// Any of the words that a beginning stands for.
-    Words(Arc<Expansion>),
-    /// Any of the viewer's principals, in the scope whose terms begin so.
-    Seen(Viewer, Arc<str>),
-    /// All of them.
-    Every(Vec<Need>),
-}
-
-/// A scope as its viewer sees it.
-pub(super) struct Sight<'a> {
-    pub(super) view: &'a View,
-    /// What the terms of the scope begin with.
-    pub(super) prefix: String,
-    /// The viewer with his principals, where the scope has anything that only some may see and he has principals.
-    pub(super) viewer: Option<Viewer>,
-}
-
-impl<'a> Sight<'a> {
-    pub(super) fn new(view: &'a View, scope: &Scope, principals: &[String]) -> Result<Self, Error> {
-        let mut sight = Self { view, prefix: scope.prefix(), viewer: None };
-        let marker = sight.term(view.fields.restricted.body, "");
-        if !principals.is_empty() && view.document_frequency(&marker)? > 0 {
-            sight.viewer = Some(view.remembered.viewer(principals));
-        }
-        Ok(sight)
-    }
-
-    /// The halves of the scope that may hold something for the viewer.
-    pub(super) fn halves(&self) -> impl Iterator<Item = TextFields> {
-        let Fields { open, restricted, .. } = self.view.fields;
-        std::iter::once(open).chain(self.viewer.is_some().then_some(restricted))
-    }
-
-    /// The word as a term of this scope.
-    pub(super) fn term(&self, field: Field, word: &str) -> Term {
-        Term::from_field_text(field, &format!("{}{word}", self.prefix))
-    }
+pub(super) enum Requirement {
+    Term(Term, Arc<TermInfos>),
+    AnyTerm(Arc<[Term]>, Vec<Arc<TermInfos>>),
+    /// Terms at offsets, and the weight that finds them.
+    Phrase(Arc<[(usize, Term)]>, Vec<Arc<TermInfos>>, Box<dyn Weight>),
+    Prefix(Arc<PrefixExpansion>),
+    /// By a principal, under the scope's prefix.
+    VisibleTo(Viewer, Arc<str>),
+    All(Vec<Requirement>),
 }
 
 impl Plan {
-    /// Understands the request. In relevance order, `words` are what of the typed words finds documents; in time order all of
-    /// them are required.
+    /// Plans a request. Without `words` (time order) every word is required.
     pub(super) fn new(
-        sight: &Sight<'_>,
+        scope: &ViewerScope<'_>,
         request: &Request<'_>,
-        words: Option<&Words>,
-        work: &mut Work,
-    ) -> Result<Self, Stop> {
+        words: Option<&WeightedWords>,
+        budget: &mut StepBudget,
+    ) -> Result<Self, SearchError> {
         let mut branches = Vec::with_capacity(2);
-        if words.is_none_or(|words| !words.is_nothing()) {
-            let mut planner = Planner { sight, work };
-            for texts in sight.halves() {
+        if words.is_none_or(|words| !words.cannot_match()) {
+            let mut planner = Planner { scope, budget };
+            for texts in scope.halves() {
                 let Some(mut branch) = planner.filters(request, texts, words)? else { break };
                 planner.add_words(request, texts.body, words, &mut branch)?;
                 branches.push(planner.finish(texts.body, branch)?);
@@ -99,20 +62,19 @@ impl Plan {
         Ok(Self { branches })
     }
 
-    /// By half of the scope, all that its documents must have or not have but for the words that are weighed in relevance
-    /// order: a branch each, or `None` where that is nothing at all. No half where nothing can match.
+    /// Plans the filters of each half; `None` if empty, no half if nothing can match.
     pub(super) fn filters(
-        sight: &Sight<'_>,
+        scope: &ViewerScope<'_>,
         request: &Request<'_>,
-        words: &Words,
-        work: &mut Work,
-    ) -> Result<Vec<(TextFields, Option<Branch>)>, Stop> {
-        let mut planner = Planner { sight, work };
+        words: &WeightedWords,
+        budget: &mut StepBudget,
+    ) -> Result<Vec<(TextFields, Option<Branch>)>, SearchError> {
+        let mut planner = Planner { scope, budget };
         let mut halves = Vec::with_capacity(2);
-        for texts in sight.halves() {
+        for texts in scope.halves() {
             let Some(branch) = planner.filters(request, texts, Some(words))? else { break };
-            let is_nothing = branch.required.is_empty() && branch.excluded.is_empty();
-            let branch = if is_nothing { None } else { Some(planner.finish(texts.body, branch)?) };
+            let is_empty = branch.required.is_empty() && branch.excluded.is_empty();
+            let branch = if is_empty { None } else { Some(planner.finish(texts.body, branch)?) };
             halves.push((texts, branch));
         }
         Ok(halves)
@@ -120,24 +82,24 @@ impl Plan {
 }
 
 struct Planner<'a> {
-    sight: &'a Sight<'a>,
-    work: &'a mut Work,
+    scope: &'a ViewerScope<'a>,
+    budget: &'a mut StepBudget,
 }
 
 impl Planner<'_> {
-    /// What a document of this half must have or not have besides unquoted words; `None` where nothing has it.
+    /// Plans all but unquoted words; `None` if nothing can match.
     fn filters(
         &mut self,
         request: &Request<'_>,
         texts: TextFields,
-        words: Option<&Words>,
-    ) -> Result<Option<Branch>, Stop> {
-        let fields = self.sight.view.fields;
+        words: Option<&WeightedWords>,
+    ) -> Result<Option<Branch>, SearchError> {
+        let fields = self.scope.view.fields;
         let author = request.author.map(author_pieces).unwrap_or_default();
         if author.is_empty() && request.author.is_some() {
             return Ok(None);
         }
-        let are_quotes_required = words.is_none_or(Words::are_quoted);
+        let are_quotes_required = words.is_none_or(WeightedWords::requires_quotes);
         let mut branch = Branch::default();
         for clause in &request.query.clauses {
             let field = match clause.target {
@@ -145,122 +107,134 @@ impl Planner<'_> {
                 Target::Author => fields.author,
             };
             if clause.exclude {
-                let mut needs = self.needs(&clause.pieces, field)?;
-                match needs.len() {
-                    1 => branch.excluded.append(&mut needs),
-                    _ => branch.excluded.push(Need::Every(needs)),
+                let mut requirements = self.requirements(&clause.pieces, field)?;
+                match requirements.len() {
+                    1 => branch.excluded.append(&mut requirements),
+                    _ => branch.excluded.push(Requirement::All(requirements)),
                 }
             } else if clause.target == Target::Author || clause.quoted && are_quotes_required {
-                branch.required.append(&mut self.needs(&clause.pieces, field)?);
+                branch.required.append(&mut self.requirements(&clause.pieces, field)?);
             }
         }
-        branch.required.append(&mut self.needs(&author, fields.author)?);
+        branch.required.append(&mut self.requirements(&author, fields.author)?);
         if texts.body == fields.restricted.body
-            && let Some(viewer) = &self.sight.viewer
+            && let Some(viewer) = &self.scope.viewer
         {
-            branch.required.push(Need::Seen(viewer.clone(), self.sight.prefix.as_str().into()));
+            branch.required.push(Requirement::VisibleTo(viewer.clone(), self.scope.prefix.as_str().into()));
         }
         Ok(Some(branch))
     }
 
-    /// Adds what makes a match among the unquoted words.
     fn add_words(
         &mut self,
         request: &Request<'_>,
         text: Field,
-        words: Option<&Words>,
+        words: Option<&WeightedWords>,
         branch: &mut Branch,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), SearchError> {
         match words {
-            // What is quoted is required already, and then the other words only weigh.
-            Some(words) if words.are_none() || words.are_quoted() => {}
+            // Quotes are required already.
+            Some(words) if words.is_empty() || words.requires_quotes() => {}
             Some(words) => {
-                let terms: Vec<Term> = words.finding().map(|word| self.sight.term(text, word)).collect();
+                let terms: Vec<Term> =
+                    words.matching_terms().map(|word| self.scope.term(text, word)).collect();
                 branch.required.push(self.any_term(terms)?);
             }
             None => {
                 let is_word =
                     |clause: &&Clause| !clause.exclude && clause.target == Target::Text && !clause.quoted;
                 for clause in request.query.clauses.iter().filter(is_word) {
-                    branch.required.append(&mut self.needs(&clause.pieces, text)?);
+                    branch.required.append(&mut self.requirements(&clause.pieces, text)?);
                 }
             }
         }
         Ok(())
     }
 
-    fn finish(&mut self, text: Field, mut branch: Branch) -> Result<Branch, Stop> {
-        // Only texts are kept apart by who may see them, so a branch without one holds itself to its half.
-        if !branch.required.iter().any(|need| need.is_of(text)) {
+    fn finish(&mut self, text: Field, mut branch: Branch) -> Result<Branch, SearchError> {
+        // A branch without text requires the half's marker.
+        if !branch.required.iter().any(|requirement| requirement.is_in(text)) {
             branch.required.push(self.whole_term(text, "")?);
         }
-        // What costs least to look for first: where it is not in a segment, the rest need not be looked for.
-        branch.required.sort_by_key(Need::rank);
+        // Cheap ones first: a failure spares the others.
+        branch.required.sort_by_key(Requirement::rank);
         Ok(branch)
     }
 
-    /// Any of the terms, be it one: which they are may change from commit to commit, and stands in the fingerprint of totals.
-    fn any_term(&mut self, terms: Vec<Term>) -> Result<Need, Stop> {
-        self.work.take(terms.len() as u64 * self.sight.view.segments.len() as u64 * LOOK_UP)?;
-        let places = terms.iter().map(|term| self.sight.view.places(term)).collect::<Result<_, _>>()?;
-        Ok(Need::AnyTerm(terms.into(), places))
+    /// Requires any of the terms. One term is no exception: totals depend on the choice, by the fingerprint.
+    fn any_term(&mut self, terms: Vec<Term>) -> Result<Requirement, SearchError> {
+        self.budget.take(terms.len() as u64 * self.scope.view.segments.len() as u64 * LOOK_UP)?;
+        let term_infos =
+            terms.iter().map(|term| self.scope.view.term_infos(term)).collect::<Result<_, _>>()?;
+        Ok(Requirement::AnyTerm(terms.into(), term_infos))
     }
 
-    fn needs(&mut self, pieces: &[Piece], field: Field) -> Result<Vec<Need>, Stop> {
-        pieces.iter().map(|piece| self.need(piece, field)).collect()
+    fn requirements(&mut self, pieces: &[Piece], field: Field) -> Result<Vec<Requirement>, SearchError> {
+        pieces.iter().map(|piece| self.requirement(piece, field)).collect()
     }
 
-    fn need(&mut self, piece: &Piece, field: Field) -> Result<Need, Stop> {
+    fn requirement(&mut self, piece: &Piece, field: Field) -> Result<Requirement, SearchError> {
         Ok(match piece {
             Piece::Term(word) => self.whole_term(field, word)?,
             Piece::Phrase(words) => {
-                self.work.take((words.len() * self.sight.view.segments.len()) as u64 * LOOK_UP)?;
+                self.budget.take((words.len() * self.scope.view.segments.len()) as u64 * LOOK_UP)?;
                 let terms: Vec<(usize, Term)> =
-                    words.iter().map(|(offset, word)| (*offset, self.sight.term(field, word))).collect();
-                let places =
-                    terms.iter().map(|(_, term)| self.sight.view.places(term)).collect::<Result<_, _>>()?;
-                let scoring = EnableScoring::disabled_from_searcher(&self.sight.view.searcher);
+                    words.iter().map(|(offset, word)| (*offset, self.scope.term(field, word))).collect();
+                let term_infos = terms
+                    .iter()
+                    .map(|(_, term)| self.scope.view.term_infos(term))
+                    .collect::<Result<_, _>>()?;
+                let scoring = EnableScoring::disabled_from_searcher(&self.scope.view.searcher);
                 let weight = PhraseQuery::new_with_offset(terms.clone()).weight(scoring)?;
-                Need::Phrase(terms.into(), places, weight)
+                Requirement::Phrase(terms.into(), term_infos, weight)
             }
             Piece::Prefix { stem, start } => {
-                let words =
-                    expansion::words(self.sight.view, field, &self.sight.prefix, start, stem, self.work)?;
-                if words.is_one() { self.whole_term(field, stem)? } else { Need::Words(words) }
+                let expansion = prefix_expansion::expand(
+                    self.scope.view,
+                    field,
+                    &self.scope.prefix,
+                    start,
+                    stem,
+                    self.budget,
+                )?;
+                if expansion.has_only_stem() {
+                    self.whole_term(field, stem)?
+                } else {
+                    Requirement::Prefix(expansion)
+                }
             }
         })
     }
 
-    fn whole_term(&mut self, field: Field, word: &str) -> Result<Need, Stop> {
-        self.term(self.sight.term(field, word))
+    fn whole_term(&mut self, field: Field, word: &str) -> Result<Requirement, SearchError> {
+        self.term(self.scope.term(field, word))
     }
 
-    fn term(&mut self, term: Term) -> Result<Need, Stop> {
-        self.work.take(self.sight.view.segments.len() as u64 * LOOK_UP)?;
-        let places = self.sight.view.places(&term)?;
-        Ok(Need::Term(term, places))
+    fn term(&mut self, term: Term) -> Result<Requirement, SearchError> {
+        self.budget.take(self.scope.view.segments.len() as u64 * LOOK_UP)?;
+        let term_infos = self.scope.view.term_infos(&term)?;
+        Ok(Requirement::Term(term, term_infos))
     }
 }
 
-impl Need {
-    /// Whether what has it is in this field.
-    fn is_of(&self, field: Field) -> bool {
+impl Requirement {
+    fn is_in(&self, field: Field) -> bool {
         match self {
             Self::Term(term, _) => term.field() == field,
             Self::AnyTerm(terms, _) => terms.iter().all(|term| term.field() == field),
             Self::Phrase(terms, ..) => terms.iter().all(|(_, term)| term.field() == field),
-            Self::Words(expansion) => expansion.is_of(field),
-            Self::Seen(..) => false,
-            Self::Every(needs) => needs.iter().any(|need| need.is_of(field)),
+            Self::Prefix(expansion) => expansion.is_in(field),
+            Self::VisibleTo(..) => false,
+            Self::All(requirements) => requirements.iter().any(|requirement| requirement.is_in(field)),
         }
     }
 
     fn rank(&self) -> u8 {
         match self {
             Self::Term(..) => 0,
-            Self::AnyTerm(..) | Self::Phrase(..) | Self::Every(_) => 1,
-            Self::Words(_) => 2,
-            Self::Seen(..) => 3,
+            Self::AnyTerm(..) | Self::Phrase(..) | Self::All(_) => 1,
+            Self::Prefix(_) => 2,
+            Self::VisibleTo(..) => 3,
         }
     }
 }

@@ -1,61 +1,62 @@
-//! Reads what several lists have in common, a document after the other.
+//! Intersection of posting lists.
 
 use tantivy::postings::SegmentPostings;
 use tantivy::query::EmptyScorer;
 use tantivy::{DocId, DocSet, TERMINATED};
 
-use super::work::{Stop, Work};
-use crate::sets::SetReader;
+use super::budget::{SearchError, StepBudget};
+use crate::document_set::SetReader;
 
-/// Documents that all of some readers have and none of others.
-pub(super) struct Documents {
-    driver: Reader,
-    others: Vec<Reader>,
-    excluded: Vec<Reader>,
+pub(super) struct Intersection {
+    driver: ListReader,
+    others: Vec<ListReader>,
+    excluded: Vec<ListReader>,
 }
 
-impl Documents {
-    /// Reads the documents that all the first readers have, which the first of them leads, and none of the second.
+impl Intersection {
+    /// Starts at `from`; the first required list drives the others.
     pub(super) fn new(
-        mut required: Vec<Reader>,
-        excluded: Vec<Reader>,
+        mut required: Vec<ListReader>,
+        excluded: Vec<ListReader>,
         from: DocId,
-        work: &mut Work,
-    ) -> Result<Self, Stop> {
+        budget: &mut StepBudget,
+    ) -> Result<Self, SearchError> {
         let others = required.split_off(1.min(required.len()));
-        let mut driver = required.pop().unwrap_or_else(|| Reader::Other(Box::new(EmptyScorer)));
-        driver.at_or_behind(from);
+        let mut driver = required.pop().unwrap_or_else(|| ListReader::Other(Box::new(EmptyScorer)));
+        driver.seek_to(from);
         let mut documents = Self { driver, others, excluded };
-        documents.settle(work)?;
+        documents.settle(budget)?;
         Ok(documents)
     }
 
-    /// Goes to the next one.
-    pub(super) fn advance_within(&mut self, work: &mut Work) -> Result<DocId, Stop> {
+    pub(super) fn advance_within(&mut self, budget: &mut StepBudget) -> Result<DocId, SearchError> {
         self.driver.advance();
-        self.settle(work)
+        self.settle(budget)
     }
 
-    /// Goes to the first one at or behind `target`, which is not before the current one.
-    pub(super) fn seek_within(&mut self, target: DocId, work: &mut Work) -> Result<DocId, Stop> {
+    /// Goes to the first match from `target` on.
+    pub(super) fn seek_within(
+        &mut self,
+        target: DocId,
+        budget: &mut StepBudget,
+    ) -> Result<DocId, SearchError> {
         self.driver.seek(target);
-        self.settle(work)
+        self.settle(budget)
     }
 
-    /// Goes on from where the driver is to the first document that fits.
-    fn settle(&mut self, work: &mut Work) -> Result<DocId, Stop> {
+    fn settle(&mut self, budget: &mut StepBudget) -> Result<DocId, SearchError> {
         let mut document = self.driver.doc();
         'next: while document != TERMINATED {
-            work.take(1)?;
+            budget.take(1)?;
             for other in &mut self.others {
-                let found = other.at_or_behind(document);
+                let found = other.seek_to(document);
                 if found > document {
-                    document = self.driver.at_or_behind(found);
+                    document = self.driver.seek_to(found);
                     continue 'next;
                 }
             }
             for excluded in &mut self.excluded {
-                if excluded.at_or_behind(document) == document {
+                if excluded.seek_to(document) == document {
                     document = self.driver.advance();
                     continue 'next;
                 }
@@ -66,14 +67,14 @@ impl Documents {
     }
 }
 
-impl DocSet for Documents {
+impl DocSet for Intersection {
     fn advance(&mut self) -> DocId {
-        self.advance_within(&mut Work::unbounded()).unwrap_or(TERMINATED)
+        self.advance_within(&mut StepBudget::unbounded()).unwrap_or(TERMINATED)
     }
 
     fn seek(&mut self, target: DocId) -> DocId {
         if self.doc() < target {
-            return self.seek_within(target, &mut Work::unbounded()).unwrap_or(TERMINATED);
+            return self.seek_within(target, &mut StepBudget::unbounded()).unwrap_or(TERMINATED);
         }
         self.doc()
     }
@@ -87,22 +88,21 @@ impl DocSet for Documents {
     }
 }
 
-/// Reads one list.
-pub(super) enum Reader {
+pub(super) enum ListReader {
     Postings(Box<SegmentPostings>),
     Set(SetReader),
     Other(Box<dyn DocSet>),
 }
 
-impl Reader {
-    /// Goes to the first document at or behind `target`, unless it is there or further already.
-    fn at_or_behind(&mut self, target: DocId) -> DocId {
+impl ListReader {
+    /// Seeks, unless it is at or after `target` already.
+    fn seek_to(&mut self, target: DocId) -> DocId {
         let document = self.doc();
         if document < target { self.seek(target) } else { document }
     }
 }
 
-impl DocSet for Reader {
+impl DocSet for ListReader {
     fn advance(&mut self) -> DocId {
         match self {
             Self::Postings(postings) => postings.advance(),

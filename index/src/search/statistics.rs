@@ -1,4 +1,4 @@
-//! The numbers that relevance is computed from, of one scope alone: another tenant's documents must not move scores.
+//! Statistics of one scope, which other tenants must not change.
 
 use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
@@ -6,16 +6,14 @@ use tantivy::schema::{Field, IndexRecordOption, Term};
 use tantivy::{DocSet, TERMINATED};
 
 use crate::Error;
-use crate::remembered::Lengths;
 use crate::schema::TextFields;
+use crate::segment_cache::ScopeLengths;
 use crate::view::{Segment, View};
 
-/// A segment with so many documents of a scope is read whole for their lengths; of larger ones a sample is.
-const READ_WHOLE: u32 = 4_096;
-/// Documents that a sample holds at the most.
-const SAMPLED: u32 = 1_024;
+/// Larger scopes are sampled.
+const MAX_UNSAMPLED: u32 = 4_096;
+const MAX_SAMPLE: u32 = 1_024;
 
-/// The statistics of one scope.
 pub(super) struct ScopeStatistics<'a> {
     view: &'a View,
     documents: u64,
@@ -24,7 +22,6 @@ pub(super) struct ScopeStatistics<'a> {
 }
 
 impl<'a> ScopeStatistics<'a> {
-    /// Counts the scope's documents, and how long they are as far as it is remembered or a sample tells.
     pub(super) fn collect(view: &'a View, prefix: &str) -> Result<Self, Error> {
         let mut statistics = Self { view, documents: 0, body_tokens: 0, title_tokens: 0 };
         for texts in [view.fields.open, view.fields.restricted] {
@@ -34,26 +31,25 @@ impl<'a> ScopeStatistics<'a> {
         Ok(statistics)
     }
 
-    /// How many documents the scope holds.
     pub(super) fn documents(&self) -> u64 {
         self.documents
     }
 
-    /// How many words the whole text of a document holds in the mean, and its title.
+    /// Mean lengths of whole texts and of titles.
     pub(super) fn mean_lengths(&self) -> (f32, f32) {
         (mean(self.body_tokens, self.documents), mean(self.title_tokens, self.documents))
     }
 
     fn add_half(&mut self, texts: TextFields, marker: &Term) -> Result<(), Error> {
         let view = self.view;
-        for (segment, (id, info)) in view.segments.iter().zip(&view.places(marker)?.by_segment) {
+        for (segment, (id, info)) in view.segments.iter().zip(&view.term_infos(marker)?.by_segment) {
             let Some(info) = info else { continue };
             let key = (*id, marker.clone());
-            let lengths = if let Some(known) = view.remembered.lengths(&key) {
-                known
+            let lengths = if let Some(cached) = view.cache.lengths(&key) {
+                cached
             } else {
                 let measured = measure(view, segment, texts, info)?;
-                view.remembered.keep_lengths(key, measured);
+                view.cache.insert_lengths(key, measured);
                 measured
             };
             self.documents += u64::from(info.doc_freq);
@@ -64,20 +60,24 @@ impl<'a> ScopeStatistics<'a> {
     }
 }
 
-/// The mean of so many words over so many documents.
 #[expect(clippy::cast_precision_loss, reason = "a mean")]
 pub(super) fn mean(words: u64, documents: u64) -> f32 {
     words as f32 / documents.max(1) as f32
 }
 
-/// How long the documents of a term are in all, of a sample that is spread over the whole segment.
-fn measure(view: &View, segment: &Segment, texts: TextFields, info: &TermInfo) -> Result<Lengths, Error> {
+/// Estimates total lengths by an even sample.
+fn measure(
+    view: &View,
+    segment: &Segment,
+    texts: TextFields,
+    info: &TermInfo,
+) -> Result<ScopeLengths, Error> {
     let index = segment.inverted_index(texts.body, view.fields)?;
     let mut postings = index.read_postings_from_terminfo(info, IndexRecordOption::Basic)?;
     let body_lengths = segment.reader.get_fieldnorms_reader(texts.body)?;
     let title_lengths = segment.reader.get_fieldnorms_reader(texts.title)?;
-    let step = if info.doc_freq <= READ_WHOLE { 1 } else { segment.reader.max_doc() / SAMPLED + 1 };
-    let (mut sampled, mut lengths) = (0, Lengths::default());
+    let step = if info.doc_freq <= MAX_UNSAMPLED { 1 } else { segment.reader.max_doc() / MAX_SAMPLE + 1 };
+    let (mut sampled, mut lengths) = (0, ScopeLengths::default());
     while postings.doc() != TERMINATED {
         lengths.body += u64::from(body_lengths.fieldnorm(postings.doc()));
         lengths.title += u64::from(title_lengths.fieldnorm(postings.doc()));
@@ -89,7 +89,7 @@ fn measure(view: &View, segment: &Segment, texts: TextFields, info: &TermInfo) -
         }
     }
     let of_all = |of_sample: u64| of_sample * u64::from(info.doc_freq) / sampled.max(1);
-    Ok(Lengths { body: of_all(lengths.body), title: of_all(lengths.title) })
+    Ok(ScopeLengths { body: of_all(lengths.body), title: of_all(lengths.title) })
 }
 
 impl Bm25StatisticsProvider for ScopeStatistics<'_> {
@@ -97,7 +97,7 @@ impl Bm25StatisticsProvider for ScopeStatistics<'_> {
         let fields = self.view.fields;
         let is_title = field == fields.open.title || field == fields.restricted.title;
         let tokens = if is_title { self.title_tokens } else { self.body_tokens };
-        // The average is divided by.
+        // A divisor.
         Ok(tokens.max(1))
     }
 
@@ -105,7 +105,7 @@ impl Bm25StatisticsProvider for ScopeStatistics<'_> {
         Ok(self.documents.max(1))
     }
 
-    /// Over both halves of the scope, so that a word weighs the same in either.
+    /// Adds up both halves, so that weights agree.
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         let fields = self.view.fields;
         let field = term.field();

@@ -1,99 +1,93 @@
-//! The words of a document in one string, and the tokenizer that reads them back.
+//! Analysed words of a field in one string, and its tokenizer.
 //!
-//! Texts are analysed by many threads before they are handed to the engine, whose one indexing thread then only splits
-//! this encoding. It is the scope's prefix, then for each word a mark (how far its position is from the last one's)
-//! and the word; each token is the prefix and the word together.
+//! Texts are analysed on many threads; the engine's indexing thread only splits this string. It holds the
+//! scope's prefix, then a position mark and the text of each word.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::{Folded, SoundBudget, Spot, document_words, fold, stem, typed};
+use super::{Folded, PositionStep, VariantBudget, document_words, fold, indexed_forms, stem};
 use crate::document::SCOPE_END;
 
-/// The name that the tokenizer is registered under.
 pub(crate) const TOKENIZER: &str = "trawl_encoded";
 
 const NEXT: char = '\u{1}';
 const SAME: char = '\u{2}';
-/// Leaves one position empty, so that no phrase reaches from one text into the next.
+/// Skips a position, so that phrases end with a text.
 const GAP: char = '\u{3}';
 
-/// What the whole of a name begins with. No word does, so whoever looks for words never meets it.
-pub(crate) const WHOLE: char = '=';
+/// Starts the term of a whole name; words never contain it.
+pub(crate) const WHOLE_NAME: char = '=';
 
-/// What a word of the title of a document that holds a text begins with, as [`WHOLE`] does.
+/// Starts a title term of a document with a text.
 pub(crate) const HEADING: char = '#';
 
-/// Words being encoded for one field of one document.
+/// Encoded words of one field.
 #[derive(Debug)]
 pub(crate) struct EncodedWords {
     encoded: String,
     prefix_len: usize,
-    /// What the names among the texts may still be found by.
-    budget: SoundBudget,
+    /// Of the document.
+    budget: VariantBudget,
 }
 
 impl EncodedWords {
-    /// No words yet; all will be under the scope's `prefix`.
     pub(crate) fn new(prefix: &str) -> Self {
-        Self { encoded: prefix.to_owned(), prefix_len: prefix.len(), budget: SoundBudget::new() }
+        Self { encoded: prefix.to_owned(), prefix_len: prefix.len(), budget: VariantBudget::new() }
     }
 
-    /// Adds the word that is empty: the prefix alone, which finds every document of the scope.
+    /// Adds an empty word, which finds every document.
     pub(crate) fn add_marker(&mut self) {
         self.encoded.push(NEXT);
     }
 
-    /// Adds a text; it begins one position further from the last text than words of one text are.
     pub(crate) fn add_text(&mut self, text: &str) {
         let mut first = self.encoded.len() > self.prefix_len;
-        document_words(&fold(text), |spot, _, word| self.add_word(spot, std::mem::take(&mut first), word));
+        document_words(&fold(text), |step, _, word| self.add_word(step, std::mem::take(&mut first), word));
     }
 
-    /// Adds a text that is a name: the same words, and at the place of each also how the name is typed from there on. Phrases
-    /// are none the less exact, of characters and of syllables. At its end stands what the whole of it is. All names of a document
-    /// share one budget of these ways to type them, which those that are added first use up first; the rest are words only.
+    /// Adds words, their variants at the same positions, and whole names.
+    ///
+    /// All names share one budget; names after that have only their words.
     pub(crate) fn add_name(&mut self, name: &str) {
         let mut first = self.encoded.len() > self.prefix_len;
         let folded = Folded::new(name);
-        let (sounds, wholes) = typed(name, &folded, &mut self.budget);
-        let mut sounds = sounds.iter().peekable();
-        document_words(&folded.text, |spot, place, word| {
-            self.add_word(spot, std::mem::take(&mut first), word);
-            while let Some(sound) = sounds.next_if(|sound| sound.place.start <= place) {
-                // As any word of letters: who types one that is not the last asks for its stem.
-                let stem = stem(&sound.word);
-                self.add_word(Spot::Same, false, &stem);
-                if stem != sound.word {
-                    self.add_word(Spot::Same, false, &sound.word);
+        let (variants, whole_names) = indexed_forms(name, &folded, &mut self.budget);
+        let mut variants = variants.iter().peekable();
+        document_words(&folded.text, |step, place, word| {
+            self.add_word(step, std::mem::take(&mut first), word);
+            while let Some(variant) = variants.next_if(|variant| variant.place.start <= place) {
+                // Typed words are stemmed, except the last.
+                let stem = stem(&variant.word);
+                self.add_word(PositionStep::Same, false, &stem);
+                if stem != variant.word {
+                    self.add_word(PositionStep::Same, false, &variant.word);
                 }
             }
         });
-        for whole in wholes {
-            self.add_word(Spot::Same, false, &format!("{WHOLE}{whole}"));
+        for whole in whole_names {
+            self.add_word(PositionStep::Same, false, &format!("{WHOLE_NAME}{whole}"));
         }
     }
 
-    /// Adds the words of a text that stands above another one, each told from the same word elsewhere.
     pub(crate) fn add_headings(&mut self, text: &str) {
-        document_words(&fold(text), |spot, _, word| self.add_word(spot, false, &format!("{HEADING}{word}")));
+        document_words(&fold(text), |step, _, word| self.add_word(step, false, &format!("{HEADING}{word}")));
     }
 
-    fn add_word(&mut self, spot: Spot, begins_text: bool, word: &str) {
-        self.encoded.push(match spot {
+    fn add_word(&mut self, step: PositionStep, begins_text: bool, word: &str) {
+        self.encoded.push(match step {
             _ if begins_text => GAP,
-            Spot::Next => NEXT,
-            Spot::Same => SAME,
+            PositionStep::Next => NEXT,
+            PositionStep::Same => SAME,
         });
         self.encoded.push_str(word);
     }
 
-    /// The encoding, or nothing where there is no word.
+    /// The encoded words; `None` without words.
     pub(crate) fn finish(self) -> Option<String> {
         (self.encoded.len() > self.prefix_len).then_some(self.encoded)
     }
 }
 
-/// Reads what [`EncodedWords`] wrote.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct EncodedTokenizer {
     token: Token,
@@ -111,7 +105,6 @@ impl Tokenizer for EncodedTokenizer {
     }
 }
 
-/// The tokens of one encoded text.
 pub(crate) struct EncodedStream<'a> {
     token: &'a mut Token,
     words: &'a str,
@@ -121,7 +114,7 @@ pub(crate) struct EncodedStream<'a> {
 impl TokenStream for EncodedStream<'_> {
     fn advance(&mut self) -> bool {
         let mut characters = self.words.chars();
-        let step = match characters.next() {
+        let distance = match characters.next() {
             None => return false,
             Some(SAME) => 0,
             Some(GAP) => 2,
@@ -129,8 +122,8 @@ impl TokenStream for EncodedStream<'_> {
         };
         let rest = characters.as_str();
         let end = rest.find([NEXT, SAME, GAP]).unwrap_or(rest.len());
-        // The first token steps from "before the beginning", which tantivy writes as the largest number.
-        self.token.position = self.token.position.wrapping_add(step);
+        // It starts at the largest number.
+        self.token.position = self.token.position.wrapping_add(distance);
         self.token.text.truncate(self.prefix_len);
         self.token.text.push_str(&rest[..end]);
         self.words = &rest[end..];
@@ -151,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn encoded_words_are_read_back() {
         let mut words = EncodedWords::new("7.news\0");
         words.add_marker();
         words.add_text("Cats 中国");
@@ -170,16 +163,15 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_written_with_its_sounds_where_they_begin() {
+    fn name_variants_are_encoded_where_they_start() {
         let mut words = EncodedWords::new("7.people\0");
         words.add_name("三 Ann李");
         let encoded = words.finish().unwrap();
-        let wholes = "\u{2}=ann\u{2}=l\u{2}=li\u{2}=s\u{2}=san\u{2}=三\u{2}=三 ann 李\u{2}=李";
-        let written = format!("\u{1}三\u{2}s\u{2}san\u{1}ann\u{1}李\u{2}l\u{2}li{wholes}");
+        let whole_names = "\u{2}=ann\u{2}=l\u{2}=li\u{2}=s\u{2}=san\u{2}=三\u{2}=三 ann 李\u{2}=李";
+        let written = format!("\u{1}三\u{2}s\u{2}san\u{1}ann\u{1}李\u{2}l\u{2}li{whole_names}");
         assert_eq!(encoded, format!("7.people\0{written}"));
     }
 
-    /// How many terms there are.
     fn terms(words: EncodedWords) -> usize {
         let encoded = words.finish().unwrap();
         let mut tokenizer = EncodedTokenizer::default();
@@ -187,8 +179,7 @@ mod tests {
         std::iter::from_fn(|| stream.next().map(drop)).count()
     }
 
-    /// How many terms names have beside their words.
-    fn sounds_of(names: &[&str]) -> usize {
+    fn variant_count(names: &[&str]) -> usize {
         let (mut as_names, mut as_words) = (EncodedWords::new("7.people\0"), EncodedWords::new("7.people\0"));
         for name in names {
             as_names.add_name(name);
@@ -198,21 +189,25 @@ mod tests {
     }
 
     #[test]
-    fn a_document_has_so_many_sounds_whatever_its_names_are() {
+    fn name_variants_of_a_document_are_bounded() {
         let of = |length: usize| "重单解曾仇朴".chars().cycle().take(length).collect::<String>();
         for lengths in [[16, 16, 16, 16], [84, 170, 85, 64], [17, 8, 170, 16], [8, 8, 8, 8]] {
             let names = lengths.map(of);
-            let sounds = sounds_of(&names.each_ref().map(String::as_str));
-            assert!((1_000..=2_000).contains(&sounds), "{lengths:?}: {sounds}");
+            let variants = variant_count(&names.each_ref().map(String::as_str));
+            assert!((1_000..=2_000).contains(&variants), "{lengths:?}: {variants}");
         }
-        assert_eq!(sounds_of(&[&of(16), "张三"]), sounds_of(&[&of(16)]), "none is left for the second name");
+        assert_eq!(
+            variant_count(&[&of(16), "张三"]),
+            variant_count(&[&of(16)]),
+            "none is left for the second name"
+        );
         let usual = ["张三丰", "zhang.sanfeng", "00417", "港风物流集团有限公司"];
-        let each: usize = usual.iter().map(|name| sounds_of(&[name])).sum();
-        assert!(sounds_of(&usual) == each && each < 700, "all of {each}");
+        let each: usize = usual.iter().map(|name| variant_count(&[name])).sum();
+        assert!(variant_count(&usual) == each && each < 700, "all of {each}");
     }
 
     #[test]
-    fn no_word_is_no_text() {
+    fn text_without_words_is_not_encoded() {
         let mut words = EncodedWords::new("7.news\0");
         words.add_text(" …!");
         assert_eq!(words.finish(), None);

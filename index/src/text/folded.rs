@@ -1,34 +1,31 @@
-//! Folding that keeps in mind where each part of the folded text comes from, so that what matches is shown where it stands.
+//! Folding that keeps source positions.
 
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
 use unicode_normalization::{IsNormalized, is_nfc_quick};
 
 use super::folding::{fold_alone, fold_together};
-use super::traditional::Simplified;
+use super::traditional::SimplifiedTable;
 
-/// A folded text that knows where each part of it comes from.
 #[derive(Debug)]
 pub(crate) struct Folded {
-    /// As [`fold`](super::fold) gives it.
+    /// Equals [`fold`](super::fold).
     pub(crate) text: String,
-    /// In order, from the beginning on.
-    parts: Vec<Part>,
+    parts: Vec<FoldedPart>,
     source_len: usize,
 }
 
-/// A part of a folded text. It ends where the next one begins.
+/// A part of the folded text, up to the next one.
 #[derive(Debug, Clone, Copy)]
-struct Part {
+struct FoldedPart {
     folded: usize,
     source: usize,
-    /// Byte for byte as long as its source; else it belongs to its source as a whole.
-    is_even: bool,
+    /// Maps byte by byte; otherwise as a whole.
+    is_same_length: bool,
 }
 
 impl Folded {
-    /// Folds a text.
     pub(crate) fn new(source: &str) -> Self {
-        let table = Simplified::table();
+        let table = SimplifiedTable::table();
         let mut folded =
             Self { text: String::with_capacity(source.len()), parts: Vec::new(), source_len: source.len() };
         let mut start = 0;
@@ -47,45 +44,44 @@ impl Folded {
         folded
     }
 
-    fn add_part(&mut self, source: usize, is_even: bool) {
-        if !(is_even && self.parts.last().is_some_and(|part| part.is_even)) {
-            self.parts.push(Part { folded: self.text.len(), source, is_even });
+    fn add_part(&mut self, source: usize, is_same_length: bool) {
+        if !(is_same_length && self.parts.last().is_some_and(|part| part.is_same_length)) {
+            self.parts.push(FoldedPart { folded: self.text.len(), source, is_same_length });
         }
     }
 
-    /// Where in the source the character begins that is folded to what stands at this byte.
+    /// Source start of the character at this byte.
     pub(crate) fn source_start(&self, folded: usize) -> usize {
         let Some(part) = self.part_of(folded) else { return 0 };
-        if part.is_even { part.source + (folded - part.folded) } else { part.source }
+        if part.is_same_length { part.source + (folded - part.folded) } else { part.source }
     }
 
-    /// Where in the source the character ends that is folded to what stands before this byte.
+    /// Source end of the character before this byte.
     pub(crate) fn source_end(&self, folded: usize) -> usize {
         let Some(last) = folded.checked_sub(1) else { return 0 };
-        let behind = self.parts.partition_point(|part| part.folded <= last);
-        match behind.checked_sub(1).and_then(|place| self.parts.get(place)) {
-            Some(part) if part.is_even => part.source + (folded - part.folded),
-            _ => self.parts.get(behind).map_or(self.source_len, |next| next.source),
+        let next_part = self.parts.partition_point(|part| part.folded <= last);
+        match next_part.checked_sub(1).and_then(|place| self.parts.get(place)) {
+            Some(part) if part.is_same_length => part.source + (folded - part.folded),
+            _ => self.parts.get(next_part).map_or(self.source_len, |next| next.source),
         }
     }
 
-    fn part_of(&self, folded: usize) -> Option<&Part> {
-        let behind = self.parts.partition_point(|part| part.folded <= folded);
-        behind.checked_sub(1).and_then(|place| self.parts.get(place))
+    fn part_of(&self, folded: usize) -> Option<&FoldedPart> {
+        let next_part = self.parts.partition_point(|part| part.folded <= folded);
+        next_part.checked_sub(1).and_then(|place| self.parts.get(place))
     }
 }
 
-/// The end of what has to be folded together with the character that begins at `start`: the marks and letters behind it
-/// that may combine with it.
-fn end_of_cluster(text: &str, start: usize, table: &Simplified) -> usize {
-    let behind = text[start..].char_indices().skip(1);
-    let next = behind.map(|(place, character)| (start + place, character));
+/// End of the combining sequence at `start`.
+fn end_of_cluster(text: &str, start: usize, table: &SimplifiedTable) -> usize {
+    let rest = text[start..].char_indices().skip(1);
+    let next = rest.map(|(place, character)| (start + place, character));
     let mut ends =
         next.filter(|(_, character)| fold_alone(*character, table).is_some() || begins_anew(*character));
     ends.next().map_or(text.len(), |(end, _)| end)
 }
 
-/// Whether the character never combines with what stands before it.
+/// Whether the character never combines with its predecessor.
 fn begins_anew(character: char) -> bool {
     let mut first = None;
     decompose_compatible(character, |part| first = first.or(Some(part)));
@@ -102,8 +98,8 @@ mod tests {
     use crate::text::folding::tests::odd_text;
 
     #[test]
-    fn each_part_knows_its_source() {
-        // Of a letter with two accents, a ligature, Hangul in parts, a half-width voiced kana, and a traditional character.
+    fn folded_parts_map_to_their_source() {
+        // Two accents, a ligature, Hangul in parts, a voiced half-width kana, a traditional character.
         let source = "xe\u{301}\u{323}ﬁ각ｶﾞ國y";
         let folded = Folded::new(source);
         assert_eq!(folded.text, "xefi각ガ国y");
@@ -122,7 +118,7 @@ mod tests {
         #![proptest_config(trawl_seeds::cases(512))]
 
         #[test]
-        fn every_character_leads_to_its_source(text in odd_text()) {
+        fn every_folded_character_maps_to_its_source(text in odd_text()) {
             let folded = Folded::new(&text);
             let whole = fold(&text);
             prop_assert_eq!(&*folded.text, &*whole);

@@ -1,21 +1,19 @@
-//! Folding of width, case, accents and of traditional and simplified Chinese, so that what is the same word matches.
+//! Folding of width, case, accents and traditional characters.
 
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::traditional::Simplified;
+use super::traditional::SimplifiedTable;
 
-/// Folds width and compatibility forms (NFKC), case, accents, and traditional characters: `Ｃａｆé 國際` becomes
-/// `cafe 国际`.
+/// Folds compatibility forms (NFKC), case, accents and traditional characters: `Ｃａｆé 國際` becomes `cafe 国际`.
 ///
-/// Accents are the combining marks U+0300–036F that remain after decomposition; the voicing marks of kana are not
-/// among them, so `が` stays what it is.
+/// Accents are U+0300–036F after decomposition. Voicing marks of kana are not among them, so `が` stays.
 pub fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return fold_ascii(text);
     }
-    let table = Simplified::table();
+    let table = SimplifiedTable::table();
     let stays = |character| fold_alone(character, table) == Some(character);
     let Some(first) = text.find(|character| !stays(character)) else { return Cow::Borrowed(text) };
     let mut folded = String::with_capacity(text.len());
@@ -46,12 +44,10 @@ fn fold_ascii(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What folding makes of a character that it folds by itself, whatever stands beside it: ASCII, its full-width forms,
-/// the ideographs of three bytes, and common punctuation. Nearly all that is written in English or Chinese.
+/// Folds a character that never combines with neighbours; `None` for others.
 ///
-/// None of them combines with what stands before it, nor with what stands behind it once accents are taken away.
-pub(super) fn fold_alone(character: char, table: &Simplified) -> Option<char> {
-    /// From a full-width form to what it is a form of.
+/// ASCII, full-width forms, common ideographs and punctuation: nearly all English and Chinese.
+pub(super) fn fold_alone(character: char, table: &SimplifiedTable) -> Option<char> {
     const FULL_WIDTH: u32 = 0xfee0;
     match character {
         '\0'..='\x7f' => Some(character.to_ascii_lowercase()),
@@ -65,13 +61,15 @@ pub(super) fn fold_alone(character: char, table: &Simplified) -> Option<char> {
     }
 }
 
-/// What folding makes of any text.
-pub(super) fn fold_together<'a>(text: &'a str, table: &'a Simplified) -> impl Iterator<Item = char> + 'a {
+pub(super) fn fold_together<'a>(
+    text: &'a str,
+    table: &'a SimplifiedTable,
+) -> impl Iterator<Item = char> + 'a {
     text.nfkd()
         .filter(|character| !is_accent(*character))
         .nfc()
         .flat_map(char::to_lowercase)
-        // What lower-casing decomposes (`İ`), and the sigma that ends a word.
+        // Lower-casing decomposes `İ`.
         .filter(|character| !is_accent(*character))
         .map(|character| if character == 'ς' { 'σ' } else { table.of(character) })
 }
@@ -94,7 +92,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn traditional_and_simplified_become_one() {
+    fn traditional_and_simplified_are_folded_alike() {
         assert_eq!(fold("國際經濟，臺灣 Ｐｈｏｎｅ"), fold("国际经济,台湾 phone"));
         // A compatibility ideograph of 樂.
         assert_eq!(fold("音\u{f914}"), "音乐");
@@ -113,8 +111,7 @@ pub(super) mod tests {
         assert!(matches!(fold("plain"), Cow::Borrowed(_)));
     }
 
-    /// What is odd about texts: marks of all kinds, Hangul in parts, compatibility letters that decompose to them, ligatures,
-    /// ideographs of two planes, half-width kana, letters that grow when they are lower-cased.
+    /// Combining marks, Hangul in parts, ligatures, rare ideographs, half-width kana.
     pub(crate) fn odd_text() -> impl Strategy<Value = String> {
         let parts = vec![
             "a",
@@ -179,13 +176,13 @@ pub(super) mod tests {
         #![proptest_config(trawl_seeds::cases(512))]
 
         #[test]
-        fn parts_fold_as_the_whole(text in odd_text()) {
-            let whole: String = fold_together(&text, Simplified::table()).collect();
+        fn fast_path_folds_like_the_full_algorithm(text in odd_text()) {
+            let whole: String = fold_together(&text, SimplifiedTable::table()).collect();
             prop_assert_eq!(&*fold(&text), &whole);
         }
 
         #[test]
-        fn what_is_folded_stays_so(text in "[ -~à-ÿ一-龥㐀-䶿、-】！-～]{0,30}") {
+        fn folding_is_idempotent(text in "[ -~à-ÿ一-龥㐀-䶿、-】！-～]{0,30}") {
             let once = fold(&text).into_owned();
             prop_assert_eq!(&*fold(&once), &once);
         }

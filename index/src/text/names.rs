@@ -1,34 +1,37 @@
-//! Names: how else they are typed than they are written, and what tells the whole of a name from a part of a longer one.
+//! Typed variants of names, and whole names.
+//!
+//! Each character starts terms of pinyin, in full and by initials. Words are joined (`obrien`). A whole name
+//! is one more term, which ranks equal names first and no query for words reaches. All these terms count in
+//! the length of a name.
 
 use std::ops::Range;
 
+use super::pinyin::initials;
 use super::segmentation::is_ideograph;
-use super::{Folded, Readings, Run, Sound, placed_runs, query_words, stem};
+use super::{Folded, NameVariant, PinyinReadings, Run, placed_runs, query_words, stem};
 
-/// Words of a name that are typed as one (`Jean-Luc`, `O'Brien`, `mei.chen`, `Zhang Wei`).
-const JOINED_WORDS: usize = 4;
-/// The longest whole name that is told from others, in bytes.
-const WHOLE_BYTES: usize = 128;
-/// The ways to read a name as a whole that count; the usual ones go first.
-const MOST_WAYS: usize = 8;
+/// As in `Jean-Luc`, `O'Brien`, `mei.chen`, `Zhang Wei`.
+const MAX_JOINED_WORDS: usize = 4;
+const MAX_WHOLE_NAME_BYTES: usize = 128;
+/// Usual ones first.
+const MAX_PRONUNCIATIONS: usize = 8;
 
-/// How many terms the names of one document may be found by beside the words that they are written in. Few names need a
-/// hundred; of characters with many readings one name could have ten thousand.
+/// A document's budget of name variants.
+///
+/// Few names need a hundred; many readings could make ten thousand and block the indexing thread.
 #[derive(Debug)]
-pub(crate) struct SoundBudget {
+pub(crate) struct VariantBudget {
     left: usize,
 }
 
-impl SoundBudget {
-    /// What a document has.
+impl VariantBudget {
     const TERMS: usize = 2_000;
 
-    /// Nothing is spent.
     pub(crate) fn new() -> Self {
         Self { left: Self::TERMS }
     }
 
-    /// Takes so many terms, or nothing more from now on.
+    /// Takes terms; empties the budget if they do not fit.
     fn spend(&mut self, terms: usize) -> bool {
         let remaining = self.left.checked_sub(terms);
         self.left = remaining.unwrap_or(0);
@@ -36,43 +39,45 @@ impl SoundBudget {
     }
 }
 
-/// The ways to type the stretches of a name that are not words of it as it is written: of ideographs their pinyin, of words that
-/// stand together the one word. In the order of where they begin; of these the shorter stretches first. What is over the
-/// budget is left out.
-pub(crate) fn sounds(name: &str, folded: &Folded, budget: &mut SoundBudget) -> Vec<Sound> {
-    all_sounds(folded, &Readings::of(name, folded), budget)
+/// Pinyin of ideographs and joined words, ordered by start and length.
+pub(crate) fn name_variants(name: &str, folded: &Folded, budget: &mut VariantBudget) -> Vec<NameVariant> {
+    all_variants(folded, &PinyinReadings::of(name, folded), budget)
 }
 
-fn all_sounds(folded: &Folded, readings: &Readings, budget: &mut SoundBudget) -> Vec<Sound> {
-    let mut sounds = readings.sounds();
-    sounds.extend(joined_words(&folded.text));
-    sounds.sort_by_key(|sound| (sound.place.start, sound.place.end));
-    // A stem of its own is one term more.
-    let within =
-        sounds.iter().take_while(|sound| budget.spend(1 + usize::from(stem(&sound.word) != sound.word)));
+fn all_variants(folded: &Folded, readings: &PinyinReadings, budget: &mut VariantBudget) -> Vec<NameVariant> {
+    let mut variants = readings.variants();
+    variants.extend(joined_words(&folded.text));
+    variants.sort_by_key(|variant| (variant.place.start, variant.place.end));
+    // A different stem is one more term.
+    let within = variants
+        .iter()
+        .take_while(|variant| budget.spend(1 + usize::from(stem(&variant.word) != variant.word)));
     let within = within.count();
-    sounds.truncate(within);
-    sounds
+    variants.truncate(within);
+    variants
 }
 
-/// How a name is typed: its stretches, and the whole of it, this only where the stretches are within the budget, as what is the
-/// whole is found by them.
-pub(crate) fn typed(name: &str, folded: &Folded, budget: &mut SoundBudget) -> (Vec<Sound>, Vec<String>) {
+/// Variants, and whole names if the budget allows.
+pub(crate) fn indexed_forms(
+    name: &str,
+    folded: &Folded,
+    budget: &mut VariantBudget,
+) -> (Vec<NameVariant>, Vec<String>) {
     if budget.left == 0 {
         return (Vec::new(), Vec::new());
     }
-    let readings = Readings::of(name, folded);
-    let sounds = all_sounds(folded, &readings, budget);
+    let readings = PinyinReadings::of(name, folded);
+    let variants = all_variants(folded, &readings, budget);
     if budget.left == 0 {
-        return (sounds, Vec::new());
+        return (variants, Vec::new());
     }
-    let wholes = wholes(&folded.text, &readings);
-    let is_within = budget.spend(wholes.len());
-    (sounds, if is_within { wholes } else { Vec::new() })
+    let whole_names = whole_names(&folded.text, &readings);
+    let is_within = budget.spend(whole_names.len());
+    (variants, if is_within { whole_names } else { Vec::new() })
 }
 
-/// What the words of a query, by their stems, are when they are the whole of a name; none where there are too many, or no words.
-pub(crate) fn whole<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
+/// Joins the words of a whole name; `None` if too long or empty.
+pub(crate) fn whole_name<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut whole = String::new();
     for word in words {
         let is_joined = whole.ends_with(is_ideograph) && word.starts_with(is_ideograph);
@@ -80,24 +85,24 @@ pub(crate) fn whole<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> 
             whole.push(' ');
         }
         whole.push_str(word);
-        if whole.len() > WHOLE_BYTES {
+        if whole.len() > MAX_WHOLE_NAME_BYTES {
             return None;
         }
     }
     (!whole.is_empty()).then_some(whole)
 }
 
-/// The ways to type all of a name. A name in two scripts is two names (`Chen Mei 陈梅`), and the both of them.
+/// All forms of a whole name, by parts in two scripts, too (`Chen Mei 陈梅`).
 ///
-/// What is typed in one of these ways has no word that the name is not found by.
-fn wholes(folded: &str, readings: &Readings) -> Vec<String> {
+/// Each word of a form is also indexed by itself.
+fn whole_names(folded: &str, readings: &PinyinReadings) -> Vec<String> {
     if is_number(folded) {
         return Vec::new();
     }
-    let mut wholes: Vec<String> = Vec::new();
+    let mut whole_names: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| {
         let stems: Vec<_> = words.iter().map(|word| stem(word)).collect();
-        wholes.extend(whole(stems.iter().map(AsRef::as_ref)));
+        whole_names.extend(whole_name(stems.iter().map(AsRef::as_ref)));
     };
     let parts = parts(folded);
     if parts.len() > 1 {
@@ -107,50 +112,48 @@ fn wholes(folded: &str, readings: &Readings) -> Vec<String> {
         let written = &folded[part.clone()];
         add(&as_typed(written).iter().map(String::as_str).collect::<Vec<_>>());
         if written.starts_with(is_ideograph) {
-            for syllables in readings.syllables(&part).iter().take(MOST_WAYS) {
-                add_sounds(syllables, &mut add);
+            for syllables in readings.syllables(&part).iter().take(MAX_PRONUNCIATIONS) {
+                add_syllables(syllables, &mut add);
             }
         } else {
-            for joined_by in [Between::Sign, Between::SignOrSpace] {
+            for joined_by in [Joint::Sign, Joint::SignOrSpace] {
                 let joined = joined_together(written, joined_by);
                 add(&joined.iter().map(String::as_str).collect::<Vec<_>>());
             }
         }
     }
-    wholes.sort_unstable();
-    wholes.dedup();
-    wholes
+    whole_names.sort_unstable();
+    whole_names.dedup();
+    whole_names
 }
 
-/// Whether it is a number, which is looked for as it is and is the whole of nobody's name. There are many of them.
+/// Whether it is a number, which matches as it is.
 fn is_number(folded: &str) -> bool {
     folded.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// 张三丰 as `zhangsanfeng`, `zsf`, `zhang san feng`, `zhang sanfeng`, `sanfeng zhang`, `zhangsan feng`.
-fn add_sounds(syllables: &[&str], add: &mut impl FnMut(&[&str])) {
-    let initials: String = syllables.iter().filter_map(|syllable| syllable.chars().next()).collect();
+fn add_syllables(syllables: &[&str], add: &mut impl FnMut(&[&str])) {
     add(&[&syllables.concat()]);
-    add(&[&initials]);
+    add(&[&initials(syllables)]);
     add(syllables);
-    // A surname has one character, or two.
+    // Of one or two characters.
     for length in 1..syllables.len().min(3) {
         let (surname, given) = syllables.split_at(length);
         let (surname, given) = (surname.concat(), given.concat());
         add(&[&surname, &given]);
-        // Few surnames have two, so of a name of three this order is worth no term.
+        // Two are rare in names of three.
         if length == 1 || syllables.len() > 3 {
             add(&[&given, &surname]);
         }
     }
 }
 
-/// The words of a text as a query would have them.
 fn as_typed(text: &str) -> Vec<String> {
     query_words(text).into_iter().map(|(_, word)| word).collect()
 }
 
-/// The parts of a folded name, each of runs of one script.
+/// Ranges of one script each.
 fn parts(folded: &str) -> Vec<Range<usize>> {
     let mut parts: Vec<(bool, Range<usize>)> = Vec::new();
     for (bytes, run) in placed_runs(folded) {
@@ -163,16 +166,16 @@ fn parts(folded: &str) -> Vec<Range<usize>> {
     parts.into_iter().map(|(_, part)| part).collect()
 }
 
-/// What stands between words that are typed as one.
+/// Separators of joined words.
 #[derive(Clone, Copy)]
-enum Between {
-    /// They are written together (`O'Brien`).
+enum Joint {
+    /// Signs (`O'Brien`).
     Sign,
-    /// The same, or a space (`Zhang Wei`).
+    /// Signs or a space (`Zhang Wei`).
     SignOrSpace,
 }
 
-impl Between {
+impl Joint {
     fn joins(self, between: &str) -> bool {
         let mut characters = between.chars();
         let is_sign = |sign| matches!(sign, '\'' | '’' | 'ʼ' | '`' | '-' | '‐' | '–' | '.' | '_' | '·');
@@ -184,14 +187,14 @@ impl Between {
     }
 }
 
-/// The words of a folded text with their places, in chains of such that are typed as one.
-fn chains(folded: &str, joined_by: Between) -> Vec<Vec<(Range<usize>, &str)>> {
+/// Chains of words that are joined, with their ranges.
+fn chains(folded: &str, joined_by: Joint) -> Vec<Vec<(Range<usize>, &str)>> {
     let mut chains: Vec<Vec<(Range<usize>, &str)>> = Vec::new();
     for (bytes, run) in placed_runs(folded) {
         let Run::Word(word) = run else { continue };
         let is_joined = |(last, _): &(Range<usize>, &str)| joined_by.joins(&folded[last.end..bytes.start]);
         match chains.last_mut() {
-            Some(chain) if chain.len() < JOINED_WORDS && chain.last().is_some_and(is_joined) => {
+            Some(chain) if chain.len() < MAX_JOINED_WORDS && chain.last().is_some_and(is_joined) => {
                 chain.push((bytes, word));
             }
             _ => chains.push(vec![(bytes, word)]),
@@ -200,23 +203,22 @@ fn chains(folded: &str, joined_by: Between) -> Vec<Vec<(Range<usize>, &str)>> {
     chains
 }
 
-/// Words that are typed as one word, from each of them on.
-fn joined_words(folded: &str) -> Vec<Sound> {
-    let mut sounds = Vec::new();
-    for chain in chains(folded, Between::SignOrSpace) {
+/// Joins words, from each word of a chain on.
+fn joined_words(folded: &str) -> Vec<NameVariant> {
+    let mut variants = Vec::new();
+    for chain in chains(folded, Joint::SignOrSpace) {
         for (first, (place, word)) in chain.iter().enumerate() {
             let mut joined = (*word).to_owned();
             for (last, word) in &chain[first + 1..] {
                 joined.push_str(word);
-                sounds.push(Sound { place: place.start..last.end, word: joined.clone() });
+                variants.push(NameVariant { place: place.start..last.end, word: joined.clone() });
             }
         }
     }
-    sounds
+    variants
 }
 
-/// The words of a text, those that are typed as one joined.
-fn joined_together(text: &str, joined_by: Between) -> Vec<String> {
+fn joined_together(text: &str, joined_by: Joint) -> Vec<String> {
     let join = |chain: Vec<(Range<usize>, &str)>| chain.into_iter().map(|(_, word)| word).collect();
     chains(text, joined_by).into_iter().map(join).collect()
 }
@@ -225,20 +227,20 @@ fn joined_together(text: &str, joined_by: Between) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn wholes_of(name: &str) -> Vec<String> {
-        typed(name, &Folded::new(name), &mut SoundBudget::new()).1
+    fn whole_names_of(name: &str) -> Vec<String> {
+        indexed_forms(name, &Folded::new(name), &mut VariantBudget::new()).1
     }
 
     #[track_caller]
     fn are_whole(name: &str, expected: &[&str]) {
-        let wholes = wholes_of(name);
+        let whole_names = whole_names_of(name);
         for whole in expected {
-            assert!(wholes.iter().any(|known| known == whole), "{name} as {whole:?}: {wholes:?}");
+            assert!(whole_names.iter().any(|known| known == whole), "{name} as {whole:?}: {whole_names:?}");
         }
     }
 
     #[test]
-    fn a_name_is_typed_in_many_ways() {
+    fn whole_name_has_every_typed_form() {
         are_whole("张伟", &["张伟", "zhangwei", "zhang wei", "wei zhang", "zw"]);
         are_whole(
             "张三丰",
@@ -258,14 +260,15 @@ mod tests {
         are_whole("Jean-Luc Picard", &["jean luc picard", "jeanluc picard"]);
         are_whole("Sinéad O’Brien", &["sinead o brien", "sinead obrien", "sineadobrien"]);
         are_whole("阿不都·热合曼", &["阿不都热合曼"]);
-        assert_eq!(wholes_of("—"), [""; 0]);
-        assert_eq!(wholes_of("13812345678"), [""; 0]);
+        assert_eq!(whole_names_of("—"), [""; 0]);
+        assert_eq!(whole_names_of("13812345678"), [""; 0]);
     }
 
     #[test]
-    fn words_that_stand_together_are_one_word_too() {
-        let joined =
-            |name: &str| -> Vec<String> { joined_words(name).into_iter().map(|sound| sound.word).collect() };
+    fn adjacent_words_are_joined() {
+        let joined = |name: &str| -> Vec<String> {
+            joined_words(name).into_iter().map(|variant| variant.word).collect()
+        };
         assert_eq!(joined("o'brien"), ["obrien"]);
         assert_eq!(joined("a-b.c"), ["ab", "abc", "bc"]);
         assert_eq!(joined("Zhang wei"), ["Zhangwei"]);
@@ -274,10 +277,10 @@ mod tests {
     }
 
     #[test]
-    fn ideographs_stand_together_however_they_are_cut() {
-        assert_eq!(whole(["张", "伟"].into_iter()).as_deref(), Some("张伟"));
-        assert_eq!(whole(["chen", "陈", "梅", "x"].into_iter()).as_deref(), Some("chen 陈梅 x"));
-        assert_eq!(whole(std::iter::empty()), None);
-        assert_eq!(whole(std::iter::repeat_n("long", 100)), None);
+    fn ideographs_of_a_whole_name_are_joined() {
+        assert_eq!(whole_name(["张", "伟"].into_iter()).as_deref(), Some("张伟"));
+        assert_eq!(whole_name(["chen", "陈", "梅", "x"].into_iter()).as_deref(), Some("chen 陈梅 x"));
+        assert_eq!(whole_name(std::iter::empty()), None);
+        assert_eq!(whole_name(std::iter::repeat_n("long", 100)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! How a name written in ideographs is typed by its sound: 张三 as `zhangsan`, `zhang`, `san`, `zs`, `z` or `s`.
+//! Pinyin of names: 张三 as `zhangsan`, `zhang`, `san`, `zs`, `z` or `s`.
 
 use std::ops::Range;
 
@@ -6,134 +6,125 @@ use pinyin::ToPinyinMulti;
 
 use super::{Folded, Run, placed_runs};
 
-/// The ideographs of a name, from its beginning, that are found by their sound.
-const MOST_CHARS: usize = 64;
-/// The ideographs beside each other whose sounds are joined.
-const JOINED_CHARS: usize = 8;
-/// In names of more ideographs each is found by its own sound only.
-const MOST_JOINED_CHARS: usize = 16;
-/// The ways to read a stretch that count; of characters with several readings (单: dan, chan, shan) the usual ones go first.
-const MOST_WAYS: usize = 24;
+const MAX_READ_CHARS: usize = 64;
+const MAX_JOINED_CHARS: usize = 8;
+/// Longer names are not joined.
+const MAX_JOINED_NAME_CHARS: usize = 16;
+/// Usual ones first (单: dan, chan, shan).
+const MAX_PRONUNCIATIONS: usize = 24;
 
-/// A stretch of a folded name, and one way to type it.
+/// A typed form of a span of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sound {
+pub(crate) struct NameVariant {
     /// In bytes of the folded text.
     pub(crate) place: Range<usize>,
-    /// Letters of ASCII.
     pub(crate) word: String,
 }
 
-/// How the ideographs of a name are read: run by run the bytes that it takes in the folded text, and of each character where it
-/// ends and its readings.
-pub(crate) struct Readings {
-    runs: Vec<(Range<usize>, Vec<Read>)>,
-    /// How many characters beside each other are typed together.
+pub(crate) struct PinyinReadings {
+    runs: Vec<(Range<usize>, Vec<CharacterReadings>)>,
+    /// Adjacent characters that are joined.
     joined: usize,
 }
 
-/// A character as it is read: where it ends in the folded text, and its readings, the usual one first.
-type Read = (usize, Vec<String>);
+/// End in the folded text, and readings, usual one first.
+type CharacterReadings = (usize, Vec<String>);
 
-impl Readings {
-    /// Reads the first characters of a name.
+impl PinyinReadings {
     pub(crate) fn of(name: &str, folded: &Folded) -> Self {
         let mut runs = Vec::new();
-        let (mut left, mut ideographs) = (MOST_CHARS, 0);
+        let (mut left, mut ideographs) = (MAX_READ_CHARS, 0);
         for (bytes, run) in placed_runs(&folded.text) {
             let Run::Ideographs(run) = run else { continue };
             ideographs += run.chars().count();
             let read = |(offset, character): (usize, char)| {
                 let place = bytes.start + offset;
-                // As it is written: 乾 may be read qián, which 干 never is.
+                // 乾 may be qián, 干 never is.
                 let written = name[folded.source_start(place)..].chars().next();
                 let as_written = written.map(readings).filter(|readings| !readings.is_empty());
                 (place + character.len_utf8(), as_written.unwrap_or_else(|| readings(character)))
             };
-            let characters: Vec<Read> = run.char_indices().take(left).map(read).collect();
+            let characters: Vec<CharacterReadings> = run.char_indices().take(left).map(read).collect();
             left -= characters.len();
             runs.push((bytes, characters));
         }
-        Self { runs, joined: if ideographs > MOST_JOINED_CHARS { 1 } else { JOINED_CHARS } }
+        Self { runs, joined: if ideographs > MAX_JOINED_NAME_CHARS { 1 } else { MAX_JOINED_CHARS } }
     }
 
-    /// The ways to type the stretches of these ideographs, in the order of where they begin; of these the shorter stretches
-    /// first.
-    pub(super) fn sounds(&self) -> Vec<Sound> {
-        let mut sounds = Vec::new();
+    /// Typed forms of all spans, ordered by start and length.
+    pub(super) fn variants(&self) -> Vec<NameVariant> {
+        let mut variants = Vec::new();
         for (bytes, characters) in &self.runs {
             let mut start = bytes.start;
             for (number, (end, _)) in characters.iter().enumerate() {
                 let together = characters.len().min(number + self.joined);
-                add_stretches(start, &characters[number..together], &mut sounds);
+                add_spans(start, &characters[number..together], &mut variants);
                 start = *end;
             }
         }
-        sounds
+        variants
     }
 
-    /// The ways to read all that stands in this part of the folded text, syllable by syllable; none where it is too long, or
-    /// holds what has no sound.
+    /// Readings by syllable; none if too long or unreadable.
     pub(super) fn syllables(&self, part: &Range<usize>) -> Vec<Vec<&str>> {
         let runs = self.runs.iter().filter(|(bytes, _)| part.start <= bytes.start && bytes.end <= part.end);
-        let read: Vec<&Read> = runs.flat_map(|(_, characters)| characters).collect();
+        let read: Vec<&CharacterReadings> = runs.flat_map(|(_, characters)| characters).collect();
         if read.len() > self.joined || read.last().is_none_or(|(end, _)| *end < part.end) {
             return Vec::new();
         }
-        let mut ways: Vec<(usize, Vec<&str>)> = vec![(0, Vec::new())];
+        let mut pronunciations = vec![Pronunciation::default()];
         for (_, readings) in read {
-            let mut read_on = Vec::with_capacity(ways.len() * readings.len());
-            for (unusual, syllables) in &ways {
-                for (further, reading) in readings.iter().enumerate() {
-                    let mut syllables = syllables.clone();
-                    syllables.push(reading.as_str());
-                    read_on.push((unusual + further, syllables));
-                }
-            }
-            ways = read_on;
-            ways.sort_by_key(|(unusual, _)| *unusual);
-            ways.truncate(MOST_WAYS);
+            pronunciations = append(&pronunciations, readings);
         }
-        ways.into_iter().map(|(_, syllables)| syllables).collect()
+        pronunciations.into_iter().map(|pronunciation| pronunciation.syllables).collect()
     }
 }
 
-/// One way to read a stretch: how far it is from the usual one, its syllables, and their first letters.
+/// A reading of a span; rank 0 is the usual one.
 #[derive(Clone, Default)]
-struct Way {
-    unusual: usize,
-    full: String,
-    initials: String,
+struct Pronunciation<'a> {
+    rank: usize,
+    syllables: Vec<&'a str>,
 }
 
-/// The stretches that begin with the first of these characters, each given with where it ends and how it is read.
-fn add_stretches(start: usize, characters: &[Read], sounds: &mut Vec<Sound>) {
-    let mut ways = vec![Way::default()];
+/// Appends each reading to each pronunciation, and keeps the usual ones.
+fn append<'a>(pronunciations: &[Pronunciation<'a>], readings: &'a [String]) -> Vec<Pronunciation<'a>> {
+    let mut appended = Vec::with_capacity(pronunciations.len() * readings.len());
+    for pronunciation in pronunciations {
+        for (rank, reading) in readings.iter().enumerate() {
+            let mut syllables = pronunciation.syllables.clone();
+            syllables.push(reading.as_str());
+            appended.push(Pronunciation { rank: pronunciation.rank + rank, syllables });
+        }
+    }
+    appended.sort_by_key(|pronunciation| pronunciation.rank);
+    appended.truncate(MAX_PRONUNCIATIONS);
+    appended
+}
+
+pub(super) fn initials(syllables: &[&str]) -> String {
+    syllables.iter().filter_map(|syllable| syllable.chars().next()).collect()
+}
+
+/// Adds spans that start at the first character.
+fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<NameVariant>) {
+    let mut pronunciations = vec![Pronunciation::default()];
     for (end, readings) in characters {
-        let with = |way: &Way, (unusual, reading): (usize, &String)| Way {
-            unusual: way.unusual + unusual,
-            full: format!("{}{reading}", way.full),
-            initials: way.initials.chars().chain(reading.chars().take(1)).collect(),
-        };
-        ways = ways
-            .iter()
-            .flat_map(|way| readings.iter().enumerate().map(move |reading| with(way, reading)))
-            .collect();
-        ways.sort_by_key(|way| way.unusual);
-        ways.truncate(MOST_WAYS);
-        let mut words: Vec<String> =
-            ways.iter().flat_map(|way| [way.full.clone(), way.initials.clone()]).collect();
+        pronunciations = append(&pronunciations, readings);
+        let forms =
+            |Pronunciation { syllables, .. }: &Pronunciation<'_>| [syllables.concat(), initials(syllables)];
+        let mut words: Vec<String> = pronunciations.iter().flat_map(forms).collect();
         words.sort_unstable();
         words.dedup();
-        sounds.extend(words.into_iter().map(|word| Sound { place: start..*end, word }));
+        variants.extend(words.into_iter().map(|word| NameVariant { place: start..*end, word }));
     }
 }
 
-/// How a character is read, without tones, the usual reading first; `ü` both as `v` and as `u`, as it is typed.
+/// Readings without tones, the usual one first; `ü` as `v` and `u`.
 fn readings(character: char) -> Vec<String> {
     let mut readings = Vec::new();
-    let sounds = character.to_pinyin_multi().into_iter().flatten();
-    for reading in sounds.map(pinyin::Pinyin::plain) {
+    let readings_with_tone = character.to_pinyin_multi().into_iter().flatten();
+    for reading in readings_with_tone.map(pinyin::Pinyin::plain) {
         if reading.is_ascii() {
             if !readings.iter().any(|known| known == reading) {
                 readings.push(reading.to_owned());
@@ -141,9 +132,9 @@ fn readings(character: char) -> Vec<String> {
             continue;
         }
         let reading = reading.replace('ê', "e");
-        for typed in [reading.replace('ü', "v"), reading.replace('ü', "u")] {
-            if !readings.contains(&typed) {
-                readings.push(typed);
+        for spelling in [reading.replace('ü', "v"), reading.replace('ü', "u")] {
+            if !readings.contains(&spelling) {
+                readings.push(spelling);
             }
         }
     }
@@ -154,31 +145,31 @@ fn readings(character: char) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn sounds(name: &str, folded: &Folded) -> Vec<Sound> {
-        Readings::of(name, folded).sounds()
+    fn variants(name: &str, folded: &Folded) -> Vec<NameVariant> {
+        PinyinReadings::of(name, folded).variants()
     }
 
-    fn typed(name: &str, stretch: &str) -> Vec<String> {
+    fn forms(name: &str, span: &str) -> Vec<String> {
         let folded = Folded::new(name);
-        let of_stretch = |sound: &Sound| {
-            folded.source_start(sound.place.start) == name.find(stretch).unwrap()
-                && folded.source_end(sound.place.end) == name.find(stretch).unwrap() + stretch.len()
+        let of_span = |variant: &NameVariant| {
+            folded.source_start(variant.place.start) == name.find(span).unwrap()
+                && folded.source_end(variant.place.end) == name.find(span).unwrap() + span.len()
         };
-        sounds(name, &folded).into_iter().filter(of_stretch).map(|sound| sound.word).collect()
+        variants(name, &folded).into_iter().filter(of_span).map(|variant| variant.word).collect()
     }
 
     #[test]
-    fn each_stretch_is_typed_in_full_and_by_initials() {
-        assert_eq!(typed("张三丰", "张"), ["z", "zhang"]);
-        assert_eq!(typed("张三丰", "张三"), ["zhangsan", "zs"]);
-        assert_eq!(typed("张三丰", "张三丰"), ["zhangsanfeng", "zsf"]);
-        assert_eq!(typed("张三丰", "三丰"), ["sanfeng", "sf"]);
-        assert_eq!(typed("Ann 张 (三)", "三"), ["s", "san"]);
-        assert_eq!(typed("張三", "張三"), ["zhangsan", "zs"]);
+    fn spans_are_typed_in_full_and_by_initials() {
+        assert_eq!(forms("张三丰", "张"), ["z", "zhang"]);
+        assert_eq!(forms("张三丰", "张三"), ["zhangsan", "zs"]);
+        assert_eq!(forms("张三丰", "张三丰"), ["zhangsanfeng", "zsf"]);
+        assert_eq!(forms("张三丰", "三丰"), ["sanfeng", "sf"]);
+        assert_eq!(forms("Ann 张 (三)", "三"), ["s", "san"]);
+        assert_eq!(forms("張三", "張三"), ["zhangsan", "zs"]);
     }
 
     #[test]
-    fn every_usual_reading_counts() {
+    fn every_usual_reading_is_indexed() {
         for (name, words) in [
             ("重庆", &["chongqing", "zhongqing"][..]),
             ("单雄信", &["shanxiongxin", "danxiongxin", "sxx"]),
@@ -189,37 +180,37 @@ mod tests {
             ("李乾", &["liqian", "ligan"]),
             ("欧阳女", &["ouyangnv"]),
         ] {
-            let typed = typed(name, name);
-            assert!(words.iter().all(|word| typed.iter().any(|typed| typed == word)), "{name}: {typed:?}");
+            let forms = forms(name, name);
+            assert!(words.iter().all(|word| forms.iter().any(|form| form == word)), "{name}: {forms:?}");
         }
     }
 
     #[test]
-    fn what_has_no_sound_ends_a_stretch() {
-        assert_eq!(sounds("カナ abc", &Folded::new("カナ abc")), []);
-        assert_eq!(typed("山々川", "山"), ["s", "shan"]);
-        assert_eq!(typed("山々川", "山々川"), [""; 0]);
-        assert_eq!(typed("山々川", "川"), ["c", "chuan"]);
+    fn character_without_reading_ends_a_span() {
+        assert_eq!(variants("カナ abc", &Folded::new("カナ abc")), []);
+        assert_eq!(forms("山々川", "山"), ["s", "shan"]);
+        assert_eq!(forms("山々川", "山々川"), [""; 0]);
+        assert_eq!(forms("山々川", "川"), ["c", "chuan"]);
     }
 
     #[test]
-    fn the_sounds_of_long_names_are_not_joined() {
+    fn readings_of_long_names_are_not_joined() {
         let name = "港风物流集团有限公司财务部薪酬组";
-        assert_eq!(name.chars().count(), MOST_JOINED_CHARS);
-        assert_eq!(typed(name, "风物流"), ["fengwuliu", "fwl"]);
+        assert_eq!(name.chars().count(), MAX_JOINED_NAME_CHARS);
+        assert_eq!(forms(name, "风物流"), ["fengwuliu", "fwl"]);
         let longer = format!("{name}一");
-        assert_eq!(typed(&longer, "风物流"), [""; 0]);
-        assert_eq!(typed(&longer, "风"), ["f", "feng"]);
-        // Whatever parts them.
-        assert_eq!(typed(&name.replace('财', "，才A财"), "风物流"), [""; 0]);
+        assert_eq!(forms(&longer, "风物流"), [""; 0]);
+        assert_eq!(forms(&longer, "风"), ["f", "feng"]);
+        // Separators do not matter.
+        assert_eq!(forms(&name.replace('财', "，才A财"), "风物流"), [""; 0]);
     }
 
     #[test]
     fn long_names_of_many_readings_are_bounded() {
         let name = "重单解曾仇朴，".repeat(100);
-        let sounds = sounds(&name, &Folded::new(&name));
-        assert!(sounds.len() <= MOST_CHARS * 2 * MOST_WAYS);
-        assert!(sounds.iter().all(|sound| sound.word.bytes().all(|byte| byte.is_ascii_lowercase())));
-        assert!(sounds.is_sorted_by_key(|sound| (sound.place.start, sound.place.end)));
+        let variants = variants(&name, &Folded::new(&name));
+        assert!(variants.len() <= MAX_READ_CHARS * 2 * MAX_PRONUNCIATIONS);
+        assert!(variants.iter().all(|variant| variant.word.bytes().all(|byte| byte.is_ascii_lowercase())));
+        assert!(variants.is_sorted_by_key(|variant| (variant.place.start, variant.place.end)));
     }
 }

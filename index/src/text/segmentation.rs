@@ -1,8 +1,7 @@
-//! Cutting folded text into runs, and runs into words with positions.
+//! Splits folded text into runs, and runs into words.
 //!
-//! Positions run as one counter through the text: one for each ideograph or kana, one for each other word. A phrase is
-//! then a sequence of offsets, whatever the scripts in it, and any stretch of ideographs is found exactly, however
-//! the dictionary segments it.
+//! Positions count ideographs, kana and other words alike. Phrases are offsets in any scripts, and any span
+//! of ideographs is found exactly.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,17 +13,16 @@ use super::{cut_to_length, stem};
 
 static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
-/// A stretch of folded text without separators.
+/// A span without separators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Run<'a> {
-    /// Ideographs and kana, which are written without spaces.
+    /// With kana.
     Ideographs(&'a str),
-    /// One word of any other script, cut to its longest length.
+    /// Of another script, cut to the longest length.
     Word(&'a str),
 }
 
 impl<'a> Run<'a> {
-    /// What stands in it.
     pub(crate) fn text(self) -> &'a str {
         match self {
             Self::Ideographs(text) | Self::Word(text) => text,
@@ -32,12 +30,12 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The runs of a folded text; whatever is not alphanumeric separates them and is dropped.
+/// Splits a folded text into runs; other characters separate them.
 pub(crate) fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
     placed_runs(folded).map(|(_, run)| run)
 }
 
-/// The same, each with the bytes that it takes; of a word that is cut, those of the whole.
+/// Runs with byte ranges, of cut words in full.
 pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = (Range<usize>, Run<'_>)> {
     let mut end = 0;
     std::iter::from_fn(move || {
@@ -58,27 +56,24 @@ pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = (Range<usize>, R
     })
 }
 
-/// Where a document's word stands relative to the one before it.
+/// The position of a word relative to the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spot {
-    /// One position further.
+pub(crate) enum PositionStep {
     Next,
-    /// At the same position.
     Same,
 }
 
-/// Hands every word that a document with this folded text is found by to `emit`, with the byte at which it begins.
+/// Emits each indexed word with its first byte.
 ///
-/// For ideographs: each of them, and every word of the dictionary that occurs. For others: the stem, and the word
-/// itself where it differs, which prefixes need.
-pub(crate) fn document_words(folded: &str, mut emit: impl FnMut(Spot, usize, &str)) {
+/// Ideographs: each one and every dictionary word. Others: the stem, and the word if different.
+pub(crate) fn document_words(folded: &str, mut emit: impl FnMut(PositionStep, usize, &str)) {
     for (bytes, run) in placed_runs(folded) {
         match run {
             Run::Word(word) => {
                 let stem = stem(word);
-                emit(Spot::Next, bytes.start, &stem);
+                emit(PositionStep::Next, bytes.start, &stem);
                 if stem != word {
-                    emit(Spot::Same, bytes.start, word);
+                    emit(PositionStep::Same, bytes.start, word);
                 }
             }
             Run::Ideographs(run) => {
@@ -86,9 +81,9 @@ pub(crate) fn document_words(folded: &str, mut emit: impl FnMut(Spot, usize, &st
                 let mut words = words.iter().filter(|word| word.end - word.start > 1).peekable();
                 for (position, (start, character)) in run.char_indices().enumerate() {
                     let place = bytes.start + start;
-                    emit(Spot::Next, place, &run[start..start + character.len_utf8()]);
+                    emit(PositionStep::Next, place, &run[start..start + character.len_utf8()]);
                     while let Some(word) = words.next_if(|word| word.start == position) {
-                        emit(Spot::Same, place, cut_to_length(word.word));
+                        emit(PositionStep::Same, place, cut_to_length(word.word));
                     }
                 }
             }
@@ -96,8 +91,7 @@ pub(crate) fn document_words(folded: &str, mut emit: impl FnMut(Spot, usize, &st
     }
 }
 
-/// The words of a query with this folded text, each with its position: a sequence without gaps or overlaps, the
-/// ideographs segmented the likeliest way.
+/// Words of a query with positions; gapless, in the likeliest segmentation.
 pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
     let mut words = Vec::new();
     let mut position = 0;
@@ -118,25 +112,25 @@ pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
     words
 }
 
-/// Han characters and kana, with the marks that are written among them.
+/// Han characters, kana and their marks.
 pub(crate) fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{4e00}'..='\u{9fff}' | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}' | '々' | '〇')
-        // The middle dot and the voicing marks stand in the kana block and separate.
+        // The block's middle dot and voicing marks separate.
         && character.is_alphanumeric()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Spot, document_words, query_words};
+    use super::{PositionStep, document_words, query_words};
     use crate::text::fold;
 
     fn words(text: &str) -> Vec<(usize, String)> {
         let mut words = Vec::new();
         let mut position = 0;
-        document_words(&fold(text), |spot, _, word| {
-            position += usize::from(spot == Spot::Next);
+        document_words(&fold(text), |step, _, word| {
+            position += usize::from(step == PositionStep::Next);
             words.push((position - 1, word.to_owned()));
         });
         words
@@ -147,14 +141,14 @@ mod tests {
     }
 
     #[test]
-    fn mixed_scripts_share_one_counter() {
+    fn mixed_scripts_share_one_position_counter() {
         let expected =
             [(0, "run"), (0, "running"), (1, "中"), (1, "中国"), (2, "国"), (3, "2026"), (4, "年")];
         assert_eq!(words("Running中国2026年!"), pairs(&expected));
     }
 
     #[test]
-    fn every_dictionary_word_of_a_run_is_there() {
+    fn every_dictionary_word_of_a_run_is_emitted() {
         let found = words("中华人民共和国");
         for word in ["中华", "人民", "共和", "共和国", "中华人民共和国", "民"] {
             assert!(found.iter().any(|(_, found)| found == word), "{word} is missing from {found:?}");
@@ -173,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn long_words_are_cut_alike_on_both_sides() {
+    fn long_words_are_cut_in_documents_and_queries() {
         let long = "é1".repeat(500);
         let indexed = words(&long);
         assert_eq!(indexed.len(), 1);

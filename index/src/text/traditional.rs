@@ -1,34 +1,28 @@
-//! Traditional characters as simplified ones, character by character, so that 國際 and 国际 are the same word.
+//! Simplifies traditional characters one by one: 國際 becomes 国际.
 //!
-//! The table is that of `OpenCC`, which is written for conversion: where a traditional character stands for several
-//! simplified ones (乾: 干, 乾), the usual one is taken wherever it stands. For a search it matters only that both
-//! spellings of a word become one. Positions stay what they are, since every character stays one character.
+//! In the table of `OpenCC` a character may have several forms (乾: 干, 乾). The usual one is taken; both
+//! spellings only need to agree.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 const TABLE: &str = include_str!("traditional.txt");
 
-/// Characters that the table keeps, because they are simplified ones too, but that are written for these far more often:
-/// 瞭解, 藉由 and 祇有 are 了解, 借由 and 只有.
+/// Mostly written for others: 瞭解, 藉由 and 祇有 mean 了解, 借由 and 只有.
 const ALSO: [(char, char); 3] = [('瞭', '了'), ('藉', '借'), ('祇', '只')];
 
-/// The ideographs of the table that are common enough to be looked up by their place: all of three bytes.
+/// Looked up by index.
 const FIRST: u32 = 0x3400;
 const LAST: u32 = 0x9fff;
 
-static SIMPLIFIED: LazyLock<Simplified> = LazyLock::new(Simplified::read);
+static SIMPLIFIED: LazyLock<SimplifiedTable> = LazyLock::new(SimplifiedTable::read);
 
-/// The simplified character for each traditional one.
-pub(super) struct Simplified {
-    /// For each from [`FIRST`] to [`LAST`].
+pub(super) struct SimplifiedTable {
     common: Box<[char]>,
-    /// For the others that have one.
     rare: HashMap<char, char>,
 }
 
-impl Simplified {
-    /// The table; read at the first call.
+impl SimplifiedTable {
     pub(super) fn table() -> &'static Self {
         &SIMPLIFIED
     }
@@ -38,7 +32,7 @@ impl Simplified {
         let mut rare = HashMap::new();
         let pairs: HashMap<char, char> = TABLE.lines().filter_map(pair).chain(ALSO).collect();
         for (&traditional, &simplified) in &pairs {
-            // 薴 is 苧, which in turn is 苎.
+            // 薴 is 苧, which is 苎.
             let simplified = pairs.get(&simplified).copied().unwrap_or(simplified);
             match place(traditional).and_then(|place| common.get_mut(place)) {
                 Some(entry) => *entry = simplified,
@@ -50,7 +44,7 @@ impl Simplified {
         Self { common, rare }
     }
 
-    /// What is written for the character in simplified Chinese; any other character stays what it is.
+    /// The simplified form; other characters stay.
     pub(super) fn of(&self, character: char) -> char {
         match place(character).and_then(|place| self.common.get(place)) {
             Some(&simplified) => simplified,
@@ -74,20 +68,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_is_a_pair_and_all_are_there() {
+    fn every_table_line_is_a_pair() {
         let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
         let pairs: Vec<_> = lines.map(|line| pair(line).unwrap()).collect();
         assert!(pairs.len() > 4_000);
         for (traditional, simplified) in pairs {
             if traditional != simplified && traditional != '薴' {
-                assert_eq!(Simplified::table().of(traditional), simplified);
+                assert_eq!(SimplifiedTable::table().of(traditional), simplified);
             }
         }
     }
 
     #[test]
-    fn what_is_simplified_stays_so() {
-        let table = Simplified::table();
+    fn simplification_is_idempotent() {
+        let table = SimplifiedTable::table();
         for character in '\0'..=char::MAX {
             let simplified = table.of(character);
             assert_eq!(table.of(simplified), simplified, "{character}");
@@ -95,9 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn several_become_one() {
-        let simplify =
-            |text: &str| text.chars().map(|character| Simplified::table().of(character)).collect::<String>();
+    fn variants_map_to_one_character() {
+        let simplify = |text: &str| {
+            text.chars().map(|character| SimplifiedTable::table().of(character)).collect::<String>()
+        };
         assert_eq!(simplify("國際後后乾干幹裡裏里著𡻕"), "国际后后干干干里里里着岁");
         assert_eq!(simplify("瞭解藉由祇有薴"), "了解借由只有苎");
         assert_eq!(simplify("国際経済ぁア한abc"), "国际経済ぁア한abc");

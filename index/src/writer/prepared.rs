@@ -1,4 +1,4 @@
-//! Changes, made ready for the engine: what each document is found by, and its texts analysed.
+//! Analyses changes for the engine.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,22 +13,20 @@ use crate::schema::Fields;
 use crate::text::EncodedWords;
 use crate::view::View;
 
-/// Bytes of texts that are analysed at once, from which on no more are added.
-const PORTION_BYTES: usize = 8 << 20;
+const MAX_ANALYSED_BYTES: usize = 8 << 20;
 
-/// A document's key, and its hash.
-pub(super) struct Key {
+pub(super) struct DocumentKey {
     prefix: String,
-    /// The scope and the id: the term that the document is found by.
+    /// Scope and id.
     term: String,
     hash: u64,
 }
 
-/// Keeps the last change to each document, in their order.
-pub(super) fn last_of_each(changes: Vec<Change>) -> Result<Vec<(Key, Change)>, Error> {
+/// Keeps the last change to each document, in order.
+pub(super) fn keep_last_changes(changes: Vec<Change>) -> Result<Vec<(DocumentKey, Change)>, Error> {
     let mut seen: HashSet<u64> = HashSet::with_capacity(changes.len());
-    let mut kept = Vec::with_capacity(changes.len());
-    let mut doubtful = false;
+    let mut latest = Vec::with_capacity(changes.len());
+    let mut has_repeated_hash = false;
     for change in changes.into_iter().rev() {
         let Some((prefix, id)) = change.target() else { continue };
         if id.len() > MAX_ID_BYTES {
@@ -38,55 +36,52 @@ pub(super) fn last_of_each(changes: Vec<Change>) -> Result<Vec<(Key, Change)>, E
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
         let hash = hasher.finish();
-        doubtful |= !seen.insert(hash);
-        kept.push((Key { prefix, term: key, hash }, change));
+        has_repeated_hash |= !seen.insert(hash);
+        latest.push((DocumentKey { prefix, term: key, hash }, change));
     }
-    if doubtful {
-        let mut seen: HashSet<String> = HashSet::with_capacity(kept.len());
-        kept.retain(|(key, _)| seen.insert(key.term.clone()));
+    if has_repeated_hash {
+        let mut seen: HashSet<String> = HashSet::with_capacity(latest.len());
+        latest.retain(|(key, _)| seen.insert(key.term.clone()));
     }
-    kept.reverse();
-    Ok(kept)
+    latest.reverse();
+    Ok(latest)
 }
 
-/// Changes that are analysed together.
-pub(super) struct Portion {
-    pub(super) changes: Vec<(Key, Change)>,
-    /// Whether their texts are as large as those of a portion may be.
-    pub(super) is_whole: bool,
+pub(super) struct AnalysisBatch {
+    pub(super) changes: Vec<(DocumentKey, Change)>,
+    pub(super) is_full: bool,
 }
 
-/// The next changes that are analysed together; none once there is none left.
-pub(super) fn next_portion(changes: &mut vec::IntoIter<(Key, Change)>) -> Portion {
-    let (mut portion, mut bytes) = (Vec::new(), 0);
-    while bytes < PORTION_BYTES
+/// Takes the next batch; empty at the end.
+pub(super) fn next_batch(changes: &mut vec::IntoIter<(DocumentKey, Change)>) -> AnalysisBatch {
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    while bytes < MAX_ANALYSED_BYTES
         && let Some((key, change)) = changes.next()
     {
         if let Change::Put(document) = &change {
             bytes += document.bytes();
         }
-        portion.push((key, change));
+        batch.push((key, change));
     }
-    Portion { changes: portion, is_whole: bytes >= PORTION_BYTES }
+    AnalysisBatch { changes: batch, is_full: bytes >= MAX_ANALYSED_BYTES }
 }
 
-/// A change, analysed and ready for the engine.
-pub(super) struct Prepared {
+pub(super) struct PreparedChange {
     pub(super) key_hash: u64,
-    /// None where nothing can be there: looking here, on all cores, spares the engine a look into every segment.
+    /// `None` for new keys, which spares the engine a lookup.
     pub(super) delete: Option<Term>,
-    pub(super) add: Option<Analysed>,
+    pub(super) add: Option<AnalysedDocument>,
 }
 
-impl Prepared {
+impl PreparedChange {
     pub(super) fn new(
-        key: &Key,
+        key: &DocumentKey,
         change: Change,
         view: &View,
         fields: Fields,
         uncommitted: &HashSet<u64>,
     ) -> Result<Self, Error> {
-        let exists = uncommitted.contains(&key.hash) || view.may_hold(&key.term)?;
+        let exists = uncommitted.contains(&key.hash) || view.may_contain(&key.term)?;
         let delete = exists.then(|| Term::from_field_text(fields.key, &key.term));
         let add = match change {
             Change::Put(document) => Some(engine_document(key, document, fields)),
@@ -96,27 +91,24 @@ impl Prepared {
     }
 }
 
-/// The document as it is handed to the engine, analysed.
+/// Analyses a document for benches.
 pub fn bare_document(document: Document) -> TantivyDocument {
     let (_, fields) = Fields::build();
     let prefix = document.scope.prefix();
     let term = format!("{prefix}{}", document.id);
-    engine_document(&Key { prefix, term, hash: 0 }, document, fields).document
+    engine_document(&DocumentKey { prefix, term, hash: 0 }, document, fields).document
 }
 
-/// A document as the engine takes it.
-pub(super) struct Analysed {
+pub(super) struct AnalysedDocument {
     pub(super) document: TantivyDocument,
-    /// What it takes, nearly.
     pub(super) bytes: usize,
 }
 
-/// By what those are found that a principal sees.
 pub(super) fn principal_term(prefix: &str, principal: &str) -> String {
     format!("{prefix}{principal}")
 }
 
-fn engine_document(key: &Key, document: Document, fields: Fields) -> Analysed {
+fn engine_document(key: &DocumentKey, document: Document, fields: Fields) -> AnalysedDocument {
     let prefix = &key.prefix;
     let mut bytes = key.term.len() + document.item.len();
     let mut engine = TantivyDocument::new();
@@ -165,5 +157,5 @@ fn engine_document(key: &Key, document: Document, fields: Fields) -> Analysed {
     if document.title_is_name {
         engine.add_text(fields.title_is_name, "");
     }
-    Analysed { document: engine, bytes }
+    AnalysedDocument { document: engine, bytes }
 }

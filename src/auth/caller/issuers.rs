@@ -1,4 +1,4 @@
-//! From the token of an external issuer to the person of the directory whom it names.
+//! Resolves an external issuer's token to a person of the directory.
 
 use std::sync::Arc;
 
@@ -14,10 +14,9 @@ use crate::{
 };
 
 impl Authenticator {
-    /// Whom an issuer's token names in the directory.
     pub(super) async fn look_up_person(&self, tenant_id: i64, identity: &Identity<'_>) -> Result<Caller> {
         let reader = self.store.reader();
-        // Read after the generation, as everything that is remembered under it.
+        // Read after the generation, like all cached values.
         let tenant = tenants::find_by_id(reader, tenant_id).await?.ok_or_else(nobody)?;
         let login_id = &identity.login_id;
         let person = directory::find_person(reader, tenant_id, SubjectKind::LoginId, login_id).await?;
@@ -41,7 +40,7 @@ impl Authenticator {
     }
 }
 
-/// 401: an issuer's token is good, and says nothing to us.
+/// 401: a valid issuer's token that names nobody here.
 pub(super) fn nobody() -> Error {
     Error::unauthorized("the token names nobody of the directory who may sign in")
 }

@@ -1,4 +1,4 @@
-//! From a browser's session to the caller behind it: the person, or, for what operates the server, the operator that he is.
+//! Resolves a browser's session to a person, or to an operator.
 
 use std::sync::Arc;
 
@@ -9,42 +9,38 @@ use crate::{
     auth::{
         applications::{self, Application, Kind},
         directory::{self, Person, SubjectKind},
-        scopes::{Scope, Scopes},
         sessions::{self, Row, SessionId, Sessions},
         tenants::{self, Tenant},
         usage::LastUse,
     },
     error::{Error, Result},
-    store::Transaction,
+    identity::scopes::{Scope, Scopes},
+    store::{Connection, Transaction},
 };
 
-/// As whom someone who is signed in calls.
+/// The role in which a signed-in person calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// As the person that he is.
+    /// As a person.
     Person,
-    /// As an operator of the server.
+    /// As an operator.
     Operator,
 }
 
-/// What a caller's session was when he was looked up.
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     id: SessionId,
     role: Role,
-    /// His id on the synchronising side.
     pub(super) user_id: String,
-    /// The application that he signed in by.
     pub(super) client_id: String,
     sessions: Arc<Sessions>,
     pub(super) last_use: Arc<LastUse>,
 }
 
 impl Session {
-    /// Asks again whether the session still lets this caller in.
     pub(super) async fn confirm(&self, transaction: &Transaction, scopes: &Scopes) -> Result<()> {
-        let row = sessions::find(&**transaction, self.id).await?.ok_or_else(ended)?;
-        let found = Found::look_up(&**transaction, &self.sessions, self.id, &row).await?;
+        let row = sessions::find(transaction, self.id).await?.ok_or_else(ended)?;
+        let found = Found::look_up(transaction, &self.sessions, self.id, &row).await?;
         let Found { application, .. } = &found;
         let has_lost_a_scope =
             self.role == Role::Person && scopes.first_outside(&application.scopes).is_some();
@@ -55,7 +51,6 @@ impl Session {
     }
 }
 
-/// What a session that is good speaks of.
 struct Found {
     application: Application,
     person: Person,
@@ -64,13 +59,8 @@ struct Found {
 
 impl Found {
     /// # Errors
-    /// 401 where the session is over, or what it speaks of is not as it was when it began.
-    async fn look_up<C: sea_orm::ConnectionTrait>(
-        connection: &C,
-        sessions: &Sessions,
-        id: SessionId,
-        row: &Row,
-    ) -> Result<Self> {
+    /// 401 where the session is over or its objects have changed.
+    async fn look_up(connection: &Connection, sessions: &Sessions, id: SessionId, row: &Row) -> Result<Self> {
         let expires_at = sessions.expiry(id, row).ok_or_else(ended)?;
         let application = applications::find(connection, &row.client_id).await?;
         let application = application.filter(|application| {
@@ -80,7 +70,7 @@ impl Found {
         });
         let person =
             directory::find_person(connection, row.tenant_id, SubjectKind::UserId, &row.user_id).await?;
-        // Who has another login account is, for `console.operators` and for the audit, someone else.
+        // A changed login account is another identity to `console.operators` and the audit.
         let person =
             person.filter(|person| person.epoch == row.user_epoch && person.login_id == row.login_id);
         let (application, person) = application.zip(person).ok_or_else(ended)?;
@@ -89,16 +79,15 @@ impl Found {
 }
 
 impl Authenticator {
-    /// What is known of sessions besides their rows.
+    /// The sessions' state outside their rows.
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.sessions
     }
 
-    /// The caller of a session in this role, acting on the tenant that `indicated` (the header `indicated-e-code`) names where he
-    /// is an operator.
+    /// Resolves a session; `indicated` is `indicated-e-code`, for operators.
     ///
     /// # Errors
-    /// 401 where the session is over; 403 where its person is no operator, or for a tenant that is not his to act on.
+    /// 401 where it is over; 403 for a non-operator or a foreign tenant.
     pub async fn authenticate_session(
         &self,
         id: SessionId,
@@ -118,7 +107,7 @@ impl Authenticator {
         let reader = self.store.reader();
         let tenant_id = sessions::find(reader, id).await?.ok_or_else(ended)?.tenant_id;
         let (generation, generations) = self.generation(tenant_id);
-        // Read after the generation, as everything that is remembered under it.
+        // Read after the generation, like all cached values.
         let row = sessions::find(reader, id).await?.ok_or_else(ended)?;
         let caller = Arc::new(self.look_up_session(id, role, &row).await?);
         caller.note_use();
@@ -151,7 +140,6 @@ impl Authenticator {
                 (Kind::Application, application.client_id, scopes, user)
             }
             Role::Operator if self.sessions.is_operator(&person.login_id, &home) => {
-                // What he does is told as his.
                 let client_id = format!("operator:{}@{}", person.login_id, home.code);
                 (Kind::Admin, client_id, [Scope::Admin, Scope::Tenants].into_iter().collect(), None)
             }
@@ -176,10 +164,10 @@ impl Authenticator {
         })
     }
 
-    /// What the issuer that someone signed in by is trusted for; none where it was the login page.
+    /// The scopes of the sign-in's issuer.
     ///
     /// # Errors
-    /// 401 where people of the tenant do not sign in by it any more.
+    /// 401 where it is no longer configured.
     fn trusted(&self, row: &Row, home: &Tenant) -> Result<Option<&Scopes>> {
         let Some(id) = &row.issuer else { return Ok(None) };
         let issuer = self.issuers.sign_in(id).filter(|issuer| issuer.tenant() == home.code);
@@ -187,7 +175,7 @@ impl Authenticator {
     }
 }
 
-/// What a session's caller is remembered by: nothing that can stand in a header begins so, so that it is no token's.
+/// No header can hold this prefix, so the key equals no token's.
 fn key(id: SessionId, role: Role) -> [u8; 32] {
     let role = match role {
         Role::Person => 0,
@@ -199,7 +187,6 @@ fn key(id: SessionId, role: Role) -> [u8; 32] {
     key
 }
 
-/// 401.
 fn ended() -> Error {
     Error::unauthorized("the session has ended; sign in again")
 }

@@ -1,5 +1,6 @@
-//! The keys of one issuer, and where else it is to be found: fetched when a token needs one that is not there, one fetch however many wait, and no more often
-//! than a budget allows, whatever tokens name. What is there stays while the issuer is away.
+//! Keys and endpoints of one issuer.
+//!
+//! A missing key triggers a fetch, shared and rate limited. Cached keys survive the issuer's outages.
 
 use std::{
     collections::HashMap,
@@ -26,41 +27,34 @@ use url::Url;
 
 use crate::error::{Error, Result};
 
-/// How long keys are used without asking whether there are others.
+/// Age after which keys are fetched again.
 const FRESH_FOR: Duration = Duration::from_hours(1);
 
-/// How long one fetch may take, both documents together.
+/// Timeout of a fetch, for both documents.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Fetches that may follow at once; then one in [`FETCH_EVERY`].
+/// Burst of fetches; then one per [`FETCH_EVERY`].
 const FETCHES_AT_ONCE: NonZeroU32 = NonZeroU32::new(5).unwrap();
 const FETCH_EVERY: Duration = Duration::from_secs(10);
 
-/// The largest document.
 const MOST_BYTES: usize = 256 << 10;
 
-/// Keys that are taken from one issuer.
 const MOST_KEYS: usize = 100;
 
-/// A key that verifies signatures.
 pub(super) struct Key {
     pub(super) verifying: DecodingKey,
-    /// The one algorithm that it is for, where the issuer says so.
     algorithm: Option<Algorithm>,
 }
 
 impl Key {
-    /// Whether a signature by this algorithm may be judged with it.
     pub(super) fn is_for(&self, algorithm: Algorithm) -> bool {
         self.verifying.family() == algorithm.family() && self.algorithm.is_none_or(|own| own == algorithm)
     }
 }
 
-/// Fetches the document at an address, or says why it cannot be had.
 pub(super) type Documents = Box<dyn Fn(Url) -> Document + Send + Sync>;
 pub(super) type Document = BoxFuture<'static, std::result::Result<Vec<u8>, String>>;
 
-/// Over connections that lead where these rules allow.
 pub(super) fn over_guarded_connections(rules: AddressRules) -> Documents {
     Box::new(move |url| {
         let rules = rules.clone();
@@ -69,7 +63,6 @@ pub(super) fn over_guarded_connections(rules: AddressRules) -> Documents {
     })
 }
 
-/// What a fetch got, or why it got nothing.
 type Fetched = std::result::Result<Arc<Keys>, Arc<str>>;
 type Fetch = Shared<BoxFuture<'static, Fetched>>;
 
@@ -79,22 +72,18 @@ struct Keys {
     fetched_at: Instant,
 }
 
-/// Where an issuer is to be found besides, and how, as far as it says so (`OpenID` Connect Discovery §3, RFC 9207).
+/// Optional endpoints of an issuer (`OpenID` Connect Discovery §3, RFC 9207).
 #[derive(Debug, Deserialize)]
 pub(super) struct Endpoints {
-    /// Where browsers are sent.
     pub(super) authorization_endpoint: Option<String>,
-    /// Where codes are used.
     pub(super) token_endpoint: Option<String>,
-    /// How clients may present their secret there.
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
-    /// Whether each answer of the first says whose it is.
     #[serde(default)]
     pub(super) authorization_response_iss_parameter_supported: bool,
 }
 
 impl Endpoints {
-    /// Whether a client's secret belongs into the body, and not, as usual, into a header.
+    /// Whether the client secret goes into the body instead of the header.
     pub(super) fn wants_secret_in_body(&self) -> bool {
         self.token_endpoint_auth_methods_supported.as_ref().is_some_and(|methods| {
             let takes = |method: &str| methods.iter().any(|supported| supported == method);
@@ -109,7 +98,6 @@ struct Inner {
     current: ArcSwapOption<Keys>,
 }
 
-/// The keys of one issuer.
 pub(super) struct Keyring {
     inner: Arc<Inner>,
     latest: Mutex<Option<Fetch>>,
@@ -126,10 +114,10 @@ impl Keyring {
         }
     }
 
-    /// The key with this id. Keys that have grown old are used once more, and asked for meanwhile.
+    /// The key with this id; expired keys serve during a refresh.
     ///
     /// # Errors
-    /// 503 where no keys are there and none can be had.
+    /// 503 without keys.
     pub(super) async fn find(&self, key_id: &str) -> Result<Option<Arc<Key>>> {
         let current = self.inner.current.load_full();
         if let Some(current) = &current
@@ -143,7 +131,7 @@ impl Keyring {
         match self.fetch() {
             Some(fetch) => match fetch.await {
                 Ok(keys) => Ok(keys.by_id.get(key_id).cloned()),
-                // The log has the reason, once for each fetch.
+                // The fetch has logged the reason.
                 Err(_) if current.is_none() => Err(unavailable()),
                 Err(_) => Ok(None),
             },
@@ -152,10 +140,10 @@ impl Keyring {
         }
     }
 
-    /// Where else the issuer is to be found. What has grown old is used once more, and asked for meanwhile.
+    /// The endpoints; expired ones serve during a refresh.
     ///
     /// # Errors
-    /// 503 where that is not known and cannot be had.
+    /// 503 without any.
     pub(super) async fn endpoints(&self) -> Result<Arc<Endpoints>> {
         if let Some(current) = self.inner.current.load_full() {
             if current.fetched_at.elapsed() >= FRESH_FOR {
@@ -168,8 +156,7 @@ impl Keyring {
         Ok(Arc::clone(&keys.endpoints))
     }
 
-    /// The fetch that is under way, or a new one where the budget allows it. A task of its own drives it, so no request that
-    /// is given up takes it away from the others.
+    /// Joins or starts a fetch; cancelled requests do not abort it.
     fn fetch(&self) -> Option<Fetch> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fetch) = latest.as_ref().filter(|fetch| fetch.peek().is_none()) {
@@ -203,7 +190,6 @@ fn unavailable() -> Error {
     Error::unavailable("the keys of the token's issuer cannot be had at the moment", FETCH_EVERY)
 }
 
-/// What of an issuer's description is looked at (`OpenID` Connect Discovery §3).
 #[derive(Deserialize)]
 struct Description {
     issuer: String,
@@ -225,7 +211,7 @@ impl Inner {
             return Err(format!("its description is of the issuer {:?}", shorten(&description.issuer)).into());
         }
         let set: KeySet = read(&self.document(&description.jwks_uri).await?, "key set")?;
-        // One key that is of no use does not take the others away.
+        // A useless key does not discard the others.
         let by_id: HashMap<String, Arc<Key>> =
             set.keys.iter().filter_map(|key| read_key(key)).take(MOST_KEYS).collect();
         if by_id.is_empty() {
@@ -245,7 +231,7 @@ fn read<'d, T: Deserialize<'d>>(document: &'d [u8], name: &str) -> std::result::
     serde_json::from_slice(document).map_err(|_| format!("its {name} is not what it should be").into())
 }
 
-/// A public key for signatures that has an id. Keys that are shared secrets never verify what others sign.
+/// A public signing key with an id. Shared secrets are rejected.
 fn read_key(text: &RawValue) -> Option<(String, Arc<Key>)> {
     let jwk: Jwk = serde_json::from_str(text.get()).ok()?;
     let common = &jwk.common;

@@ -1,5 +1,6 @@
-//! Signing in at an issuer: authorization code with PKCE and a nonce, as a client that the issuer knows (`OpenID` Connect Core
-//! §3.1, RFC 7636, RFC 9207).
+//! Sign-in at an issuer with PKCE and nonce.
+//!
+//! (`OpenID` Connect Core §3.1, RFC 7636, RFC 9207.)
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -20,27 +21,23 @@ use url::Url;
 
 use super::{Issuer, keyring::Endpoints};
 use crate::{
-    auth::scopes::Scopes,
     config,
     error::{Error, Kind, Result},
+    identity::scopes::Scopes,
 };
 
-/// How long using a code may take, the issuer's keys included.
+/// Timeout of a redemption, including the fetch of keys.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Codes that are used at one issuer at once.
 const AT_ONCE: usize = 32;
 
-/// When to come back where more are.
 const BUSY_FOR: Duration = Duration::from_secs(5);
 
-/// The largest answer of a token endpoint, in bytes.
 const MOST_BYTES: usize = 64 << 10;
 
-/// The bytes of an id.
 const ID_BYTES: usize = 9;
 
-/// An issuer by which people of one tenant sign in to the pages.
+/// A browser sign-in issuer of one tenant.
 pub struct SignIn {
     id: String,
     trust: config::Issuer,
@@ -50,31 +47,31 @@ pub struct SignIn {
     under_way: Semaphore,
 }
 
-/// What a browser is sent to the issuer with.
+/// Parameters of the authorization request.
 #[derive(Clone, Copy, Debug)]
 pub struct SignInRequest<'a> {
-    /// Where it is to be sent back to.
+    /// Redirect URI.
     pub redirect_uri: &'a str,
-    /// Given back with the answer.
+    /// Returned with the answer.
     pub state: &'a str,
-    /// Stands in the ID token.
+    /// Expected in the ID token.
     pub nonce: &'a str,
     /// RFC 7636.
     pub code_challenge: &'a str,
 }
 
-/// What it comes back with, and what it was sent with.
+/// The answer, with the request's secrets.
 #[derive(Debug)]
 pub struct SignInAnswer<'a> {
-    /// What the sign-in is worth.
+    /// Authorization code.
     pub code: SecretString,
-    /// Whose answer it is, where it says so.
+    /// Answer's `iss`, if present.
     pub issuer: Option<&'a str>,
-    /// Where the browser was sent back to.
+    /// Redirect URI.
     pub redirect_uri: &'a str,
-    /// What has to stand in the ID token.
+    /// Expected in the ID token.
     pub nonce: &'a str,
-    /// What the challenge was made of.
+    /// PKCE verifier.
     pub code_verifier: SecretString,
 }
 
@@ -87,35 +84,35 @@ impl SignIn {
         Some(Self { id, trust: trust.clone(), client, issuer, rules, under_way: Semaphore::new(AT_ONCE) })
     }
 
-    /// What it is called in addresses of this server: the same at every start.
+    /// Its stable id in this server's addresses.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What people call it.
+    /// The display name.
     pub fn name(&self) -> &str {
         &self.client.name
     }
 
-    /// The code of the tenant whose people it knows.
+    /// The code of its tenant.
     pub fn tenant(&self) -> &str {
         &self.trust.tenant
     }
 
-    /// What they may do at the most.
+    /// The maximum scopes of its people.
     pub fn scopes(&self) -> &Scopes {
         &self.trust.scopes
     }
 
-    /// Whether an answer that says so much of whose it is may be this issuer's (RFC 9207).
+    /// Whether the answer's `iss` may be this issuer's (RFC 9207).
     pub fn may_have_answered(&self, issuer: Option<&str>) -> bool {
         issuer.is_none_or(|issuer| issuer == self.trust.issuer)
     }
 
-    /// Where a browser is sent to.
+    /// The authorization address.
     ///
     /// # Errors
-    /// 503 where the issuer cannot be asked where that is, 502 where it says nothing of use.
+    /// 503 if unreachable, 502 if the description is unusable.
     pub async fn address(&self, request: SignInRequest<'_>) -> Result<Url> {
         let endpoints = self.issuer.keyring.endpoints().await?;
         let mut url = self.usable(endpoints.authorization_endpoint.as_deref(), "authorization_endpoint")?;
@@ -132,10 +129,10 @@ impl SignIn {
         Ok(url)
     }
 
-    /// The login account of whom a code is of.
+    /// Redeems a code for a login account.
     ///
     /// # Errors
-    /// 503 where too many come at once or the issuer is away, 502 where it does not say who it is.
+    /// 503 if overloaded or unreachable, 502 without an identity.
     pub async fn redeem(&self, answer: SignInAnswer<'_>) -> Result<String> {
         let busy = || Error::unavailable("too many sign in by this issuer at once", BUSY_FOR);
         let _under_way = self.under_way.try_acquire().map_err(|_| busy())?;
@@ -155,13 +152,12 @@ impl SignIn {
         let verified =
             self.issuer.verify_id_token(&self.trust, client_id, nonce, token.expose_secret()).await;
         verified.map_err(|error| match error.kind {
-            // It is not the person's fault.
+            // The issuer's fault, not the person's.
             Kind::Unauthorized => self.failed(&format!("its ID token was not taken: {}", error.message)),
             _ => error,
         })
     }
 
-    /// The ID token that the issuer gives for a code.
     async fn exchange(&self, endpoints: &Endpoints, answer: SignInAnswer<'_>) -> Result<SecretString> {
         let token_url = self.usable(endpoints.token_endpoint.as_deref(), "token_endpoint")?;
         let redirect_uri = RedirectUrl::new(answer.redirect_uri.to_owned()).map_err(Error::internal)?;
@@ -182,7 +178,6 @@ impl SignIn {
         answered.extra_fields().id_token.clone().ok_or_else(|| self.failed("its answer holds no ID token"))
     }
 
-    /// An address of the issuer's that may be used.
     fn usable(&self, address: Option<&str>, name: &str) -> Result<Url> {
         let url = address.and_then(|address| Url::parse(address).ok());
         let url = url.filter(|url| self.rules.check_url(url).is_ok());
@@ -195,7 +190,7 @@ impl SignIn {
                 self.away(&error.to_string())
             }
             RequestTokenError::Request(error) => self.failed(&error.to_string()),
-            // Its description may be of any length, and hold anything.
+            // The issuer's error text is unbounded and untrusted.
             RequestTokenError::ServerResponse(answer) => {
                 let code: String = answer.error().to_string().chars().take(50).collect();
                 self.failed(&format!("its token endpoint refused with {code:?}"))
@@ -206,20 +201,17 @@ impl SignIn {
         }
     }
 
-    /// 503; the log has the reason.
     fn away(&self, reason: &str) -> Error {
         drop(self.failed(reason));
         Error::unavailable("the issuer cannot be asked at the moment", BUSY_FOR)
     }
 
-    /// 502; the log has the reason.
     fn failed(&self, reason: &str) -> Error {
         tracing::warn!(issuer = self.trust.issuer, reason, "someone could not sign in by an issuer");
         Error::bad_gateway("the issuer does not say who signs in")
     }
 }
 
-/// What sends requests where these rules allow.
 struct Guarded(AddressRules);
 
 impl<'c> AsyncHttpClient<'c> for Guarded {
@@ -231,7 +223,7 @@ impl<'c> AsyncHttpClient<'c> for Guarded {
     }
 }
 
-/// What a token endpoint answers besides (`OpenID` Connect Core §3.1.3.3).
+/// Further fields of the token answer (`OpenID` Connect Core §3.1.3.3).
 #[derive(Default, Deserialize)]
 struct Extra {
     id_token: Option<SecretString>,
@@ -245,7 +237,6 @@ impl fmt::Debug for Extra {
     }
 }
 
-/// The crate asks for it; nothing writes it anywhere.
 impl Serialize for Extra {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         EmptyExtraTokenFields {}.serialize(serializer)

@@ -1,4 +1,4 @@
-//! What an issuer's tokens have to be, and what attackers make of them.
+//! Valid and forged tokens of issuers.
 
 use std::sync::{
     Mutex,
@@ -15,14 +15,10 @@ use jsonwebtoken::{EncodingKey, encode, jwk::Jwk};
 use serde_json::json;
 
 use super::*;
-use crate::{
-    auth::{scopes::Scope, tokens::epoch_seconds},
-    error::Kind,
-};
+use crate::{auth::tokens::epoch_seconds, error::Kind, identity::scopes::Scope};
 
 const ISSUER: &str = "https://login.example";
 
-/// A key of the issuer, with its id.
 struct Pair {
     id: &'static str,
     signing: EncodingKey,
@@ -55,7 +51,6 @@ fn good_claims() -> Value {
     })
 }
 
-/// An issuer whose key set tests change, and how often it was asked.
 #[derive(Default)]
 struct Site {
     keys: Mutex<Option<Value>>,
@@ -109,7 +104,6 @@ impl Site {
     }
 }
 
-/// Whom a token names and at which tenant; or the refusal.
 async fn ask(issuers: &Issuers, token: &str) -> std::result::Result<(String, String), (Kind, String)> {
     let issuer = issuers.of(token).expect("it is of another issuer");
     let identity = issuer.verify(token).await.map_err(|error| (error.kind, error.message))?;
@@ -169,7 +163,7 @@ async fn what_is_wrong_in_a_token_is_refused() {
     }
     let expired = ask(&issuers, &pair.sign(|_, claims| claims["exp"] = (now - 100).into())).await;
     assert!(expired.unwrap_err().1.contains("expired"));
-    // Within what clocks may differ by.
+    // Within the leeway.
     let early = pair.sign(|_, claims| claims["nbf"] = (now + 10).into());
     assert!(ask(&issuers, &early).await.is_ok());
 }
@@ -216,7 +210,7 @@ async fn an_algorithm_that_is_none_or_another_is_refused() {
             is_refused(&issuers, &format!("{header}.{claims}.{signature}")).await;
         }
     }
-    // What everyone knows of the key, taken for a shared secret.
+    // The public key used as a shared secret.
     let public = pair.public();
     let bytes = |name: &str| BASE64_URL_SAFE_NO_PAD.decode(public[name].as_str().unwrap()).unwrap();
     let point = [vec![4], bytes("x"), bytes("y")].concat();
@@ -228,7 +222,6 @@ async fn an_algorithm_that_is_none_or_another_is_refused() {
             is_refused(&issuers, &token).await;
         }
     }
-    // A good signature under another algorithm's name.
     let token = pair.sign(|_, _| {});
     let (_, rest) = token.split_once('.').unwrap();
     for algorithm in ["ES384", "RS256", "EdDSA"] {
@@ -246,7 +239,7 @@ async fn keys_for_something_else_verify_nothing() {
         let site = Site::with(&[key, Pair::new("two").public()]);
         is_refused(&site.issuers(&["trawl"]), &pair.sign(|_, _| {})).await;
     }
-    // Nor does a shared secret that an issuer publishes, and it does not take the others away.
+    // A published shared secret is ignored; the other keys stay.
     let secret =
         json!({"kty": "oct", "kid": "two", "k": BASE64_URL_SAFE_NO_PAD.encode("secret"), "alg": "HS256"});
     let site = Site::with(&[secret, json!({"kty": "new"}), json!(5), pair.public()]);
@@ -280,7 +273,6 @@ async fn while_the_issuer_is_down_its_keys_stay() {
     is_refused(&issuers, &pair.sign(|header, _| header.kid = Some("two".to_owned()))).await;
     assert!(ask(&issuers, &pair.sign(|_, _| {})).await.is_ok());
 
-    // Without any keys nobody can tell whether a token is good.
     let cold = site.issuers(&["trawl"]);
     let (kind, message) = ask(&cold, &pair.sign(|_, _| {})).await.unwrap_err();
     assert_eq!(kind, Kind::Unavailable, "{message}");
@@ -288,7 +280,6 @@ async fn while_the_issuer_is_down_its_keys_stay() {
     assert!(ask(&cold, &pair.sign(|_, _| {})).await.is_ok());
 }
 
-/// Whoever makes tokens up does not make the server ask without end.
 #[tokio::test]
 async fn what_tokens_name_does_not_decide_how_often_the_issuer_is_asked() {
     let pair = Pair::new("one");
@@ -297,7 +288,7 @@ async fn what_tokens_name_does_not_decide_how_often_the_issuer_is_asked() {
     for number in 0..100 {
         is_refused(&issuers, &pair.sign(|header, _| header.kid = Some(number.to_string()))).await;
     }
-    // Five at once, and one for each ten seconds that this took.
+    // A burst of five, plus one per ten seconds of the test.
     let asked = site.asked.load(Ordering::Relaxed);
     assert!((10..20).contains(&asked), "{asked}");
     assert!(ask(&issuers, &pair.sign(|_, _| {})).await.is_ok());

@@ -1,7 +1,6 @@
-//! The application that people sign in to the pages by: one of each tenant, built in, without a secret.
+//! Each tenant's built-in public application for browser sign-in.
 //!
-//! Who it sends to the login page comes back to this server with a code, which is worth nothing without the verifier that only
-//! this server can read (RFC 7636). It is an ordinary row all the same: operators see it, narrow its scopes and disable it.
+//! Only this server can read its codes' verifiers (RFC 7636). Operators manage it like any other.
 
 use std::sync::Arc;
 
@@ -11,32 +10,29 @@ use crate::{
         applications::{self, Application, Credentials, Kind, LoginClient, NewApplication},
         caller::Authenticator,
         keys::Keys,
-        scopes::Scope,
         tenants::Tenant,
     },
     error::{Error, Result},
+    identity::scopes::Scope,
     store::now_millis,
 };
 
-/// What it is called.
 const NAME: &str = "trawl";
 
-/// What people may do by it.
 const SCOPES: [Scope; 2] = [Scope::ContentsRead, Scope::Files];
 
-/// Its client id.
+/// The client id.
 pub fn client_id(tenant_id: i64) -> String {
     format!("search-page-{tenant_id}")
 }
 
-/// Whether an application is one of these.
+/// Whether the application is built in.
 pub fn is(application: &Application) -> bool {
     application.client_id == client_id(application.tenant_id)
 }
 
 impl Authenticator {
-    /// The tenant's application of the pages, which sends people back to this address. It is made, or its address is put right,
-    /// where that is not so yet.
+    /// The tenant's built-in application, created or updated on demand.
     pub async fn page_application(
         &self,
         keys: &Arc<Keys>,
@@ -53,7 +49,7 @@ impl Authenticator {
         let (keys, tenant, redirect_uri) = (Arc::clone(keys), tenant.clone(), redirect_uri.to_owned());
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
-                let deed = if applications::find(&**transaction, &client_id).await?.is_some() {
+                let deed = if applications::find(transaction, &client_id).await?.is_some() {
                     applications::set_redirect_uri(transaction, &client_id, &redirect_uri).await?;
                     Deed::new("change", "application", client_id.as_str())
                         .with("fields", vec!["redirectUris"])
@@ -62,13 +58,13 @@ impl Authenticator {
                     let credentials =
                         Credentials::without_secret(&keys, &client_id, SCOPES.into_iter().collect())?;
                     applications::insert(transaction, tenant.id, &new, &credentials).await?;
-                    // One that was removed and comes again: what was good by it is not good again.
+                    // A recreated one does not revive old tokens and sessions.
                     applications::set_epoch(transaction, &client_id, now_millis()).await?;
                     Deed::new("create", "application", client_id.as_str()).with("kind", new.kind.as_str())
                 };
                 let actor = Actor::application(&client_id);
                 audit::record(transaction, &actor, &tenant, vec![deed]).await?;
-                let application = applications::find(&**transaction, &client_id).await?;
+                let application = applications::find(transaction, &client_id).await?;
                 application.ok_or_else(|| Error::unauthorized("the tenant no longer exists"))
             })
         });

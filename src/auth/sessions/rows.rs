@@ -1,18 +1,14 @@
-//! The rows of sessions.
-
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
+//! Session rows.
 
 use super::{SessionId, SignedIn};
 use crate::{
     error::Result,
-    store::{Store, Transaction, sql},
+    store::{self, Connection, FromRow, Store, Transaction, sql},
 };
 
-/// Rows that are removed in one transaction.
 const PORTION: u64 = 1_000;
 
-/// A session as it is kept.
-#[derive(Debug, FromQueryResult)]
+#[derive(Debug, FromRow)]
 pub(in crate::auth) struct Row {
     pub(in crate::auth) tenant_id: i64,
     pub(in crate::auth) user_id: String,
@@ -20,25 +16,19 @@ pub(in crate::auth) struct Row {
     pub(in crate::auth) login_id: String,
     pub(in crate::auth) client_id: String,
     pub(in crate::auth) client_epoch: i64,
-    /// The id of the issuer that he signed in by; none where it was the login page.
     pub(in crate::auth) issuer: Option<String>,
     /// Epoch milliseconds.
     pub(in crate::auth) created_at: i64,
-    /// The same, as it was last written down.
+    /// Epoch milliseconds, as last written.
     pub(in crate::auth) used_at: i64,
 }
 
-/// The session with this id, over or not.
-pub(in crate::auth) async fn find<C: ConnectionTrait>(
-    connection: &C,
-    id: SessionId,
-) -> Result<Option<Row>, DbErr> {
-    Row::find_by_statement(sql(
+pub(in crate::auth) async fn find(connection: &Connection, id: SessionId) -> store::Result<Option<Row>> {
+    sql(
         "SELECT tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, created_at, used_at \
          FROM sessions WHERE id = ?",
         [id.bytes().into()],
-    ))
-    .one(connection)
+    ).fetch_optional::<Row>(connection)
     .await
 }
 
@@ -47,7 +37,7 @@ pub(super) async fn insert(
     id: SessionId,
     signed_in: &SignedIn,
     now: i64,
-) -> Result<(), DbErr> {
+) -> store::Result<()> {
     let statement = sql(
         "INSERT INTO sessions (id, tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, \
          created_at, used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -64,50 +54,41 @@ pub(super) async fn insert(
             now.into(),
         ],
     );
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
-pub(super) async fn remove(transaction: &Transaction, id: SessionId) -> Result<(), DbErr> {
+pub(super) async fn remove(transaction: &Transaction, id: SessionId) -> store::Result<()> {
     let statement = sql("DELETE FROM sessions WHERE id = ?", [id.bytes().into()]);
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
-/// Removes what a person has above this number, what was used last being kept. Answers whether there was any.
+/// Removes the least recently used above this number. Returns whether there was any.
 pub(super) async fn remove_above(
     transaction: &Transaction,
     tenant_id: i64,
     user_id: &str,
     most: u64,
-) -> Result<bool, DbErr> {
+) -> store::Result<bool> {
     let statement = sql(
         "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE tenant_id = ? AND user_id = ? \
          ORDER BY used_at DESC, id LIMIT -1 OFFSET ?)",
         [tenant_id.into(), user_id.into(), most.into()],
     );
-    Ok(transaction.execute_raw(statement).await?.rows_affected() > 0)
+    Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Removes some of those that began or were used last before these times, epoch milliseconds. Answers whether none is left.
+/// Removes some begun or used before these times. Returns whether none is left.
 pub(super) async fn remove_expired(store: &Store, began: i64, used: i64) -> Result<bool> {
-    let expired = "SELECT id FROM sessions WHERE created_at < ? OR used_at < ? LIMIT ?";
-    let values = [began.into(), used.into(), PORTION.into()];
-    if store.reader().query_one_raw(sql(expired, values.clone())).await?.is_none() {
-        return Ok(true);
-    }
-    let job = store.write(move |transaction| {
-        Box::pin(async move {
-            let text = format!("DELETE FROM sessions WHERE id IN ({expired})");
-            Ok(transaction.execute_raw(sql(text, values)).await?.rows_affected())
-        })
-    });
-    Ok(job.await? < PORTION)
+    let text = "SELECT id FROM sessions WHERE created_at < ? OR used_at < ? LIMIT ?";
+    let expired = sql(text, [began.into(), used.into(), PORTION.into()]);
+    store.delete_batch("sessions", "id", expired, PORTION).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tests::query_plan;
 
-    /// What is looked up at every call, and what the upkeep asks for each half minute, costs what it finds.
     #[tokio::test]
     async fn sessions_are_found_by_an_index() {
         let directory = tempfile::tempdir().unwrap();
@@ -125,10 +106,7 @@ mod tests {
                 vec!["sessions_by_person (tenant_id=? AND user_id=?)"],
             ),
         ] {
-            let explained = sql(format!("EXPLAIN QUERY PLAN {text}"), vec![1.into(); values]);
-            let rows = store.reader().query_all_raw(explained).await.unwrap();
-            let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-            let plan = plan.join("; ");
+            let plan = query_plan(store.reader(), sql(text, vec![1.into(); values])).await.join("; ");
             for used in uses {
                 assert!(plan.contains(used) && !plan.contains("SCAN"), "{text}: {plan}");
             }

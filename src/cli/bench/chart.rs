@@ -1,4 +1,4 @@
-//! The geometry of the report's charts: figures in, coordinates of an SVG out. The template draws them.
+//! Chart geometry: measurements in, SVG coordinates out, for the report's template.
 
 mod axis;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use self::axis::{Axis, bounds, duration, even_values, plain, round_values, rounded};
 
-/// The drawing's size, and its plot within it, in the SVG's units.
+/// Size of the drawing and margins of the plot, in SVG units.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 76.0;
@@ -15,22 +15,21 @@ const TOP: f64 = 12.0;
 const BOTTOM: f64 = 40.0;
 /// Columns of a histogram.
 const COLUMNS: usize = 48;
-/// Steps that are nearer than this to the last one are not drawn.
+/// Shorter steps are not drawn.
 const NEAREST_STEP: f64 = 0.5;
 
-/// A chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Chart {
     /// Unique on the page.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// What it shows, for those who cannot see it.
+    /// Alternative text.
     pub(super) description: String,
     pub(super) x_label: &'static str,
     pub(super) y_label: &'static str,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// The borders of the plot.
+    /// Borders of the plot.
     pub(super) left: f64,
     pub(super) right: f64,
     pub(super) top: f64,
@@ -41,14 +40,13 @@ pub(super) struct Chart {
     pub(super) columns: Vec<Column>,
 }
 
-/// A mark on an axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Tick {
     pub(super) at: f64,
     pub(super) label: String,
 }
 
-/// A line, with points of which something is said.
+/// A line with labelled points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Line {
     pub(super) name: String,
@@ -64,7 +62,6 @@ pub(super) struct Point {
     pub(super) label: String,
 }
 
-/// A column of a histogram.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Column {
     pub(super) x: f64,
@@ -74,7 +71,7 @@ pub(super) struct Column {
     pub(super) label: String,
 }
 
-/// Latencies and how often each occurred: nanoseconds, ascending.
+/// Latencies in nanoseconds, ascending, with their counts.
 pub(super) type Histogram = [(u64, u64)];
 
 impl Chart {
@@ -98,8 +95,7 @@ impl Chart {
         }
     }
 
-    /// The latency that each share of the requests did not exceed, on a scale where every further nine has the same
-    /// width. None without latencies.
+    /// Latency by percentile; each further nine has the same width. None without latencies.
     pub(super) fn latency_curve(runs: &[(String, &Histogram)]) -> Option<Self> {
         let runs: Vec<_> = runs.iter().filter(|(_, histogram)| total(histogram) > 0).collect();
         let most = runs.iter().map(|(_, histogram)| total(histogram)).max()?;
@@ -123,7 +119,7 @@ impl Chart {
         Some(chart)
     }
 
-    /// How often latencies occurred, in columns that are equally wide on a logarithmic scale. None without latencies.
+    /// Counts by latency, in columns of equal width on a logarithmic scale. None without latencies.
     pub(super) fn histogram(histogram: &Histogram) -> Option<Self> {
         let (low, high) = bounds(histogram.iter())?;
         let all = total(histogram);
@@ -157,7 +153,7 @@ impl Chart {
                 let top = y.at(float(count));
                 chart.columns.push(Column {
                     x: rounded(LEFT + f64::from(place) * width + 0.5),
-                    // What occurred at all is seen.
+                    // At least one unit, so that it is visible.
                     y: top.min(HEIGHT - BOTTOM - 1.0),
                     width: rounded(width - 1.0),
                     height: rounded((HEIGHT - BOTTOM - top).max(1.0)),
@@ -169,7 +165,7 @@ impl Chart {
         Some(chart)
     }
 
-    /// Figures of each second. None where there are none.
+    /// Values per second. None without values.
     pub(super) fn over_time(
         id: &'static str,
         title: &'static str,
@@ -195,9 +191,9 @@ impl Chart {
     }
 }
 
-/// How many nines the share of `count` in `all` has: 0.9 has one.
+/// The number of nines of a share: 0.9 has one.
 fn nines(count: u64, all: u64) -> f64 {
-    // What is left of the whole, so that no digit is lost.
+    // Computed from the rest, which keeps all digits.
     let left = float(all.saturating_sub(count).max(1)) / float(all.max(1));
     -left.log10()
 }
@@ -211,7 +207,7 @@ fn curve(name: &str, histogram: &Histogram, x: Axis, y: Axis) -> Line {
     for (nanos, count) in histogram {
         let marked = [(2, "50 %"), (10, "90 %"), (100, "99 %"), (1_000, "99.9 %"), (10_000, "99.99 %")];
         for (part, share) in marked {
-            // The least count that is at or above the share.
+            // The smallest count at or above the share.
             let place = all - all / part;
             if below < place && place <= below + count && all >= part {
                 let label = format!("{name}: {share} within {}", duration(float(*nanos)));
@@ -236,7 +232,7 @@ fn curve(name: &str, histogram: &Histogram, x: Axis, y: Axis) -> Line {
     Line { name: name.to_owned(), path: path.concat(), points }
 }
 
-/// A line that has each second's value over the whole second.
+/// A line that holds each value for its second.
 fn steps(name: &str, values: &[Option<f64>], x: Axis, y: Axis) -> Line {
     let mut path = Vec::new();
     let mut was_there = false;
@@ -268,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_nine_is_as_wide_as_the_one_before() {
+    fn percentile_axis_gives_each_nine_equal_width() {
         let histogram = [(1_000_000, 900), (2_000_000, 90), (9_000_000, 10)];
         let chart = Chart::latency_curve(&[("now".to_owned(), &histogram)]).unwrap();
         let labels: Vec<&str> = chart.x_ticks.iter().map(|tick| tick.label.as_str()).collect();
@@ -293,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_without_a_value_leaves_a_gap() {
+    fn missing_second_leaves_gap() {
         let values = vec![Some(10.0), None, Some(20.0), Some(20.0)];
         let chart = Chart::over_time("t", "T", ["time", "a second"], &[("searches", values)]).unwrap();
         assert_eq!(chart.lines[0].path.matches('M').count(), 2);
@@ -303,9 +299,9 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(64))]
 
-        /// Whatever was measured, everything lies within the plot, and no request is missing.
+        /// Everything lies within the plot, and no request is missing.
         #[test]
-        fn all_of_it_is_drawn_within_the_plot(
+        fn everything_is_drawn_within_plot(
             values in prop::collection::btree_map(1_u64..4_000_000_000_000, 1_u64..10_000, 1..60),
         ) {
             let histogram: Vec<(u64, u64)> = values.into_iter().collect();

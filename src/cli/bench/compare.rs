@@ -1,62 +1,63 @@
-//! Two runs beside each other: what became slower, what faster, and where they cannot be compared.
+//! Comparison of two runs.
 
 use serde::Serialize;
 
 use super::{
     recorder::Operation,
-    results::{OperationResults, Quantiles, Results, Settings},
+    results::{OperationResults, Quantiles, Results, RunSettings},
 };
 
-/// Two runs beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Comparison {
-    /// When each was begun.
+    /// Start times.
     pub(super) before: String,
     pub(super) after: String,
-    /// In which settings they differ, as sentences: figures of different loads say little beside each other.
+    /// Differing settings.
     pub(super) differences: Vec<String>,
-    pub(super) rows: Vec<Row>,
-    /// What became worse by more than the threshold, as sentences; none without a threshold.
+    pub(super) rows: Vec<ComparisonRow>,
+    /// Regressions beyond the threshold; empty without one.
     pub(super) slower: Vec<String>,
 }
 
-/// One figure of both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Row {
+pub(super) struct ComparisonRow {
     /// `search`, `page`, `write`.
     pub(super) operation: String,
     /// `p50Ms`, `perSecond`, `errors`, ….
     pub(super) measure: &'static str,
     pub(super) before: Option<f64>,
     pub(super) after: Option<f64>,
-    /// By how much it changed; null where one of them is missing or the earlier one is zero.
+    /// Null where a figure is missing or the earlier is 0.
     pub(super) change_percent: Option<f64>,
 }
 
-/// A figure, and which of its directions is worse.
 struct Measure {
     name: &'static str,
     of: fn(&OperationResults) -> Option<f64>,
-    worse: Worse,
+    worse: WorseDirection,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Worse {
+enum WorseDirection {
     Higher,
     Lower,
-    /// It is shown, but is too much a matter of chance to be judged.
+    /// Shown, but too random to judge.
     Unjudged,
 }
 
 const MEASURES: [Measure; 6] = [
-    Measure { name: "p50Ms", of: |results| quantile(results, |of| of.p50), worse: Worse::Higher },
-    Measure { name: "p90Ms", of: |results| quantile(results, |of| of.p90), worse: Worse::Higher },
-    Measure { name: "p99Ms", of: |results| quantile(results, |of| of.p99), worse: Worse::Higher },
-    Measure { name: "p999Ms", of: |results| quantile(results, |of| of.p999), worse: Worse::Unjudged },
-    Measure { name: "maxMs", of: |results| quantile(results, |of| of.max), worse: Worse::Unjudged },
-    Measure { name: "perSecond", of: |results| Some(results.per_second), worse: Worse::Lower },
+    Measure { name: "p50Ms", of: |results| quantile(results, |of| of.p50), worse: WorseDirection::Higher },
+    Measure { name: "p90Ms", of: |results| quantile(results, |of| of.p90), worse: WorseDirection::Higher },
+    Measure { name: "p99Ms", of: |results| quantile(results, |of| of.p99), worse: WorseDirection::Higher },
+    Measure {
+        name: "p999Ms",
+        of: |results| quantile(results, |of| of.p999),
+        worse: WorseDirection::Unjudged,
+    },
+    Measure { name: "maxMs", of: |results| quantile(results, |of| of.max), worse: WorseDirection::Unjudged },
+    Measure { name: "perSecond", of: |results| Some(results.per_second), worse: WorseDirection::Lower },
 ];
 
 fn quantile(results: &OperationResults, of: fn(&Quantiles) -> f64) -> Option<f64> {
@@ -64,7 +65,7 @@ fn quantile(results: &OperationResults, of: fn(&Quantiles) -> f64) -> Option<f64
 }
 
 impl Comparison {
-    /// Compares two runs; `threshold` is the percentage by which the later one may be worse.
+    /// `threshold` is the tolerated regression in percent.
     pub(super) fn of(before: &Results, after: &Results, threshold: Option<f64>) -> Self {
         let mut comparison = Self {
             before: before.begun_at.clone(),
@@ -74,9 +75,7 @@ impl Comparison {
             slower: Vec::new(),
         };
         if threshold.is_some() && before.settings.queries_checksum != after.settings.queries_checksum {
-            comparison
-                .slower
-                .push("the runs asked different queries, which says nothing about the server".to_owned());
+            comparison.slower.push("the runs used different queries".to_owned());
         }
         for operation in Operation::ALL {
             let runs = [before.of(operation), after.of(operation)];
@@ -90,7 +89,7 @@ impl Comparison {
     fn add(&mut self, operation: &str, runs: [Option<&OperationResults>; 2], threshold: Option<f64>) {
         for measure in &MEASURES {
             let [before, after] = runs.map(|results| results.and_then(measure.of));
-            let row = Row::new(operation, measure.name, before, after);
+            let row = ComparisonRow::new(operation, measure.name, before, after);
             if let Some(threshold) = threshold {
                 self.slower.extend(row.is_worse(measure.worse, threshold));
             }
@@ -100,8 +99,11 @@ impl Comparison {
         let error_percent =
             |results: &OperationResults| results.errors as f64 * 100.0 / (results.requests() as f64).max(1.0);
         let [before, after] = runs.map(|results| results.map(error_percent));
-        let row = Row { change_percent: None, ..Row::new(operation, "errorPercent", before, after) };
-        // However little slower a server may become: it should not begin to fail.
+        let row = ComparisonRow {
+            change_percent: None,
+            ..ComparisonRow::new(operation, "errorPercent", before, after)
+        };
+        // New errors are a regression at any threshold.
         if threshold.is_some() && after.unwrap_or_default() > before.unwrap_or_default() {
             let [before, after] = [before, after].map(|percent| figure(percent, 2));
             self.slower.push(format!("{operation}: {after} % of the requests failed, before {before} %"));
@@ -110,21 +112,20 @@ impl Comparison {
     }
 }
 
-impl Row {
+impl ComparisonRow {
     fn new(operation: &str, measure: &'static str, before: Option<f64>, after: Option<f64>) -> Self {
         let change = before.zip(after).filter(|(before, _)| *before > 0.0);
         let change_percent = change.map(|(before, after)| ((after / before - 1.0) * 1_000.0).round() / 10.0);
         Self { operation: operation.to_owned(), measure, before, after, change_percent }
     }
 
-    fn is_worse(&self, worse: Worse, threshold: f64) -> Option<String> {
-        if worse == Worse::Unjudged || self.before.is_none() {
+    fn is_worse(&self, worse: WorseDirection, threshold: f64) -> Option<String> {
+        if worse == WorseDirection::Unjudged || self.before.is_none() {
             return None;
         }
         let worsening = match (self.change_percent, worse) {
-            (Some(change), Worse::Lower) => -change,
+            (Some(change), WorseDirection::Lower) => -change,
             (Some(change), _) => change,
-            // It was there and is not any more.
             (None, _) if self.after.is_none() => f64::INFINITY,
             (None, _) => return None,
         };
@@ -136,14 +137,13 @@ impl Row {
     }
 }
 
-/// A figure for a sentence.
 fn figure(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(|| "none".to_owned(), |value| format!("{value:.digits$}"))
 }
 
-/// In which settings two runs differ. Where and how long they ran may differ; what they asked may not.
-fn differences(before: &Settings, after: &Settings) -> Vec<String> {
-    let settings = |settings: &Settings| serde_json::to_value(settings).unwrap_or_default();
+/// Ignores where and how long the runs went.
+fn differences(before: &RunSettings, after: &RunSettings) -> Vec<String> {
+    let settings = |settings: &RunSettings| serde_json::to_value(settings).unwrap_or_default();
     let (before, after) = (settings(before), settings(after));
     let Some(names) = before.as_object() else { return Vec::new() };
     let may_differ = ["server", "queryFile", "durationSeconds"];
@@ -159,7 +159,7 @@ pub(super) mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_different_queries_are_not_judged_equal() {
+    fn runs_of_different_queries_are_not_equal() {
         let (before, mut after) = (results(1.0, 10.0, 0), results(1.0, 10.0, 0));
         assert_eq!(Comparison::of(&before, &after, Some(10.0)).slower, [] as [String; 0]);
         after.settings.queries_checksum = "other".to_owned();
@@ -167,7 +167,6 @@ pub(super) mod tests {
         assert_eq!(Comparison::of(&before, &after, None).differences.len(), 1);
     }
 
-    /// The results of a run of searches.
     pub(in super::super) fn results(p99: f64, per_second: f64, errors: u64) -> Results {
         let latency = Quantiles { p50: 1.0, p90: 2.0, p99, p999: p99, max: p99 * 3.0, mean: 1.2 };
         let settings = serde_json::json!({
@@ -203,7 +202,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_became_worse_by_more_than_the_threshold_is_named() {
+    fn regressions_beyond_the_threshold_are_named() {
         let before = results(4.0, 100.0, 0);
         let slower = |after: &Results, threshold| Comparison::of(&before, after, threshold).slower;
         assert_eq!(slower(&results(4.3, 95.0, 0), Some(10.0)), Vec::<String>::new());
@@ -223,7 +222,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn runs_of_different_loads_are_told() {
+    fn differing_settings_are_named() {
         let before = results(4.0, 100.0, 0);
         let mut after = before.clone();
         after.settings.rate = Some(200.0);
@@ -235,7 +234,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_was_saved_is_read_again() {
+    fn saved_results_are_read_again() {
         let results = results(4.0, 100.0, 2);
         let text = serde_json::to_string(&results).unwrap();
         assert_eq!(Results::read(&text), Ok(results));

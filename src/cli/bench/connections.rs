@@ -1,5 +1,6 @@
-//! Kept-alive connections to the server: hyper's own, since a request over them takes about half of the processor time
-//! that it takes through reqwest's layers, and what the load generator takes a server on the same machine has not.
+//! Kept-alive connections by hyper.
+//!
+//! They take half the processor time of reqwest.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError, RwLock},
@@ -20,40 +21,36 @@ use secrecy::{ExposeSecret, SecretString};
 use tower::ServiceExt;
 use url::Url;
 
-use super::answer::Failure;
+use super::response::RequestFailure;
 use crate::cli::client::error_chain;
 
-/// The largest answer that is read: far above any page.
-const MOST_BODY_BYTES: usize = 256 << 20;
+/// Far above any page.
+const MAX_BODY_BYTES: usize = 256 << 20;
 
-type Sender = SendRequest<Full<Bytes>>;
+type HttpSender = SendRequest<Full<Bytes>>;
 
-/// A request as it is prepared before the run.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct PreparedRequest {
     pub(super) method: Method,
     pub(super) path: PathAndQuery,
 }
 
-/// Connections to one server as one application.
 pub(super) struct Connections {
     connector: HttpsConnector<HttpConnector>,
     /// Scheme, host and port.
     address: Uri,
-    /// The server's own path, without a slash at its end.
+    /// Without a trailing slash.
     base: String,
-    /// What every request says of itself, with the current token.
+    /// With the current token.
     headers: RwLock<HeaderMap>,
-    /// The last one that was given back is the next to be used, so that there are no more than it takes.
-    idle: Mutex<Vec<Sender>>,
+    /// Last in, first out, to keep few connections.
+    idle: Mutex<Vec<HttpSender>>,
     timeout: Duration,
 }
 
 impl Connections {
-    /// Connections to a server; none is opened yet. Every request bears `headers`, and takes `timeout` at the most.
-    ///
     /// # Errors
-    /// The address is none of a server.
+    /// The address is not a server's.
     pub(super) fn new(server: &Url, mut headers: HeaderMap, timeout: Duration) -> Result<Self, String> {
         let host = server.host_str().unwrap_or_default();
         let authority = match server.port() {
@@ -79,7 +76,6 @@ impl Connections {
         })
     }
 
-    /// Has every further request bear this token.
     pub(super) fn use_token(&self, token: &SecretString) -> Result<(), String> {
         let mut value: HeaderValue = format!("Bearer {}", token.expose_secret())
             .parse()
@@ -89,32 +85,30 @@ impl Connections {
         Ok(())
     }
 
-    /// A request to a path below the server's address; `path` begins with a slash and is percent-encoded.
+    /// `path` begins with a slash and is percent-encoded.
     ///
     /// # Errors
-    /// The path cannot be sent.
-    pub(super) fn target(&self, method: Method, path: &str) -> Result<Target, String> {
+    /// The path is invalid.
+    pub(super) fn target(&self, method: Method, path: &str) -> Result<PreparedRequest, String> {
         let path = format!("{}{path}", self.base).parse().map_err(|error| format!("{path}: {error}"))?;
-        Ok(Target { method, path })
+        Ok(PreparedRequest { method, path })
     }
 
-    /// Sends a request, with a JSON body where there is one, and reads its answer.
-    ///
     /// # Errors
-    /// No connection, a broken one, or no whole answer in time.
+    /// No connection, a broken one, or a timeout.
     pub(super) async fn exchange(
         &self,
-        target: &Target,
+        target: &PreparedRequest,
         body: Option<Bytes>,
-    ) -> Result<(StatusCode, Bytes), Failure> {
+    ) -> Result<(StatusCode, Bytes), RequestFailure> {
         let exchange = self.exchange_in_any_time(self.request(target, body));
-        // A connection whose answer did not come is dropped with the future, and closed.
+        // The dropped future closes its connection.
         tokio::time::timeout(self.timeout, exchange).await.unwrap_or_else(|_| {
-            Err(Failure::unanswered("timeout", format_args!("no answer within {:?}", self.timeout)))
+            Err(RequestFailure::unanswered("timeout", format_args!("no answer within {:?}", self.timeout)))
         })
     }
 
-    fn request(&self, target: &Target, body: Option<Bytes>) -> Request<Full<Bytes>> {
+    fn request(&self, target: &PreparedRequest, body: Option<Bytes>) -> Request<Full<Bytes>> {
         let has_body = body.is_some();
         let mut request = Request::new(body.map_or_else(Full::default, Full::new));
         *request.method_mut() = target.method.clone();
@@ -129,7 +123,7 @@ impl Connections {
     async fn exchange_in_any_time(
         &self,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<(StatusCode, Bytes), Failure> {
+    ) -> Result<(StatusCode, Bytes), RequestFailure> {
         loop {
             let kept = self.take().await;
             let was_kept = kept.is_some();
@@ -140,25 +134,27 @@ impl Connections {
             match sender.try_send_request(request).await {
                 Ok(response) => {
                     let status = response.status();
-                    let body = Limited::new(response.into_body(), MOST_BODY_BYTES).collect().await;
+                    let body = Limited::new(response.into_body(), MAX_BODY_BYTES).collect().await;
                     let body =
-                        body.map_err(|error| Failure::unanswered("broken off", error_chain(&*error)))?;
+                        body.map_err(|error| RequestFailure::unanswered("broken off", error_chain(&*error)))?;
                     self.idle().push(sender);
                     return Ok((status, body.to_bytes()));
                 }
-                // A kept connection that the server closed before it saw the request says nothing of the request.
+                // Closed before the server saw the request: try another.
                 Err(mut error) => match error.take_message().filter(|_| was_kept) {
                     Some(unsent) => request = unsent,
                     None => {
-                        return Err(Failure::unanswered("broken off", error_chain(&error.into_error())));
+                        return Err(RequestFailure::unanswered(
+                            "broken off",
+                            error_chain(&error.into_error()),
+                        ));
                     }
                 },
             }
         }
     }
 
-    /// A kept connection that is still open.
-    async fn take(&self) -> Option<Sender> {
+    async fn take(&self) -> Option<HttpSender> {
         loop {
             let mut sender = self.idle().pop()?;
             if sender.ready().await.is_ok() {
@@ -167,22 +163,21 @@ impl Connections {
         }
     }
 
-    async fn open(&self) -> Result<Sender, Failure> {
+    async fn open(&self) -> Result<HttpSender, RequestFailure> {
         let stream = self
             .connector
             .clone()
             .oneshot(self.address.clone())
             .await
-            .map_err(|error| Failure::unanswered("connect", error_chain(&*error)))?;
+            .map_err(|error| RequestFailure::unanswered("connect", error_chain(&*error)))?;
         let (sender, connection) = http1::handshake(stream)
             .await
-            .map_err(|error| Failure::unanswered("connect", error_chain(&error)))?;
-        // How a connection ends is told to the request that is on it.
+            .map_err(|error| RequestFailure::unanswered("connect", error_chain(&error)))?;
         tokio::spawn(async move { drop(connection.await) });
         Ok(sender)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Sender>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<HttpSender>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! Makes the load: tasks that take their turns from the arrivals, send, judge and record.
+//! Drives a run.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,81 +10,71 @@ use serde_json::json;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    answer::{Failure, judge_search, judge_write},
-    arrivals::{Arrivals, Turn},
-    connections::{Connections, Target},
-    plan::{Pace, Plan},
-    recorder::{Measured, Operation, Recorder, Sample},
+    connections::{Connections, PreparedRequest},
+    pacer::{Arrival, Pacer},
+    plan::{LoadPlan, Pace},
+    recorder::{Measurements, Operation, Recorder, Sample},
+    response::{RequestFailure, judge_search, judge_write},
     schedule::Schedule,
-    writes::Writes,
+    writes::WriteLoad,
 };
 
-/// Between the making of a run and its beginning: until then every place waits for its first request.
+/// Lets all tasks get ready.
 const LEAD: Duration = Duration::from_millis(20);
-/// A run is given up when nothing was answered for this long.
-const GIVE_UP_AFTER: Duration = Duration::from_secs(10);
-/// How long a client of a closed loop waits after it got no answer: nobody learns from refused connections as fast as
-/// they can be made.
-const PAUSE_WITHOUT_ANSWER: Duration = Duration::from_millis(100);
-/// Between two looks at how far the run is.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const LOST_SERVER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Keeps a closed-loop client from spinning.
+const UNREACHABLE_PAUSE: Duration = Duration::from_millis(100);
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// How a run came to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    /// Its time was over.
+pub(super) enum LoadEnd {
     Completed,
-    /// Somebody stopped it after this long.
     Interrupted(Duration),
-    /// Nothing was answered any more; after how long it was given up, and the words of the last failure.
+    /// After this time without an answer; with the last failure.
     Unreachable(Duration, String),
 }
 
-/// What a run gave.
-pub(super) struct Outcome {
-    pub(super) ending: Ending,
-    pub(super) measured: Measured,
-    /// Measured searches and writes that were due; none in a closed loop, or without writes.
+pub(super) struct LoadOutcome {
+    pub(super) ending: LoadEnd,
+    pub(super) measured: Measurements,
+    /// Measured requests; none in a closed loop or without writes.
     pub(super) searches_due: Option<u64>,
     pub(super) writes_due: Option<u64>,
 }
 
-/// How far a run is.
-pub(super) struct Progress {
-    /// Since its beginning, warm-up included.
+pub(super) struct LoadProgress {
+    /// With warm-up.
     pub(super) elapsed: Duration,
-    /// Measured requests that came to their end, and errors among them.
     pub(super) requests: u64,
     pub(super) errors: u64,
 }
 
-/// One run under way.
 pub(super) struct Load {
-    plan: Plan,
+    plan: LoadPlan,
     connections: Arc<Connections>,
-    targets: Vec<Target>,
-    writes: Option<Arc<Writes>>,
-    searches: Arrivals,
-    write_arrivals: Option<Arrivals>,
+    targets: Vec<PreparedRequest>,
+    writes: Option<Arc<WriteLoad>>,
+    searches: Pacer,
+    write_arrivals: Option<Pacer>,
     begin: Instant,
-    /// When the measured part begins.
+    /// End of the warm-up.
     measured_from: Instant,
     recorder: Mutex<Recorder>,
-    /// Since when nothing was answered, and the last failure's words.
+    /// Since when no request is answered, and the last failure.
     unanswered: Mutex<Option<(Instant, String)>>,
     stop: CancellationToken,
 }
 
 impl Load {
-    /// A run that is about to begin. `targets` are sent round-robin; `stop` ends it early.
+    /// Sends `targets` round-robin.
     ///
     /// # Errors
-    /// The histograms cannot be made.
+    /// The histograms cannot be built.
     pub(super) fn new(
-        plan: Plan,
+        plan: LoadPlan,
         connections: Arc<Connections>,
-        targets: Vec<Target>,
-        writes: Option<Arc<Writes>>,
+        targets: Vec<PreparedRequest>,
+        writes: Option<Arc<WriteLoad>>,
         stop: CancellationToken,
     ) -> Result<Self, String> {
         let recorder = Recorder::new(plan.duration).map_err(|error| error.to_string())?;
@@ -92,11 +82,11 @@ impl Load {
         let length = plan.warm_up + plan.duration;
         let by_schedule = |rate| {
             let schedule = Schedule::new(rate, length);
-            Arrivals::open(schedule, begin, length, plan.request_timeout, stop.clone())
+            Pacer::open(schedule, begin, length, plan.request_timeout, stop.clone())
         };
         let searches = match plan.pace {
             Pace::Rate(rate) => by_schedule(rate),
-            Pace::Clients(_) => Arrivals::closed(begin, length, stop.clone()),
+            Pace::Clients(_) => Pacer::closed(begin, length, stop.clone()),
         };
         let write_arrivals = writes.as_ref().map(|writes| by_schedule(writes.per_second));
         Ok(Self {
@@ -114,13 +104,11 @@ impl Load {
         })
     }
 
-    /// Carries the run through; `show` is told now and then how far it is.
-    ///
     /// # Errors
-    /// The system gives no thread.
-    pub(super) async fn run(self: Arc<Self>, show: impl Fn(Progress)) -> Result<Outcome, String> {
+    /// A thread cannot be started.
+    pub(super) async fn run(self: Arc<Self>, show: impl Fn(LoadProgress)) -> Result<LoadOutcome, String> {
         let tasks = TaskTracker::new();
-        for _ in 0..self.plan.places() {
+        for _ in 0..self.plan.concurrency() {
             tasks.spawn(Arc::clone(&self).search_in_turn());
         }
         let no_thread = |error: std::io::Error| format!("no thread for the arrivals: {error}");
@@ -133,9 +121,9 @@ impl Load {
         }
         tasks.close();
         let mut given_up = None;
-        while tokio::time::timeout(LOOK_EVERY, tasks.wait()).await.is_err() {
+        while tokio::time::timeout(PROGRESS_INTERVAL, tasks.wait()).await.is_err() {
             let (requests, errors) = self.recorder().counts();
-            show(Progress { elapsed: self.begin.elapsed(), requests, errors });
+            show(LoadProgress { elapsed: self.begin.elapsed(), requests, errors });
             if let Some(reason) = self.gave_no_answer() {
                 given_up.get_or_insert(reason);
                 self.stop.cancel();
@@ -144,25 +132,25 @@ impl Load {
         Ok(self.outcome(given_up))
     }
 
-    fn outcome(&self, given_up: Option<String>) -> Outcome {
+    fn outcome(&self, given_up: Option<String>) -> LoadOutcome {
         let elapsed = self.begin.elapsed();
         let measured_for = self.measured_from.elapsed().min(self.plan.duration);
         let ending = match given_up {
-            Some(reason) => Ending::Unreachable(measured_for, reason),
-            None if self.stop.is_cancelled() => Ending::Interrupted(measured_for),
-            None => Ending::Completed,
+            Some(reason) => LoadEnd::Unreachable(measured_for, reason),
+            None if self.stop.is_cancelled() => LoadEnd::Interrupted(measured_for),
+            None => LoadEnd::Completed,
         };
         let mut recorder = self.recorder();
-        // Taken out, since tasks that have ended may still hold the run.
+        // Taken out, as ended tasks may still hold the run.
         let measured = recorder.finish();
-        let due = |arrivals: &Arrivals, operation| {
+        let due = |arrivals: &Pacer, operation| {
             let length = self.plan.warm_up + self.plan.duration;
             let due = arrivals.due_between(self.plan.warm_up, elapsed.min(length))?;
-            // Whoever stops a run stops its schedule.
+            // Nothing is due after a stop.
             let begun = measured.starts(operation).begun;
-            Some(if ending == Ending::Completed { due } else { begun })
+            Some(if ending == LoadEnd::Completed { due } else { begun })
         };
-        Outcome {
+        LoadOutcome {
             searches_due: due(&self.searches, Operation::Search),
             writes_due: self.write_arrivals.as_ref().and_then(|arrivals| due(arrivals, Operation::Write)),
             ending,
@@ -174,13 +162,13 @@ impl Load {
         while let Some(turn) = self.searches.next().await {
             let without_answer = self.search(turn).await;
             if without_answer && matches!(self.plan.pace, Pace::Clients(_)) {
-                tokio::time::sleep(PAUSE_WITHOUT_ANSWER).await;
+                tokio::time::sleep(UNREACHABLE_PAUSE).await;
             }
         }
     }
 
-    /// One search with its further pages; whether the last of its requests got no answer.
-    async fn search(&self, turn: Turn) -> bool {
+    /// Whether the last request got no answer.
+    async fn search(&self, turn: Arrival) -> bool {
         let place = usize::try_from(turn.number).unwrap_or_default() % self.targets.len();
         let target = &self.targets[place];
         let mut begun = Instant::now();
@@ -195,7 +183,6 @@ impl Load {
             match page {
                 Err(failure) => return failure.unreachable,
                 Ok(page) => match page.cursor {
-                    // The page behind it is asked for as soon as this one was read.
                     Some(cursor) if !self.stop.is_cancelled() => {
                         body = Some(Bytes::from(json!({"cursor": cursor}).to_string()));
                     }
@@ -209,7 +196,7 @@ impl Load {
         false
     }
 
-    async fn write_in_turn(self: Arc<Self>, writes: Arc<Writes>) {
+    async fn write_in_turn(self: Arc<Self>, writes: Arc<WriteLoad>) {
         let Some(arrivals) = &self.write_arrivals else { return };
         while let Some(turn) = arrivals.next().await {
             let begun = Instant::now();
@@ -221,11 +208,11 @@ impl Load {
         }
     }
 
-    fn record_start(&self, operation: Operation, turn: Turn, begun: Instant) {
-        let Some(place_was_free) = turn.place_was_free else { return };
+    fn record_start(&self, operation: Operation, turn: Arrival, begun: Instant) {
+        let Some(was_slot_free) = turn.was_slot_free else { return };
         if turn.intended >= self.measured_from {
             let (intended, begun) = (self.time_of(turn.intended), self.time_of(begun));
-            self.recorder().record_start(operation, intended, begun, place_was_free);
+            self.recorder().record_start(operation, intended, begun, was_slot_free);
         }
     }
 
@@ -234,13 +221,13 @@ impl Load {
         operation: Operation,
         intended: Instant,
         begun: Instant,
-        outcome: Result<bool, &Failure>,
+        outcome: Result<bool, &RequestFailure>,
     ) {
         let done = Instant::now();
         self.note_answer(outcome.err());
         if intended >= self.measured_from {
             let (intended, begun) = (self.time_of(intended), self.time_of(begun));
-            let outcome = outcome.map_err(Failure::clone);
+            let outcome = outcome.map_err(RequestFailure::clone);
             let done = self.time_of(done);
             self.recorder().record(&Sample { operation, intended, begun, done, outcome });
         }
@@ -250,7 +237,7 @@ impl Load {
         instant.saturating_duration_since(self.measured_from)
     }
 
-    fn note_answer(&self, failure: Option<&Failure>) {
+    fn note_answer(&self, failure: Option<&RequestFailure>) {
         let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         *unanswered = failure.filter(|failure| failure.unreachable).map(|failure| {
             let since = unanswered.as_ref().map_or_else(Instant::now, |(since, _)| *since);
@@ -261,7 +248,7 @@ impl Load {
     fn gave_no_answer(&self) -> Option<String> {
         let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         let (since, failure) = unanswered.as_ref()?;
-        (since.elapsed() >= GIVE_UP_AFTER).then(|| failure.clone())
+        (since.elapsed() >= LOST_SERVER_TIMEOUT).then(|| failure.clone())
     }
 
     fn recorder(&self) -> MutexGuard<'_, Recorder> {

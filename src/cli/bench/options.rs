@@ -1,4 +1,4 @@
-//! The options of `trawl bench`.
+//! Options of `trawl bench`.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -7,21 +7,19 @@ use clap::ValueEnum;
 use super::plan::{parse_duration, parse_rate};
 use crate::cli::client::ServerOptions;
 
-/// What `--help` says below the options.
 const HELP: &str = "\
-A query file holds one query a line: a keyword as people type it, or a JSON object with the parameters of
-/contents/search (keyword, moduleId, sort, limit, from, to, author, source, timeout). - is standard input.
+A query file holds one query a line: a keyword, or a JSON object with the parameters of /contents/search (keyword,
+moduleId, sort, limit, from, to, author, source, timeout). - is standard input.
 
-Open loop (--rate): searches begin by the clock, whatever the server does, and latency counts from the intended start.
-What finds no place among --max-in-flight waits, and its waiting counts. Use it to learn how fast a server answers.
-Further pages (--pages) are asked for as soon as the page before was read, and count from there.
-Closed loop (--clients, the default with one client): each client sends its next search when the last one was answered.
-Use it to learn how many searches a second a server gives.
+Open loop (--rate) measures latency: searches start by the clock, and latency counts from the intended start, with the
+time that a search waits for one of --max-in-flight. Further pages (--pages) start when the page before is read.
+Closed loop (--clients, the default with one client) measures throughput: each client sends its next search after the
+last answer.
 
-Errors are answers other than 2xx, codes of the envelope other than 200, broken connections, and requests without an
-answer in time. They are no part of the percentiles. Partial answers are successes, counted on their own.
+Errors are statuses other than 2xx, codes other than 200, broken connections and timeouts; percentiles exclude them.
+Partial answers are successes with a count of their own.
 
-Exit code: 0 done, 1 there were errors, the rate was not kept, or made-up items are left, 2 wrong usage.
+Exit code: 0 done, 1 errors, the rate was not kept, or written items are left, 2 wrong usage.
 
   trawl bench queries.txt --module article --rate 200 --duration 60s --report report.html
   trawl bench queries.txt --module article --clients 16 --save after.json
@@ -34,41 +32,38 @@ Exit code: 0 done, 1 there were errors, the rate was not kept, or made-up items 
     after_long_help = HELP,
     after_help = "--help explains query files, open and closed loops, and errors"
 )]
-pub struct Options {
+pub(in crate::cli) struct BenchOptions {
     #[command(subcommand)]
-    pub(super) action: Option<Action>,
+    pub(super) action: Option<BenchCommand>,
     #[command(flatten)]
     pub(super) run: RunOptions,
 }
 
-/// What else can be done with runs.
 #[derive(Debug, clap::Subcommand)]
-pub(super) enum Action {
-    /// Compare two runs that were kept with --save
+pub(super) enum BenchCommand {
+    /// Compare two runs saved with --save
     ///
-    /// Exits with 0, with 1 if --fail-if-slower finds a difference, and with 2 where a file cannot be read.
+    /// Exit code: 0 done, 1 --fail-if-slower found a regression, 2 a file cannot be read.
     Compare(CompareOptions),
 }
 
-/// Which runs are compared, and how.
 #[derive(Debug, clap::Args)]
 pub(super) struct CompareOptions {
-    /// The earlier run
+    /// Earlier run
     pub(super) before: PathBuf,
-    /// The later run
+    /// Later run
     pub(super) after: PathBuf,
-    /// Exit with 1 where p50, p90 or p99 is higher, or the throughput lower, by more than this, or errors are new
+    /// Exit with 1 on new errors, or if p50, p90, p99 or throughput got worse by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(super) fail_if_slower: Option<f64>,
-    /// Print the comparison as one JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// Also write a page with both runs' curves, which can be opened offline
+    /// Also write an HTML page with both runs' curves
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
 }
 
-/// What a run does.
 #[derive(Debug, clap::Args)]
 pub(super) struct RunOptions {
     /// File of queries, one a line; - is standard input
@@ -76,68 +71,66 @@ pub(super) struct RunOptions {
     pub(super) queries: Option<PathBuf>,
     #[command(flatten)]
     pub(super) server: ServerOptions,
-    /// Module to search where a query names none, by its id or code
+    /// Default module, by id or code
     #[arg(long, value_name = "CODE")]
     pub(super) module: Option<String>,
-    /// Items of a page where a query does not say
+    /// Default items per page
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(super) limit: Option<u16>,
-    /// Order where a query names none
+    /// Default order
     #[arg(long, value_enum)]
-    pub(super) sort: Option<Sort>,
-    /// The most pages of a search; further ones are asked for with the answer's cursor
+    pub(super) sort: Option<SortArgument>,
+    /// Most pages per search, by the answers' cursors
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) pages: u32,
-    /// Open loop: searches that begin in a second
+    /// Open loop: searches per second
     #[arg(long, value_name = "PER_SECOND", conflicts_with = "clients", value_parser = parse_rate)]
     pub(super) rate: Option<f64>,
-    /// Closed loop: clients that each send one search after the other [default: 1]
+    /// Closed loop: clients, each with one search at a time [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) clients: Option<u32>,
-    /// How long is measured
+    /// Measured time
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_positive_duration)]
     pub(super) duration: Duration,
-    /// How long the load is on before that
+    /// Load before the measured time
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_duration)]
     pub(super) warm_up: Duration,
-    /// Send the queries in the order that this number gives, instead of the file's; the same for the same number
+    /// Shuffle the queries by this seed
     #[arg(long, value_name = "NUMBER")]
     pub(super) seed: Option<u64>,
-    /// Open loop: the most searches (and of writes) under way at a time
+    /// Open loop: most searches in flight, and most writes
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(super) max_in_flight: u32,
-    /// How long one request may take
+    /// Timeout of a request
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_positive_duration)]
     pub(super) request_timeout: Duration,
-    /// Besides, put in so many made-up items a second; they are deleted at the end
+    /// Also write this many items per second; deleted at the end
     #[arg(long, value_name = "PER_SECOND", requires = "write_module", value_parser = parse_rate)]
     pub(super) writes_per_second: Option<f64>,
-    /// Module that they go into
+    /// Module of the written items
     #[arg(long, value_name = "CODE", requires = "writes_per_second")]
     pub(super) write_module: Option<String>,
-    /// Threads that make the load
+    /// Threads of the load generator
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=64))]
     pub(super) threads: u8,
-    /// Print the results as one JSON object
+    /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
-    /// Keep the results in a file, to compare them later
+    /// Save the results for a comparison
     #[arg(long, value_name = "FILE")]
     pub(super) save: Option<PathBuf>,
-    /// Write a page with curves, which can be opened offline
+    /// Write an HTML page with curves
     #[arg(long, value_name = "FILE")]
     pub(super) report: Option<PathBuf>,
 }
 
-/// The orders that a search can have.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum Sort {
+pub(super) enum SortArgument {
     Time,
     Relevance,
 }
 
-impl Sort {
-    /// As the parameter `sort`.
+impl SortArgument {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Time => "time",
@@ -149,7 +142,7 @@ impl Sort {
 fn parse_positive_duration(text: &str) -> Result<Duration, String> {
     let duration = parse_duration(text)?;
     if duration < Duration::from_millis(1) {
-        return Err("must be a millisecond at least".to_owned());
+        return Err("must be at least 1ms".to_owned());
     }
     Ok(duration)
 }

@@ -1,4 +1,4 @@
-//! What a person sees: a bar while a run goes on, then a table; the same as JSON for programs.
+//! Progress bar, tables and JSON.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -8,22 +8,21 @@ use serde::Serialize;
 
 use super::{
     compare::Comparison,
-    load::Progress,
-    plan::Plan,
+    load::LoadProgress,
+    plan::LoadPlan,
     recorder::Operation,
-    results::{OperationResults, Quantiles, Results, Settings},
+    results::{OperationResults, Quantiles, Results, RunSettings},
 };
 
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
 const BAR: &str = "{wide_bar} {msg}, {eta} left";
 
-/// How far a run is, on a terminal; elsewhere nothing is shown.
-pub(super) struct Bar(ProgressBar);
+/// Hidden without a terminal.
+pub(super) struct ProgressDisplay(ProgressBar);
 
-impl Bar {
-    /// The bar of a run.
-    pub(super) fn new(plan: &Plan) -> Self {
+impl ProgressDisplay {
+    pub(super) fn new(plan: &LoadPlan) -> Self {
         let target = if io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
         } else {
@@ -37,8 +36,7 @@ impl Bar {
         Self(bar)
     }
 
-    /// Shows how far the run is.
-    pub(super) fn show(&self, progress: &Progress) {
+    pub(super) fn show(&self, progress: &LoadProgress) {
         self.0.set_position(u64::try_from(progress.elapsed.as_millis()).unwrap_or(u64::MAX));
         let (requests, errors) = (HumanCount(progress.requests), HumanCount(progress.errors));
         self.0.set_message(match progress.requests {
@@ -47,24 +45,20 @@ impl Bar {
         });
     }
 
-    /// Shows what is done after the load.
     pub(super) fn say(&self, words: &'static str) {
         self.0.set_message(words);
     }
 
-    /// Takes the bar away.
     pub(super) fn end(&self) {
         self.0.finish_and_clear();
     }
 }
 
-/// Prints as one JSON object.
 pub(super) fn print_json(value: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string(value)?;
     writeln!(io::stdout(), "{text}")
 }
 
-/// Prints what a run came to.
 pub(super) fn print_results(results: &Results) -> io::Result<()> {
     write_results(results, &mut anstream::stdout().lock())
 }
@@ -124,7 +118,6 @@ fn quantiles(quantiles: Option<Quantiles>) -> String {
     values.map(|value| format!("{value:>10}")).concat()
 }
 
-/// Milliseconds with as many digits as they deserve.
 pub(super) fn milliseconds(value: f64) -> String {
     match value {
         ..10.0 => format!("{value:.3}"),
@@ -133,8 +126,7 @@ pub(super) fn milliseconds(value: f64) -> String {
     }
 }
 
-/// What was done, in a line.
-pub(super) fn summary(settings: &Settings, seconds: f64) -> String {
+pub(super) fn summary(settings: &RunSettings, seconds: f64) -> String {
     let pace = match (settings.rate, settings.clients) {
         (Some(rate), _) => format!("open loop, {rate} searches begin in a second"),
         (None, Some(1)) => "closed loop, 1 client".to_owned(),
@@ -148,7 +140,7 @@ pub(super) fn summary(settings: &Settings, seconds: f64) -> String {
     )
 }
 
-/// What the reader of the figures has to know besides.
+/// Caveats about the figures.
 pub(super) fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     for (arrivals, name) in [(results.arrivals, "searches"), (results.write_arrivals, "writes")] {
@@ -169,16 +161,17 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         ));
         let service = results.of(Operation::Search).and_then(|search| search.service_ms);
         if service.is_some_and(|service| delay.p99 > service.p99) {
-            notes.push("Its machine is too busy for it: it was later than the server was slow.".to_owned());
+            notes.push(
+                "The load generator is overloaded: its own delay exceeds the server's latency.".to_owned(),
+            );
         }
     }
     if let Some(items) = results.items.as_ref().filter(|items| items.left == 0) {
-        notes.push(format!("{} made-up items were deleted again.", HumanCount(items.sent)));
+        notes.push(format!("{} written items were deleted.", HumanCount(items.sent)));
     }
     notes
 }
 
-/// Prints a comparison.
 pub(super) fn print_comparison(comparison: &Comparison) -> io::Result<()> {
     write_comparison(comparison, &mut anstream::stdout().lock())
 }
@@ -201,7 +194,6 @@ fn write_comparison(comparison: &Comparison, out: &mut impl io::Write) -> io::Re
     Ok(())
 }
 
-/// A measure's name for people.
 pub(super) fn label(measure: &str) -> &str {
     match measure {
         "p50Ms" => "p50 ms",
@@ -227,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_a_table_and_what_failed() {
+    fn results_are_a_table_with_failures() {
         let mut results = results(4.0, 33.3, 7);
         results.operations[0].failures.push(FailureCount {
             kind: "HTTP 503".to_owned(),
@@ -252,11 +244,11 @@ mod tests {
         assert_eq!(lines[5], "7 × HTTP 503 (search): busy");
         assert!(lines[7].starts_with("5 of 3,000 searches found all 256 places taken"), "{text}");
         assert!(lines[8].contains("0.020 ms late at the median, 4.500 ms at p99"), "{text}");
-        assert!(lines[9].starts_with("Its machine is too busy"), "{text}");
+        assert!(lines[9].starts_with("The load generator is overloaded"), "{text}");
     }
 
     #[test]
-    fn a_comparison_is_aligned() {
+    fn comparison_is_aligned() {
         let mut after = results(5.0, 1_234.0, 0);
         after.settings.pages = 2;
         let comparison = Comparison::of(&results(4.0, 100.0, 0), &after, None);

@@ -1,36 +1,32 @@
-//! What is searched for: a file of queries, checked before anything is sent, and the order in which they are drawn.
+//! Query file and the order of its queries.
 
 use std::io::BufRead;
 
 use serde::Deserialize;
 use url::form_urlencoded;
 
-/// One query of the file: a keyword, or an object with the parameters of `/contents/search` (decisions 5.1, 5.8).
+use crate::json;
+
+/// A keyword, or an object with the parameters of `/contents/search` (decisions 5.1, 5.8).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Query {
-    /// What to look for.
     #[serde(alias = "query")]
     pub(super) keyword: String,
-    /// The module's id or code; `--module` where it is absent.
     pub(super) module_id: Option<String>,
-    /// `time` or `relevance`.
     pub(super) sort: Option<String>,
-    /// Items of a page.
     pub(super) limit: Option<u16>,
-    /// The earliest `displayTime`, inclusive, epoch milliseconds.
+    /// Inclusive, epoch milliseconds.
     pub(super) from: Option<i64>,
-    /// The latest `displayTime`, exclusive, epoch milliseconds.
+    /// Exclusive, epoch milliseconds.
     pub(super) to: Option<i64>,
-    /// Only this author's items.
     pub(super) author: Option<String>,
-    /// Only this source's items.
     pub(super) source: Option<String>,
-    /// The server's deadline for the search, milliseconds.
+    /// Milliseconds.
     pub(super) timeout: Option<u64>,
 }
 
-/// A checksum of the queries, whatever their order.
+/// Independent of the order.
 pub(super) fn checksum(queries: &[Query]) -> String {
     let mut lines: Vec<String> = queries.iter().map(Query::parameters).collect();
     lines.sort_unstable();
@@ -38,11 +34,10 @@ pub(super) fn checksum(queries: &[Query]) -> String {
 }
 
 impl Query {
-    fn of_keyword(keyword: &str) -> Self {
+    fn from_keyword(keyword: &str) -> Self {
         Self { keyword: keyword.to_owned(), ..Self::default() }
     }
 
-    /// The parameters as the query of an address.
     pub(super) fn parameters(&self) -> String {
         let number = |value: Option<i64>| value.map(|value| value.to_string());
         let texts = [
@@ -66,22 +61,18 @@ impl Query {
     }
 }
 
-/// What queries take where they do not say it themselves.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Defaults {
-    /// `--module`.
+pub(super) struct QueryDefaults {
     pub(super) module_id: Option<String>,
-    /// `--sort`.
     pub(super) sort: Option<String>,
-    /// `--limit`.
     pub(super) limit: Option<u16>,
 }
 
-/// Reads the queries of a file: one keyword a line, or one JSON object a line; blank lines are passed over.
+/// One keyword or JSON object a line.
 ///
 /// # Errors
-/// A sentence that names the file and the line.
-pub(super) fn read(input: impl BufRead, name: &str, defaults: &Defaults) -> Result<Vec<Query>, String> {
+/// A sentence that names file and line.
+pub(super) fn read(input: impl BufRead, name: &str, defaults: &QueryDefaults) -> Result<Vec<Query>, String> {
     let mut queries = Vec::new();
     for (number, line) in (1..).zip(input.lines()) {
         let at = |reason: &dyn std::fmt::Display| format!("{name}:{number}: {reason}");
@@ -91,31 +82,27 @@ pub(super) fn read(input: impl BufRead, name: &str, defaults: &Defaults) -> Resu
             continue;
         }
         let mut query = if line.starts_with('{') {
-            serde_json::from_str(line).map_err(|error| at(&in_one_line(&error)))?
+            // A line number within the line would be mistaken for one of the file.
+            json::read(line.as_bytes())
+                .map_err(|error| at(&error.replace(" at line 1, column", " at column")))?
         } else {
-            Query::of_keyword(line)
+            Query::from_keyword(line)
         };
         if query.keyword.trim().is_empty() {
-            return Err(at(&"keyword must not be blank"));
+            return Err(at(&"keyword: must not be blank"));
         }
         query.module_id = query.module_id.or_else(|| defaults.module_id.clone());
         if query.module_id.is_none() {
-            return Err(at(&"no module is named: give --module, or moduleId in the line"));
+            return Err(at(&"moduleId: is required, or --module"));
         }
         query.sort = query.sort.or_else(|| defaults.sort.clone());
         query.limit = query.limit.or(defaults.limit);
         queries.push(query);
     }
-    if queries.is_empty() { Err(format!("{name}: no queries in it")) } else { Ok(queries) }
+    if queries.is_empty() { Err(format!("{name}: holds no queries")) } else { Ok(queries) }
 }
 
-/// The place within a line of the file: serde's "line 1" would be read as the file's.
-fn in_one_line(error: &serde_json::Error) -> String {
-    error.to_string().replace(" at line 1 column", ", at column")
-}
-
-/// Brings the queries into the order of a seed; without one they stay as they are. They are drawn round-robin, so
-/// each is sent as often as every other.
+/// Shuffles by the seed, if any.
 pub(super) fn arrange<T>(queries: &mut [T], seed: Option<u64>) {
     if let Some(seed) = seed {
         fastrand::Rng::with_seed(seed).shuffle(queries);
@@ -128,8 +115,8 @@ mod tests {
 
     use super::*;
 
-    fn defaults() -> Defaults {
-        Defaults { module_id: Some("article".to_owned()), sort: None, limit: Some(20) }
+    fn defaults() -> QueryDefaults {
+        QueryDefaults { module_id: Some("article".to_owned()), sort: None, limit: Some(20) }
     }
 
     fn read_text(text: &str) -> Result<Vec<Query>, String> {
@@ -137,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_mixes_keywords_and_objects() {
+    fn file_mixes_keywords_and_objects() {
         let text = "\u{feff}harbour \r\n\n{\"keyword\":\"a b&c\",\"moduleId\":\"feed\",\"sort\":\"relevance\",\"from\":7,\"text\":\"\"}\n仓库";
         let queries = read_text(text).unwrap();
         let parameters: Vec<String> = queries.iter().map(Query::parameters).collect();
@@ -152,36 +139,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_line() {
+    fn failure_names_the_line_and_field() {
         for (text, said) in [
-            ("a\n{\"moduleId\":\"x\"}", "q:2: missing field `keyword`, at column 16"),
-            ("{\"keyword\":\" \"}", "q:1: keyword must not be blank"),
-            (
-                "{\"keyword\":\"a\",\"from\":\"x\"}",
-                "q:1: invalid type: string \"x\", expected i64, at column 25",
-            ),
-            ("\n \n", "q: no queries in it"),
+            ("a\n{\"moduleId\":\"x\"}", "q:2: keyword: is required"),
+            ("{\"keyword\":\" \"}", "q:1: keyword: must not be blank"),
+            ("{\"keyword\":\"a\",\"from\":\"x\"}", "q:1: from: must be an integer, not a string"),
+            ("\n \n", "q: holds no queries"),
         ] {
             assert_eq!(read_text(text).unwrap_err(), said);
         }
         let said = read(&b"a\xff"[..], "q", &defaults()).unwrap_err();
         assert!(said.starts_with("q:1: ") && said.contains("UTF-8"), "{said}");
-        let said = read(&b"a"[..], "q", &Defaults::default()).unwrap_err();
-        assert_eq!(said, "q:1: no module is named: give --module, or moduleId in the line");
+        let said = read(&b"a"[..], "q", &QueryDefaults::default()).unwrap_err();
+        assert_eq!(said, "q:1: moduleId: is required, or --module");
     }
 
     proptest! {
         #![proptest_config(trawl_seeds::cases(128))]
 
         #[test]
-        fn keywords_are_read_as_they_stand(keywords in prop::collection::vec("[^\\s{\u{feff}][^\\s]{0,8}", 1..20)) {
+        fn keywords_are_read_literally(keywords in prop::collection::vec("[^\\s{\u{feff}][^\\s]{0,8}", 1..20)) {
             let queries = read_text(&keywords.join("\n")).unwrap();
             let read: Vec<&str> = queries.iter().map(|query| query.keyword.as_str()).collect();
             prop_assert_eq!(read, keywords);
         }
 
         #[test]
-        fn a_seed_gives_one_order_of_all(count in 0_u32..200, seed in any::<u64>()) {
+        fn seed_gives_one_order_of_all(count in 0_u32..200, seed in any::<u64>()) {
             let sorted: Vec<u32> = (0..count).collect();
             let mut once = sorted.clone();
             arrange(&mut once, Some(seed));

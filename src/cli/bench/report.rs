@@ -1,4 +1,4 @@
-//! The page of a run, or of two beside each other: one file with everything in it, which can be opened offline.
+//! The HTML report of a run or a comparison: one file that opens offline.
 
 use minijinja::{Environment, value::Serde};
 use serde::Serialize;
@@ -13,25 +13,23 @@ use super::{
 
 const TEMPLATE: &str = include_str!("report.html");
 
-/// How much of its last second a run must have for that second to be drawn.
+/// Least part of the last second that is drawn.
 const LEAST_COVERED: f64 = 0.25;
 
-/// The page.
 #[derive(Serialize)]
-struct Page<'a> {
+struct ReportView<'a> {
     title: &'a str,
-    runs: &'a [Run<'a>],
+    runs: &'a [RunView<'a>],
     charts: &'a [Chart],
-    /// Of two runs: their figures beside each other, in which settings they differ, and what became worse.
+    /// Of a comparison: rows, settings that differ, and regressions.
     changes: Vec<ChangeRow>,
     differences: &'a [String],
     slower: &'a [String],
 }
 
-/// A run as the page shows it.
 #[derive(Serialize)]
-struct Run<'a> {
-    /// Which one it is, where there are two.
+struct RunView<'a> {
+    /// Empty for a single run.
     name: &'a str,
     summary: String,
     facts: Vec<(&'a str, String)>,
@@ -41,7 +39,7 @@ struct Run<'a> {
     failures: Vec<FailureRow<'a>>,
 }
 
-/// A row of the table of latencies.
+/// A row of the latency table.
 #[derive(Serialize)]
 struct TableRow {
     name: String,
@@ -57,7 +55,7 @@ struct FailureRow<'a> {
     message: &'a str,
 }
 
-/// A row of the table of two runs.
+/// A row of the comparison.
 #[derive(Serialize)]
 struct ChangeRow {
     name: String,
@@ -66,11 +64,11 @@ struct ChangeRow {
     change: String,
 }
 
-/// The page of a run.
+/// The report of a run.
 ///
 /// # Errors
-/// The template is wrong, which a test forbids.
-pub(super) fn of_run(results: &Results) -> Result<String, String> {
+/// The template is invalid, which a test excludes.
+pub(super) fn render_run(results: &Results) -> Result<String, String> {
     let histogram =
         results.of(Operation::Search).map(|search| search.histogram.as_slice()).unwrap_or_default();
     let mut throughput = vec![("searches", rates(results, |second| second.searches))];
@@ -99,11 +97,11 @@ pub(super) fn of_run(results: &Results) -> Result<String, String> {
         Chart::over_time("latency", "Latency of searches over time", ["time", "ms"], &latency),
     ];
     let charts: Vec<Chart> = charts.into_iter().flatten().collect();
-    render("trawl bench", &[Run::of("", results)], &charts, None)
+    render("trawl bench", &[RunView::of("", results)], &charts, None)
 }
 
-/// The seconds of a run, each with how much of it belongs to the run. A last one that hardly does is left out: the few
-/// answers that came after the end say nothing of throughput.
+/// Seconds with the part that belongs to the run. A mostly uncovered last one is dropped: its few late
+/// answers are not throughput.
 fn covered_seconds(results: &Results) -> impl Iterator<Item = (&Second, f64)> {
     let covered = |place: u32| (results.seconds - f64::from(place)).min(1.0);
     let seconds = (0..).zip(&results.timeline);
@@ -113,7 +111,7 @@ fn covered_seconds(results: &Results) -> impl Iterator<Item = (&Second, f64)> {
         .map(|(_, second, covered)| (second, covered))
 }
 
-/// A count of each second, as a rate.
+/// A count per second, as a rate.
 fn rates(results: &Results, count: fn(&Second) -> u64) -> Vec<Option<f64>> {
     #[expect(clippy::cast_precision_loss, reason = "drawn, not counted")]
     covered_seconds(results)
@@ -121,11 +119,11 @@ fn rates(results: &Results, count: fn(&Second) -> u64) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// The page of two runs.
+/// The report of a comparison.
 ///
 /// # Errors
-/// As of one.
-pub(super) fn of_comparison(
+/// As [`render_run`].
+pub(super) fn render_comparison(
     before: &Results,
     after: &Results,
     comparison: &Comparison,
@@ -137,21 +135,21 @@ pub(super) fn of_comparison(
         })
         .collect();
     let charts: Vec<Chart> = Chart::latency_curve(&curves).into_iter().collect();
-    let runs = [Run::of("Before", before), Run::of("After", after)];
+    let runs = [RunView::of("Before", before), RunView::of("After", after)];
     render("trawl bench: two runs", &runs, &charts, Some(comparison))
 }
 
 fn render(
     title: &str,
-    runs: &[Run<'_>],
+    runs: &[RunView<'_>],
     charts: &[Chart],
     comparison: Option<&Comparison>,
 ) -> Result<String, String> {
     let mut environment = Environment::new();
     let wrong = |error: minijinja::Error| format!("the report cannot be made: {error}");
-    // Its name has everything escaped that is put in.
+    // The name `.html` turns on escaping.
     environment.add_template("report.html", TEMPLATE).map_err(wrong)?;
-    let page = Page {
+    let view = ReportView {
         title,
         runs,
         charts,
@@ -159,12 +157,12 @@ fn render(
         differences: comparison.map(|comparison| comparison.differences.as_slice()).unwrap_or_default(),
         slower: comparison.map(|comparison| comparison.slower.as_slice()).unwrap_or_default(),
     };
-    environment.get_template("report.html").and_then(|template| template.render(Serde(&page))).map_err(wrong)
+    environment.get_template("report.html").and_then(|template| template.render(Serde(&view))).map_err(wrong)
 }
 
 fn changes(comparison: &Comparison) -> Vec<ChangeRow> {
     let figure = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), milliseconds);
-    let row = |row: &super::compare::Row| ChangeRow {
+    let row = |row: &super::compare::ComparisonRow| ChangeRow {
         name: format!("{} {}", row.operation, label(row.measure)),
         before: figure(row.before),
         after: figure(row.after),
@@ -173,7 +171,7 @@ fn changes(comparison: &Comparison) -> Vec<ChangeRow> {
     comparison.rows.iter().map(row).collect()
 }
 
-impl<'a> Run<'a> {
+impl<'a> RunView<'a> {
     fn of(name: &'a str, results: &'a Results) -> Self {
         let rows = results
             .operations
@@ -261,7 +259,7 @@ mod tests {
     use crate::cli::bench::{compare::tests::results, results::FailureCount};
 
     #[test]
-    fn a_page_is_whole_and_escapes_what_others_wrote() {
+    fn report_is_complete_and_escapes_foreign_text() {
         let mut results = results(4.0, 100.0, 1);
         results.timeline =
             vec![Second { searches: 100, p50_ms: Some(1.0), p99_ms: Some(4.0), ..Second::default() }; 3];
@@ -271,7 +269,7 @@ mod tests {
             count: 1,
             message: "<img src=x>".to_owned(),
         });
-        let page = of_run(&results).unwrap();
+        let page = render_run(&results).unwrap();
         assert_eq!(page.matches("<figure>").count(), 4);
         assert!(page.starts_with("<!doctype html>") && page.trim_end().ends_with("</html>"));
         assert!(page.contains("&lt;script&gt;alert(1)") && page.contains("&lt;img src=x&gt;"));
@@ -279,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_few_answers_after_the_end_are_no_throughput() {
+    fn answers_after_end_are_not_throughput() {
         let mut results = results(4.0, 100.0, 0);
         let second = |searches| Second { searches, ..Second::default() };
         results.timeline = vec![second(100), second(50), second(3)];
@@ -293,20 +291,20 @@ mod tests {
     }
 
     #[test]
-    fn two_runs_share_one_page() {
+    fn comparison_shows_both_runs() {
         let (before, after) = (results(4.0, 100.0, 0), results(8.0, 100.0, 0));
         let comparison = Comparison::of(&before, &after, Some(10.0));
-        let page = of_comparison(&before, &after, &comparison).unwrap();
+        let page = render_comparison(&before, &after, &comparison).unwrap();
         assert_eq!(page.matches("<figure>").count(), 1);
         assert!(page.contains("+100.0 %") && page.contains("search p99Ms: 8.000, before 4.000"), "{page}");
     }
 
     #[test]
-    fn a_run_that_measured_nothing_has_a_page_without_charts() {
+    fn empty_run_has_report_without_charts() {
         let mut results = results(4.0, 100.0, 0);
         results.operations.clear();
         results.shortfalls.push("no search was measured".to_owned());
-        let page = of_run(&results).unwrap();
+        let page = render_run(&results).unwrap();
         assert!(!page.contains("<svg") && page.contains("no search was measured"));
     }
 }

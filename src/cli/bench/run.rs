@@ -1,4 +1,4 @@
-//! One run from its options to its results: everything that can be wrong is found out before the load begins.
+//! One run. Everything that can be wrong is found before the load.
 
 use std::{
     fs::File,
@@ -13,75 +13,70 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
-    answer::judge_search,
-    connections::{Connections, Target},
-    load::{Ending, Load, Outcome},
-    options::{RunOptions, Sort},
-    output::Bar,
-    plan::{Pace, Plan},
-    query::{self, Defaults, Query},
+    connections::{Connections, PreparedRequest},
+    load::{Load, LoadEnd, LoadOutcome},
+    options::{RunOptions, SortArgument},
+    output::ProgressDisplay,
+    plan::{LoadPlan, Pace},
+    query::{self, Query, QueryDefaults},
     recorder::Operation,
-    results::{Arrivals, MadeUpItems, OperationResults, Quantiles, Results, Settings},
-    writes::{PATIENCE, Writes},
+    response::judge_search,
+    results::{Arrivals, GeneratedItems, OperationResults, Quantiles, Results, RunSettings},
+    writes::{RETRY_TIME, WriteLoad},
 };
-use crate::cli::client::{Client, Failure};
+use crate::cli::client::{ApiClient, CallError};
 
-/// How a file of queries is named that is none.
 const STANDARD_INPUT: &str = "-";
-/// Between two tokens, however short their lives are.
 const LEAST_TOKEN_USE: Duration = Duration::from_secs(1);
-/// How long the deletion of the made-up items waits for a server that is gone.
-const PATIENCE_WITH_A_LOST_SERVER: Duration = Duration::from_secs(5);
+const LOST_SERVER_RETRY_TIME: Duration = Duration::from_secs(5);
 
-/// Why nothing was measured.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Stop {
-    /// The options are wrong.
+pub(super) enum BenchError {
     WrongUsage(String),
-    /// The server, or the system, does not play its part.
     Failed(String),
 }
 
-/// Measures.
-///
 /// # Errors
 /// Nothing was measured.
-pub(super) async fn run(options: &RunOptions) -> Result<Results, Stop> {
-    let client = Arc::new(Client::new(&options.server).map_err(|error| Stop::WrongUsage(error.to_string()))?);
-    let mut queries = read_queries(options).map_err(Stop::WrongUsage)?;
+pub(super) async fn run(options: &RunOptions) -> Result<Results, BenchError> {
+    let client =
+        Arc::new(ApiClient::new(&options.server).map_err(|error| BenchError::WrongUsage(error.to_string()))?);
+    let mut queries = read_queries(options).map_err(BenchError::WrongUsage)?;
     query::arrange(&mut queries, options.seed);
     let plan = plan(options);
     let connections =
         Connections::new(&options.server.server, client.enterprise().clone(), plan.request_timeout);
-    let connections = Arc::new(connections.map_err(Stop::WrongUsage)?);
-    let targets = targets(&connections, &queries).map_err(Stop::WrongUsage)?;
+    let connections = Arc::new(connections.map_err(BenchError::WrongUsage)?);
+    let targets = targets(&connections, &queries).map_err(BenchError::WrongUsage)?;
     let writes = match (options.writes_per_second, &options.write_module) {
         (Some(rate), Some(module)) => {
-            Some(Arc::new(Writes::new(&connections, module, rate).map_err(Stop::WrongUsage)?))
+            Some(Arc::new(WriteLoad::new(&connections, module, rate).map_err(BenchError::WrongUsage)?))
         }
         _ => None,
     };
     let server = without_user(&options.server.server);
-    let no_token = |reason: String| Stop::Failed(format!("{server}: {reason}"));
+    let no_token = |reason: String| BenchError::Failed(format!("{server}: {reason}"));
     let _renewal = keep_token(&client, &connections).await.map_err(no_token)?;
-    check(&connections, &targets, &queries).await.map_err(Stop::Failed)?;
+    check(&connections, &targets, &queries).await.map_err(BenchError::Failed)?;
     if let Some(writes) = &writes {
-        let refused = |failure: Failure| Stop::Failed(format!("the writes will not be taken: {failure}"));
+        let refused =
+            |failure: CallError| BenchError::Failed(format!("the server refuses the writes: {failure}"));
         writes.check(&client).await.map_err(refused)?;
     }
 
     let stop = CancellationToken::new();
-    listen_to_signals(&stop, writes.is_some()).map_err(|error| Stop::Failed(error.to_string()))?;
+    listen_to_signals(&stop, writes.is_some()).map_err(|error| BenchError::Failed(error.to_string()))?;
     let begun_at = jiff::Timestamp::now() + plan.warm_up;
-    let load = Load::new(plan.clone(), connections, targets, writes.clone(), stop).map_err(Stop::Failed)?;
-    let bar = Bar::new(&plan);
-    let outcome = Arc::new(load).run(|progress| bar.show(&progress)).await.map_err(Stop::Failed)?;
+    let load =
+        Load::new(plan.clone(), connections, targets, writes.clone(), stop).map_err(BenchError::Failed)?;
+    let bar = ProgressDisplay::new(&plan);
+    let outcome = Arc::new(load).run(|progress| bar.show(&progress)).await.map_err(BenchError::Failed)?;
     let mut items = None;
     let mut not_deleted = None;
     if let Some(writes) = writes {
-        bar.say("deleting the made-up items");
-        let is_lost = matches!(outcome.ending, Ending::Unreachable(..));
-        let patience = if is_lost { PATIENCE_WITH_A_LOST_SERVER } else { PATIENCE };
+        bar.say("deleting the written items");
+        let is_lost = matches!(outcome.ending, LoadEnd::Unreachable(..));
+        let patience = if is_lost { LOST_SERVER_RETRY_TIME } else { RETRY_TIME };
         let (account, failure) = writes.clean_up(&client, patience).await;
         (items, not_deleted) = (Some(account), failure);
     }
@@ -93,12 +88,11 @@ pub(super) async fn run(options: &RunOptions) -> Result<Results, Stop> {
 fn read_queries(options: &RunOptions) -> Result<Vec<Query>, String> {
     let Some(path) = &options.queries else {
         return Err(
-            "no queries are given: name a file with one keyword (or JSON object) a line, or - for standard \
-                    input, as in `printf 'report\\nbudget\\n' | trawl bench - --module article`"
+            "QUERIES: is required, a file with one keyword or JSON object a line, or - for standard input"
                 .to_owned(),
         );
     };
-    let defaults = Defaults {
+    let defaults = QueryDefaults {
         module_id: options.module.clone(),
         sort: options.sort.map(|sort| sort.name().to_owned()),
         limit: options.limit,
@@ -111,8 +105,8 @@ fn read_queries(options: &RunOptions) -> Result<Vec<Query>, String> {
     query::read(BufReader::new(file), &name, &defaults)
 }
 
-fn plan(options: &RunOptions) -> Plan {
-    Plan {
+fn plan(options: &RunOptions) -> LoadPlan {
+    LoadPlan {
         pace: match options.rate {
             Some(rate) => Pace::Rate(rate),
             None => Pace::Clients(options.clients.unwrap_or(1)),
@@ -125,15 +119,14 @@ fn plan(options: &RunOptions) -> Plan {
     }
 }
 
-fn targets(connections: &Connections, queries: &[Query]) -> Result<Vec<Target>, String> {
+fn targets(connections: &Connections, queries: &[Query]) -> Result<Vec<PreparedRequest>, String> {
     let path = |query: &Query| format!("/contents/search?{}", query.parameters());
     queries.iter().map(|query| connections.target(Method::POST, &path(query))).collect()
 }
 
-/// Has the connections bear a token, and a new one before it expires, in time and beside the load: no request waits
-/// for it.
+/// Renews the token in the background, so that no request waits.
 async fn keep_token(
-    client: &Arc<Client>,
+    client: &Arc<ApiClient>,
     connections: &Arc<Connections>,
 ) -> Result<AbortOnDropHandle<()>, String> {
     let (token, mut usable) = client.new_token().await.map_err(|failure| failure.to_string())?;
@@ -144,7 +137,7 @@ async fn keep_token(
             tokio::time::sleep(time.max(LEAST_TOKEN_USE)).await;
             match client.new_token().await {
                 Ok((token, next)) if connections.use_token(&token).is_ok() => usable = next,
-                // Tried again; what goes on with a token that expired is counted as errors.
+                // Requests with an expired token count as errors.
                 _ => usable = Some(LEAST_TOKEN_USE),
             }
         }
@@ -152,8 +145,12 @@ async fn keep_token(
     Ok(AbortOnDropHandle::new(tokio::spawn(renewal)))
 }
 
-/// Sends the first query, so that a module that is not there is told in a line, and not as a hundred percent of errors.
-async fn check(connections: &Connections, targets: &[Target], queries: &[Query]) -> Result<(), String> {
+/// Makes a wrong module one message instead of 100 % errors.
+async fn check(
+    connections: &Connections,
+    targets: &[PreparedRequest],
+    queries: &[Query],
+) -> Result<(), String> {
     let (Some(target), Some(query)) = (targets.first(), queries.first()) else { return Ok(()) };
     let answer = connections.exchange(target, None).await;
     let page = answer.and_then(|(status, body)| judge_search(status, &body));
@@ -168,7 +165,7 @@ async fn check(connections: &Connections, targets: &[Target], queries: &[Query])
     })
 }
 
-/// The first Ctrl-C, SIGTERM or SIGHUP ends the load in order; the second one ends everything.
+/// The second signal exits.
 fn listen_to_signals(stop: &CancellationToken, writes: bool) -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -185,17 +182,16 @@ fn listen_to_signals(stop: &CancellationToken, writes: bool) -> io::Result<()> {
             if !is_first {
                 std::process::exit(1);
             }
-            let items =
-                if writes { "; the made-up items are deleted, unless you press it again" } else { "" };
+            let items = if writes { "; deleting the written items, press again to skip that" } else { "" };
             eprintln!("stopping{items}");
         }
     });
     Ok(())
 }
 
-fn settings(options: &RunOptions, queries: &[Query]) -> Settings {
+fn settings(options: &RunOptions, queries: &[Query]) -> RunSettings {
     let file = options.queries.as_deref().unwrap_or(Path::new(STANDARD_INPUT));
-    Settings {
+    RunSettings {
         server: without_user(&options.server.server).into(),
         query_file: file.display().to_string(),
         queries: queries.len(),
@@ -203,7 +199,7 @@ fn settings(options: &RunOptions, queries: &[Query]) -> Settings {
         seed: options.seed,
         module: options.module.clone(),
         limit: options.limit,
-        sort: options.sort.map(Sort::name).map(str::to_owned),
+        sort: options.sort.map(SortArgument::name).map(str::to_owned),
         pages: options.pages,
         rate: options.rate,
         clients: options.rate.is_none().then(|| options.clients.unwrap_or(1)),
@@ -217,16 +213,15 @@ fn settings(options: &RunOptions, queries: &[Query]) -> Settings {
     }
 }
 
-/// An address without the name and password that may stand in it.
 fn without_user(address: &url::Url) -> url::Url {
     let mut address = address.clone();
-    // Neither fails where there is a host.
+    // Neither fails for an address with a host.
     let _ = address.set_username("");
     let _ = address.set_password(None);
     address
 }
 
-/// The command as it was given. Secrets come from files or the environment; an address may hold one all the same.
+/// Without secrets in addresses.
 fn command() -> String {
     let words = std::env::args().enumerate().map(|(place, word)| match place {
         0 => "trawl".to_owned(),
@@ -249,7 +244,7 @@ fn without_user_in(word: &str) -> String {
     }
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 fn quote(word: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || "-_./:=,+@%".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -260,16 +255,16 @@ fn quote(word: &str) -> String {
 }
 
 fn results(
-    settings: Settings,
+    settings: RunSettings,
     begun_at: jiff::Timestamp,
-    outcome: &Outcome,
-    items: Option<MadeUpItems>,
-    not_deleted: Option<&Failure>,
+    outcome: &LoadOutcome,
+    items: Option<GeneratedItems>,
+    not_deleted: Option<&CallError>,
 ) -> Results {
     let measured = &outcome.measured;
     let length = match outcome.ending {
-        Ending::Interrupted(after) | Ending::Unreachable(after, _) => after,
-        Ending::Completed => Duration::from_secs_f64(settings.duration_seconds),
+        LoadEnd::Interrupted(after) | LoadEnd::Unreachable(after, _) => after,
+        LoadEnd::Completed => Duration::from_secs_f64(settings.duration_seconds),
     };
     let seconds = length.max(measured.last).as_secs_f64();
     let arrivals = |due: Option<u64>, operation| {
@@ -304,32 +299,30 @@ fn results(
     results
 }
 
-/// In which ways a run fell short.
-fn shortfalls(results: &Results, ending: &Ending, not_deleted: Option<&Failure>) -> Vec<String> {
+/// Reasons for exit code 1.
+fn shortfalls(results: &Results, ending: &LoadEnd, not_deleted: Option<&CallError>) -> Vec<String> {
     let mut sentences = Vec::new();
     match ending {
-        Ending::Completed => {}
-        Ending::Interrupted(after) => {
+        LoadEnd::Completed => {}
+        LoadEnd::Interrupted(after) => {
             sentences.push(format!("stopped after {:.1} s of measuring", after.as_secs_f64()));
         }
-        Ending::Unreachable(after, reason) => {
+        LoadEnd::Unreachable(after, reason) => {
             let after = after.as_secs_f64();
-            sentences
-                .push(format!("given up after {after:.1} s, since nothing was answered any more: {reason}"));
+            sentences.push(format!("given up after {after:.1} s without answers: {reason}"));
         }
     }
     for results in results.operations.iter().filter(|results| results.errors > 0) {
         let kinds: Vec<String> =
             results.failures.iter().map(|failure| format!("{} {}", failure.count, failure.kind)).collect();
         let (errors, all, name) = (results.errors, results.requests(), &results.operation);
-        sentences.push(format!("{errors} of {all} requests of the kind {name} failed: {}", kinds.join(", ")));
+        sentences.push(format!("{errors} of {all} {name} requests failed: {}", kinds.join(", ")));
     }
     for (arrivals, name) in [(results.arrivals, "searches"), (results.write_arrivals, "writes")] {
         if let Some(arrivals) = arrivals.filter(Arrivals::fell_behind) {
             let Arrivals { due, begun_in_time, .. } = arrivals;
-            sentences.push(format!(
-                "the rate was not kept: only {begun_in_time} of {due} {name} could begin before the end"
-            ));
+            sentences
+                .push(format!("the rate was not kept: only {begun_in_time} of {due} {name} began in time"));
         }
     }
     if results.operations.iter().all(|results| results.operation != Operation::Search.name()) {
@@ -337,7 +330,7 @@ fn shortfalls(results: &Results, ending: &Ending, not_deleted: Option<&Failure>)
     }
     if let (Some(items), Some(failure)) = (&results.items, not_deleted) {
         sentences.push(format!(
-            "{} made-up items could not be deleted, the ids {}{} to {}: {failure}",
+            "{} written items were not deleted, ids {}{} to {}: {failure}",
             items.left,
             items.id_prefix,
             items.sent - items.left,
@@ -352,7 +345,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_is_shown_without_secrets_and_can_be_pasted() {
+    fn command_is_shown_without_secrets_and_can_be_pasted() {
         let shown = |word: &str| quote(&without_user_in(word));
         assert_eq!(shown("http://anna:geheim@h:8080/x"), "http://h:8080/x");
         assert_eq!(shown("--server=https://anna@h"), "--server=https://h/");

@@ -1,10 +1,10 @@
-//! When each request of an open loop is meant to begin: a function of its number alone, so that nothing a server does
-//! can move it.
+//! Start times of an open loop.
+//!
+//! They depend on the request number alone: a slow server cannot shift them.
 
 use std::time::Duration;
 
-/// A fixed arrival rate over a length of time: request `n` is meant to begin `n / per_second` seconds after the
-/// beginning.
+/// Request `n` starts after `n / per_second` seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Schedule {
     per_second: f64,
@@ -12,25 +12,25 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a rate above zero.
+    /// `per_second` is above 0.
     pub(super) fn new(per_second: f64, length: Duration) -> Self {
         Self { per_second, length }
     }
 
-    /// When request `number`, counted from 0, is meant to begin, from the beginning on.
+    /// Of a request counted from 0.
     pub(super) fn start(&self, number: u64) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "nobody sends 2^53 requests")]
         let seconds = number as f64 / self.per_second;
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 
-    /// How many requests are due once this time has passed: those with a start at it or before, within the length.
+    /// Requests that have started.
     pub(super) fn due(&self, elapsed: Duration) -> u64 {
         let Some(last) = self.length.checked_sub(Duration::from_nanos(1)) else { return 0 };
         let elapsed = elapsed.min(last);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative")]
         let mut due = (elapsed.as_secs_f64() * self.per_second) as u64 + 1;
-        // What rounding moved across the border is moved back.
+        // Corrects rounding at the boundary.
         while due > 0 && self.start(due - 1) > elapsed {
             due -= 1;
         }
@@ -40,7 +40,6 @@ impl Schedule {
         due
     }
 
-    /// How many requests there are in all: those with a start before the end.
     pub(super) fn total(&self) -> u64 {
         self.due(self.length)
     }
@@ -53,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_gives_as_many_requests_as_one_expects() {
+    fn rate_gives_the_expected_number_of_requests() {
         let total = |rate, millis| Schedule::new(rate, Duration::from_millis(millis)).total();
         assert_eq!([total(100.0, 2_000), total(0.5, 10_000), total(3.0, 1_000)], [200, 5, 3]);
         assert_eq!([total(1.0, 1), total(5.0, 0)], [1, 0]);
@@ -65,9 +64,8 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(256))]
 
-        /// What is due and when it starts are two views of one thing.
         #[test]
-        fn exactly_the_started_ones_are_due(
+        fn due_requests_are_exactly_the_started_ones(
             rate in 0.01_f64..200_000.0, length in 1_u64..100_000_000_000, share in 0.0_f64..2.0,
         ) {
             let length = Duration::from_nanos(length);

@@ -1,4 +1,4 @@
-//! Mixed writes: made-up items with recognisable ids, put in one by one while the searches run, and deleted at the end.
+//! Writes items with recognisable ids during the searches and deletes them at the end.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -11,35 +11,29 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::{
-    connections::{Connections, Target},
-    results::MadeUpItems,
+    connections::{Connections, PreparedRequest},
+    results::GeneratedItems,
 };
-use crate::cli::client::{Client, Failure};
+use crate::cli::client::{ApiClient, CallError};
 
-/// What the id of every made-up item begins with.
 const ID_PREFIX: &str = "trawl-bench-";
-/// Items that one request deletes; the server may be set to take few.
+/// Few, as the server's limit may be low.
 const DELETED_AT_ONCE: u64 = 100;
-/// How long the deletion waits in all because the server asks for it, or fails: longer than the minute after which a limit
-/// lets writes through again (decisions 9.9).
-pub(super) const PATIENCE: Duration = Duration::from_mins(3);
-/// The first pause after a failure that may pass.
+/// Longer than the minute of the write limit (decisions 9.9).
+pub(super) const RETRY_TIME: Duration = Duration::from_mins(3);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
-/// The writes of one run.
 #[derive(Debug)]
-pub(super) struct Writes {
+pub(super) struct WriteLoad {
     pub(super) per_second: f64,
-    pub(super) target: Target,
+    pub(super) target: PreparedRequest,
     module: String,
     prefix: String,
-    /// One more than the highest number sent.
+    /// One above the highest number sent.
     sent: AtomicU64,
 }
 
-impl Writes {
-    /// Writes into a module, at this rate.
-    ///
+impl WriteLoad {
     /// # Errors
     /// The module's code cannot be part of a path.
     pub(super) fn new(connections: &Connections, module: &str, per_second: f64) -> Result<Self, String> {
@@ -55,7 +49,7 @@ impl Writes {
         })
     }
 
-    /// The body that puts in item `number`, which counts as sent from now on.
+    /// Counts the item as sent.
     pub(super) fn item(&self, number: u64) -> Bytes {
         self.sent.fetch_max(number + 1, Ordering::Relaxed);
         let id = self.id(number);
@@ -71,17 +65,17 @@ impl Writes {
         format!("{}{number}", self.prefix)
     }
 
-    /// Finds out whether the items will be taken, without sending one.
-    pub(super) async fn check(&self, client: &Client) -> Result<(), Failure> {
+    /// Checks permission without a write.
+    pub(super) async fn check(&self, client: &ApiClient) -> Result<(), CallError> {
         self.delete(client, 0..0).await
     }
 
-    /// Deletes what was sent, and waits for that no longer than `patience`; the failure where some could not be.
+    /// Also returns the failure if items are left.
     pub(super) async fn clean_up(
         &self,
-        client: &Client,
+        client: &ApiClient,
         patience: Duration,
-    ) -> (MadeUpItems, Option<Failure>) {
+    ) -> (GeneratedItems, Option<CallError>) {
         let sent = self.sent.load(Ordering::Relaxed);
         let mut waited = Duration::ZERO;
         let mut pause = FIRST_PAUSE;
@@ -99,7 +93,7 @@ impl Writes {
                 Err(failure) => failure,
             };
             let wait = match &failure {
-                Failure::Busy { wait, .. } => (*wait).max(FIRST_PAUSE),
+                CallError::Busy { wait, .. } => (*wait).max(FIRST_PAUSE),
                 failure if failure.may_pass() => pause,
                 _ => break Some(failure),
             };
@@ -110,10 +104,10 @@ impl Writes {
             waited += wait;
             pause = (pause * 2).min(Duration::from_secs(10));
         };
-        (MadeUpItems { id_prefix: self.prefix.clone(), sent, left: sent - next }, failure)
+        (GeneratedItems { id_prefix: self.prefix.clone(), sent, left: sent - next }, failure)
     }
 
-    async fn delete(&self, client: &Client, numbers: std::ops::Range<u64>) -> Result<(), Failure> {
+    async fn delete(&self, client: &ApiClient, numbers: std::ops::Range<u64>) -> Result<(), CallError> {
         let ids: Vec<String> = numbers.map(|number| self.id(number)).collect();
         let body = Bytes::from(json!(ids).to_string());
         let path = ["v1", "contents", &self.module, "delete"];

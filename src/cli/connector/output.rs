@@ -1,4 +1,4 @@
-//! The report of a check: for people, for programs, and for build servers.
+//! Report of a check as text, JSON and JUnit.
 
 use std::{collections::HashSet, fs::File, io, io::Write as _, path::Path};
 
@@ -11,14 +11,12 @@ const FAIL: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
 const UNKNOWN: Style = AnsiColor::Yellow.on_default();
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 
-/// Prints the report as one JSON object.
 pub(super) fn print_json(report: &Report) -> io::Result<()> {
     let text = serde_json::to_string_pretty(report)?;
     writeln!(io::stdout(), "{text}")
 }
 
-/// Prints the report for people: a line for each clause, and what was seen where it was not kept; coloured on a
-/// terminal.
+/// Coloured on a terminal.
 pub(super) fn print_text(report: &Report) -> io::Result<()> {
     write_text(report, &mut anstream::stdout().lock())
 }
@@ -69,7 +67,7 @@ fn write_finding(finding: &Finding, width: usize, out: &mut impl io::Write) -> i
         .try_for_each(|(name, text)| writeln!(out, "      {FAINT}{name:8}{FAINT:#}  {text}"))
 }
 
-/// What could not be told, by its reason: one failure can leave many clauses open.
+/// By reason: one failure can leave many clauses open.
 fn write_open(open: &[&Finding], out: &mut impl io::Write) -> io::Result<()> {
     let mut reasons: Vec<&str> = open.iter().map(|finding| finding.seen.as_str()).collect();
     let mut seen = HashSet::new();
@@ -83,10 +81,10 @@ fn write_open(open: &[&Finding], out: &mut impl io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Writes the report as a JUnit file: what could not be told is skipped.
+/// Undecided clauses are skipped tests.
 ///
 /// # Errors
-/// In words that name the file.
+/// A message that names the file.
 pub(super) fn write_junit(report: &Report, path: &Path) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{} cannot be written: {error}", path.display());
     let mut suite = TestSuite::new("trawl connector check");
@@ -145,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn people_read_aligned_lines_and_what_to_mend() {
+    fn text_is_aligned_with_evidence_of_failures() {
         let mut out = anstream::StripStream::new(Vec::new());
         write_text(&report(), &mut out).unwrap();
         let text = String::from_utf8(out.into_inner()).unwrap();
@@ -165,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn build_servers_read_failures_and_what_was_skipped() {
+    fn junit_holds_failures_and_skipped_clauses() {
         let file = tempfile::NamedTempFile::new().unwrap();
         write_junit(&report(), file.path()).unwrap();
         let read = quick_junit::Report::deserialize_from_str(&std::fs::read_to_string(file.path()).unwrap())

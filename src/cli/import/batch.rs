@@ -1,41 +1,39 @@
-//! Gathers prepared rows into request bodies of bounded size, in the order of the file.
+//! Groups rows into request bodies of bounded size, in file order.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use bytes::Bytes;
 
-use super::row::{Prepared, Rejection};
+use super::row::{PreparedRow, Rejection};
 
-/// The most bytes of a body: the server takes 8 MiB (decisions 9.9), and a proxy before it may count headers.
-pub(super) const MOST_BYTES: usize = 7 * 1024 * 1024;
+/// Below the server's 8 MiB (decisions 9.9): a proxy may count headers.
+pub(super) const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
 
-/// A row inside a batch.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub(super) struct BatchRow {
     pub(super) number: u64,
     pub(super) id: String,
-    /// Where its JSON ends in the batch's text; it begins one byte (a comma) behind the end of the one before.
+    /// The next row starts one byte (a comma) later.
     end: usize,
 }
 
-/// A stretch of an input: the rows to send and those already rejected, up to and including row `end`.
+/// Consecutive rows and rejections, up to row `end`.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// The number of the last row that this batch settles.
     pub(super) end: u64,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<BatchRow>,
     pub(super) rejections: Vec<Rejection>,
-    /// How many rows had a text cut.
+    /// Rows with a cut text.
     pub(super) truncated: u64,
-    /// How many bytes of the input had been read when the batch was closed.
+    /// Bytes of the input read so far.
     pub(super) position: u64,
     ids: HashSet<String>,
     text: Vec<u8>,
 }
 
 impl Batch {
-    /// The JSON array of some of the members.
+    /// A JSON array.
     pub(super) fn body(&self, members: &Range<usize>) -> Bytes {
         let Some(last) = members.end.checked_sub(1).filter(|_| !members.is_empty()) else {
             return Bytes::from_static(b"[]");
@@ -49,7 +47,6 @@ impl Batch {
         body.into()
     }
 
-    /// The ids of the members, each once.
     pub(super) fn ids(&self) -> &HashSet<String> {
         &self.ids
     }
@@ -59,31 +56,29 @@ impl Batch {
     }
 }
 
-/// Closes a batch when the next row does not fit, or when its id is in the batch already: two rows of one id in one
-/// request could not be told apart in the answer.
+/// Closes a batch when the next row does not fit or repeats an id.
 pub(super) struct Batcher {
-    most_rows: usize,
-    most_bytes: usize,
+    max_rows: usize,
+    max_bytes: usize,
     open: Batch,
 }
 
 impl Batcher {
-    /// Batches of at most so many rows and bytes of body.
-    pub(super) fn new(most_rows: usize, most_bytes: usize) -> Self {
-        Self { most_rows, most_bytes, open: Batch::default() }
+    pub(super) fn new(max_rows: usize, max_bytes: usize) -> Self {
+        Self { max_rows, max_bytes, open: Batch::default() }
     }
 
-    /// Takes a row; gives the batch that it closed. `position` is how far the input has been read.
+    /// Returns the batch that the row closed. `position` is the bytes read so far.
     pub(super) fn push(
         &mut self,
         number: u64,
-        row: Result<Prepared, Rejection>,
+        row: Result<PreparedRow, Rejection>,
         position: u64,
     ) -> Option<Batch> {
         let row = row.and_then(|row| self.check_size(number, row));
         let closed = match &row {
             Ok(row) if !self.has_room_for(row) => self.close(),
-            Err(_) if self.open.rejections.len() >= self.most_rows => self.close(),
+            Err(_) if self.open.rejections.len() >= self.max_rows => self.close(),
             _ => None,
         };
         match row {
@@ -95,39 +90,39 @@ impl Batcher {
         closed
     }
 
-    /// The last batch, unless it is empty.
+    /// None if it is empty.
     pub(super) fn close(&mut self) -> Option<Batch> {
         let batch = std::mem::take(&mut self.open);
-        // Rejections about the file as a whole have no number; what was settled before stays settled.
+        // A rejection of the whole file has no number.
         self.open.end = batch.end;
         self.open.position = batch.position;
         (!batch.is_empty()).then_some(batch)
     }
 
-    fn check_size(&self, number: u64, row: Prepared) -> Result<Prepared, Rejection> {
+    fn check_size(&self, number: u64, row: PreparedRow) -> Result<PreparedRow, Rejection> {
         let bytes = row.json.len() + 2;
-        if bytes <= self.most_bytes {
+        if bytes <= self.max_bytes {
             return Ok(row);
         }
-        let reason = format!("{bytes} bytes of JSON; at most {} are sent", self.most_bytes);
-        Err(Rejection::of_row(number, Some(row.id), reason))
+        let reason = format!("{bytes} bytes of JSON, must be at most {}", self.max_bytes);
+        Err(Rejection::row(number, Some(row.id), reason))
     }
 
-    fn has_room_for(&self, row: &Prepared) -> bool {
+    fn has_room_for(&self, row: &PreparedRow) -> bool {
         let separator = usize::from(!self.open.members.is_empty());
-        self.open.members.len() < self.most_rows
-            && self.open.text.len() + separator + row.json.len() + 2 <= self.most_bytes
+        self.open.members.len() < self.max_rows
+            && self.open.text.len() + separator + row.json.len() + 2 <= self.max_bytes
             && !self.open.ids.contains(&row.id)
     }
 
-    fn add(&mut self, number: u64, row: Prepared) {
+    fn add(&mut self, number: u64, row: PreparedRow) {
         if !self.open.members.is_empty() {
             self.open.text.push(b',');
         }
         self.open.text.extend_from_slice(&row.json);
         self.open.truncated += u64::from(row.truncated);
         self.open.ids.insert(row.id.clone());
-        self.open.members.push(Member { number, id: row.id, end: self.open.text.len() });
+        self.open.members.push(BatchRow { number, id: row.id, end: self.open.text.len() });
     }
 }
 
@@ -138,9 +133,9 @@ mod tests {
 
     use super::*;
 
-    fn prepared(id: &str, filler: usize) -> Prepared {
+    fn prepared(id: &str, filler: usize) -> PreparedRow {
         let json = serde_json::json!({ "id": id, "title": "x".repeat(filler) }).to_string();
-        Prepared { id: id.to_owned(), json: json.into_bytes(), truncated: false }
+        PreparedRow { id: id.to_owned(), json: json.into_bytes(), truncated: false }
     }
 
     fn ids_in(body: &Bytes) -> Vec<String> {
@@ -152,17 +147,17 @@ mod tests {
         #![proptest_config(trawl_seeds::cases(256))]
 
         #[test]
-        fn batches_hold_every_row_once_in_order_and_within_the_limits(
+        fn batches_hold_each_row_once_in_order_within_limits(
             rows in prop::collection::vec((0_u8..20, 0_usize..120, any::<bool>()), 0..60),
-            most_rows in 1_usize..8,
-            most_bytes in 60_usize..300,
+            max_rows in 1_usize..8,
+            max_bytes in 60_usize..300,
         ) {
-            let mut batcher = Batcher::new(most_rows, most_bytes);
+            let mut batcher = Batcher::new(max_rows, max_bytes);
             let mut batches = Vec::new();
             for (index, (id, filler, is_broken)) in rows.iter().enumerate() {
                 let number = index as u64 + 1;
                 let row = if *is_broken {
-                    Err(Rejection::of_row(number, None, "broken"))
+                    Err(Rejection::row(number, None, "broken"))
                 } else {
                     Ok(prepared(&id.to_string(), *filler))
                 };
@@ -170,13 +165,13 @@ mod tests {
             }
             batches.extend(batcher.close());
 
-            let mut settled = Vec::new();
+            let mut numbers_seen = Vec::new();
             let mut end_before = 0;
             for batch in &batches {
                 let body = batch.body(&(0..batch.members.len()));
-                prop_assert!(body.len() <= most_bytes.max(2));
-                prop_assert!(batch.members.len() <= most_rows);
-                prop_assert!(batch.rejections.len() <= most_rows + 1);
+                prop_assert!(body.len() <= max_bytes.max(2));
+                prop_assert!(batch.members.len() <= max_rows);
+                prop_assert!(batch.rejections.len() <= max_rows + 1);
                 let ids: Vec<_> = batch.members.iter().map(|member| member.id.clone()).collect();
                 prop_assert_eq!(ids_in(&body), ids.clone());
                 prop_assert_eq!(batch.ids().len(), ids.len(), "no id twice in one request");
@@ -184,18 +179,18 @@ mod tests {
                     .chain(batch.rejections.iter().filter_map(|rejection| rejection.number));
                 for number in numbers {
                     prop_assert!(number > end_before && number <= batch.end);
-                    settled.push(number);
+                    numbers_seen.push(number);
                 }
                 prop_assert_eq!(batch.position, batch.end * 10);
                 end_before = batch.end;
             }
-            settled.sort_unstable();
-            prop_assert_eq!(settled, (1..=rows.len() as u64).collect::<Vec<_>>());
+            numbers_seen.sort_unstable();
+            prop_assert_eq!(numbers_seen, (1..=rows.len() as u64).collect::<Vec<_>>());
         }
 
         #[test]
-        fn any_part_of_a_batch_is_an_array_of_its_own(count in 1_usize..20, cut in 0_usize..20) {
-            let mut batcher = Batcher::new(100, MOST_BYTES);
+        fn any_part_of_a_batch_is_a_json_array(count in 1_usize..20, cut in 0_usize..20) {
+            let mut batcher = Batcher::new(100, MAX_BODY_BYTES);
             for number in 0..count {
                 prop_assert!(batcher.push(number as u64 + 1, Ok(prepared(&number.to_string(), number)), 0).is_none());
             }
@@ -208,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_is_too_large_is_rejected() {
+    fn oversized_row_is_rejected() {
         let mut batcher = Batcher::new(10, 100);
         assert!(batcher.push(1, Ok(prepared("a", 200)), 0).is_none());
         let batch = batcher.close().unwrap();

@@ -1,5 +1,4 @@
-//! What a person sees while an import runs: a progress bar on a terminal, a line now and then elsewhere, and what
-//! is rejected, all on standard error.
+//! Progress and rejections on standard error.
 
 use std::io::IsTerminal;
 use std::sync::Mutex;
@@ -7,14 +6,13 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Without a terminal, a line of progress is written this often.
+/// Without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The bar with and without a known length.
+/// With and without a known length.
 const BAR: &str = "{prefix} {wide_bar} {percent:>3} % {msg}, {eta} left";
 const SPINNER: &str = "{prefix} {spinner} {msg}";
 
-/// Shows one import's progress.
 pub(super) struct Console {
     bar: ProgressBar,
     is_terminal: bool,
@@ -23,7 +21,6 @@ pub(super) struct Console {
 }
 
 impl Console {
-    /// The console of the process.
     pub(super) fn new() -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         let target = if is_terminal { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
@@ -35,14 +32,12 @@ impl Console {
         }
     }
 
-    /// One that shows nothing.
     #[cfg(test)]
     pub(super) fn quiet() -> Self {
         let bar = ProgressBar::hidden();
         Self { bar, is_terminal: false, quiet: true, line_written: Mutex::new(Instant::now()) }
     }
 
-    /// Begins with a file of so many bytes, where that is known.
     pub(super) fn begin(&self, name: &str, bytes: Option<u64>) {
         self.bar.reset();
         self.bar.set_prefix(name.to_owned());
@@ -58,7 +53,6 @@ impl Console {
         }
     }
 
-    /// Shows how many rows have been settled, how fast, and how many bytes of the file that is.
     pub(super) fn progress(&self, rows: u64, position: u64) {
         let rate = whole_rate(rows, self.bar.elapsed());
         self.bar.set_position(position);
@@ -79,20 +73,18 @@ impl Console {
         }
     }
 
-    /// Writes a line.
     pub(super) fn notice(&self, line: &str) {
         if !self.quiet {
             self.bar.suspend(|| eprintln!("{line}"));
         }
     }
 
-    /// Takes the bar away.
     pub(super) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }
 
-/// Rows a second, rounded down; all of them within the first moment.
+/// Rounded down.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,18 +1,18 @@
-//! Makes a search content item of a row (open-interface "Search content item", decisions 4.3).
+//! Converts a row to a content item (open-interface "Search content item", decisions 4.3).
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::row::{Fields, Prepared, Rejection, Row, truncate, visible_id, wrong_type};
+use super::row::{PreparedRow, Rejection, Row, RowFields, truncate, visible_id, wrong_type};
 use super::time;
 
-/// A longer `brief` is cut to this, at a character's border.
-pub(super) const LONGEST_BRIEF: usize = 64 * 1024;
+/// Longer briefs are cut.
+pub(super) const MAX_BRIEF_BYTES: usize = 64 * 1024;
 
-/// The names that hold a row's text, the proper one first.
+/// In order of preference.
 pub(super) const BRIEF_NAMES: [&str; 5] = ["brief", "text", "content", "summary", "description"];
 
-/// The names that hold a row's time where `displayTime` is absent.
+/// Without `displayTime`.
 const TIME_NAMES: [&str; 5] = ["date", "published", "updated", "createdAt", "timestamp"];
 
 #[derive(Serialize)]
@@ -41,14 +41,13 @@ struct ContentItem {
     visibility: Option<Value>,
 }
 
-/// The item of a row, or why there is none.
-pub(super) fn prepare(row: Row) -> Result<Prepared, Rejection> {
+pub(super) fn prepare(row: Row) -> Result<PreparedRow, Rejection> {
     let number = row.number;
     let id = visible_id(&row.fields, &["id"]);
-    map(Fields(row.fields)).map_err(|reason| Rejection::of_row(number, id, reason))
+    map(RowFields(row.fields)).map_err(|reason| Rejection::row(number, id, reason))
 }
 
-fn map(mut fields: Fields) -> Result<Prepared, String> {
+fn map(mut fields: RowFields) -> Result<PreparedRow, String> {
     let mut item = ContentItem {
         id: fields.take_id(&["id"])?,
         title: fields.take_text(&["title"])?,
@@ -63,16 +62,16 @@ fn map(mut fields: Fields) -> Result<Prepared, String> {
         visibility: take_visibility(&mut fields)?,
     };
     if item.title.is_none() && item.brief.is_none() {
-        return Err("neither `title` nor `brief` holds a text".to_owned());
+        return Err("title or brief: is required".to_owned());
     }
-    let truncated = item.brief.as_mut().is_some_and(|brief| truncate(brief, LONGEST_BRIEF));
+    let truncated = item.brief.as_mut().is_some_and(|brief| truncate(brief, MAX_BRIEF_BYTES));
     let json = serde_json::to_vec(&item).map_err(|error| error.to_string())?;
-    Ok(Prepared { id: item.id, json, truncated })
+    Ok(PreparedRow { id: item.id, json, truncated })
 }
 
-fn take_time(fields: &mut Fields) -> Result<Option<i64>, String> {
+fn take_time(fields: &mut RowFields) -> Result<Option<i64>, String> {
     let unreadable = |name: &str, value: &Value| {
-        format!("`{name}` is no time: {value}; give epoch milliseconds, RFC 3339 or an ISO date")
+        format!("{name}: must be epoch milliseconds, RFC 3339 or an ISO date, not {value}")
     };
     match fields.0.remove("displayTime") {
         None | Some(Value::Null) => {}
@@ -90,14 +89,12 @@ fn take_time(fields: &mut Fields) -> Result<Option<i64>, String> {
     Ok(None)
 }
 
-fn take_visibility(fields: &mut Fields) -> Result<Option<Value>, String> {
+fn take_visibility(fields: &mut RowFields) -> Result<Option<Value>, String> {
     match fields.0.remove("visibility") {
         None | Some(Value::Null) => Ok(None),
         Some(value @ Value::Object(_)) => Ok(Some(value)),
-        // Sent without it, what was meant for a few would be seen by everyone.
-        Some(other) => {
-            Err(wrong_type("visibility", "an object of `users`, `departments` and `groups`", &other))
-        }
+        // Dropping it would show restricted content to everyone.
+        Some(other) => Err(wrong_type("visibility", "an object of users, departments and groups", &other)),
     }
 }
 
@@ -107,7 +104,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn prepared(fields: Value) -> Result<Prepared, Rejection> {
+    fn prepared(fields: Value) -> Result<PreparedRow, Rejection> {
         let Value::Object(fields) = fields else { panic!("not an object") };
         prepare(Row { number: 7, fields })
     }
@@ -121,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_item_is_sent_as_it_is_without_unknown_fields() {
+    fn content_item_is_sent_without_unknown_fields() {
         let proper = json!({
             "id": "a", "title": "T", "subTitle": "S", "brief": "B", "image": "I", "author": "A", "displayTime": 5,
             "action": "{\"web\":\"[OpenUrl]\\nurl=x\"}", "attachInfo": "i", "attachDescription": "d",
@@ -135,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_understood_where_the_proper_ones_are_absent() {
+    fn alternative_names_fill_absent_fields() {
         assert_eq!(
             item(
                 json!({"id": 12, "title": "", "text": "body", "author": null, "date": "1970-01-02", "url": "http://x/"})
@@ -160,22 +157,20 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_an_item_is_rejected_with_its_reason() {
-        assert_eq!(reason(json!({"title": "t"})), "no `id`");
+    fn invalid_item_is_rejected_with_its_reason() {
+        assert_eq!(reason(json!({"title": "t"})), "id: is required");
         assert_eq!(
             reason(json!({"id": 1.5, "title": "t"})),
-            "`id` must be text or a whole number, is another number"
+            "id: must be text or an integer, not another number"
         );
-        assert_eq!(
-            reason(json!({"id": "a", "title": " ".repeat(0)})),
-            "neither `title` nor `brief` holds a text"
-        );
-        assert_eq!(reason(json!({"id": "a", "title": ["t"]})), "`title` must be text, is an array");
-        assert!(reason(json!({"id": "a", "title": "t", "date": "soon"})).starts_with("`date` is no time"));
-        assert!(reason(json!({"id": "a", "title": "t", "url": "x\nappUrl=y"})).contains("line break"));
+        assert_eq!(reason(json!({"id": "a", "title": " ".repeat(0)})), "title or brief: is required");
+        assert_eq!(reason(json!({"id": "a", "title": ["t"]})), "title: must be text, not an array");
+        assert!(reason(json!({"id": "a", "title": "t", "date": "soon"})).starts_with("date: must be"));
         assert!(
-            reason(json!({"id": "a", "title": "t", "visibility": ["u1"]}))
-                .starts_with("`visibility` must be")
+            reason(json!({"id": "a", "title": "t", "url": "x\nappUrl=y"})).contains("control characters")
+        );
+        assert!(
+            reason(json!({"id": "a", "title": "t", "visibility": ["u1"]})).starts_with("visibility: must be")
         );
         let rejection = prepared(json!({"id": "a"})).unwrap_err();
         assert_eq!((rejection.number, rejection.id.as_deref()), (Some(7), Some("a")));
@@ -185,15 +180,15 @@ mod tests {
         #![proptest_config(trawl_seeds::cases(256))]
 
         #[test]
-        fn a_long_brief_is_cut_at_a_character(length in 0_usize..30_000, wide in any::<bool>()) {
+        fn long_brief_is_cut_at_a_character_boundary(length in 0_usize..30_000, wide in any::<bool>()) {
             let text = if wide { "中" } else { "a" }.repeat(length);
             let prepared = prepared(json!({"id": "a", "title": "t", "text": text})).unwrap();
             let sent: Value = serde_json::from_slice(&prepared.json).unwrap();
             let sent = sent["brief"].as_str().unwrap_or_default();
-            prop_assert!(text.starts_with(sent) && sent.len() <= LONGEST_BRIEF);
-            prop_assert_eq!(prepared.truncated, text.len() > LONGEST_BRIEF);
+            prop_assert!(text.starts_with(sent) && sent.len() <= MAX_BRIEF_BYTES);
+            prop_assert_eq!(prepared.truncated, text.len() > MAX_BRIEF_BYTES);
             prop_assert!(prepared.truncated || sent == text);
-            prop_assert!(!prepared.truncated || sent.len() > LONGEST_BRIEF - 4);
+            prop_assert!(!prepared.truncated || sent.len() > MAX_BRIEF_BYTES - 4);
         }
     }
 }

@@ -1,29 +1,28 @@
-//! Where rows go: which endpoint, in which shape, and how its answer names those that it did not take.
+//! Endpoint of an import, with its row and failure formats.
 
 use bytes::Bytes;
 use serde::Deserialize;
 
-use super::row::{Prepared, Rejection, Row};
+use super::row::{PreparedRow, Rejection, Row};
 use super::{content, task};
-use crate::cli::client::{Client, Failure};
+use crate::cli::client::{ApiClient, CallError};
 
-/// What the rows of an import become.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
-    /// Content of a built-in module: `PUT /v1/contents/{moduleCode}` (decisions 4.3).
-    Contents {
-        /// The module's code.
-        module: String,
-    },
-    /// To-dos: `POST /api/todo/batch_create`.
+    /// `PUT /v1/contents/{moduleCode}` (decisions 4.3).
+    Contents { module: String },
+    /// `POST /api/todo/batch_create`.
     Tasks {
-        /// The login of those rows that name none.
+        /// Login for rows without an assignee.
         assignee: Option<String>,
     },
 }
 
-/// A row that the server did not take: its id and the server's reason.
-pub(super) type Refusal = (String, String);
+#[derive(Debug)]
+pub(super) struct RefusedRow {
+    pub(super) id: String,
+    pub(super) reason: String,
+}
 
 #[derive(Deserialize)]
 struct ContentFailure {
@@ -45,12 +44,13 @@ struct TaskFailure {
 }
 
 impl Destination {
-    /// The destination that `--module` names. The error says why there is none.
+    /// # Errors
+    /// Wrong usage.
     pub(super) fn new(module: &str, assignee: Option<&str>) -> Result<Self, String> {
         match (module, assignee) {
-            ("", _) => Err("--module must not be empty".to_owned()),
+            ("", _) => Err("--module: must not be empty".to_owned()),
             ("done", _) => {
-                Err("done items are not imported by this version; --module todo imports to-dos".to_owned())
+                Err("--module: done items are not imported by this version; todo imports to-dos".to_owned())
             }
             ("todo", assignee) => Ok(Self::Tasks { assignee: assignee.map(ToOwned::to_owned) }),
             (_, Some(_)) => Err("--assignee is for --module todo only".to_owned()),
@@ -58,7 +58,6 @@ impl Destination {
         }
     }
 
-    /// The code as given to `--module`.
     pub(super) fn module(&self) -> &str {
         match self {
             Self::Contents { module } => module,
@@ -66,16 +65,15 @@ impl Destination {
         }
     }
 
-    /// The row in the shape that the endpoint takes.
-    pub(super) fn prepare(&self, row: Row) -> Result<Prepared, Rejection> {
+    pub(super) fn prepare(&self, row: Row) -> Result<PreparedRow, Rejection> {
         match self {
             Self::Contents { .. } => content::prepare(row),
             Self::Tasks { assignee } => task::prepare(row, assignee.as_deref()),
         }
     }
 
-    /// Sends one body and gives the rows that the server did not take.
-    pub(super) async fn send(&self, client: &Client, body: Bytes) -> Result<Vec<Refusal>, Failure> {
+    /// Returns the refused rows.
+    pub(super) async fn send(&self, client: &ApiClient, body: Bytes) -> Result<Vec<RefusedRow>, CallError> {
         match self {
             Self::Contents { module } => {
                 let segments = ["v1", "contents", module];
@@ -84,7 +82,7 @@ impl Destination {
                 Ok(failures
                     .into_iter()
                     .flatten()
-                    .map(|failure| refusal(failure.id, failure.message))
+                    .map(|failure| refused(failure.id, failure.message))
                     .collect())
             }
             Self::Tasks { .. } => {
@@ -92,14 +90,15 @@ impl Destination {
                 let failures: Option<TaskFailures> =
                     client.send(reqwest::Method::POST, &segments, body).await?;
                 let failures = failures.into_iter().flat_map(|failures| failures.error);
-                Ok(failures.map(|failure| refusal(failure.app_task_id, failure.message)).collect())
+                Ok(failures.map(|failure| refused(failure.app_task_id, failure.message)).collect())
             }
         }
     }
 }
 
-fn refusal(id: Option<String>, message: Option<String>) -> Refusal {
-    (id.unwrap_or_default(), message.unwrap_or_else(|| "no reason given".to_owned()))
+fn refused(id: Option<String>, message: Option<String>) -> RefusedRow {
+    let reason = message.unwrap_or_else(|| "no reason given".to_owned());
+    RefusedRow { id: id.unwrap_or_default(), reason }
 }
 
 #[cfg(test)]
@@ -107,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_module_says_where_rows_go() {
+    fn module_selects_the_endpoint() {
         let contents = Destination::new("article", None).unwrap();
         assert_eq!(contents, Destination::Contents { module: "article".to_owned() });
         let tasks = Destination::new("todo", Some("ann")).unwrap();

@@ -1,20 +1,18 @@
-//! Reads RSS, Atom and JSON Feed as rows with the names of a content item.
+//! Converts RSS, Atom and JSON Feed to rows.
 
 use feed_rs::model::{Entry, Feed, Link, Person, Text};
 use feed_rs::parser::{self, ParseFeedError};
 use html2text::config;
 use serde_json::{Map, Value};
 
-/// A feed is held in memory; a larger one is refused. Inflated.
-pub(super) const LARGEST_FEED: usize = 64 * 1024 * 1024;
+/// Inflated; a feed is parsed in memory.
+pub(super) const MAX_FEED_BYTES: usize = 64 * 1024 * 1024;
 
-/// Wider than any paragraph, so that none is broken into lines.
+/// Prevents line breaks in paragraphs.
 const TEXT_WIDTH: usize = 1_000_000;
 
-/// The entries of a feed, in its order.
 pub(super) fn rows(feed: &[u8]) -> Result<Vec<Map<String, Value>>, ParseFeedError> {
-    // An entry without an id gets one made of its link and title, so that importing it again meets the same row;
-    // the parser's own last resort, a random id, would make a second one.
+    // A derived id lets a second import update the row; the default is random.
     let parser = parser::Builder::new()
         .id_generator(|links, title, _| match (links.first(), title) {
             (Some(link), title) => parser::generate_id_from_link_and_title(link, title),
@@ -54,13 +52,12 @@ fn author(people: &[Person]) -> Option<String> {
     people.iter().find_map(|person| person.name.clone().or_else(|| person.email.clone()))
 }
 
-/// The entry's own page: the link that says so, or that says nothing.
+/// The link with `rel="alternate"` or none.
 fn main_link(links: &[Link]) -> Option<String> {
     let is_main = |link: &&Link| link.rel.as_deref().is_none_or(|rel| rel == "alternate");
     links.iter().find(is_main).or(links.first()).map(|link| link.href.clone())
 }
 
-/// Text without markup, since what is searched and shown is text.
 fn plain_text(text: String, kind: &str) -> String {
     let is_markup = kind.contains("html") && text.contains(['<', '&']);
     if !is_markup {
@@ -123,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_feed_is_an_error() {
+    fn other_documents_are_errors() {
         assert!(rows(b"<html><body>404</body></html>").is_err());
         assert!(rows(b"").is_err());
     }

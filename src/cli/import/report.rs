@@ -1,4 +1,4 @@
-//! What an import came to: counts by file, the rejected rows, and the words for both people and programs.
+//! Report of an import.
 
 use std::time::Duration;
 
@@ -8,26 +8,21 @@ use serde::Serialize;
 use super::console::whole_rate;
 use super::row::Rejection;
 
-/// How many rejected rows the report lists; all are counted, and all are shown while they come.
-const LISTED_REJECTIONS: usize = 1000;
+/// All are counted and printed.
+const MAX_LISTED_REJECTIONS: usize = 1000;
 
-/// One input's counts in this run. Where nothing stopped it, `read` is `sent` and `rejected` together.
+/// Counts of one input in this run.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FileReport {
-    /// The name as given.
     pub(super) file: String,
-    /// Rows read whose fate is known.
     pub(super) read: u64,
-    /// Rows that the server took.
     pub(super) sent: u64,
-    /// Rows rejected, here or by the server.
     pub(super) rejected: u64,
-    /// Rows whose text was cut.
+    /// Rows with a cut text.
     pub(super) truncated: u64,
-    /// The row up to which an earlier run had come; 0 for the beginning.
+    /// 0 without earlier runs.
     pub(super) resumed_after: u64,
-    /// How many rows the earlier runs rejected.
     pub(super) rejected_before: u64,
 }
 
@@ -38,10 +33,10 @@ struct ListedRejection {
     rejection: Rejection,
 }
 
-/// The whole import, as `--json` prints it.
+/// Output of `--json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub(super) struct ImportReport {
     module: String,
     pub(super) files: Vec<FileReport>,
     read: u64,
@@ -50,11 +45,11 @@ pub(super) struct Report {
     seconds: f64,
     rows_per_second: u64,
     rejections: Vec<ListedRejection>,
-    /// Why it stopped before the end; null if it did not.
+    /// Null if it did not stop.
     pub(super) error: Option<String>,
 }
 
-impl Report {
+impl ImportReport {
     pub(super) fn new(module: &str) -> Self {
         Self {
             module: module.to_owned(),
@@ -69,14 +64,12 @@ impl Report {
         }
     }
 
-    /// Lists a rejected row, while there is room.
     pub(super) fn list(&mut self, file: &str, rejection: Rejection) {
-        if self.rejections.len() < LISTED_REJECTIONS {
+        if self.rejections.len() < MAX_LISTED_REJECTIONS {
             self.rejections.push(ListedRejection { file: file.to_owned(), rejection });
         }
     }
 
-    /// Adds up the files.
     pub(super) fn finish(&mut self, elapsed: Duration) {
         let sum = |count: fn(&FileReport) -> u64| self.files.iter().map(count).sum();
         let (read, sent, rejected) =
@@ -86,13 +79,12 @@ impl Report {
         self.rows_per_second = whole_rate(read, elapsed);
     }
 
-    /// Whether every row of every file has been taken, in this run and those before it.
+    /// Whether all rows were taken, in this run and before.
     pub(super) fn is_complete(&self) -> bool {
         let none_rejected = self.files.iter().all(|file| file.rejected + file.rejected_before == 0);
         self.error.is_none() && none_rejected && self.rejections.is_empty()
     }
 
-    /// One line for a person.
     pub(super) fn summary(&self) -> String {
         let truncated: u64 = self.files.iter().map(|file| file.truncated).sum();
         let truncated = match truncated {
@@ -110,8 +102,7 @@ impl Report {
     }
 }
 
-/// A rejected row as a line for a person.
-pub(super) fn line_of(file: &str, rejection: &Rejection) -> String {
+pub(super) fn rejection_line(file: &str, rejection: &Rejection) -> String {
     let number = rejection.number.map(|number| format!(":{number}")).unwrap_or_default();
     let id = rejection.id.as_ref().map(|id| format!(" (id {id})")).unwrap_or_default();
     format!("{file}{number}{id}: {}", rejection.reason)
@@ -122,8 +113,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_report_has_the_documented_shape() {
-        let mut report = Report::new("article");
+    fn report_has_the_documented_shape() {
+        let mut report = ImportReport::new("article");
         report.files.push(FileReport {
             file: "a".to_owned(),
             read: 3,
@@ -138,7 +129,7 @@ mod tests {
             truncated: 1,
             ..FileReport::default()
         });
-        report.list("a", Rejection::of_row(2, Some("x".to_owned()), "no"));
+        report.list("a", Rejection::row(2, Some("x".to_owned()), "no"));
         report.finish(Duration::from_secs(2));
         assert_eq!(
             serde_json::to_value(&report).unwrap(),
@@ -162,18 +153,18 @@ mod tests {
     }
 
     #[test]
-    fn the_list_of_rejections_is_bounded() {
-        let mut report = Report::new("article");
+    fn list_of_rejections_is_bounded() {
+        let mut report = ImportReport::new("article");
         for number in 0..2000 {
-            report.list("a", Rejection::of_row(number, None, "no"));
+            report.list("a", Rejection::row(number, None, "no"));
         }
-        assert_eq!(report.rejections.len(), LISTED_REJECTIONS);
+        assert_eq!(report.rejections.len(), MAX_LISTED_REJECTIONS);
     }
 
     #[test]
-    fn a_rejected_row_is_one_line() {
-        let rejection = Rejection::of_row(2, Some("x".to_owned()), "no `title`");
-        assert_eq!(line_of("rows.jsonl", &rejection), "rows.jsonl:2 (id x): no `title`");
-        assert_eq!(line_of("-", &Rejection::of_file("cut off")), "-: cut off");
+    fn rejected_row_is_one_line() {
+        let rejection = Rejection::row(2, Some("x".to_owned()), "title: is required");
+        assert_eq!(rejection_line("rows.jsonl", &rejection), "rows.jsonl:2 (id x): title: is required");
+        assert_eq!(rejection_line("-", &Rejection::file("cut off")), "-: cut off");
     }
 }

@@ -1,57 +1,47 @@
-//! One row of an input on its way to the server, and the refusal of one: what every part of the import speaks of.
+//! A row of an input, converted or rejected.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// One row as it was read.
 #[derive(Debug, PartialEq)]
 pub(super) struct Row {
-    /// Line of a JSON Lines file, or place in an array or a feed, from 1.
+    /// Line, or index in an array or feed, from 1.
     pub(super) number: u64,
-    /// The row's fields, names as in the file.
     pub(super) fields: Map<String, Value>,
 }
 
-/// A row that was not imported, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Rejection {
-    /// As [`Row::number`]; none when the file as a whole is meant, and reading ends there.
+    /// None for the whole file, which ends reading.
     #[serde(rename = "line")]
     pub(super) number: Option<u64>,
-    /// The row's id, where it has one.
     pub(super) id: Option<String>,
-    /// What is wrong and, where it helps, what would be right.
     pub(super) reason: String,
 }
 
 impl Rejection {
-    /// The refusal of one row.
-    pub(super) fn of_row(number: u64, id: Option<String>, reason: impl Into<String>) -> Self {
+    pub(super) fn row(number: u64, id: Option<String>, reason: impl Into<String>) -> Self {
         Self { number: Some(number), id, reason: reason.into() }
     }
 
-    /// The end of reading a file that cannot be read on.
-    pub(super) fn of_file(reason: impl Into<String>) -> Self {
+    pub(super) fn file(reason: impl Into<String>) -> Self {
         Self { number: None, id: None, reason: reason.into() }
     }
 }
 
-/// A row as the server is to get it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Prepared {
-    /// The id by which the server's answer names the row.
+pub(super) struct PreparedRow {
+    /// Names the row in answers.
     pub(super) id: String,
-    /// One JSON object.
     pub(super) json: Vec<u8>,
-    /// A text was cut to the length that is sent at most.
     pub(super) truncated: bool,
 }
 
-/// Takes values out of a row by any of the names that a value goes by, the proper one first.
-pub(super) struct Fields(pub(super) Map<String, Value>);
+/// Takes values by alternative names, in order of preference.
+pub(super) struct RowFields(pub(super) Map<String, Value>);
 
-impl Fields {
-    /// The first of `names` that holds a text, number or boolean, as text; empty texts and nulls count as absent.
+impl RowFields {
+    /// A string, number or boolean as text; empty strings and nulls are absent.
     pub(super) fn take_text(&mut self, names: &[&str]) -> Result<Option<String>, String> {
         for name in names {
             match self.0.remove(*name) {
@@ -65,7 +55,7 @@ impl Fields {
         Ok(None)
     }
 
-    /// A field that is JSON kept in a text: such a text as it is, an object or array written as one.
+    /// JSON in a string, also from an object or array.
     pub(super) fn take_json_text(&mut self, name: &str) -> Result<Option<String>, String> {
         match self.0.remove(name) {
             Some(value @ (Value::Object(_) | Value::Array(_))) => Ok(Some(value.to_string())),
@@ -77,15 +67,13 @@ impl Fields {
         }
     }
 
-    /// A whole number.
     pub(super) fn take_integer(&mut self, name: &str) -> Result<Option<i64>, String> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => value.as_i64().map(Some).ok_or_else(|| wrong_type(name, "a whole number", &value)),
+            Some(value) => value.as_i64().map(Some).ok_or_else(|| wrong_type(name, "an integer", &value)),
         }
     }
 
-    /// A boolean.
     pub(super) fn take_boolean(&mut self, name: &str) -> Result<Option<bool>, String> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
@@ -94,7 +82,7 @@ impl Fields {
         }
     }
 
-    /// The id: a text, or a whole number as text.
+    /// Text or an integer.
     pub(super) fn take_id(&mut self, names: &[&str]) -> Result<String, String> {
         for name in names {
             match self.0.remove(*name) {
@@ -102,13 +90,13 @@ impl Fields {
                 Some(Value::String(text)) if text.is_empty() => {}
                 Some(Value::String(text)) => return Ok(text),
                 Some(Value::Number(number)) if !number.is_f64() => return Ok(number.to_string()),
-                Some(other) => return Err(wrong_type(name, "text or a whole number", &other)),
+                Some(other) => return Err(wrong_type(name, "text or an integer", &other)),
             }
         }
-        Err(format!("no `{}`", names.join("` or `")))
+        Err(format!("{}: is required", names.join(" or ")))
     }
 
-    /// `action`, or one made of `url` or `link` (open-interface "Task": an `[OpenUrl]` tag and a `url=` line).
+    /// `action`, or one that opens `url` or `link` (open-interface "Task").
     pub(super) fn take_action(&mut self) -> Result<Option<String>, String> {
         if let Some(action) = self.take_json_text("action")? {
             return Ok(Some(action));
@@ -116,13 +104,12 @@ impl Fields {
         let Some(address) = self.take_text(&["url", "link"])? else { return Ok(None) };
         let address = address.trim();
         if address.contains(char::is_control) {
-            return Err("the address in `url` holds a line break or another control character".to_owned());
+            return Err("url: must not contain control characters".to_owned());
         }
         Ok(Some(serde_json::json!({ "web": format!("[OpenUrl]\nurl={address}") }).to_string()))
     }
 }
 
-/// The id that a row shows, for a message about it.
 pub(super) fn visible_id(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| match fields.get(*name)? {
         Value::String(text) => Some(text.clone()),
@@ -131,7 +118,7 @@ pub(super) fn visible_id(fields: &Map<String, Value>, names: &[&str]) -> Option<
     })
 }
 
-/// Cuts a text at a character's border to at most `bytes`; whether something was cut.
+/// Cuts at a character boundary; returns whether it cut.
 pub(super) fn truncate(text: &mut String, bytes: usize) -> bool {
     let cut = text.len() > bytes;
     if cut {
@@ -149,5 +136,5 @@ pub(super) fn wrong_type(name: &str, expected: &str, found: &Value) -> String {
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
     };
-    format!("`{name}` must be {expected}, is {found}")
+    format!("{name}: must be {expected}, not {found}")
 }

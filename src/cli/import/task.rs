@@ -1,13 +1,13 @@
-//! Makes a to-do of a row (open-interface "Task", decisions 8.2).
+//! Converts a row to a to-do (open-interface "Task", decisions 8.2).
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::content::BRIEF_NAMES;
-use super::row::{Fields, Prepared, Rejection, Row, truncate, visible_id};
+use super::row::{PreparedRow, Rejection, Row, RowFields, truncate, visible_id};
 
-/// A title made of a text's first line is cut to this many bytes, at a character's border.
-pub(super) const LONGEST_MADE_TITLE: usize = 512;
+/// For titles taken from a text.
+pub(super) const MAX_TITLE_BYTES: usize = 512;
 
 const ID_NAMES: [&str; 2] = ["appTaskId", "id"];
 
@@ -49,14 +49,14 @@ struct Task {
     status: Option<i64>,
 }
 
-/// The to-do of a row, or why there is none. `assignee` is the login of those that name none.
-pub(super) fn prepare(row: Row, assignee: Option<&str>) -> Result<Prepared, Rejection> {
+/// `assignee` is the default login.
+pub(super) fn prepare(row: Row, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
     let number = row.number;
     let id = visible_id(&row.fields, &ID_NAMES);
-    map(Fields(row.fields), assignee).map_err(|reason| Rejection::of_row(number, id, reason))
+    map(RowFields(row.fields), assignee).map_err(|reason| Rejection::row(number, id, reason))
 }
 
-fn map(mut fields: Fields, assignee: Option<&str>) -> Result<Prepared, String> {
+fn map(mut fields: RowFields, assignee: Option<&str>) -> Result<PreparedRow, String> {
     let (title, truncated) = take_title(&mut fields)?;
     let task = Task {
         app_task_id: fields.take_id(&ID_NAMES)?,
@@ -79,24 +79,24 @@ fn map(mut fields: Fields, assignee: Option<&str>) -> Result<Prepared, String> {
         status: take_status(&mut fields)?,
     };
     let json = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
-    Ok(Prepared { id: task.app_task_id, json, truncated })
+    Ok(PreparedRow { id: task.app_task_id, json, truncated })
 }
 
-/// `title`, or the first line of the text; and whether that was cut.
-fn take_title(fields: &mut Fields) -> Result<(String, bool), String> {
+/// Falls back to the first line of the text; returns whether it was cut.
+fn take_title(fields: &mut RowFields) -> Result<(String, bool), String> {
     if let Some(title) = fields.take_text(&["title"])? {
         return Ok((title, false));
     }
     let text = fields.take_text(&BRIEF_NAMES)?.unwrap_or_default();
     let Some(line) = text.lines().map(str::trim).find(|line| !line.is_empty()) else {
-        return Err("no `title`, and no text to take one from".to_owned());
+        return Err("title: is required, or a text to take it from".to_owned());
     };
     let mut title = line.to_owned();
-    let truncated = truncate(&mut title, LONGEST_MADE_TITLE);
+    let truncated = truncate(&mut title, MAX_TITLE_BYTES);
     Ok((title, truncated))
 }
 
-fn take_assignee(fields: &mut Fields, default: Option<&str>) -> Result<String, String> {
+fn take_assignee(fields: &mut RowFields, default: Option<&str>) -> Result<String, String> {
     if let Some(login) = fields.take_text(&["assigneeLoginId", "assignee"])? {
         return Ok(login);
     }
@@ -107,21 +107,16 @@ fn take_assignee(fields: &mut Fields, default: Option<&str>) -> Result<String, S
     match (first, default) {
         (Some(Value::String(login)), _) if !login.is_empty() => Ok(login),
         (_, Some(login)) => Ok(login.to_owned()),
-        _ => {
-            Err("no `assigneeLoginId`, `assignee` or `assignees`; --assignee names one for such rows"
-                .to_owned())
-        }
+        _ => Err("assigneeLoginId: is required, or assignee, assignees or --assignee".to_owned()),
     }
 }
 
-fn take_status(fields: &mut Fields) -> Result<Option<i64>, String> {
+fn take_status(fields: &mut RowFields) -> Result<Option<i64>, String> {
     let status = fields.take_integer("status")?;
     match status {
         None | Some(0 | 2) => Ok(status),
-        Some(1 | 4 | 5) => {
-            Err("done items are not imported by this version (`status` is 1, 4 or 5)".to_owned())
-        }
-        Some(_) => Err("`status` must be 0 (to-do) or 2 (to-read)".to_owned()),
+        Some(1 | 4 | 5) => Err("status: done items are not imported by this version (1, 4 and 5)".to_owned()),
+        Some(_) => Err("status: must be 0 (to-do) or 2 (to-read)".to_owned()),
     }
 }
 
@@ -130,7 +125,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn prepared(fields: Value, assignee: Option<&str>) -> Result<Prepared, Rejection> {
+    fn prepared(fields: Value, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
         let Value::Object(fields) = fields else { panic!("not an object") };
         prepare(Row { number: 7, fields }, assignee)
     }
@@ -144,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_sent_as_it_is_without_unknown_fields() {
+    fn task_is_sent_without_unknown_fields() {
         let proper = json!({
             "appTaskId": "t1", "title": "T", "source": "s", "creatorId": "c", "creatorName": "C", "degree": 2,
             "procInstId": "p", "procInstTitle": "P", "procInstStatus": "pending", "procCreatorId": "pc",
@@ -158,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_understood_where_the_proper_ones_are_absent() {
+    fn alternative_names_fill_absent_fields() {
         assert_eq!(
             task(
                 json!({"id": 5, "title": "", "text": "\n First line \nsecond", "author": "Ann", "assignees": [],
@@ -174,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_made_title_is_cut_and_said_so() {
+    fn derived_title_is_cut_and_counted() {
         let prepared =
             prepared(json!({"id": "a", "text": "中".repeat(1000), "assignee": "ann"}), None).unwrap();
         let sent: Value = serde_json::from_slice(&prepared.json).unwrap();
@@ -183,10 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_task_is_rejected_with_its_reason() {
-        assert!(reason(json!({"id": "a", "title": "t"})).starts_with("no `assigneeLoginId`"));
-        assert_eq!(reason(json!({"title": "t", "assignee": "ann"})), "no `appTaskId` or `id`");
-        assert!(reason(json!({"id": "a", "assignee": "ann"})).starts_with("no `title`"));
+    fn invalid_task_is_rejected_with_its_reason() {
+        assert!(reason(json!({"id": "a", "title": "t"})).starts_with("assigneeLoginId: is required"));
+        assert_eq!(reason(json!({"title": "t", "assignee": "ann"})), "appTaskId or id: is required");
+        assert!(reason(json!({"id": "a", "assignee": "ann"})).starts_with("title: is required"));
         let done = reason(json!({"id": "a", "title": "t", "assignee": "ann", "status": 1}));
         assert!(done.contains("done items are not imported by this version"));
         assert!(

@@ -1,20 +1,18 @@
-//! Reads the many ways in which files write a time, as epoch milliseconds.
+//! Parses times as epoch milliseconds.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, civil};
 use serde_json::Value;
 
-/// Whole numbers below this are seconds, from here on milliseconds: as seconds it is the year 5138, as
-/// milliseconds the third of March 1973.
+/// Smaller integers are seconds (up to the year 5138).
 const FIRST_MILLISECONDS: u64 = 100_000_000_000;
 
-/// `displayTime` itself: a whole number is epoch milliseconds (decisions 4.4), whatever its size.
+/// Any integer is epoch milliseconds (decisions 4.4).
 pub(super) fn display_time(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| from_text(value.as_str()?))
 }
 
-/// Another field's time: epoch seconds or milliseconds, RFC 3339, or an ISO date, with or without a time of day,
-/// in UTC where it names no zone.
+/// Epoch seconds or milliseconds, RFC 3339, or an ISO date or date-time, UTC without a zone.
 pub(super) fn any_time(value: &Value) -> Option<i64> {
     match value.as_i64() {
         Some(number) if number.unsigned_abs() < FIRST_MILLISECONDS => Some(number * 1000),
@@ -39,7 +37,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn every_documented_form_is_read() {
+    fn documented_notations_are_parsed() {
         let expected = Some(1_787_209_830_000);
         for value in [
             json!("2026-08-20T07:10:30Z"),
@@ -55,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_none() {
+    fn other_values_are_no_time() {
         for value in [json!("yesterday"), json!("2026-13-01"), json!(""), json!(true), json!(1.5), json!([1])]
         {
             assert_eq!(any_time(&value), None, "{value}");
@@ -63,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn display_time_is_never_taken_for_seconds() {
+    fn display_time_is_never_seconds() {
         assert_eq!(display_time(&json!(1_700_000_000)), Some(1_700_000_000));
         assert_eq!(display_time(&json!("1970-01-02")), Some(86_400_000));
     }
@@ -72,7 +70,7 @@ mod tests {
         #![proptest_config(trawl_seeds::cases(256))]
 
         #[test]
-        fn a_time_written_as_rfc_3339_reads_back(milliseconds in 0_i64..4_000_000_000_000) {
+        fn rfc_3339_time_reads_back(milliseconds in 0_i64..4_000_000_000_000) {
             let text = Timestamp::from_millisecond(milliseconds).unwrap().to_string();
             prop_assert_eq!(any_time(&json!(text)), Some(milliseconds));
         }

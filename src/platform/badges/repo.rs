@@ -1,20 +1,20 @@
-//! Rows of badges.
+//! Badge rows.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 use uuid::Uuid;
 
-use super::model::{Badge, Texts};
+use super::forms::{Badge, BadgeTexts};
 use crate::{
     auth::tenants::Tenant,
-    store::{ROWS_PER_STATEMENT, Transaction, now_millis, placeholders, rfc3339, sql},
+    store::{
+        self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, now_millis, placeholders, rfc3339,
+        sql,
+    },
 };
 
-/// The columns that are read; `FromQueryResult` finds them by name.
 const COLUMNS: &str = "id, name, remark, icon, pendant_icon, image, created_by_name, created_at";
 
-/// One kept badge.
-#[derive(Clone, Debug, FromQueryResult)]
-pub(super) struct Row {
+#[derive(Clone, Debug, FromRow)]
+pub(super) struct StoredBadge {
     pub(super) id: String,
     name: String,
     remark: Option<String>,
@@ -25,14 +25,12 @@ pub(super) struct Row {
     pub(super) created_at: i64,
 }
 
-impl Row {
-    /// What callers said of it.
-    pub(super) fn into_texts(self) -> Texts {
+impl StoredBadge {
+    pub(super) fn into_texts(self) -> BadgeTexts {
         let Self { name, remark, icon, pendant_icon, image, .. } = self;
-        Texts { name, remark, icon, pendant_icon, image }
+        BadgeTexts { name, remark, icon, pendant_icon, image }
     }
 
-    /// As it is shown.
     pub(super) fn into_badge(self, tenant: &Tenant) -> Badge {
         Badge {
             id: self.id,
@@ -48,29 +46,24 @@ impl Row {
     }
 }
 
-/// The tenant's badge with this id.
-pub(super) async fn find<C: ConnectionTrait>(
-    reader: &C,
+pub(super) async fn find(
+    reader: &Connection,
     tenant_id: i64,
     id: &str,
-) -> Result<Option<Row>, DbErr> {
-    Row::find_by_statement(sql(
-        format!("SELECT {COLUMNS} FROM badges WHERE tenant_id = ? AND id = ?"),
-        [tenant_id.into(), id.into()],
-    ))
-    .one(reader)
-    .await
+) -> store::Result<Option<StoredBadge>> {
+    sql(format!("SELECT {COLUMNS} FROM badges WHERE tenant_id = ? AND id = ?"), [tenant_id.into(), id.into()])
+        .fetch_optional::<StoredBadge>(reader)
+        .await
 }
 
-/// Which badges of a tenant.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct BadgeFilter {
     pub(super) tenant_id: i64,
-    /// What the name or the description holds, folded.
+    /// Folded text to find in name or description.
     pub(super) keyword: Option<String>,
 }
 
-impl Wanted {
+impl BadgeFilter {
     fn condition(&self) -> (&'static str, Vec<Value>) {
         let mut values = vec![self.tenant_id.into()];
         let Some(keyword) = &self.keyword else { return ("FROM badges WHERE tenant_id = ?", values) };
@@ -79,63 +72,57 @@ impl Wanted {
     }
 }
 
-/// How many there are.
-pub(super) async fn count<C: ConnectionTrait>(reader: &C, wanted: &Wanted) -> Result<u64, DbErr> {
-    let (condition, values) = wanted.condition();
-    let row = reader.query_one_raw(sql(format!("SELECT COUNT(*) AS badges {condition}"), values)).await?;
-    let badges: i64 = row.map_or(Ok(0), |row| row.try_get("", "badges"))?;
-    Ok(u64::try_from(badges).unwrap_or_default())
+pub(super) async fn count(reader: &Connection, filter: &BadgeFilter) -> store::Result<u64> {
+    let (condition, values) = filter.condition();
+    sql(format!("SELECT COUNT(*) AS badges {condition}"), values).count(reader).await
 }
 
-/// Up to `limit` of those created after the time `after`, oldest first, without the first `offset` of them.
-pub(super) async fn list<C: ConnectionTrait>(
-    reader: &C,
-    wanted: &Wanted,
+/// Page of badges after the time `after`, oldest first.
+pub(super) async fn list(
+    reader: &Connection,
+    filter: &BadgeFilter,
     after: i64,
     offset: u32,
     limit: u64,
-) -> Result<Vec<Row>, DbErr> {
-    let (condition, mut values) = wanted.condition();
+) -> store::Result<Vec<StoredBadge>> {
+    let (condition, mut values) = filter.condition();
     values.extend([after.into(), limit.into(), offset.into()]);
-    Row::find_by_statement(sql(
+    sql(
         format!("SELECT {COLUMNS} {condition} AND created_at > ? ORDER BY created_at LIMIT ? OFFSET ?"),
         values,
-    ))
-    .all(reader)
+    )
+    .fetch_all::<StoredBadge>(reader)
     .await
 }
 
-/// Whether the tenant has so many badges or more.
-pub(super) async fn has(transaction: &Transaction, tenant_id: i64, badges: u64) -> Result<bool, DbErr> {
+pub(super) async fn has(transaction: &Transaction, tenant_id: i64, badges: u64) -> store::Result<bool> {
     let statement = sql(
         "SELECT 1 FROM badges WHERE tenant_id = ? LIMIT 1 OFFSET ?",
         [tenant_id.into(), badges.saturating_sub(1).into()],
     );
-    Ok(transaction.query_one_raw(statement).await?.is_some())
+    statement.exists(transaction).await
 }
 
-/// A time for a badge of the tenant: not before now, and after every one that was given before.
-async fn give_time(transaction: &Transaction, tenant_id: i64) -> Result<i64, DbErr> {
+/// Now, or 1 ms after the tenant's latest badge.
+async fn give_time(transaction: &Transaction, tenant_id: i64) -> store::Result<i64> {
     let statement = sql(
         "INSERT INTO badge_times (tenant_id, last_created_at) VALUES (?, ?) ON CONFLICT (tenant_id) \
          DO UPDATE SET last_created_at = MAX(last_created_at + 1, excluded.last_created_at) RETURNING last_created_at",
         [tenant_id.into(), now_millis().into()],
     );
-    let row = transaction.query_one_raw(statement).await?;
-    row.ok_or_else(|| DbErr::RecordNotFound("the time of a badge".to_owned()))?.try_get("", "last_created_at")
+    statement.fetch_value(transaction).await
 }
 
-/// Creates a badge.
 pub(super) async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
-    texts: Texts,
+    texts: BadgeTexts,
     created_by_name: String,
-) -> Result<Row, DbErr> {
+) -> store::Result<StoredBadge> {
     let (id, created_at) = (Uuid::new_v4().to_string(), give_time(transaction, tenant_id).await?);
     let folded = texts.folded();
-    let Texts { name, remark, icon, pendant_icon, image } = texts;
-    let row = Row { id, name, remark, icon, pendant_icon, image, created_by_name, created_at };
+    let BadgeTexts { name, remark, icon, pendant_icon, image } = texts;
+    let row = StoredBadge { id, name, remark, icon, pendant_icon, image, created_by_name, created_at };
     let values: [Value; 10] = [
         row.id.as_str().into(),
         tenant_id.into(),
@@ -153,19 +140,18 @@ pub(super) async fn insert(
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         values,
     );
-    transaction.execute_raw(statement).await?;
+    statement.execute(transaction).await?;
     Ok(row)
 }
 
-/// Writes what is said of a badge.
 pub(super) async fn update(
     transaction: &Transaction,
     tenant_id: i64,
     id: &str,
-    texts: Texts,
-) -> Result<(), DbErr> {
+    texts: BadgeTexts,
+) -> store::Result<()> {
     let folded = texts.folded();
-    let Texts { name, remark, icon, pendant_icon, image } = texts;
+    let BadgeTexts { name, remark, icon, pendant_icon, image } = texts;
     let values: [Value; 8] = [
         name.into(),
         remark.into(),
@@ -181,18 +167,17 @@ pub(super) async fn update(
          WHERE tenant_id = ? AND id = ?",
         values,
     );
-    transaction.execute_raw(statement).await?;
+    statement.execute(transaction).await?;
     Ok(())
 }
 
-/// Deletes those of these badges that the tenant has; answers how many.
-pub(super) async fn delete(transaction: &Transaction, tenant_id: i64, ids: &[String]) -> Result<u64, DbErr> {
+pub(super) async fn delete(transaction: &Transaction, tenant_id: i64, ids: &[String]) -> store::Result<u64> {
     let mut deleted = 0;
     for portion in ids.chunks(ROWS_PER_STATEMENT) {
         let text =
             format!("DELETE FROM badges WHERE tenant_id = ? AND id IN ({})", placeholders(portion.len()));
         let values = [tenant_id.into()].into_iter().chain(portion.iter().map(|id| id.as_str().into()));
-        deleted += transaction.execute_raw(sql(text, values)).await?.rows_affected();
+        deleted += sql(text, values).execute(transaction).await?;
     }
     Ok(deleted)
 }

@@ -3,57 +3,59 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use sea_orm::{ConnectionTrait, DatabaseConnection};
 use serde::Deserialize;
 
 use super::{
-    model::{Badge, CreatedBadgeRequest, DeletedBadges, ModifyBadgeRequest, Texts},
-    repo::{self, Wanted},
+    forms::{Badge, BadgeTexts, CreatedBadgeRequest, DeletedBadges, ModifyBadgeRequest},
+    repo::{self, BadgeFilter},
 };
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        dated::{DatedBodyRefusals, DatedEnvelope, DatedFailure, DatedRefusals},
-        extract::{Identified, JsonObject, PathParameter, QueryParameters},
-    },
-    app::App,
-    auth::{applications, caller::Caller},
+    auth::{applications, caller::Caller, extract::Identified},
     error::{Error, Result},
-    platform::narrowing::fold_keyword,
+    http::{
+        badge_envelope::{DatedBodyRefusals, DatedEnvelope, DatedFailure, DatedRefusals},
+        extract::{JsonObject, PathParameter, QueryParameters},
+    },
+    platform::{badges::BadgesState, shared::keyword_filter::fold_keyword},
+    store::{Connection, Store},
 };
 
-/// Badges of a page where nothing is said, and at the most.
 const LIMIT: u64 = 100;
 const MOST: u64 = 1_000;
 
-/// Badges of one enterprise at the most: a keyword is looked for in each.
 const MOST_BADGES: u64 = 10_000;
 
-/// Which badges.
+/// Badge list parameters.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct ListQuery {
-    /// What the name or the description holds, in any case.
+pub struct BadgeListQuery {
+    /// Text in the name or description, case-insensitive.
     keyword: Option<String>,
-    /// Badges to leave out at the beginning, behind the cursor where there is one.
+    /// Badges to skip, counted from the cursor if there is one.
     offset: Option<u32>,
-    /// Badges of a page.
+    /// Page size.
     #[param(value_type = Option<u16>, minimum = 1, maximum = 1000, default = 100)]
     limit: Option<i64>,
-    /// Whether the answer tells the total; default true.
+    /// Whether to return the total; default true.
     is_count: Option<bool>,
-    /// The owning tenant; another one than the one that is acted on has no badges here.
+    /// Owning tenant; any other than the acting tenant gives an empty list.
     e_code: Option<String>,
-    /// What the page before gave as its `cursor`: pages that follow it are exact while badges come and go.
+    /// `cursor` of the previous page; unlike `offset` exact while badges change.
     cursor: Option<i64>,
 }
 
-impl ListQuery {
+impl BadgeListQuery {
     fn limit(&self) -> Result<u64> {
         match self.limit.map(u64::try_from) {
             None => Ok(LIMIT),
             Some(Ok(limit)) if (1..=MOST).contains(&limit) => Ok(limit),
-            Some(_) => Err(Error::bad_request(format!("limit: must be 1 to {MOST}"))),
+            Some(_) => Err(Error::bad_request(format!(
+                "limit: must be 1 to {MOST}, not {}",
+                self.limit.unwrap_or_default()
+            ))),
         }
     }
 }
@@ -62,9 +64,9 @@ fn unknown() -> Error {
     Error::not_found("badgeId: there is no such badge")
 }
 
-/// One badge.
-#[utoipa::path(
-    get, path = "/v1/badge/{badgeId}", tag = "badges", params(("badgeId" = String, Path, description = "Badge id")),
+/// Returns one badge.
+#[operation(
+    tag = "badges", params(("badgeId" = String, Path, description = "Badge id")),
     responses(
         (status = 200, description = "The badge", body = DatedEnvelope<Badge>),
         DatedRefusals,
@@ -72,34 +74,34 @@ fn unknown() -> Error {
     )
 )]
 pub async fn find_badge(
-    State(app): State<Arc<App>>,
+    State(state): State<BadgesState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
 ) -> Result<DatedEnvelope<Badge>> {
-    let row = repo::find(app.store.reader(), caller.tenant.id, &id).await?.ok_or_else(unknown)?;
+    let row = repo::find(state.store.reader(), caller.tenant.id, &id).await?.ok_or_else(unknown)?;
     Ok(DatedEnvelope::of(row.into_badge(&caller.tenant)))
 }
 
-/// Changes a badge; answers its id.
-#[utoipa::path(
-    post, path = "/v1/badge/{badgeId}", tag = "badges", request_body = ModifyBadgeRequest,
+/// Changes a badge and returns its id.
+#[operation(
+    tag = "badges", request_body = ModifyBadgeRequest,
     params(("badgeId" = String, Path, description = "Badge id")),
     responses(
-        (status = 200, description = "It is so", body = DatedEnvelope<String>),
+        (status = 200, description = "Id of the badge", body = DatedEnvelope<String>),
         DatedRefusals, DatedBodyRefusals,
         (status = 404, description = "There is no such badge", body = DatedFailure),
     )
 )]
 pub async fn change_badge(
-    State(app): State<Arc<App>>,
+    State(state): State<BadgesState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
     JsonObject(form): JsonObject<ModifyBadgeRequest>,
 ) -> Result<DatedEnvelope<String>> {
     let tenant_id = caller.tenant.id;
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let row = repo::find(&**transaction, tenant_id, &id).await?.ok_or_else(unknown)?;
+            let row = repo::find(transaction, tenant_id, &id).await?.ok_or_else(unknown)?;
             let known = row.into_texts();
             let texts = form.over(&known).checked().map_err(Error::bad_request)?;
             if texts != known {
@@ -111,32 +113,32 @@ pub async fn change_badge(
     Ok(DatedEnvelope::of(job.await?))
 }
 
-/// The tenant's badges, oldest first, page by page: by `cursor`, or by `offset`.
-#[utoipa::path(
-    get, path = "/v1/badge/list", tag = "badges", params(ListQuery),
+/// Lists the tenant's badges, oldest first, paged by `cursor` or `offset`.
+#[operation(
+    tag = "badges", params(BadgeListQuery),
     responses((status = 200, description = "The badges", body = DatedEnvelope<Vec<Badge>>), DatedRefusals)
 )]
 pub async fn list_badges(
-    State(app): State<Arc<App>>,
+    State(state): State<BadgesState>,
     Identified(caller): Identified,
-    QueryParameters(query): QueryParameters<ListQuery>,
+    QueryParameters(query): QueryParameters<BadgeListQuery>,
 ) -> Result<DatedEnvelope<Vec<Badge>>> {
     let limit = query.limit()?;
     let is_counted = query.is_count.unwrap_or(true);
-    let keyword = fold_keyword(query.keyword, app.config.limits.keyword_chars)?;
-    let wanted = Wanted { tenant_id: caller.tenant.id, keyword };
+    let keyword = fold_keyword(query.keyword, state.limits.keyword_chars)?;
+    let filter = BadgeFilter { tenant_id: caller.tenant.id, keyword };
     if query.e_code.is_some_and(|code| !code.is_empty() && code != caller.tenant.code) {
         return Ok(DatedEnvelope::page(Vec::new(), is_counted.then_some(0), None));
     }
     let (after, offset) = (query.cursor.unwrap_or(i64::MIN), query.offset.unwrap_or_default());
-    let has_keyword = wanted.keyword.is_some();
-    let read = |reader: DatabaseConnection| async move {
-        let total = if is_counted { Some(repo::count(&reader, &wanted).await?) } else { None };
-        Ok::<_, Error>((total, repo::list(&reader, &wanted, after, offset, limit + 1).await?))
+    let has_keyword = filter.keyword.is_some();
+    let read = |store: Store| async move {
+        let total = if is_counted { Some(repo::count(store.reader(), &filter).await?) } else { None };
+        Ok::<_, Error>((total, repo::list(store.reader(), &filter, after, offset, limit + 1).await?))
     };
-    // A keyword is looked for in every one of them.
+    // A keyword scans all of the tenant's badges.
     let (total, mut rows) =
-        if has_keyword { app.store.scan(read).await? } else { read(app.store.reader().clone()).await? };
+        if has_keyword { state.store.scan(read).await? } else { read(state.store.clone()).await? };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = rows.len() > limit;
     rows.truncate(limit);
@@ -146,24 +148,24 @@ pub async fn list_badges(
 }
 
 /// Creates a badge.
-#[utoipa::path(
-    post, path = "/v1/badge", tag = "badges", request_body = CreatedBadgeRequest,
+#[operation(
+    tag = "badges", request_body = CreatedBadgeRequest,
     responses(
         (status = 200, description = "The badge", body = DatedEnvelope<Badge>),
         DatedRefusals, DatedBodyRefusals,
-        (status = 409, description = "There are as many as may be", body = DatedFailure),
+        (status = 409, description = "Maximum reached", body = DatedFailure),
     )
 )]
 pub async fn create_badge(
-    State(app): State<Arc<App>>,
+    State(state): State<BadgesState>,
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CreatedBadgeRequest>,
 ) -> Result<DatedEnvelope<Badge>> {
-    let texts = Texts::from(form).checked().map_err(Error::bad_request)?;
+    let texts = BadgeTexts::from(form).checked().map_err(Error::bad_request)?;
     let creator = Arc::clone(&caller);
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let name = name_of(&**transaction, &creator).await?;
+            let name = name_of(transaction, &creator).await?;
             if repo::has(transaction, creator.tenant.id, MOST_BADGES).await? {
                 let refusal =
                     format!("there are {MOST_BADGES} badges already, the most that an enterprise may have");
@@ -175,32 +177,31 @@ pub async fn create_badge(
     Ok(DatedEnvelope::of(job.await?.into_badge(&caller.tenant)))
 }
 
-/// The name of the application that calls; its client id where it has none.
-async fn name_of<C: ConnectionTrait>(reader: &C, caller: &Caller) -> Result<String> {
+async fn name_of(reader: &Connection, caller: &Caller) -> Result<String> {
     let application = applications::find(reader, &caller.client_id).await?;
     let name = application.map(|application| application.name).filter(|name| !name.is_empty());
     Ok(name.unwrap_or_else(|| caller.client_id.to_string()))
 }
 
-/// Deletes badges; ids of none are passed over. Answers how many were deleted, as text.
-#[utoipa::path(
-    delete, path = "/v1/badge", tag = "badges", request_body = DeletedBadges,
+/// Deletes badges and returns their number as text; unknown ids are ignored.
+#[operation(
+    tag = "badges", request_body = DeletedBadges,
     responses(
-        (status = 200, description = "How many were deleted", body = DatedEnvelope<String>),
+        (status = 200, description = "Number of deleted badges", body = DatedEnvelope<String>),
         DatedRefusals, DatedBodyRefusals,
     )
 )]
 pub async fn delete_badges(
-    State(app): State<Arc<App>>,
+    State(state): State<BadgesState>,
     Identified(caller): Identified,
     JsonObject(DeletedBadges { ids }): JsonObject<DeletedBadges>,
 ) -> Result<DatedEnvelope<String>> {
-    let most = app.config.limits.batch_items;
+    let most = state.limits.batch_items;
     if ids.len() > most {
         return Err(Error::bad_request(format!("ids: must hold at most {most} ids, not {}", ids.len())));
     }
     let tenant_id = caller.tenant.id;
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::delete(transaction, tenant_id, &ids).await?) })
     });
     Ok(DatedEnvelope::of(job.await?.to_string()))

@@ -1,13 +1,11 @@
-//! What other areas ask of blacklists.
-
-use sea_orm::ConnectionTrait;
+//! Blacklist lookups for other areas.
 
 use super::repo;
-use crate::error::Result;
+use crate::{error::Result, store::Connection};
 
-/// Those of these people who have someone on their blacklist, all of one tenant.
-pub async fn who_listed<C: ConnectionTrait>(
-    connection: &C,
+/// People of the tenant who listed a person.
+pub async fn who_listed(
+    connection: &Connection,
     tenant_id: i64,
     black_user_id: &str,
     among: &[impl AsRef<str>],

@@ -1,29 +1,28 @@
-//! `POST /v1/users/blacklist`, its remove, and `GET /v1/users/blacklists`: each person's own.
-
-use std::sync::Arc;
+//! `/v1/users/blacklist` and `/v1/users/blacklists`: the caller's own list.
 
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::repo::{self, Addition, BlacklistEntry, Owner};
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, QueryParameters},
-    },
-    app::App,
-    auth::caller::Caller,
+    auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
-    platform::{common::check_id, users::picture::public_address},
+    http::{
+        envelope::{Envelope, FailureEnvelope, Refusals},
+        extract::QueryParameters,
+    },
+    platform::{blacklist::BlacklistState, shared::patch::check_id, users::picture::public_address},
 };
 
-/// Who is meant.
+/// Person to list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct Meant {
-    /// User id on the synchronising party's side.
+    /// Source user id.
     black_user_id: Option<String>,
 }
 
@@ -35,19 +34,19 @@ impl Meant {
     }
 }
 
-/// Which part of the list.
+/// Page of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct Part {
-    /// Entries at the most; all of them where it is absent.
+    /// Maximum entries; absent: all.
     limit: Option<u32>,
-    /// Entries to leave out at the beginning.
+    /// Entries to skip.
     offset: Option<u32>,
 }
 
-/// Puts someone on the caller's blacklist.
-#[utoipa::path(
-    post, path = "/v1/users/blacklist", tag = "directory", params(Meant),
+/// Adds a person to the caller's blacklist.
+#[operation(
+    tag = "directory", params(Meant),
     responses(
         (status = 200, description = "He is on it", body = Envelope<Object>),
         Refusals,
@@ -56,7 +55,7 @@ pub struct Part {
     )
 )]
 pub async fn add_to_blacklist(
-    State(app): State<Arc<App>>,
+    State(state): State<BlacklistState>,
     Identified(caller): Identified,
     QueryParameters(meant): QueryParameters<Meant>,
 ) -> Result<Envelope<Map<String, Value>>> {
@@ -64,7 +63,7 @@ pub async fn add_to_blacklist(
     if black_user_id == owner.user_id {
         return Err(Error::bad_request("blackUserId: nobody can blacklist himself"));
     }
-    let addition = app.store.write(move |transaction| {
+    let addition = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::add(transaction, &owner, &black_user_id).await?) })
     });
     match addition.await? {
@@ -74,9 +73,9 @@ pub async fn add_to_blacklist(
     }
 }
 
-/// Takes someone off the caller's blacklist.
-#[utoipa::path(
-    post, path = "/v1/users/blacklist/remove", tag = "directory", params(Meant),
+/// Removes a person from the caller's blacklist.
+#[operation(
+    tag = "directory", params(Meant),
     responses(
         (status = 200, description = "He is not on it any more", body = Envelope<Object>),
         Refusals,
@@ -84,12 +83,12 @@ pub async fn add_to_blacklist(
     )
 )]
 pub async fn remove_from_blacklist(
-    State(app): State<Arc<App>>,
+    State(state): State<BlacklistState>,
     Identified(caller): Identified,
     QueryParameters(meant): QueryParameters<Meant>,
 ) -> Result<Envelope<Map<String, Value>>> {
     let (owner, black_user_id) = (owner(&caller)?, meant.checked()?);
-    let removed = app.store.write(move |transaction| {
+    let removed = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::remove(transaction, &owner, &black_user_id).await?) })
     });
     if removed.await? {
@@ -99,20 +98,20 @@ pub async fn remove_from_blacklist(
     }
 }
 
-/// The caller's blacklist, oldest entries first.
-#[utoipa::path(
-    get, path = "/v1/users/blacklists", tag = "directory", params(Part),
+/// Lists the caller's blacklist, oldest entries first.
+#[operation(
+    tag = "directory", params(Part),
     responses((status = 200, description = "The list", body = Envelope<Vec<BlacklistEntry>>), Refusals)
 )]
 pub async fn list_blacklist(
-    State(app): State<Arc<App>>,
+    State(state): State<BlacklistState>,
     Identified(caller): Identified,
     QueryParameters(part): QueryParameters<Part>,
 ) -> Result<Envelope<Vec<BlacklistEntry>>> {
     let owner = owner(&caller)?;
     let (mut entries, total) =
-        repo::list(app.store.reader(), &owner, part.limit, part.offset.unwrap_or_default()).await?;
-    let public_url = app.config.public_url();
+        repo::list(state.store.reader(), &owner, part.limit, part.offset.unwrap_or_default()).await?;
+    let public_url = state.public_url;
     for entry in &mut entries {
         entry.picture = entry.picture.take().map(|picture| public_address(&public_url, &picture));
     }

@@ -1,6 +1,5 @@
 //! Built-in content as documents of the full-text index.
 
-use sea_orm::ConnectionTrait;
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
@@ -8,11 +7,14 @@ use super::{
     model::{Content, Visibility},
     repo::{self, Row},
 };
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    store::Connection,
+};
 
-/// The documents of the items with these ids, as far as they are there.
-pub async fn find<C: ConnectionTrait>(
-    reader: &C,
+/// The documents of the existing items with these ids.
+pub async fn find(
+    reader: &Connection,
     tenant_id: i64,
     module: &str,
     ids: &[String],
@@ -20,20 +22,16 @@ pub async fn find<C: ConnectionTrait>(
     repo::find(reader, tenant_id, module, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// The documents of up to `limit` items after `sequence`, and the last one's number.
-pub async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<(Vec<Document>, i64)>> {
+/// The documents of up to `limit` items after `sequence`, and the last number.
+pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
     let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
     Ok(Some((documents, last)))
 }
 
-/// How many items a scan from the beginning gives.
-pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+/// Items in a full scan.
+pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 

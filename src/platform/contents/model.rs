@@ -1,4 +1,4 @@
-//! What a search content item must be to be kept.
+//! Rules of stored content items.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,21 +8,21 @@ use serde_json::value::RawValue;
 use crate::{
     auth::directory::{department_principal, group_principal, user_principal},
     json,
-    platform::common::check_id,
+    platform::shared::patch::check_id,
 };
 
-/// Bytes of a title.
+/// Maximum bytes of a title.
 const TITLE_BYTES: usize = 4 << 10;
-/// Bytes of a brief; the whole text of an article fits.
+/// Maximum bytes of a brief, enough for an article.
 const BRIEF_BYTES: usize = 64 << 10;
-/// Bytes of any other text.
+/// Maximum bytes of other texts.
 const OTHER_BYTES: usize = 8 << 10;
-/// Ids that a visibility may name.
+/// Maximum ids in a visibility.
 const VISIBILITY_IDS: usize = 10_000;
-/// The last millisecond of the year 9999: a larger time is a slip.
+/// End of the year 9999; later times are mistakes.
 const LATEST_TIME: i64 = 253_402_300_799_999;
 
-/// Module codes whose content comes in by endpoints of its own, and those endpoints.
+/// Modules with endpoints of their own, and those endpoints.
 const OWNED_MODULES: [(&str, &str); 8] = [
     ("todo", "POST /api/todo/create and /api/todo/batch_create"),
     ("done", "POST /api/done/create and /api/done/batch_create"),
@@ -34,12 +34,12 @@ const OWNED_MODULES: [(&str, &str); 8] = [
     ("message", "the group robots' webhook"),
 ];
 
-/// The endpoint that a module's content comes in by, when it is not `PUT /v1/contents/{moduleCode}`.
+/// The endpoint of a module outside `PUT /v1/contents/{moduleCode}`.
 pub fn owning_endpoint(module: &str) -> Option<&'static str> {
     OWNED_MODULES.iter().find(|(code, _)| *code == module).map(|(_, endpoint)| *endpoint)
 }
 
-/// Who may see an item (decisions 4.3): any of these; a department covers those below it. Where none is named, nobody.
+/// Viewers (decisions 4.3): any listed user, department with descendants or group; nobody if empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(try_from = "BTreeMap<String, serde_json::Value>")]
 pub struct Visibility {
@@ -69,12 +69,11 @@ impl TryFrom<BTreeMap<String, serde_json::Value>> for Visibility {
 }
 
 impl Visibility {
-    /// How many ids it names.
     fn named(&self) -> usize {
         self.users.len() + self.departments.len() + self.groups.len()
     }
 
-    /// The principals that it names.
+    /// The listed principals.
     pub fn principals(&self) -> Vec<String> {
         let users = self.users.iter().map(|id| user_principal(id));
         let departments = self.departments.iter().map(|id| department_principal(id));
@@ -83,21 +82,20 @@ impl Visibility {
     }
 }
 
-/// A search content item as it is sent to be kept. The store keeps it as JSON without id, time and visibility, which
-/// have columns of their own.
+/// Content item to store. JSON omits id, time and visibility, which have columns.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Content {
     /// Content id, unique in the module.
     #[serde(skip_serializing)]
     pub id: String,
-    /// Epoch milliseconds; the time of its creation when absent.
+    /// Epoch milliseconds; the creation time if absent.
     #[serde(skip_serializing)]
     pub display_time: Option<i64>,
-    /// Who may see it; the whole tenant when absent.
+    /// Viewers; the whole tenant if absent.
     #[serde(skip_serializing)]
     pub visibility: Option<Visibility>,
-    /// Title; may be empty where `brief` is not.
+    /// Title; may be empty beside a `brief`.
     pub title: Option<String>,
     /// Subtitle.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,17 +120,16 @@ pub struct Content {
     pub attach_description: Option<String>,
 }
 
-/// Why one item of a batch was not kept; the shape of a sync failure entry.
+/// Failure of one batch item, shaped like a sync failure entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ItemFailure {
-    /// The item's id; empty when it has none.
+    /// Item id; empty if missing.
     pub id: String,
-    /// Which field is wrong, and what would be right.
+    /// Wrong field and the expected value.
     pub message: String,
 }
 
-/// Reads and checks the items of a batch: those to keep, and a failure for each other one. Of several items with one
-/// id the last stands.
+/// Checks a batch; returns valid items and failures. The last item wins for duplicate ids.
 pub fn read_batch(items: &[Box<RawValue>]) -> (Vec<Content>, Vec<ItemFailure>) {
     let mut kept: Vec<Content> = Vec::with_capacity(items.len());
     let mut places = HashMap::new();
@@ -213,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_field_is_named() {
+    fn failure_names_the_wrong_field() {
         assert!(read(r#"{"id":"1","title":"t","displayTime":-1}"#).unwrap_err().starts_with("displayTime:"));
         assert!(read(r#"{"id":"1","title":"t","displayTime":"x"}"#).unwrap_err().starts_with("displayTime:"));
         assert!(read(r#"{"id":"1","title":5}"#).unwrap_err().starts_with("title: "));
@@ -226,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_id_the_last_stands() {
+    fn last_item_wins_for_duplicate_ids() {
         let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
         let batch = [
             raw(r#"{"id":"1","title":"first"}"#),

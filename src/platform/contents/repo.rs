@@ -1,15 +1,16 @@
 //! Rows of built-in content.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
-
 use super::model::Content;
 use crate::{
     error::{Error, Result},
-    store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, placeholders, sql},
+    store::{
+        self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, now_millis, placeholders,
+        sql,
+    },
 };
 
-/// One kept item.
-#[derive(Clone, Debug, FromQueryResult)]
+/// A stored item.
+#[derive(Clone, Debug, FromRow)]
 pub(super) struct Row {
     pub(super) sequence: i64,
     pub(super) tenant_id: i64,
@@ -21,7 +22,7 @@ pub(super) struct Row {
     pub(super) item: String,
 }
 
-/// Keeps items, each in the place of the one with its id. An item's creation is that of its first write.
+/// Inserts or replaces items by id, keeping their creation time.
 pub(super) async fn upsert(
     transaction: &Transaction,
     tenant_id: i64,
@@ -52,7 +53,7 @@ pub(super) async fn upsert(
                 serde_json::to_string(item).map_err(Error::internal)?.into(),
             ]);
         }
-        transaction.execute_raw(sql(text, values)).await?;
+        sql(text, values).execute(transaction).await?;
         for item in chunk {
             transaction.record_change(tenant_id, module, &item.id);
         }
@@ -60,7 +61,7 @@ pub(super) async fn upsert(
     Ok(())
 }
 
-/// Removes items; ids that are not there are passed over.
+/// Removes items; unknown ids are ignored.
 pub(super) async fn delete(
     transaction: &Transaction,
     tenant_id: i64,
@@ -74,8 +75,8 @@ pub(super) async fn delete(
         );
         let values = [Value::from(tenant_id), module.into()].into_iter();
         let values = values.chain(chunk.iter().map(|id| id.as_str().into()));
-        let deleted = transaction.execute_raw(sql(text, values)).await?;
-        if deleted.rows_affected() > 0 {
+        let deleted = sql(text, values).execute(transaction).await?;
+        if deleted > 0 {
             for id in chunk {
                 transaction.record_change(tenant_id, module, id);
             }
@@ -84,33 +85,27 @@ pub(super) async fn delete(
     Ok(())
 }
 
-/// The items with these ids, as far as they are there.
-pub(super) async fn find<C: ConnectionTrait>(
-    reader: &C,
+/// The existing items with these ids.
+pub(super) async fn find(
+    reader: &Connection,
     tenant_id: i64,
     module: &str,
     ids: &[String],
-) -> Result<Vec<Row>, DbErr> {
+) -> store::Result<Vec<Row>> {
     let text = "SELECT * FROM contents WHERE tenant_id = ? AND module = ? AND id";
     find_in(reader, text, &[tenant_id.into(), module.into()], ids).await
 }
 
-/// Up to `limit` items of all tenants after `sequence`, in the order of that.
-pub(super) async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Vec<Row>, DbErr> {
-    Row::find_by_statement(sql(
+/// Up to `limit` items of all tenants after `sequence`, in order.
+pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<Row>> {
+    sql(
         "SELECT * FROM contents WHERE sequence > ? ORDER BY sequence LIMIT ?",
         [sequence.into(), limit.into()],
-    ))
-    .all(reader)
+    )
+    .fetch_all::<Row>(reader)
     .await
 }
 
-/// How many items there are.
-pub(super) async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64, DbErr> {
-    let row = reader.query_one_raw(sql("SELECT COUNT(*) AS items FROM contents", [])).await?;
-    row.map_or(Ok(0), |row| row.try_get("", "items"))
+pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
+    sql("SELECT COUNT(*) AS items FROM contents", []).fetch_value(reader).await
 }

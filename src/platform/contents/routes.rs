@@ -1,7 +1,5 @@
 //! `PUT /v1/contents/{moduleCode}` and its delete (decisions 4.3).
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use serde_json::value::RawValue;
 
@@ -9,20 +7,21 @@ use super::{
     model::{self, Content, ItemFailure},
     repo,
 };
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonBody, PathParameter},
-    },
-    app::App,
-    auth::caller::Caller,
+    auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
-    platform::common::check_id,
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        extract::{JsonBody, PathParameter},
+    },
+    platform::{contents::ContentsState, shared::patch::check_id},
 };
 
-/// Keeps items, each in the place of the one with its id.
-#[utoipa::path(
-    put, path = "/v1/contents/{moduleCode}", tag = "contents",
+/// Inserts or replaces items by id.
+#[operation(
+    tag = "contents",
     params(("moduleCode" = String, Path, description = "The module's code, such as `article`")),
     request_body = Vec<Content>,
     responses(
@@ -32,18 +31,19 @@ use crate::{
     )
 )]
 pub async fn put_contents(
-    State(app): State<Arc<App>>,
+    State(state): State<ContentsState>,
     Identified(caller): Identified,
     PathParameter(module): PathParameter,
     JsonBody(items): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
-    check_module(&app, &caller, &module).await?;
-    check_length(&app, items.len())?;
+    check_module(&state, &caller, &module).await?;
+    check_length(&state, items.len())?;
     let (kept, failures) = model::read_batch(&items);
     let tenant_id = caller.tenant.id;
     if !kept.is_empty() {
-        app.bulk.wait_for_room(kept.len()).await?;
-        app.store
+        state.bulk.wait_for_room(kept.len()).await?;
+        state
+            .store
             .write(move |transaction| {
                 Box::pin(async move { repo::upsert(transaction, tenant_id, &module, &kept).await })
             })
@@ -52,9 +52,9 @@ pub async fn put_contents(
     Ok(Envelope::list(failures))
 }
 
-/// Removes items; ids that are not there are passed over.
-#[utoipa::path(
-    post, path = "/v1/contents/{moduleCode}/delete", tag = "contents",
+/// Removes items; unknown ids are ignored.
+#[operation(
+    tag = "contents",
     params(("moduleCode" = String, Path, description = "The module's code")),
     request_body = Vec<String>,
     responses(
@@ -64,17 +64,18 @@ pub async fn put_contents(
     )
 )]
 pub async fn delete_contents(
-    State(app): State<Arc<App>>,
+    State(state): State<ContentsState>,
     Identified(caller): Identified,
     PathParameter(module): PathParameter,
     JsonBody(ids): JsonBody<Vec<String>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
-    check_module(&app, &caller, &module).await?;
-    check_length(&app, ids.len())?;
+    check_module(&state, &caller, &module).await?;
+    check_length(&state, ids.len())?;
     let (ids, wrong): (Vec<String>, Vec<String>) = ids.into_iter().partition(|id| check_id(id).is_ok());
     let tenant_id = caller.tenant.id;
-    app.bulk.wait_for_room(ids.len()).await?;
-    app.store
+    state.bulk.wait_for_room(ids.len()).await?;
+    state
+        .store
         .write(move |transaction| {
             Box::pin(async move { repo::delete(transaction, tenant_id, &module, &ids).await })
         })
@@ -84,9 +85,9 @@ pub async fn delete_contents(
     Ok(Envelope::list(failures.collect()))
 }
 
-/// The module must be one whose content comes in here.
-async fn check_module(app: &App, caller: &Caller, module: &str) -> Result<()> {
-    if !app.registry.modules_of(caller.tenant.id).await?.has_builtin(module) {
+/// Requires a built-in module without an endpoint of its own.
+async fn check_module(state: &ContentsState, caller: &Caller, module: &str) -> Result<()> {
+    if !state.registry.modules_of(caller.tenant.id).await?.has_builtin(module) {
         return Err(Error::not_found(
             "moduleCode: no module of the tenant shows built-in content of this code",
         ));
@@ -99,8 +100,8 @@ async fn check_module(app: &App, caller: &Caller, module: &str) -> Result<()> {
     }
 }
 
-fn check_length(app: &App, length: usize) -> Result<()> {
-    let most = app.config.limits.batch_items;
+fn check_length(state: &ContentsState, length: usize) -> Result<()> {
+    let most = state.limits.batch_items;
     if length > most {
         return Err(Error::bad_request(format!("body: must hold at most {most} items, not {length}")));
     }

@@ -1,27 +1,26 @@
-//! What a device and the ways to name its user must be.
+//! Rules of devices and user identifiers.
 
-use sea_orm::FromQueryResult;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{json, platform::common::check_id};
+use crate::{json, platform::shared::patch::check_id, store::FromRow};
 
-/// Devices that a person may have at once.
+/// Maximum devices per person.
 pub const MOST_DEVICES: usize = 100;
 
-/// Bytes of a device's name.
+/// Maximum bytes of a name.
 const NAME_BYTES: usize = 256;
 
-/// How a user is named: `idType` of the document.
+/// User identifier type (`idType`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "i64")]
 pub enum IdType {
-    /// 1: by the id inside the platform.
+    /// 1: platform user id.
     #[default]
     Platform,
-    /// 2: by the login account.
+    /// 2: login.
     Login,
-    /// 3: by the id on the synchronising side.
+    /// 3: source user id.
     Source,
 }
 
@@ -40,14 +39,14 @@ impl TryFrom<i64> for IdType {
     }
 }
 
-/// Why a device is unbound: `reason` of the document.
+/// Reason of an unbinding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", rename_all = "kebab-case")]
 pub enum Reason {
     /// 0.
     #[default]
     Ordinary,
-    /// 1: only one device may be signed in.
+    /// 1: single-device login.
     SingleDeviceLogin,
     /// 2.
     PasswordChange,
@@ -68,36 +67,35 @@ impl TryFrom<i64> for Reason {
     }
 }
 
-/// Whose devices.
+/// Owner of devices.
 #[derive(Clone, Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct Whose {
-    /// The user's id; a user token may leave it out.
+pub struct DeviceOwner {
+    /// User id; optional for user tokens.
     pub id: Option<String>,
-    /// What `id` is: 1 platform user id, 2 login, 3 source user id; default 1.
+    /// Type of `id`; default 1.
     #[param(value_type = Option<i64>, minimum = 1, maximum = 3)]
     pub id_type: Option<IdType>,
 }
 
-/// A device to bind.
+/// Device to bind.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DeviceForm {
-    /// The user's id; a user token may leave it out.
+    /// User id; optional for user tokens.
     pub id: Option<String>,
-    /// What `id` is: 1 platform user id, 2 login, 3 source user id; default 1.
+    /// Type of `id`; default 1.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 3)]
     pub id_type: Option<IdType>,
-    /// The device's id.
+    /// Device id.
     pub device_id: String,
-    /// A name for people.
+    /// Display name.
     pub name: Option<String>,
 }
 
 impl DeviceForm {
-    /// # Errors
-    /// A message that names the field.
+    /// Checks all fields.
     pub fn check(&self) -> Result<(), String> {
         check_device_id(&self.device_id)?;
         let is_fit = |name: &String| name.len() <= NAME_BYTES && !name.chars().any(char::is_control);
@@ -109,23 +107,23 @@ impl DeviceForm {
     }
 }
 
-/// A device to unbind (the document's "device unbind request").
+/// Unbind request.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Unbinding {
-    /// The user's id; a user token may leave it out.
+    /// User id; optional for user tokens.
     pub id: Option<String>,
-    /// What `id` is: 1 platform user id, 2 login, 3 source user id; default 1.
+    /// Type of `id`; default 1.
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 3)]
     pub id_type: Option<IdType>,
-    /// The device; all of the user's where it is absent.
+    /// Device id; absent: all devices.
     pub device_id: Option<String>,
-    /// 0 ordinary, 1 single-device login, 2 password change; default 0.
+    /// 0 ordinary (default), 1 single-device login, 2 password change.
     #[schema(value_type = Option<i64>, minimum = 0, maximum = 2)]
     pub reason: Option<Reason>,
 }
 
-/// One device to unbind, or several.
+/// One or several unbind requests.
 #[derive(Deserialize, utoipa::ToSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "describes the body, which is read by its first character")]
@@ -136,10 +134,7 @@ pub enum Unbindings {
     Many(Vec<Unbinding>),
 }
 
-/// Reads one unbinding or a list of them.
-///
-/// # Errors
-/// A message that names the field.
+/// Reads one request or a list.
 pub fn read_unbindings(body: &RawValue, most: usize) -> Result<Vec<Unbinding>, String> {
     let is_list = body.get().starts_with('[');
     let read: Vec<&RawValue> = if is_list { json::read(body.get().as_bytes())? } else { vec![body] };
@@ -153,21 +148,21 @@ pub fn read_unbindings(body: &RawValue, most: usize) -> Result<Vec<Unbinding>, S
     unbindings.collect()
 }
 
-/// A device that is bound.
-#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult, Serialize, utoipa::ToSchema)]
+/// Bound device.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Device {
-    /// The device's id.
+    /// Device id.
     pub device_id: String,
-    /// A name for people.
+    /// Display name.
     pub name: Option<String>,
-    /// Since when, epoch milliseconds.
+    /// Binding time, epoch milliseconds.
     pub bound_at: i64,
 }
 
 impl Unbinding {
     fn checked(self) -> Result<Self, String> {
-        // Nothing but absence unbinds all: an empty id is a slip.
+        // Only an absent id unbinds all.
         self.device_id.as_deref().map_or(Ok(()), check_device_id)?;
         Ok(self)
     }

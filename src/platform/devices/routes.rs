@@ -1,30 +1,29 @@
-//! `/open/v1/devices`: bind, list, unbind. Applications do it for everybody, a user token for its own person.
-
-use std::sync::Arc;
+//! `/open/v1/devices`: applications act for anyone, user tokens for themselves.
 
 use axum::extract::State;
-use sea_orm::ConnectionTrait;
 use serde_json::value::RawValue;
 
 use super::{
-    model::{Device, DeviceForm, IdType, MOST_DEVICES, Unbinding, Unbindings, Whose, read_unbindings},
+    model::{Device, DeviceForm, DeviceOwner, IdType, MOST_DEVICES, Unbinding, Unbindings, read_unbindings},
     repo,
 };
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonBody, JsonObject, QueryParameters},
-    },
-    app::App,
     audit::{self, Actor, Deed},
-    auth::caller::Caller,
+    auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
-    store::Transaction,
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        extract::{JsonBody, JsonObject, QueryParameters},
+    },
+    platform::devices::DevicesState,
+    store::{Connection, Transaction},
 };
 
-/// Binds a device to a user; one that is bound already stays so.
-#[utoipa::path(
-    post, path = "/open/v1/devices/bind", tag = "directory", request_body = DeviceForm,
+/// Binds a device to a user; existing bindings stay.
+#[operation(
+    tag = "directory", request_body = DeviceForm,
     responses(
         (status = 200, description = "It is bound", body = Envelope<Device>),
         Refusals, BodyRefusals,
@@ -33,16 +32,16 @@ use crate::{
     )
 )]
 pub async fn bind_device(
-    State(app): State<Arc<App>>,
+    State(state): State<DevicesState>,
     Identified(caller): Identified,
     JsonObject(form): JsonObject<DeviceForm>,
 ) -> Result<Envelope<Device>> {
     form.check().map_err(Error::bad_request)?;
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let user_id = find_user(&**transaction, &caller, form.id.as_deref(), form.id_type).await?;
+            let user_id = find_user(transaction, &caller, form.id.as_deref(), form.id_type).await?;
             let tenant_id = caller.tenant.id;
-            let known = repo::list(&**transaction, tenant_id, &user_id).await?;
+            let known = repo::list(transaction, tenant_id, &user_id).await?;
             let is_known = known.iter().any(|device| device.device_id == form.device_id);
             if !is_known && known.len() >= MOST_DEVICES {
                 return Err(Error::conflict(format!(
@@ -59,9 +58,9 @@ pub async fn bind_device(
     Ok(Envelope::of(job.await?))
 }
 
-/// A user's devices, in the order in which they were bound.
-#[utoipa::path(
-    get, path = "/open/v1/devices", tag = "directory", params(Whose),
+/// Lists a user's devices, oldest binding first.
+#[operation(
+    tag = "directory", params(DeviceOwner),
     responses(
         (status = 200, description = "The devices", body = Envelope<Vec<Device>>),
         Refusals,
@@ -69,19 +68,20 @@ pub async fn bind_device(
     )
 )]
 pub async fn list_devices(
-    State(app): State<Arc<App>>,
+    State(state): State<DevicesState>,
     Identified(caller): Identified,
-    QueryParameters(whose): QueryParameters<Whose>,
+    QueryParameters(whose): QueryParameters<DeviceOwner>,
 ) -> Result<Envelope<Vec<Device>>> {
-    let reader = app.store.reader();
+    let reader = state.store.reader();
     let user_id = find_user(reader, &caller, whose.id.as_deref(), whose.id_type).await?;
     Ok(Envelope::list(repo::list(reader, caller.tenant.id, &user_id).await?))
 }
 
-/// Unbinds one device of a user, or all of them; the tokens that were asked for with it die. Takes one request or a list of
-/// them, all of which are done or none.
-#[utoipa::path(
-    post, path = "/open/v1/devices/unbind", tag = "directory",
+/// Unbinds one or all devices and invalidates their tokens.
+///
+/// Takes one request or a list, all or nothing.
+#[operation(
+    tag = "directory",
     request_body(content = Unbindings),
     responses(
         (status = 200, description = "None of what was named is bound any more", body = Envelope<Option<Object>>),
@@ -90,14 +90,14 @@ pub async fn list_devices(
     )
 )]
 pub async fn unbind_devices(
-    State(app): State<Arc<App>>,
+    State(state): State<DevicesState>,
     Identified(caller): Identified,
     JsonBody(body): JsonBody<Box<RawValue>>,
 ) -> Result<Envelope<()>> {
-    let unbindings = read_unbindings(&body, app.config.limits.batch_items)
+    let unbindings = read_unbindings(&body, state.limits.batch_items)
         .map_err(|reason| Error::bad_request(format!("body: {reason}")))?;
-    let remembering = Arc::clone(&app);
-    let job = app.store.write(move |transaction| {
+    let remembering = state.clone();
+    let job = state.store.write(move |transaction| {
         let tenant_id = caller.tenant.id;
         transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
         Box::pin(async move { unbind(transaction, &caller, unbindings).await })
@@ -109,7 +109,7 @@ pub async fn unbind_devices(
 async fn unbind(transaction: &Transaction, caller: &Caller, unbindings: Vec<Unbinding>) -> Result<()> {
     let mut deeds = Vec::new();
     for Unbinding { id, id_type, device_id, reason } in unbindings {
-        let user_id = find_user(&**transaction, caller, id.as_deref(), id_type).await?;
+        let user_id = find_user(transaction, caller, id.as_deref(), id_type).await?;
         let tenant_id = caller.tenant.id;
         let reason = serde_json::to_value(reason.unwrap_or_default()).map_err(Error::internal)?;
         for device in repo::unbind(transaction, tenant_id, &user_id, device_id.as_deref()).await? {
@@ -120,9 +120,9 @@ async fn unbind(transaction: &Transaction, caller: &Caller, unbindings: Vec<Unbi
     Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, deeds).await?)
 }
 
-/// The source-side id of the user who is named, whom a user token has to be of.
-async fn find_user<C: ConnectionTrait>(
-    reader: &C,
+/// Source id of the named user; a user token must match.
+async fn find_user(
+    reader: &Connection,
     caller: &Caller,
     id: Option<&str>,
     id_type: Option<IdType>,
@@ -137,7 +137,7 @@ async fn find_user<C: ConnectionTrait>(
         (Some(found), None) => Ok(found),
         (None, None) => Err(Error::not_found("id: there is no such user")),
         (Some(found), Some(oneself)) if found == *oneself => Ok(found),
-        // Whether there is someone else of that id is not told.
+        // Hides the existence of other users.
         (_, Some(_)) => Err(Error::forbidden("id: a user token is for one's own devices only")),
     }
 }

@@ -1,56 +1,49 @@
-//! Favorites as documents of the full-text index: each is its owner's alone (decisions 4.5).
+//! Favorites as index documents, visible to their owner only (decisions 4.5).
 
-use sea_orm::ConnectionTrait;
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
-use super::repo::{self, Row};
+use super::repo::{self, StoredFavorite};
 use crate::{
     auth::directory::user_principal,
     error::{Error, Result},
+    store::Connection,
 };
 
-/// The module that favorites are found in.
+/// Module of favorites.
 pub const FAVORITE: &str = "favorite";
 
-/// The documents of the tenant's favorites with these ids of the index.
-pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+/// Finds documents by id.
+pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// The documents of up to `limit` favorites after `sequence`, and the last one's number.
-pub async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<(Vec<Document>, i64)>> {
+/// Page of documents after `sequence`, with its last sequence.
+pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
     let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
     Ok(Some((documents, last)))
 }
 
-/// How many favorites a scan from the beginning gives.
-pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+/// Number of documents of a full scan.
+pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
-/// Characters of a title: what is longer has an opening for one, and stands in the brief as a whole.
+/// Characters of a title; the brief holds longer texts in full.
 const TITLE_CHARS: usize = 120;
 
-/// A favorite's texts by their places in an item.
 #[derive(Debug, PartialEq, Eq)]
-struct Texts {
+struct FavoriteTexts {
     title: String,
-    /// What is shown.
     brief: Option<String>,
-    /// What is looked in.
     indexed_brief: String,
 }
 
-impl Texts {
-    /// A title is never empty: what has no content goes by what else it has.
-    fn of(row: &Row) -> Self {
+impl FavoriteTexts {
+    /// Untitled favorites use another field.
+    fn of(row: &StoredFavorite) -> Self {
         let is_there = |text: &&str| !text.trim().is_empty();
         let [content, keyword, display_name, name] =
             [&row.content, &row.keyword, &row.source_display_name, &row.source_name]
@@ -73,19 +66,19 @@ impl Texts {
     }
 }
 
-/// The first line of a trimmed text, or what a title holds of it; `None` where that is all of the text.
+/// First line cut to title length; `None` for the whole text.
 fn opening(text: &str) -> Option<String> {
     let line = text.lines().next().unwrap_or_default().trim_end();
     let end = line.char_indices().nth(TITLE_CHARS).map_or(line.len(), |(end, _)| end);
     (end < text.len()).then(|| format!("{}…", line[..end].trim_end()))
 }
 
-fn into_document(row: Row) -> Result<Document> {
-    let Texts { title, brief, indexed_brief } = Texts::of(&row);
+fn into_document(row: StoredFavorite) -> Result<Document> {
+    let FavoriteTexts { title, brief, indexed_brief } = FavoriteTexts::of(&row);
     let source = [row.source_display_name, row.source_name];
     let indexed_source = source.iter().flatten().cloned().collect::<Vec<_>>().join("\n");
     let item = ContentItem {
-        // What its owner knows it by; he has each item once.
+        // Unique per owner.
         id: row.item_id,
         title,
         sub_title: source.into_iter().flatten().next(),
@@ -117,8 +110,8 @@ fn into_document(row: Row) -> Result<Document> {
 mod tests {
     use super::*;
 
-    fn row(content: Option<&str>, keyword: Option<&str>, source_name: Option<&str>) -> Row {
-        Row {
+    fn row(content: Option<&str>, keyword: Option<&str>, source_name: Option<&str>) -> StoredFavorite {
+        StoredFavorite {
             sequence: 1,
             id: "r".to_owned(),
             tenant_id: 1,
@@ -133,12 +126,12 @@ mod tests {
     }
 
     fn texts(content: Option<&str>, keyword: Option<&str>) -> (String, Option<String>, String) {
-        let Texts { title, brief, indexed_brief } = Texts::of(&row(content, keyword, None));
+        let FavoriteTexts { title, brief, indexed_brief } = FavoriteTexts::of(&row(content, keyword, None));
         (title, brief, indexed_brief)
     }
 
     #[test]
-    fn a_short_content_is_the_title_and_a_long_one_has_an_opening_for_one() {
+    fn long_content_is_cut_for_title() {
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(texts(Some(" quay "), Some("k")), ("quay".to_owned(), some("k"), "k".to_owned()));
         let lines = "first line \nsecond";
@@ -154,9 +147,9 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_content_goes_by_what_else_it_has() {
+    fn title_falls_back_to_other_fields() {
         assert_eq!(texts(Some(" \n"), Some("k")), ("k".to_owned(), None, String::new()));
-        assert_eq!(Texts::of(&row(None, None, Some("Harbour office"))).title, "Harbour office");
+        assert_eq!(FavoriteTexts::of(&row(None, None, Some("Harbour office"))).title, "Harbour office");
         assert_eq!(texts(None, None).0, "i1");
         let long = "k".repeat(TITLE_CHARS + 1);
         assert_eq!(texts(None, Some(&long)).2, long);

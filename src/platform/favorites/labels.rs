@@ -1,6 +1,7 @@
-//! A person's own labels, by which he narrows the list of his favorites; search does not look for them, so that naming one
-//! otherwise changes no document.
+//! Personal labels, which filter the list of favorites.
+//!
+//! Search ignores labels, so a rename changes no document.
 
-pub mod model;
+pub mod forms;
 pub(super) mod repo;
 pub mod routes;

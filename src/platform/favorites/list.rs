@@ -1,76 +1,72 @@
-//! `GET /v1/favorites`: which of a person's favorites a page holds.
+//! Parameters and pages of `GET /v1/favorites`.
 
 use std::collections::BTreeSet;
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    model::{FEED, Favorite, Owner},
     repo::SHOWN,
+    rules::{FEED, Favorite, Owner},
 };
 use crate::{
     error::{Error, Result},
-    platform::narrowing::fold_keyword,
-    store::sql,
+    platform::shared::keyword_filter::fold_keyword,
+    store::{self, Connection, Value, sql},
 };
 
-/// Favorites of a page where nothing is said, and at the most.
 const LIMIT: u64 = 100;
 const MOST: u64 = 1_000;
 
-/// Which favorites; what is given narrows the list together.
+/// Favorite list parameters; filters combine with AND.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct ListQuery {
-    /// Content types, 1 to 8, separated by commas; all favorites where it is absent. 8 are the favorites of the feed, of whatever
-    /// content type.
+pub struct FavoriteListQuery {
+    /// Content types 1 to 8, comma-separated; default all. 8 selects feed favorites of any type.
     #[param(example = "1,6")]
     content_types: Option<String>,
-    /// `createdDate` of the last one of the page before: those below it.
+    /// `createdDate` of the previous page's last favorite.
     cursor: Option<i64>,
-    /// What the content, the search keyword or the source's name or display name holds, in any case.
+    /// Text in the content, search keyword, or source name, case-insensitive.
     keyword: Option<String>,
-    /// The name of a label that they have.
+    /// Name of an assigned label.
     label_name: Option<String>,
-    /// Favorites of a page; fewer are the last ones.
+    /// Page size; a shorter page is the last.
     #[param(value_type = Option<u16>, minimum = 1, maximum = 1000, default = 100)]
     limit: Option<i64>,
 }
 
-/// What a page holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    /// Favorites of these content types; without any, all of them.
+pub(super) struct FavoriteFilter {
     content_types: BTreeSet<i64>,
-    /// Those that were created before this.
+    /// Upper bound (exclusive) of the creation time.
     before: i64,
-    /// What one of their texts holds, folded.
+    /// Folded text to find.
     keyword: Option<String>,
-    /// The name of a label.
     label_name: Option<String>,
     limit: u64,
 }
 
-impl Wanted {
-    /// Whether every favorite of the person has to be looked into.
+impl FavoriteFilter {
     pub(super) fn has_keyword(&self) -> bool {
         self.keyword.is_some()
     }
 }
 
-impl ListQuery {
-    /// # Errors
-    /// 400 that names the parameter.
-    pub(super) fn checked(self, most_keyword_chars: usize) -> Result<Wanted> {
+impl FavoriteListQuery {
+    pub(super) fn checked(self, most_keyword_chars: usize) -> Result<FavoriteFilter> {
         let limit = match self.limit.map(u64::try_from) {
             None => LIMIT,
             Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
-            Some(_) => return Err(Error::bad_request(format!("limit: must be 1 to {MOST}"))),
+            Some(_) => {
+                return Err(Error::bad_request(format!(
+                    "limit: must be 1 to {MOST}, not {}",
+                    self.limit.unwrap_or_default()
+                )));
+            }
         };
-        Ok(Wanted {
+        Ok(FavoriteFilter {
             content_types: read_content_types(self.content_types.as_deref().unwrap_or_default())?,
             before: self.cursor.unwrap_or(i64::MAX),
             keyword: fold_keyword(self.keyword, most_keyword_chars)?,
@@ -91,37 +87,37 @@ fn read_content_types(given: &str) -> Result<BTreeSet<i64>> {
     })
 }
 
-/// The page: the newest first.
-pub(super) async fn read<C: ConnectionTrait>(
-    reader: &C,
+/// Reads the page, newest first.
+pub(super) async fn read(
+    reader: &Connection,
     owner: &Owner,
-    wanted: &Wanted,
-) -> Result<Vec<Favorite>, DbErr> {
+    filter: &FavoriteFilter,
+) -> store::Result<Vec<Favorite>> {
     let whose = || [Value::from(owner.tenant_id), owner.user_id.as_str().into()];
     let mut text =
         format!("SELECT {SHOWN} FROM favorites WHERE tenant_id = ? AND user_id = ? AND created_at < ?");
     let mut values: Vec<Value> = whose().into();
-    values.push(wanted.before.into());
-    let types = &wanted.content_types;
+    values.push(filter.before.into());
+    let types = &filter.content_types;
     if types.is_empty() {
         text += " AND is_favorite = 1";
     } else {
         text += " AND (is_favorite = 1 AND content_type IN (SELECT value FROM json_each(?)) OR ? AND is_feed_favorite = 1)";
         values.extend([json!(types).to_string().into(), types.contains(&FEED).into()]);
     }
-    if let Some(label_name) = &wanted.label_name {
+    if let Some(label_name) = &filter.label_name {
         text += " AND sequence IN (SELECT favorite FROM labels_of_favorites WHERE label_id = \
                  (SELECT id FROM favorite_labels WHERE tenant_id = ? AND user_id = ? AND name = ?))";
         values.extend(whose());
         values.push(label_name.as_str().into());
     }
-    if let Some(keyword) = &wanted.keyword {
+    if let Some(keyword) = &filter.keyword {
         text += " AND instr(folded, ?) > 0";
         values.push(keyword.as_str().into());
     }
     text += " ORDER BY created_at DESC LIMIT ?";
-    values.push(wanted.limit.into());
-    Favorite::find_by_statement(sql(text, values)).all(reader).await
+    values.push(filter.limit.into());
+    sql(text, values).fetch_all::<Favorite>(reader).await
 }
 
 #[cfg(test)]
@@ -129,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_types_are_numbers_with_commas_between_them() {
+    fn content_types_are_comma_separated_numbers() {
         assert_eq!(read_content_types(" ").unwrap(), BTreeSet::new());
         assert_eq!(read_content_types("8, 1,8").unwrap(), BTreeSet::from([1, 8]));
         for wrong in ["0", "9", "1,,2", "x", "1;2", "-1"] {
@@ -138,11 +134,11 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_limit_is_refused() {
+    fn invalid_limit_is_rejected() {
         for limit in [0, -1, 1_001, i64::MIN] {
-            let query = ListQuery { limit: Some(limit), ..ListQuery::default() };
+            let query = FavoriteListQuery { limit: Some(limit), ..FavoriteListQuery::default() };
             assert!(query.checked(256).unwrap_err().message.starts_with("limit: "), "{limit}");
         }
-        assert_eq!(ListQuery::default().checked(256).unwrap().limit, LIMIT);
+        assert_eq!(FavoriteListQuery::default().checked(256).unwrap().limit, LIMIT);
     }
 }

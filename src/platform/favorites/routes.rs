@@ -1,6 +1,4 @@
-//! `/v1/favorite` and `/v1/favorites`: each person's own.
-
-use std::sync::Arc;
+//! `/v1/favorite` and `/v1/favorites`: the caller's own favorites.
 
 use axum::{
     extract::{FromRequest, Request, State},
@@ -11,32 +9,35 @@ use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    labels::model::{LabelList, read_label_list},
-    list::{self, ListQuery},
-    model::{Favorite, FavoriteForm, LabelledFavorite, Owner},
+    labels::forms::{LabelList, read_label_list},
+    list::{self, FavoriteListQuery},
     repo,
+    rules::{Favorite, FavoriteForm, LabelledFavorite, Owner},
 };
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals, json},
-        extract::{Identified, JsonBody, JsonObject, PathParameter, QueryParameters, has_body},
-    },
-    app::App,
+    auth::extract::Identified,
     error::{Error, Result},
-    platform::common::check_id_of,
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals, json},
+        extract::{JsonBody, JsonObject, PathParameter, QueryParameters, has_body},
+    },
+    platform::{favorites::FavoritesState, shared::patch::check_id_of},
+    store::Store,
 };
 
-/// Which favorite.
+/// Selects a favorite.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct Which {
+pub struct FavoriteSelector {
     /// The favorite's `itemId`.
     #[param(required = true)]
     favorite_id: Option<String>,
 }
 
-impl Which {
+impl FavoriteSelector {
     fn checked(self) -> Result<String> {
         let id = self.favorite_id.unwrap_or_default();
         check_id_of("favoriteId", &id).map_err(Error::bad_request)?;
@@ -44,19 +45,19 @@ impl Which {
     }
 }
 
-/// From which of the two lists.
+/// Selects the lists to remove from.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct Removal {
-    /// Whether it is removed from the favorites of the feed too; default false.
+pub struct FavoriteRemovalQuery {
+    /// Whether to remove it from the feed favorites too; default false.
     sync_blog_favor: Option<bool>,
 }
 
-/// The labels that a favorite is to have; a request without a body names none.
-pub struct Labels(Option<Vec<String>>);
+/// New labels of a favorite; an empty body gives none.
+pub struct FavoriteLabels(Option<Vec<String>>);
 
-impl<S: Sync> FromRequest<S> for Labels {
+impl<S: Sync> FromRequest<S> for FavoriteLabels {
     type Rejection = Error;
 
     async fn from_request(request: Request, state: &S) -> Result<Self> {
@@ -68,114 +69,112 @@ impl<S: Sync> FromRequest<S> for Labels {
     }
 }
 
-/// One favorite of the caller's, with its labels; also one that is left among those of the feed alone.
-#[utoipa::path(
-    get, path = "/v1/favorite", tag = "favorites", params(Which),
+/// Returns a favorite of the caller with its labels, including feed-only ones.
+#[operation(
+    tag = "favorites", params(FavoriteSelector),
     responses(
         (status = 200, description = "The favorite", body = Envelope<LabelledFavorite>),
         Refusals,
-        (status = 404, description = "It is not a favorite of the caller's", body = FailureEnvelope),
+        (status = 404, description = "Not a favorite of the caller", body = FailureEnvelope),
     )
 )]
 pub async fn show_favorite(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
-    QueryParameters(which): QueryParameters<Which>,
+    QueryParameters(selector): QueryParameters<FavoriteSelector>,
 ) -> Result<Envelope<LabelledFavorite>> {
-    let (owner, item_id) = (Owner::of(&caller)?, which.checked()?);
-    let favorite = repo::show(app.store.reader(), &owner, &item_id).await?;
+    let (owner, item_id) = (Owner::of(&caller)?, selector.checked()?);
+    let favorite = repo::show(state.store.reader(), &owner, &item_id).await?;
     favorite.map(Envelope::of).ok_or_else(repo::unknown)
 }
 
-/// Gives a favorite of the caller's these labels and no other ones; without a list it keeps those that it has. The body is the
-/// list of their ids, or an object that holds it as `labelList`.
-#[utoipa::path(
-    post, path = "/v1/favorite/update", tag = "favorites", params(Which), request_body(content = Option<LabelList>),
+/// Replaces the labels of a favorite if given: a list of ids, or an object with `labelList`.
+#[operation(
+    tag = "favorites", params(FavoriteSelector), request_body(content = Option<LabelList>),
     responses(
-        (status = 200, description = "It has these labels", body = Envelope<Object>),
+        (status = 200, description = "The labels were replaced", body = Envelope<Object>),
         Refusals, BodyRefusals,
-        (status = 404, description = "It is not a favorite of the caller's", body = FailureEnvelope),
+        (status = 404, description = "Not a favorite of the caller", body = FailureEnvelope),
     )
 )]
 pub async fn update_favorite(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
-    QueryParameters(which): QueryParameters<Which>,
-    Labels(label_ids): Labels,
+    QueryParameters(selector): QueryParameters<FavoriteSelector>,
+    FavoriteLabels(label_ids): FavoriteLabels,
 ) -> Result<Envelope<Map<String, Value>>> {
-    let (owner, item_id) = (Owner::of(&caller)?, which.checked()?);
-    let job = app.store.write(move |transaction| {
+    let (owner, item_id) = (Owner::of(&caller)?, selector.checked()?);
+    let job = state.store.write(move |transaction| {
         Box::pin(async move { repo::label(transaction, &owner, &item_id, label_ids).await })
     });
     job.await?;
     Ok(Envelope::of(Map::new()))
 }
 
-/// The caller's favorites, the newest first: a list without an envelope, as the document has it; failures have theirs. Following the
-/// last one's `createdDate` as `cursor` loses nothing and repeats nothing.
-#[utoipa::path(
-    get, path = "/v1/favorites", tag = "favorites", params(ListQuery),
+/// Lists the caller's favorites, newest first, without an envelope. Pass the last `createdDate` as `cursor`; pages
+/// neither overlap nor miss entries.
+#[operation(
+    tag = "favorites", params(FavoriteListQuery),
     responses((status = 200, description = "The favorites", body = Vec<Favorite>), Refusals)
 )]
 pub async fn list_favorites(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
-    QueryParameters(query): QueryParameters<ListQuery>,
+    QueryParameters(query): QueryParameters<FavoriteListQuery>,
 ) -> Result<Response> {
-    let (owner, wanted) = (Owner::of(&caller)?, query.checked(app.config.limits.keyword_chars)?);
-    let favorites = if wanted.has_keyword() {
-        // Looked for in every one of them.
-        let read = |reader| async move { Ok(list::read(&reader, &owner, &wanted).await?) };
-        app.store.scan(read).await?
+    let (owner, filter) = (Owner::of(&caller)?, query.checked(state.limits.keyword_chars)?);
+    let favorites = if filter.has_keyword() {
+        // A keyword scans all of the person's favorites.
+        let read = |store: Store| async move { Ok(list::read(store.reader(), &owner, &filter).await?) };
+        state.store.scan(read).await?
     } else {
-        list::read(app.store.reader(), &owner, &wanted).await?
+        list::read(state.store.reader(), &owner, &filter).await?
     };
     Ok(json(StatusCode::OK, &favorites))
 }
 
-/// Makes an item a favorite of the caller's. One that is left among those of the feed alone becomes a favorite again, with what is
-/// sent now and a new time.
-#[utoipa::path(
-    post, path = "/v1/favorites", tag = "favorites", request_body = FavoriteForm,
+/// Adds an item to the caller's favorites. Feed-only entries take the new content and time.
+#[operation(
+    tag = "favorites", request_body = FavoriteForm,
     responses(
         (status = 200, description = "The favorite", body = Envelope<LabelledFavorite>),
         Refusals, BodyRefusals,
-        (status = 409, description = "It is a favorite already, or there are as many as may be", body = FailureEnvelope),
+        (status = 409, description = "Already a favorite, or maximum reached", body = FailureEnvelope),
     )
 )]
 pub async fn add_favorite(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
     JsonObject(form): JsonObject<FavoriteForm>,
 ) -> Result<Envelope<LabelledFavorite>> {
     let (owner, form) = (Owner::of(&caller)?, form.checked().map_err(Error::bad_request)?);
-    let job = app
+    let job = state
         .store
         .write(move |transaction| Box::pin(async move { repo::add(transaction, &owner, form).await }));
     Ok(Envelope::of(job.await?))
 }
 
-/// Removes an item from the caller's favorites. What was synchronised to the feed stays among those of the feed, unless
-/// `syncBlogFavor` removes it there too; what comes from the feed (content type 8) is removed from both.
-#[utoipa::path(
-    delete, path = "/v1/favorites/{itemId}", tag = "favorites",
-    params(("itemId" = String, Path, description = "The favorited resource id"), Removal),
+/// Removes an item from the caller's favorites. `syncBlogFavor` also removes it from the feed; content type 8 leaves
+/// both lists.
+#[operation(
+    tag = "favorites",
+    params(("itemId" = String, Path, description = "The favorited resource id"), FavoriteRemovalQuery),
     responses(
         (status = 200, description = "It is removed", body = Envelope<Object>),
         Refusals,
-        (status = 404, description = "It is not a favorite of the caller's", body = FailureEnvelope),
+        (status = 404, description = "Not a favorite of the caller", body = FailureEnvelope),
     )
 )]
 pub async fn remove_favorite(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
     PathParameter(item_id): PathParameter,
-    QueryParameters(removal): QueryParameters<Removal>,
+    QueryParameters(removal): QueryParameters<FavoriteRemovalQuery>,
 ) -> Result<Envelope<Map<String, Value>>> {
     let owner = Owner::of(&caller)?;
     check_id_of("itemId", &item_id).map_err(Error::bad_request)?;
     let from_feed_too = removal.sync_blog_favor.unwrap_or_default();
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move { repo::remove(transaction, &owner, &item_id, from_feed_too).await })
     });
     job.await?;

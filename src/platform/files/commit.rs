@@ -1,5 +1,4 @@
-//! Commits: from parts that came in to a file that is there (decisions 10.4). Each step leaves things so that a crash behind it
-//! loses nothing that was there and keeps nothing that no row tells of.
+//! Commits of uploads (decisions 10.4); a crash leaves no content without a row.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -20,33 +19,34 @@ use super::{
     signing::no_such_upload,
 };
 use crate::{
-    app::App,
     auth::caller::Caller,
+    blobs::{
+        Composed, Part, Pieces,
+        scanning::{Scanner, Verdict},
+    },
     error::{BusinessCode, Error, Result},
-    platform::directories::access::Seer,
-    scanner::{Scanner, Verdict},
-    storage::{Composed, Part, Pieces},
+    platform::{files::FilesState, folders::access::FolderViewer},
     store::now_millis,
 };
 
-/// Commits that go on at once; further ones wait.
+/// Concurrent commits; others wait.
 const COMMITS_AT_ONCE: usize = 64;
 
-/// Commits of one person that go on at once; further ones wait for his own, and take nobody else's places.
+/// Concurrent commits per person; others wait without taking a shared permit.
 const OF_A_PERSON_AT_ONCE: usize = 8;
 
-/// With more people than these, it is looked whether they are at work.
+/// People above which idle entries are dropped.
 const MANY_PEOPLE: usize = 1_000;
 
-/// Pieces of a content that wait for the scanner.
+/// Chunks queued for the scanner.
 const PIECES_AHEAD: usize = 4;
 
-/// The commits that go on.
+/// Commits in progress.
 pub struct Commits {
     places: Arc<Semaphore>,
-    /// The places of people who are at work, by tenant and user id.
+    /// Permits per person, by tenant and user id.
     of_people: Mutex<HashMap<(i64, String), Weak<Semaphore>>>,
-    /// The uploads that are being committed.
+    /// Uploads being committed.
     uploads: Arc<Mutex<HashSet<String>>>,
 }
 
@@ -60,14 +60,14 @@ impl Default for Commits {
     }
 }
 
-/// A person's place and one of the common ones, for as long as it is kept.
+/// A person's permit and a shared one.
 struct Places {
     _own: OwnedSemaphorePermit,
     _common: OwnedSemaphorePermit,
 }
 
 impl Commits {
-    /// Waits for a place of the person's, and only then for one of those that all share.
+    /// Waits for the person's permit first, then for a shared one.
     async fn wait(&self, caller: &Caller) -> Result<Places> {
         let of_person = self.places_of(caller.tenant.id, &caller.require_user()?.person.user_id);
         let own = of_person.acquire_owned().await.map_err(Error::internal)?;
@@ -89,7 +89,7 @@ impl Commits {
         places
     }
 
-    /// Has no other commit of this upload begin, nor its end, until what is answered is dropped.
+    /// Locks an upload against other commits and its abort, until dropped.
     pub(super) fn begin(&self, upload_id: &str) -> Result<Begun> {
         let is_first =
             self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(upload_id.to_owned());
@@ -100,7 +100,7 @@ impl Commits {
     }
 }
 
-/// An upload that is being committed, or given up.
+/// The lock on an upload.
 pub(super) struct Begun {
     upload_id: String,
     uploads: Arc<Mutex<HashSet<String>>>,
@@ -112,39 +112,39 @@ impl Drop for Begun {
     }
 }
 
-/// Commits an upload. It goes on to its end also when the caller goes away.
+/// Commits an upload; continues if the client disconnects.
 ///
 /// # Errors
-/// The business failures of a commit (specification, "Errors" 4). The upload is as it was then.
-pub(super) async fn commit(app: &Arc<App>, caller: Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
-    let places = app.commits.wait(&caller).await?;
-    let (app, texts) = (Arc::clone(app), &app.texts);
+/// The business failures of a commit (specification, "Errors" 4).
+pub(super) async fn commit(state: &FilesState, caller: Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
+    let places = state.commits.wait(&caller).await?;
+    let (state, texts) = (state.clone(), &state.texts);
     let going_on = async move {
         let _places = places;
-        run(&app, &caller, wanted).await
+        run(&state, &caller, wanted).await
     };
     let file = tokio::spawn(going_on.in_current_span()).await.map_err(Error::internal)??;
-    // So that it is found by what it says a moment after it is answered; it is read in any case.
+    // Makes the file searchable by its text shortly after the response.
     texts.wait(&file.id).await;
     Ok(file)
 }
 
-async fn run(app: &App, caller: &Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
-    let upload = find(app, caller, &wanted).await?;
-    let _begun = app.commits.begin(&upload.id)?;
+async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
+    let upload = find(state, caller, &wanted).await?;
+    let _begun = state.commits.begin(&upload.id)?;
     let claim =
-        Claim { seer: Seer::of(caller)?, upload: &upload, wanted: &wanted, limits: &app.config.limits };
-    placing::look(&app.store, caller, claim).await?;
-    let chosen = choose(app, &wanted).await?;
+        Claim { seer: FolderViewer::of(caller)?, upload: &upload, wanted: &wanted, limits: &state.limits };
+    placing::look(&state.store, caller, claim).await?;
+    let chosen = choose(state, &wanted).await?;
     let upload_id = upload.id.clone();
-    match make(app, caller, upload, wanted, &chosen).await {
+    match make(state, caller, upload, wanted, &chosen).await {
         Ok(file) => {
-            discard(app, &upload_id).await;
+            discard(state, &upload_id).await;
             Ok(file)
         }
         Err(refusal) => {
-            // No quota counts what is composed, and it may be committed again and again.
-            if let Err(error) = app.storage.remove_composed(&upload_id).await {
+            // Quotas do not count composed contents, and commits can be repeated.
+            if let Err(error) = state.blobs.remove_composed(&upload_id).await {
                 tracing::warn!(%error, "what was composed for a commit that was refused could not be removed");
             }
             Err(refusal)
@@ -152,30 +152,30 @@ async fn run(app: &App, caller: &Arc<Caller>, wanted: Wanted) -> Result<FileInfo
     }
 }
 
-/// Removes what there is of an upload that is over. What cannot be now is swept up otherwise (`storage/contents`).
-pub(super) async fn discard(app: &App, upload_id: &str) {
-    if let Err(error) = app.storage.discard(upload_id).await {
+/// Discards an ended upload's data; `storage/contents` removes any remainder.
+pub(super) async fn discard(state: &FilesState, upload_id: &str) {
+    if let Err(error) = state.blobs.discard(upload_id).await {
         tracing::warn!(%error, "what was left of an upload could not be removed yet");
     }
 }
 
-/// Makes a file of the parts.
+/// Creates the file from the parts.
 async fn make(
-    app: &App,
+    state: &FilesState,
     caller: &Arc<Caller>,
     upload: Upload,
     wanted: Wanted,
     chosen: &[Part],
 ) -> Result<FileInfo> {
-    let content = compose(app, &upload.id, chosen).await?;
+    let content = compose(state, &upload.id, chosen).await?;
     check_content(&content, &upload, &wanted)?;
-    keep(app, caller, wanted, content).await
+    keep(state, caller, wanted, content).await
 }
 
-/// The caller's upload, which came the way that this commit is for.
-async fn find(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Upload> {
+/// Finds the caller's upload of the commit's kind.
+async fn find(state: &FilesState, caller: &Caller, wanted: &Wanted) -> Result<Upload> {
     let user_id = &caller.require_user()?.person.user_id;
-    let found = repo::find_upload(app.store.reader(), caller.tenant.id, user_id, &wanted.upload_id).await?;
+    let found = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &wanted.upload_id).await?;
     let upload = found.ok_or_else(no_such_upload)?;
     match (wanted.way, upload.is_multipart) {
         (Way::Single, true) => {
@@ -188,17 +188,15 @@ async fn find(app: &App, caller: &Caller, wanted: &Wanted) -> Result<Upload> {
     }
 }
 
-/// The parts that make up the content.
-async fn choose(app: &App, wanted: &Wanted) -> Result<Vec<Part>> {
-    let sent = app.storage.parts(&wanted.upload_id).await?;
+/// Selects the parts of the content.
+async fn choose(state: &FilesState, wanted: &Wanted) -> Result<Vec<Part>> {
+    let sent = state.blobs.parts(&wanted.upload_id).await?;
     let chosen = match wanted.way {
         Way::Single if sent.is_empty() => {
             return Err(general("uploadId: nothing has been sent to the address of this upload"));
         }
         Way::Single => sent,
-        Way::Multipart => {
-            parts::choose(&wanted.parts, &sent, app.config.limits.part_bytes).map_err(general)?
-        }
+        Way::Multipart => parts::choose(&wanted.parts, &sent, state.limits.part_bytes).map_err(general)?,
     };
     check_size(chosen.iter().map(|part| part.size).sum(), wanted)?;
     Ok(chosen)
@@ -211,13 +209,13 @@ fn check_size(bytes: u64, wanted: &Wanted) -> Result<()> {
     Err(general(format!("fileSize: {bytes} bytes have come in, not {}", wanted.bytes)))
 }
 
-/// Makes one content of the parts, while the scanner looks through it.
-async fn compose(app: &App, upload_id: &str, chosen: &[Part]) -> Result<Composed> {
-    let Some(scanner) = &app.scanner else { return app.storage.compose(upload_id, chosen, None).await };
+/// Composes the parts while the scanner reads along.
+async fn compose(state: &FilesState, upload_id: &str, chosen: &[Part]) -> Result<Composed> {
+    let Some(scanner) = &state.scanner else { return state.blobs.compose(upload_id, chosen, None).await };
     let (tap, pieces) = mpsc::channel(PIECES_AHEAD);
     let (composed, verdict) =
-        tokio::join!(app.storage.compose(upload_id, chosen, Some(tap)), scan(scanner.as_ref(), pieces));
-    // A content that did not come to its end was not looked through either.
+        tokio::join!(state.blobs.compose(upload_id, chosen, Some(tap)), scan(scanner.as_ref(), pieces));
+    // An incomplete content has no complete scan.
     let composed = composed?;
     match verdict? {
         Verdict::Safe => Ok(composed),
@@ -251,25 +249,30 @@ fn check_content(content: &Composed, upload: &Upload, wanted: &Wanted) -> Result
     Ok(())
 }
 
-/// Has the content be there for good, and the file with it.
-async fn keep(app: &App, caller: &Arc<Caller>, wanted: Wanted, content: Composed) -> Result<FileInfo> {
-    // From here on nobody removes it for having no version.
-    let _claim = app.contents.claim(&content.sha256).await;
-    note(app, &content).await?;
-    app.storage.keep(&wanted.upload_id, &content).await?;
-    let (caller, limits) = (Arc::clone(caller), app.config.limits.clone());
-    let job = app.store.write(move |transaction| {
+/// Keeps the content and creates the file.
+async fn keep(
+    state: &FilesState,
+    caller: &Arc<Caller>,
+    wanted: Wanted,
+    content: Composed,
+) -> Result<FileInfo> {
+    // From here on nobody removes it for lack of versions.
+    let _claim = state.contents.claim(&content.sha256).await;
+    note(state, &content).await?;
+    state.blobs.keep(&wanted.upload_id, &content).await?;
+    let (caller, limits) = (Arc::clone(caller), state.limits.clone());
+    let job = state.store.write(move |transaction| {
         Box::pin(async move { placing::put(transaction, &caller, &limits, &wanted, &content).await })
     });
     job.await
 }
 
-/// Notes that the content is to be there, before it is.
-async fn note(app: &App, content: &Composed) -> Result<()> {
-    let (store, content) = (app.storage.name(), content.clone());
-    let job = app.store.write(move |transaction| {
+/// Inserts the content's row before the content.
+async fn note(state: &FilesState, content: &Composed) -> Result<()> {
+    let (store, content) = (state.blobs.name(), content.clone());
+    let job = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::note_content(transaction, store, &content, now_millis()).await?) })
     });
-    // The same content may have been found unsafe before.
+    // An earlier scan may have found this content unsafe.
     job.await?.map_or(Ok(()), |_verdict| Err(unsafe_file()))
 }

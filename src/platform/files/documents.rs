@@ -1,15 +1,13 @@
-//! Files as documents of the full-text index: found by their names, the folders that they lie in, and what they say, by those who
-//! may read them (decisions 4.5).
+//! Files in the full-text index, for permitted readers (decisions 4.5).
 //!
-//! A document names the owner of its root and every folder above it, so that a right that is given or taken changes none, and a
-//! folder that is removed takes all below it along by one entry of the change log ([`removed`]).
+//! A document holds the root's owner and all folders above it. A changed right changes no document, and one
+//! change log entry removes a folder ([`removed`]).
 
 mod rows;
 mod words;
 
 use std::collections::HashMap;
 
-use sea_orm::ConnectionTrait;
 use serde::Serialize;
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Change, Document, Scope};
@@ -19,38 +17,35 @@ use super::FILE;
 use crate::{
     auth::directory::{directory_principal, owner_principal},
     error::{Error, Result},
+    store::Connection,
 };
 
-/// Documents that are made at a time: each may hold a text of `limits.file_text_bytes`.
+/// Documents per batch: each may hold a text of `limits.file_text_bytes`.
 pub const AT_A_TIME: usize = 32;
 
-/// Characters of the text that a hit shows.
+/// Characters of text in a hit.
 const BRIEF_CHARACTERS: usize = 200;
 
-/// The documents of the files with these ids in the tenant, of those that lie in a tree.
-pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+/// The documents of these files of the tenant that lie in a tree.
+pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     let rows = rows::find(reader, tenant_id, ids).await?;
     into_documents(reader, rows).await
 }
 
-/// The documents among up to `limit` files of all tenants after `sequence`, and the last one's number.
-pub async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<(Vec<Document>, i64)>> {
+/// Scans up to `limit` files after `sequence`. Returns their documents and the last number.
+pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let Some((rows, last)) = rows::scan(reader, sequence, limit).await? else { return Ok(None) };
     Ok(Some((into_documents(reader, rows).await?, last)))
 }
 
-/// How many files a scan from the beginning looks at.
-pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+/// Files that a full scan visits.
+pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(rows::count(reader).await?)
 }
 
-/// What the index loses with those of these folders that are removed: everything below each. A module of an operator's own may have
-/// the code by which the change log names folders; its items are none, and nothing is below them.
-pub async fn removed<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Change>> {
+/// Index deletions below removed folders.
+/// An operator's module may share the folders' code; its items have nothing below them.
+pub async fn removed(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Change>> {
     let there = rows::live_directories(reader, tenant_id, ids).await?;
     let gone = ids.iter().filter(|id| !there.contains(*id));
     let removal = |id: &String| Change::RemoveSeenBy {
@@ -60,19 +55,19 @@ pub async fn removed<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[Stri
     Ok(gone.map(removal).collect())
 }
 
-async fn into_documents<C: ConnectionTrait>(reader: &C, rows: Vec<Row>) -> Result<Vec<Document>> {
+async fn into_documents(reader: &Connection, rows: Vec<Row>) -> Result<Vec<Document>> {
     let directories = rows.iter().map(|row| row.directory_id.as_str()).collect();
     let chains: HashMap<String, Chain> = rows::chains(reader, directories).await?;
     rows.into_iter()
         .filter_map(|row| {
-            // What was removed is in no tree, and neither is what is below it.
+            // A removed folder and everything below it are in no tree.
             let chain = chains.get(&row.directory_id)?;
             Some(into_document(row, chain))
         })
         .collect()
 }
 
-/// What a hit says of its file besides (`attachInfo`).
+/// The file attributes of a hit (`attachInfo`).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Attached<'a> {
@@ -114,7 +109,7 @@ fn into_document(row: Row, chain: &Chain) -> Result<Document> {
         title_is_name: false,
         other_names: Vec::new(),
         sub_title: chain.path.clone(),
-        // What is shown of the text is its beginning.
+        // A hit shows the beginning of the text.
         brief: String::new(),
         text: Some(if parts.is_empty() { text.into() } else { format!("{parts}\n{text}").into() }),
         author: item.author.unwrap_or_default(),

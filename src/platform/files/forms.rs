@@ -1,22 +1,22 @@
-//! What callers send, checked as far as that needs nobody else.
+//! Request forms of files, and their validation without I/O.
 
 use serde::{Deserialize, Serialize};
 
 use super::parts::{self, PartTag};
 use crate::{
+    blobs::{MOST_PARTS, SignedUpload},
     config::Limits,
     error::{BusinessCode, Error, Result},
     platform::{
-        common::{WHOLE_NUMBERS, check_id_of},
-        directories::{
+        folders::{
             access::ROOT,
             names::{self, Name},
         },
+        shared::patch::{WHOLE_NUMBERS, check_id_of},
     },
-    storage::{MOST_PARTS, SignedUpload},
 };
 
-/// What is known of a file that is to come. All of it may be left out; what is said is checked at once, and held to later.
+/// The expected file, checked here and at the commit; all optional.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SignForm {
@@ -24,23 +24,23 @@ pub struct SignForm {
     pub file_hash: Option<String>,
     /// The file's name.
     pub file_name: Option<String>,
-    /// Bytes of the content: no more can be sent, and so many are reserved of the quotas.
+    /// Size in bytes: the maximum, reserved of the quotas.
     #[schema(minimum = 0)]
     pub file_size: Option<i64>,
-    /// The folder that it is for, or `root`. The quota of its subject counts the bytes; without it, that of one's own root does.
+    /// The target folder, or `root`; default: the caller's root. Its quota counts the bytes.
     pub dir_id: Option<String>,
 }
 
-/// What is known of a file that is to come in parts. All of it may be left out.
+/// The expected file of a multipart upload; all fields are optional.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct StartForm {
-    /// Bytes of the content: so many are reserved of the quotas, and no more can be committed.
+    /// Size in bytes: the maximum, reserved of the quotas.
     #[schema(minimum = 0)]
     #[param(minimum = 0)]
     pub file_size: Option<i64>,
-    /// The folder that it is for, or `root`. The quota of its subject counts the bytes; without it, that of one's own root does.
+    /// The target folder, or `root`; default: the caller's root. Its quota counts the bytes.
     pub dir_id: Option<String>,
 }
 
@@ -50,21 +50,21 @@ impl From<StartForm> for SignForm {
     }
 }
 
-/// An upload that is to be begun.
+/// A validated upload.
 #[derive(Clone, Debug)]
 pub(super) struct Announced {
     pub(super) sha256: Option<String>,
     pub(super) name: Option<String>,
     pub(super) bytes: Option<i64>,
-    /// [`ROOT`] where nothing is said.
+    /// [`ROOT`] by default.
     pub(super) directory_id: String,
 }
 
 impl SignForm {
     /// # Errors
-    /// 400 that names the field.
+    /// 400 naming the field.
     pub(super) fn checked(self) -> Result<Announced> {
-        // What is said to be for nowhere counts as the person's own, so that nobody reserves what all share.
+        // Without a target the person's own quota counts.
         let directory_id = self.dir_id.filter(|id| !id.is_empty()).unwrap_or_else(|| ROOT.to_owned());
         check_id_of("dirId", &directory_id).map_err(Error::bad_request)?;
         Ok(Announced {
@@ -76,7 +76,7 @@ impl SignForm {
     }
 }
 
-/// Which part is to come.
+/// The part to sign.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PartForm {
@@ -85,12 +85,12 @@ pub struct PartForm {
     /// The part's number.
     #[schema(minimum = 1, maximum = 10000)]
     pub part_number: i64,
-    /// Bytes of the part: no more can be sent.
+    /// Maximum size of the part in bytes.
     #[schema(minimum = 0)]
     pub file_size: Option<i64>,
 }
 
-/// A part that is to come.
+/// A validated part.
 #[derive(Clone, Debug)]
 pub(super) struct AnnouncedPart {
     pub(super) upload_id: String,
@@ -100,7 +100,7 @@ pub(super) struct AnnouncedPart {
 
 impl PartForm {
     /// # Errors
-    /// 400 that names the field.
+    /// 400 naming the field.
     pub(super) fn checked(self) -> Result<AnnouncedPart> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         let number = u32::try_from(self.part_number).ok().filter(|number| (1..=MOST_PARTS).contains(number));
@@ -115,7 +115,7 @@ impl PartForm {
     }
 }
 
-/// What was sent, and where it is to be.
+/// The uploaded content and its target.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitForm {
@@ -125,19 +125,19 @@ pub struct CommitForm {
     pub dir_id: String,
     /// The file's name.
     pub file_name: String,
-    /// Bytes of the content.
+    /// Size of the content in bytes.
     #[schema(minimum = 0)]
     pub file_size: i64,
-    /// Whether a file of this name gets a new version; default false: it is refused.
+    /// Whether a file of this name gets a new version; default: false.
     pub ondup: Option<bool>,
     /// SHA-256 of the content, in hex.
     pub file_hash: Option<String>,
-    /// The parts, as a text that holds a JSON array of objects with `eTag` and `partNumber`; for uploads in parts.
+    /// Parts of a multipart upload: a JSON array of `eTag` and `partNumber` objects.
     #[serde(rename = "partETags")]
     pub part_e_tags: Option<String>,
 }
 
-/// Which upload is to be given up.
+/// The upload to abort.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CancelForm {
@@ -147,23 +147,23 @@ pub struct CancelForm {
 
 impl CancelForm {
     /// # Errors
-    /// 400 that names the field.
+    /// 400 naming the field.
     pub(super) fn checked(self) -> Result<String> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         Ok(self.upload_id)
     }
 }
 
-/// How a content came.
+/// The kind of upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// To one address.
+    /// One URL.
     Single,
     /// In parts.
     Multipart,
 }
 
-/// A file that is to be.
+/// A validated commit.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub(super) upload_id: String,
@@ -173,13 +173,13 @@ pub(super) struct Wanted {
     pub(super) replaces: bool,
     pub(super) sha256: Option<String>,
     pub(super) way: Way,
-    /// The parts that are named; none of a single upload.
+    /// The named parts; none for a single upload.
     pub(super) parts: Vec<PartTag>,
 }
 
 impl CommitForm {
     /// # Errors
-    /// 400 that names the field.
+    /// 400 naming the field.
     pub(super) fn checked(self, way: Way) -> Result<Wanted> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         check_id_of("dirId", &self.dir_id).map_err(Error::bad_request)?;
@@ -200,20 +200,20 @@ impl CommitForm {
     }
 }
 
-/// Which content is to be taken.
+/// The content to download.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DownloadForm {
     /// The file.
     pub file_id: String,
-    /// Which version of it; the newest where none is named.
+    /// The version; default: the newest.
     #[schema(minimum = 1)]
     pub version: Option<i64>,
 }
 
 impl DownloadForm {
     /// # Errors
-    /// 400 that names the field.
+    /// 400 naming the field.
     pub(super) fn check(&self) -> Result<()> {
         check_id_of("fileId", &self.file_id).map_err(Error::bad_request)?;
         match self.version {
@@ -225,10 +225,7 @@ impl DownloadForm {
     }
 }
 
-/// Checks the files that are to be deleted: some, each once.
-///
-/// # Errors
-/// 400 that names the place.
+/// Refuses an empty list and duplicates.
 pub(super) fn check_deletion(ids: &[String], most: usize) -> Result<()> {
     if ids.is_empty() || ids.len() > most {
         return Err(Error::bad_request(format!("body: must hold 1 to {most} file ids, not {}", ids.len())));
@@ -250,7 +247,7 @@ fn check_size(bytes: i64) -> Result<i64> {
     Err(Error::bad_request(format!("fileSize: must be 0 to {}, not {bytes}", WHOLE_NUMBERS.end())))
 }
 
-/// Refuses a file that is larger than one may be (decisions 9.9).
+/// Checks the maximum file size (decisions 9.9).
 pub(super) fn check_limit(bytes: i64, most: u64) -> Result<()> {
     if u64::try_from(bytes).is_ok_and(|bytes| bytes <= most) {
         return Ok(());
@@ -258,10 +255,7 @@ pub(super) fn check_limit(bytes: i64, most: u64) -> Result<()> {
     Err(general(format!("fileSize: a file has at most {most} bytes, not {bytes}")))
 }
 
-/// The name that a file is to have.
-///
-/// # Errors
-/// 430005 where it is too long, else a general failure.
+/// 430005 if too long, else a general failure.
 pub(super) fn check_name(limits: &Limits, name: &str) -> Result<Name> {
     names::check_file(limits, name).map_err(|mut refusal| {
         refusal.message = refusal.message.replacen("name:", "fileName:", 1);
@@ -276,20 +270,20 @@ fn check_hash(hash: &str) -> Result<String> {
     Err(Error::bad_request("fileHash: must be a SHA-256 in hex, 64 digits"))
 }
 
-/// A business failure that the message alone tells.
+/// A business failure told by its message alone.
 pub(super) fn general(message: impl Into<String>) -> Error {
     Error::business(BusinessCode::General, message)
 }
 
-/// Where a content is to be sent (specification, "`UploadSignResult`").
+/// A signed upload URL (specification, "`UploadSignResult`").
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UploadSign {
-    /// The address.
+    /// The URL.
     pub url: String,
     /// The HTTP method.
     pub method: &'static str,
-    /// Headers to send; null where none need be.
+    /// Headers to send, or null.
     #[schema(required)]
     pub headers: Option<std::collections::BTreeMap<String, String>>,
     /// The upload, for its commit.

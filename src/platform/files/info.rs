@@ -1,11 +1,11 @@
-//! A file as it is shown (specification, "`FileInfoResult`").
+//! A file in responses (specification, "`FileInfoResult`").
 
 use serde::Serialize;
 
 use super::repo::File;
-use crate::platform::directories::{access::Access, permissions::Permissions};
+use crate::platform::folders::{access::Access, permissions::Permissions};
 
-/// A file, with what the caller may do with it.
+/// A file with the caller's permissions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FileInfo {
@@ -13,7 +13,7 @@ pub struct FileInfo {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What stands behind the last dot of its name, in lower case; empty where there is none.
+    /// Its extension in lower case; empty if none.
     pub file_ext: String,
     /// Bytes of its newest version.
     pub size: i64,
@@ -21,20 +21,20 @@ pub struct FileInfo {
     pub version: i64,
     /// SHA-256 of its newest version, in hex.
     pub file_hash: String,
-    /// Whether its folder or one above that is locked.
+    /// Whether its folder or an ancestor is locked.
     pub locked: bool,
-    /// Since when, epoch milliseconds.
+    /// Time of the lock, epoch milliseconds.
     pub locked_at: Option<i64>,
-    /// When it came, epoch milliseconds.
+    /// Creation, epoch milliseconds.
     pub created_at: i64,
-    /// When its newest version came, epoch milliseconds.
+    /// Creation of its newest version, epoch milliseconds.
     pub updated_at: i64,
-    /// What the caller may do with it.
+    /// The caller's permissions.
     pub permissions: Permissions,
 }
 
 impl FileInfo {
-    /// A file in this folder, as the person sees it.
+    /// Builds the view of a file from its folder's permissions.
     pub(super) fn of(file: File, folder: &Access) -> Self {
         Self {
             id: file.id,

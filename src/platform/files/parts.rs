@@ -1,27 +1,25 @@
-//! Which parts of an upload a commit names (`partETags`, decisions 10.5): read and checked here, without I/O.
+//! Parsing and checking `partETags` (decisions 10.5), without I/O.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
+    blobs::{MOST_PARTS, Part},
     json,
-    storage::{MOST_PARTS, Part},
 };
 
-/// A part as a commit names it.
+/// A part named by a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct PartTag {
-    /// What the store answered as `ETag`, with or without quotation marks.
+    /// The store's `ETag`, with or without quotation marks.
     #[serde(rename = "eTag", alias = "etag")]
     pub(super) e_tag: String,
     #[serde(rename = "partNumber", alias = "partnumber")]
     pub(super) part_number: u32,
 }
 
-/// Reads the text of `partETags`.
-///
 /// # Errors
-/// A message that names the field and its place: it is not a JSON array of objects with `eTag` and `partNumber`.
+/// A message naming the wrong place.
 pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
     let elements: Vec<&RawValue> = json::read(text.as_bytes())
         .map_err(|_reason| "partETags: must be a text that holds a JSON array".to_owned())?;
@@ -43,11 +41,10 @@ pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
     elements.into_iter().enumerate().map(read_one).collect()
 }
 
-/// The parts that `named` names among those that came in: in ascending order, each once, each of at least `least_bytes` but the
-/// last.
+/// Selects the named parts: ascending, unique, each but the last of at least `least_bytes`.
 ///
 /// # Errors
-/// A message that names the first part that is wrong.
+/// A message naming the first wrong part.
 pub(super) fn choose(named: &[PartTag], sent: &[Part], least_bytes: u64) -> Result<Vec<Part>, String> {
     if named.is_empty() {
         return Err("partETags: must name at least one part".to_owned());
@@ -113,10 +110,13 @@ mod tests {
             ("", "partETags: must be a text that holds a JSON array"),
             ("{}", "partETags: must be a text that holds a JSON array"),
             (r#"[["e1", 1]]"#, "partETags[0]: must be an object"),
-            (r#"[{"eTag": "e1"}]"#, "partETags[0]: missing field `partNumber`"),
-            (r#"[{"partNumber": 1}]"#, "partETags[0]: missing field `eTag`"),
-            (r#"[{"eTag": "a", "partNumber": "1"}]"#, "partETags[0]: partNumber: invalid type"),
-            (r#"[{"eTag": "a", "etag": "b", "partNumber": 1}]"#, "partETags[0]: duplicate field `eTag`"),
+            (r#"[{"eTag": "e1"}]"#, "partETags[0]: partNumber: is required"),
+            (r#"[{"partNumber": 1}]"#, "partETags[0]: eTag: is required"),
+            (r#"[{"eTag": "a", "partNumber": "1"}]"#, "partETags[0]: partNumber: must be an integer"),
+            (
+                r#"[{"eTag": "a", "etag": "b", "partNumber": 1}]"#,
+                "partETags[0]: eTag: must be given only once",
+            ),
             (
                 r#"[{"eTag": "a", "partNumber": 1}, {"eTag": "a", "partNumber": 0}]"#,
                 "partETags[1].partNumber: must be 1 to 10000",
@@ -148,14 +148,12 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(512))]
 
-        /// Against the rule as it is written down.
         #[test]
         fn what_is_chosen_is_what_the_rule_says(
             sizes in vec(0_u64..8, 0..6),
             named in vec((1_u32..7, 0_u32..8), 0..6),
         ) {
             let sent: Vec<Part> = (1..).zip(&sizes).map(|(number, size)| part(number, *size)).collect();
-            // One in eight has an e-tag of something else.
             let named: Vec<PartTag> = named
                 .into_iter()
                 .map(|(number, wrong)| if wrong == 0 { PartTag { e_tag: "x".to_owned(), ..tag(number) } } else { tag(number) })

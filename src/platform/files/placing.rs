@@ -1,7 +1,4 @@
-//! Whether a file may be where a commit wants it, and putting it there: what is asked before anything large is read, and asked
-//! again inside the transaction that writes.
-
-use sea_orm::ConnectionTrait;
+//! Checks a commit's target before large reads and again in the inserting transaction.
 
 use super::{
     FILE,
@@ -14,17 +11,17 @@ use super::{
 };
 use crate::{
     auth::caller::Caller,
+    blobs::Composed,
     config::Limits,
     error::{BusinessCode, Result},
-    platform::directories::{
-        access::{Access, Needed, ROOT, Seer},
+    platform::folders::{
+        access::{Access, FolderViewer, Needed, ROOT},
         names::Name,
     },
-    storage::Composed,
-    store::{Store, Transaction, now_millis},
+    store::{Connection, Store, Transaction, now_millis},
 };
 
-/// Where a file may be.
+/// A permitted target.
 pub(super) struct Place {
     folder: Access,
     name: Name,
@@ -32,21 +29,19 @@ pub(super) struct Place {
     known: Option<File>,
 }
 
-/// What a commit of an upload wants.
+/// The target of a commit.
 #[derive(Clone, Copy)]
 pub(super) struct Claim<'a> {
-    pub(super) seer: Seer<'a>,
+    pub(super) seer: FolderViewer<'a>,
     pub(super) upload: &'a Upload,
     pub(super) wanted: &'a Wanted,
     pub(super) limits: &'a Limits,
 }
 
 impl Claim<'_> {
-    /// Whether the file may be there.
-    ///
     /// # Errors
-    /// The business failures of a commit but for those of the content.
-    pub(super) async fn check<C: ConnectionTrait>(&self, connection: &C) -> Result<Place> {
+    /// The business failures of a commit except those of the content.
+    pub(super) async fn check(&self, connection: &Connection) -> Result<Place> {
         let Self { seer, upload, wanted, limits } = self;
         let missing = BusinessCode::NoParentOfFile;
         let folder = Access::require(connection, seer, &wanted.directory_id, missing).await?;
@@ -71,7 +66,7 @@ impl Claim<'_> {
     }
 }
 
-/// The same, before anything large is read.
+/// Checks the target before large reads.
 ///
 /// # Errors
 /// As [`Claim::check`].
@@ -82,9 +77,9 @@ pub(super) async fn look(store: &Store, caller: &Caller, claim: Claim<'_>) -> Re
     claim.check(store.reader()).await.map(drop)
 }
 
-/// A person's own root is there once he puts something into it.
+/// Creates a person's own root at its first use.
 async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
-    let seer = Seer::of(caller)?;
+    let seer = FolderViewer::of(caller)?;
     if Access::find(store.reader(), &seer, ROOT).await?.is_some() {
         return Ok(());
     }
@@ -98,10 +93,10 @@ async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
     job.await
 }
 
-/// Puts a content, which is in the store, into its place, and ends its upload.
+/// Inserts the file with its kept content and ends the upload.
 ///
 /// # Errors
-/// As [`Claim::check`]; 401 and 403 where the caller may not call any more; no such upload, where somebody was faster.
+/// As [`Claim::check`]; 401 or 403 for revoked callers.
 pub(super) async fn put(
     transaction: &Transaction,
     caller: &Caller,
@@ -111,10 +106,10 @@ pub(super) async fn put(
 ) -> Result<FileInfo> {
     let present = Present::of(transaction, caller).await?;
     let (seer, person) = (present.seer(), &present.person);
-    let upload = repo::find_upload(&**transaction, seer.tenant_id, seer.user_id, &wanted.upload_id).await?;
+    let upload = repo::find_upload(transaction, seer.tenant_id, seer.user_id, &wanted.upload_id).await?;
     let upload = upload.ok_or_else(no_such_upload)?;
     let Place { folder, name, known } =
-        Claim { seer, upload: &upload, wanted, limits }.check(&**transaction).await?;
+        Claim { seer, upload: &upload, wanted, limits }.check(transaction).await?;
     let author =
         Author { tenant_id: seer.tenant_id, user_id: seer.user_id, name: &person.name, now: now_millis() };
     let content = (content.sha256.as_str(), wanted.bytes);

@@ -1,4 +1,4 @@
-//! Deleting files: all that are named, or none (decisions 10.7).
+//! Atomic deletion of files (decisions 10.7).
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -13,45 +13,45 @@ use super::{
     signing::no_such_file,
 };
 use crate::{
-    app::App,
     audit::{self, Actor, Deed},
     auth::caller::Caller,
     error::Result,
-    platform::directories::{
-        access::{Access, Needed, Seer},
-        removal::make_removed,
+    platform::{
+        files::FilesState,
+        folders::{
+            access::{Access, FolderViewer, Needed},
+            removal::make_removed,
+        },
     },
     store::Transaction,
 };
 
-/// Deletes files with all their versions. They are seen by nobody from the answer on and count for no quota; their rows go
-/// afterwards, as those of folders (`upkeep`).
+/// Deletes files with all versions; maintenance deletes their rows later.
 ///
 /// # Errors
-/// 430003 where one is not there or the caller may not read it, else 430011 where he may not delete one, else 430017 where somebody
-/// else's lock forbids it; 401 and 403 where the caller may not call any more.
-pub(super) async fn delete(app: &Arc<App>, caller: Arc<Caller>, ids: Vec<String>) -> Result<()> {
-    let upkeep = Arc::clone(app);
-    let job = app.store.write(move |transaction| {
+/// In order: 430003 unreadable, 430011 no right, 430017 foreign lock.
+pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<String>) -> Result<()> {
+    let upkeep = state.clone();
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let present = Present::of(transaction, &caller).await?;
             delete_all(transaction, &present.seer(), &ids).await?;
             let deeds = ids.into_iter().map(|id| Deed::new("delete", "file", id)).collect();
             audit::record(transaction, &Actor::caller(&caller), &caller.tenant, deeds).await?;
-            transaction.after_commit(move || upkeep.upkeep.wake());
+            transaction.after_commit(move || upkeep.maintenance.notify_one());
             Ok(())
         })
     });
     job.await
 }
 
-async fn delete_all(transaction: &Transaction, seer: &Seer<'_>, ids: &[String]) -> Result<()> {
-    let files = repo::find(&**transaction, seer.tenant_id, ids).await?;
+async fn delete_all(transaction: &Transaction, seer: &FolderViewer<'_>, ids: &[String]) -> Result<()> {
+    let files = repo::find(transaction, seer.tenant_id, ids).await?;
     if files.len() < ids.len() {
         return Err(no_such_file());
     }
     let folders = folders_of(transaction, seer, &files).await?;
-    // One code whatever stands first: what locks forbid is said of what he may delete otherwise.
+    // Locks are reported only to permitted callers.
     let checks: [fn(&Access, Needed) -> Result<()>; 2] = [Access::check_role, Access::check_locks];
     for check in checks {
         for file in in_order(ids, &files) {
@@ -72,23 +72,23 @@ async fn delete_all(transaction: &Transaction, seer: &Seer<'_>, ids: &[String]) 
     Ok(repo::move_into(transaction, seer.tenant_id, ids, &gone).await?)
 }
 
-/// The files in the order in which they were named.
+/// The files in the request's order.
 fn in_order<'f>(ids: &[String], files: &'f [File]) -> impl Iterator<Item = &'f File> {
     let by_id: HashMap<&str, &File> = files.iter().map(|file| (file.id.as_str(), file)).collect();
     ids.iter().filter_map(move |id| by_id.get(id.as_str()).copied())
 }
 
-/// The folders that the files are in, all of which the person may read.
+/// The files' folders, all readable by the person.
 async fn folders_of<'f>(
     transaction: &Transaction,
-    seer: &Seer<'_>,
+    seer: &FolderViewer<'_>,
     files: &'f [File],
 ) -> Result<HashMap<&'f str, Access>> {
     let mut folders = HashMap::new();
     for file in files {
         if !folders.contains_key(file.directory_id.as_str()) {
             let folder =
-                Access::find(&**transaction, seer, &file.directory_id).await?.ok_or_else(no_such_file)?;
+                Access::find(transaction, seer, &file.directory_id).await?.ok_or_else(no_such_file)?;
             folders.insert(file.directory_id.as_str(), folder);
         }
     }

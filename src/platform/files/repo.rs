@@ -1,15 +1,13 @@
-//! Rows of files, their versions and uploads.
-
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
+//! Rows of files, versions and uploads.
 
 use crate::{
-    platform::directories::names::{self, Name},
-    storage::Composed,
-    store::{Transaction, find_in, sql},
+    blobs::Composed,
+    platform::folders::names::{self, Name},
+    store::{self, Connection, DatabaseError, FromRow, Transaction, Value, find_in, sql},
 };
 
 /// A file.
-#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct File {
     pub(super) id: String,
     pub(super) directory_id: String,
@@ -25,29 +23,29 @@ pub(super) struct File {
 
 const FILE_COLUMNS: &str = "SELECT id, directory_id, name, extension, version, sha256, size, stored_bytes, created_at, updated_at FROM files";
 
-/// The file of a name in a folder.
-pub(super) async fn find_named<C: ConnectionTrait>(
-    connection: &C,
+/// Finds a file by its name in a folder.
+pub(super) async fn find_named(
+    connection: &Connection,
     tenant_id: i64,
     directory_id: &str,
     name_key: &str,
-) -> Result<Option<File>, DbErr> {
+) -> store::Result<Option<File>> {
     let text = format!("{FILE_COLUMNS} WHERE directory_id = ? AND name_key = ? AND tenant_id = ?");
     let values = [directory_id.into(), name_key.into(), tenant_id.into()];
-    File::find_by_statement(sql(text, values)).one(connection).await
+    sql(text, values).fetch_optional::<File>(connection).await
 }
 
-/// The files with these ids, in no order.
-pub(super) async fn find<C: ConnectionTrait>(
-    connection: &C,
+/// Finds files by id, unordered.
+pub(super) async fn find(
+    connection: &Connection,
     tenant_id: i64,
     ids: &[impl AsRef<str>],
-) -> Result<Vec<File>, DbErr> {
+) -> store::Result<Vec<File>> {
     let text = format!("{FILE_COLUMNS} WHERE +tenant_id = ? AND id");
     find_in(connection, &text, &[tenant_id.into()], ids).await
 }
 
-/// Who brings a version, and when.
+/// Author and time of a version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Author<'a> {
     pub(super) tenant_id: i64,
@@ -56,14 +54,14 @@ pub(super) struct Author<'a> {
     pub(super) now: i64,
 }
 
-/// A new file, with its first version.
+/// Inserts a file with its first version.
 pub(super) async fn insert(
     transaction: &Transaction,
     author: Author<'_>,
     directory_id: &str,
     name: &Name,
     content: (&str, i64),
-) -> Result<File, DbErr> {
+) -> store::Result<File> {
     let (sha256, size) = content;
     let file = File {
         id: uuid::Uuid::now_v7().to_string(),
@@ -96,18 +94,18 @@ pub(super) async fn insert(
             author.now.into(),
         ],
     );
-    transaction.execute_raw(statement).await?;
+    statement.execute(transaction).await?;
     insert_version(transaction, author, &file).await?;
     Ok(file)
 }
 
-/// A new version of a file that is there. It keeps the name that it has.
+/// Adds a version to a file, which keeps its name.
 pub(super) async fn replace(
     transaction: &Transaction,
     author: Author<'_>,
     known: File,
     content: (&str, i64),
-) -> Result<File, DbErr> {
+) -> store::Result<File> {
     let (sha256, size) = content;
     let file = File {
         version: known.version + 1,
@@ -129,12 +127,12 @@ pub(super) async fn replace(
             author.tenant_id.into(),
         ],
     );
-    transaction.execute_raw(statement).await?;
+    statement.execute(transaction).await?;
     insert_version(transaction, author, &file).await?;
     Ok(file)
 }
 
-async fn insert_version(transaction: &Transaction, author: Author<'_>, file: &File) -> Result<(), DbErr> {
+async fn insert_version(transaction: &Transaction, author: Author<'_>, file: &File) -> store::Result<()> {
     let statement = sql(
         "INSERT INTO file_versions (file_id, version, tenant_id, sha256, size, created_by, created_at) \
          VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -148,58 +146,58 @@ async fn insert_version(transaction: &Transaction, author: Author<'_>, file: &Fi
             author.now.into(),
         ],
     );
-    transaction.execute_raw(statement).await?;
-    // It has a version now.
+    statement.execute(transaction).await?;
+    // The content now has a version.
     let statement = sql("DELETE FROM doubtful_blobs WHERE sha256 = ?", [file.sha256.as_str().into()]);
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
-/// Moves files into a folder that is gone. There they are named by their ids, so that none has another one's name.
+/// Ids as names avoid collisions in the deleted folder.
 pub(super) async fn move_into(
     transaction: &Transaction,
     tenant_id: i64,
     ids: &[String],
     directory_id: &str,
-) -> Result<(), DbErr> {
-    let ids = serde_json::to_string(ids).map_err(|error| DbErr::Custom(error.to_string()))?;
+) -> store::Result<()> {
+    let ids = Value::json(ids)?;
     let statement = sql(
         "UPDATE files SET directory_id = ?, name_key = id \
          WHERE +tenant_id = ? AND id IN (SELECT value FROM json_each(?))",
-        [directory_id.into(), tenant_id.into(), ids.into()],
+        [directory_id.into(), tenant_id.into(), ids],
     );
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
 /// The content of a version.
-#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct Content {
     pub(super) version: i64,
     pub(super) store_key: String,
-    /// What was found in it.
+    /// The malware found in it.
     pub(super) verdict: Option<String>,
 }
 
-/// The content of a version of a file.
-pub(super) async fn find_content<C: ConnectionTrait>(
-    connection: &C,
+/// Finds the content of a file version.
+pub(super) async fn find_content(
+    connection: &Connection,
     tenant_id: i64,
     file_id: &str,
     version: i64,
-) -> Result<Option<Content>, DbErr> {
+) -> store::Result<Option<Content>> {
     let text = "SELECT version, store_key, verdict FROM file_versions JOIN blobs ON blobs.sha256 = file_versions.sha256 \
         WHERE file_id = ? AND version = ? AND tenant_id = ?";
     let values = [file_id.into(), version.into(), tenant_id.into()];
-    Content::find_by_statement(sql(text, values)).one(connection).await
+    sql(text, values).fetch_optional::<Content>(connection).await
 }
 
-/// Notes that a content is to be in the store, and in doubt until a version has it. Answers what is known to be wrong with it.
+/// In doubt until it has a version. Returns a known malware verdict.
 pub(super) async fn note_content(
     transaction: &Transaction,
     store: &str,
     content: &Composed,
     now: i64,
-) -> Result<Option<String>, DbErr> {
-    let size = i64::try_from(content.size).map_err(|error| DbErr::Custom(error.to_string()))?;
+) -> store::Result<Option<String>> {
+    let size = i64::try_from(content.size).map_err(|error| DatabaseError::Encode(error.into()))?;
     let statement = sql(
         "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES (?, ?, ?, ?, ?) \
          ON CONFLICT (sha256) DO UPDATE SET store_key = excluded.store_key RETURNING verdict",
@@ -211,15 +209,15 @@ pub(super) async fn note_content(
             now.into(),
         ],
     );
-    let row = transaction.query_one_raw(statement).await?;
+    let verdict = statement.fetch_value(transaction).await?;
     let doubt =
         sql("INSERT OR IGNORE INTO doubtful_blobs (sha256) VALUES (?)", [content.sha256.as_str().into()]);
-    transaction.execute_raw(doubt).await?;
-    row.map_or(Ok(None), |row| row.try_get("", "verdict"))
+    doubt.execute(transaction).await?;
+    Ok(verdict)
 }
 
-/// An upload that is not committed.
-#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+/// An uncommitted upload.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct Upload {
     pub(super) id: String,
     pub(super) is_multipart: bool,
@@ -229,40 +227,40 @@ pub(super) struct Upload {
     pub(super) reserved_bytes: i64,
 }
 
-/// A person's upload.
-pub(super) async fn find_upload<C: ConnectionTrait>(
-    connection: &C,
+/// Finds a person's upload.
+pub(super) async fn find_upload(
+    connection: &Connection,
     tenant_id: i64,
     user_id: &str,
     upload_id: &str,
-) -> Result<Option<Upload>, DbErr> {
+) -> store::Result<Option<Upload>> {
     let text = "SELECT id, is_multipart, declared_bytes, declared_sha256, root_id, reserved_bytes FROM uploads \
         WHERE id = ? AND +tenant_id = ? AND +user_id = ?";
     let values = [upload_id.into(), tenant_id.into(), user_id.into()];
-    Upload::find_by_statement(sql(text, values)).one(connection).await
+    sql(text, values).fetch_optional::<Upload>(connection).await
 }
 
-/// How many uploads of a person are open.
-pub(super) async fn count_uploads<C: ConnectionTrait>(
-    connection: &C,
+/// Counts a person's open uploads.
+pub(super) async fn count_uploads(
+    connection: &Connection,
     tenant_id: i64,
     user_id: &str,
-) -> Result<i64, DbErr> {
+) -> store::Result<i64> {
     let statement = sql(
         "SELECT COUNT(*) AS uploads FROM uploads WHERE tenant_id = ? AND user_id = ?",
         [tenant_id.into(), user_id.into()],
     );
-    connection.query_one_raw(statement).await?.map_or(Ok(0), |row| row.try_get("", "uploads"))
+    statement.fetch_value(connection).await
 }
 
-/// A new upload.
+/// Inserts an upload.
 pub(super) async fn insert_upload(
     transaction: &Transaction,
     tenant_id: i64,
     user_id: &str,
     upload: &Upload,
     now: i64,
-) -> Result<(), DbErr> {
+) -> store::Result<()> {
     let statement = sql(
         "INSERT INTO uploads (id, tenant_id, user_id, is_multipart, declared_bytes, declared_sha256, root_id, reserved_bytes, \
            created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -278,10 +276,10 @@ pub(super) async fn insert_upload(
             now.into(),
         ],
     );
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
-/// Removes an upload; what there is of it in the store is then swept up (`abandoned`).
-pub(super) async fn remove_upload(transaction: &Transaction, upload_id: &str) -> Result<(), DbErr> {
-    transaction.execute_raw(sql("DELETE FROM uploads WHERE id = ?", [upload_id.into()])).await.map(drop)
+/// Removes an upload; its stored data becomes a leftover (`abandoned`).
+pub(super) async fn remove_upload(transaction: &Transaction, upload_id: &str) -> store::Result<()> {
+    sql("DELETE FROM uploads WHERE id = ?", [upload_id.into()]).execute(transaction).await.map(drop)
 }

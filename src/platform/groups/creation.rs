@@ -1,4 +1,4 @@
-//! A new group, and what becomes of its name and picture (decisions 9.4, 9.6).
+//! Creation and changes of a group (decisions 9.4, 9.6).
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -9,30 +9,29 @@ use uuid::Uuid;
 
 use super::{
     documents::GROUP,
-    fields::{GroupChange, NewGroup, named},
+    forms::{GroupChange, NewGroup, named},
     membership::{admit, check_blacklists, check_room, new_among},
-    model::{self, Operation, Role, SeenGroup},
-    people::Person,
+    people::NamedPerson,
     repo::{self, members},
+    rules::{GroupOperation, GroupRole},
+    service::{self, SeenGroup},
 };
 use crate::{
-    app::App,
     auth::caller::{Caller, User},
     error::{Error, Result},
     platform::{
-        organizations,
+        departments,
+        groups::GroupsState,
         users::model::{NamedBy, ShownPerson, find_shown},
     },
     store::Transaction,
 };
 
-/// Makes a group that the caller owns; answers its id.
-///
-/// # Errors
-/// 400 for accounts that nobody knows, 403 for people who do not want to be added and for a department without chat.
-pub(super) async fn create(app: &Arc<App>, caller: Arc<Caller>, new: NewGroup) -> Result<String> {
-    let app = Arc::clone(app);
-    let store = app.store.clone();
+/// Returns the group's id. 400 for unknown accounts. 403 for people who block the caller, and for a department without
+/// chat.
+pub(super) async fn create(state: &GroupsState, caller: Arc<Caller>, new: NewGroup) -> Result<String> {
+    let state = state.clone();
+    let store = state.store.clone();
     let job = store.write(move |transaction| {
         Box::pin(async move {
             let user = caller.require_user()?;
@@ -41,19 +40,19 @@ pub(super) async fn create(app: &Arc<App>, caller: Arc<Caller>, new: NewGroup) -
             check_chat(transaction, tenant_id, user, &colleagues).await?;
             let id = Uuid::now_v7().to_string();
             repo::insert(transaction, &id, tenant_id, own_id, &new).await?;
-            let owner = [Person::known(tenant_id, own_id)];
+            let owner = [NamedPerson::known(tenant_id, own_id)];
             check_room(transaction, tenant_id, &owner).await?;
-            members::insert(transaction, (&id, tenant_id), &owner, Role::Owner).await?;
+            members::insert(transaction, (&id, tenant_id), &owner, GroupRole::Owner).await?;
             repo::open_to_tenant(transaction, &id, tenant_id).await?;
             transaction.record_change(tenant_id, GROUP, &id);
-            super::membership::forget_callers(&app, transaction, vec![tenant_id]);
+            super::membership::forget_callers(&state, transaction, vec![tenant_id]);
             let people = colleagues
                 .into_iter()
-                .map(|person| Person { tenant_id, user_id: person.user_id, given: person.login_id })
+                .map(|person| NamedPerson { tenant_id, user_id: person.user_id, given: person.login_id })
                 .collect();
             let added = new_among(transaction, &id, people).await?;
             check_blacklists(transaction, "users", tenant_id, user, &added).await?;
-            admit(&app, transaction, (&id, tenant_id), &added, user).await?;
+            admit(&state, transaction, (&id, tenant_id), &added, user).await?;
             Ok(id)
         })
     });
@@ -65,7 +64,7 @@ async fn find_colleagues(
     tenant_id: i64,
     logins: &[String],
 ) -> Result<Vec<ShownPerson>> {
-    let found = find_shown(&**transaction, tenant_id, NamedBy::LoginId, logins).await?;
+    let found = find_shown(transaction, tenant_id, NamedBy::LoginId, logins).await?;
     let known: HashSet<&str> = found.iter().map(|person| person.login_id.as_str()).collect();
     let unknown: Vec<&String> = logins.iter().filter(|login| !known.contains(login.as_str())).collect();
     if unknown.is_empty() {
@@ -74,8 +73,7 @@ async fn find_colleagues(
     Err(Error::bad_request(format!("users: there are no such accounts: {}", named(&unknown))))
 }
 
-/// A department without chat (`enableChat` 0) has no group of its own: one in which everybody, who makes it included, is there
-/// or below it by his main department.
+/// 403 if all members' main departments lie in one with `enableChat` 0.
 async fn check_chat(
     transaction: &Transaction,
     tenant_id: i64,
@@ -85,9 +83,8 @@ async fn check_chat(
     let departments: Option<BTreeSet<&str>> = std::iter::once(owner.person.org_id.as_deref())
         .chain(colleagues.iter().map(|person| person.org_id.as_deref()))
         .collect();
-    // Who is in no department is outside of each.
     let Some(departments) = departments else { return Ok(()) };
-    if organizations::model::are_without_chat(transaction, tenant_id, &departments).await? {
+    if departments::model::are_without_chat(transaction, tenant_id, &departments).await? {
         return Err(Error::forbidden(
             "users: this department has no chat, and so no group of its people alone",
         ));
@@ -95,23 +92,20 @@ async fn check_chat(
     Ok(())
 }
 
-/// Changes what a group is called, its icon, and whether it is open.
-///
-/// # Errors
 /// 403 for ordinary members.
 pub(super) async fn change(
-    app: &Arc<App>,
+    state: &GroupsState,
     caller: Arc<Caller>,
     group_id: String,
     change: GroupChange,
 ) -> Result<()> {
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let group = SeenGroup::find(&**transaction, &caller, &group_id).await?;
-            group.permit(Operation::Change)?;
+            let group = SeenGroup::find(transaction, &caller, &group_id).await?;
+            group.permit(GroupOperation::Change)?;
             if repo::change(transaction, &group_id, &change).await? {
                 repo::touch(transaction, &group_id).await?;
-                model::record_change(transaction, &group_id).await?;
+                service::record_change(transaction, &group_id).await?;
             }
             Ok(())
         })

@@ -1,41 +1,38 @@
-//! Groups as documents of the full-text index: found by their members, and by the whole tenant where they are public
-//! (decisions 4.5). A document names the group and not its members, so that who comes and goes changes none.
+//! Groups as index documents, for members, or the tenant if public (decisions 4.5).
+//!
+//! Documents hold no members, so membership changes rewrite none.
 
-use sea_orm::ConnectionTrait;
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
-use super::repo::{self, Row};
+use super::repo::{self, FoundGroup};
 use crate::{
     auth::directory::group_principal,
     error::{Error, Result},
+    store::Connection,
 };
 
-/// The module that groups are found in.
+/// Module of groups.
 pub const GROUP: &str = "group";
 
-/// The documents of the groups with these ids in the tenant, its own and those that people of it are outer members of.
-pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+/// Finds documents by id, including groups with outer members of the tenant.
+pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// The documents of up to `limit` groups after `sequence`, and the last one's number.
-pub async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<(Vec<Document>, i64)>> {
+/// Page of documents after `sequence`, with its last sequence.
+pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let Some((rows, last)) = repo::scan(reader, sequence, limit).await? else { return Ok(None) };
     let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
     Ok(Some((documents, last)))
 }
 
-/// How many documents a scan from the beginning gives.
-pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+/// Number of documents of a full scan.
+pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
-fn into_document(row: Row) -> Result<Document> {
+fn into_document(row: FoundGroup) -> Result<Document> {
     let item = ContentItem {
         id: row.id.clone(),
         title: row.name,

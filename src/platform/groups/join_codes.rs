@@ -1,49 +1,45 @@
-//! Codes that let people of the tenant into a group, closed or open (decisions 9.4).
-//!
-//! A code is short, so that people can tell it to each other. So wrong ones are counted by person, as failed logins are by account.
+//! Join codes of groups (decisions 9.4), with wrong guesses throttled per person.
 
 use std::sync::Arc;
 
 use aws_lc_rs::rand;
 
 use super::{
-    fields::{Group, JoinCode},
+    forms::{Group, JoinCode},
     membership::{admit, new_among},
-    model::{Operation, SeenGroup},
-    people::Person,
+    people::NamedPerson,
     repo::{joining, views},
+    rules::GroupOperation,
+    service::SeenGroup,
 };
 use crate::{
-    app::App,
     auth::{
-        attempts::{Account, TooMany},
         caller::Caller,
+        throttle::{Account, TooMany},
     },
     error::{Error, Result},
+    platform::groups::GroupsState,
     store::{Transaction, now_millis},
 };
 
-/// Characters of a code: upper case, without those that look alike (0 and O, 1, I and L).
+/// Without look-alikes (0 and O; 1, I and L).
 const ALPHABET: &[u8] = b"ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const LENGTH: usize = 8;
 
-/// How long a code is valid, in milliseconds.
+/// Milliseconds.
 const VALID_FOR: i64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// Gives a group a join code: the one that it has, or where `is_override` is set, a new one in its place.
-///
-/// # Errors
-/// 403 for ordinary members.
+/// Replaces the code if `is_override`; 403 for ordinary members.
 pub(super) async fn make(
-    app: &Arc<App>,
+    state: &GroupsState,
     caller: Arc<Caller>,
     group_id: String,
     is_override: bool,
 ) -> Result<JoinCode> {
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let group = SeenGroup::find(&**transaction, &caller, &group_id).await?;
-            group.permit(Operation::MakeJoinCode)?;
+            let group = SeenGroup::find(transaction, &caller, &group_id).await?;
+            group.permit(GroupOperation::MakeJoinCode)?;
             let now = now_millis();
             if !is_override && let Some(known) = joining::find_code(transaction, &group_id, now).await? {
                 return Ok(known);
@@ -56,60 +52,50 @@ pub(super) async fn make(
     job.await
 }
 
-/// The group that a code opens.
-///
-/// # Errors
-/// 404 for a code that opens nothing in the tenant, 429 after too many of them.
-pub(super) async fn show(app: &App, caller: &Caller, typed: &str) -> Result<Group> {
+/// 404 for an unknown code, 429 after too many.
+pub(super) async fn show(state: &GroupsState, caller: &Caller, typed: &str) -> Result<Group> {
     let user_id = &caller.require_user()?.person.user_id;
-    let group_id = find_group(app, caller, typed).await?.1;
-    // To who has the code it is there, public or not.
-    let found = views::find_by_id(app.store.reader(), caller.tenant.id, user_id, &group_id).await?;
+    let group_id = find_group(state, caller, typed).await?.1;
+    // A valid code also shows a group that is not public.
+    let found = views::find_by_id(state.store.reader(), caller.tenant.id, user_id, &group_id).await?;
     found.ok_or_else(unknown)
 }
 
-/// Lets the caller into the group that a code opens; who is in it stays as he is.
-///
-/// # Errors
-/// As [`show`]; 409 where the group is full.
-pub(super) async fn join(app: &Arc<App>, caller: Arc<Caller>, typed: &str) -> Result<Group> {
-    let code = find_group(app, &caller, typed).await?.0;
+/// Members keep their role. Errors of [`show`]; 409 if the group is full.
+pub(super) async fn join(state: &GroupsState, caller: Arc<Caller>, typed: &str) -> Result<Group> {
+    let code = find_group(state, &caller, typed).await?.0;
     let user_id = caller.require_user()?.person.user_id.clone();
     let tenant_id = caller.tenant.id;
-    let joining_app = Arc::clone(app);
-    let job = app.store.write(move |transaction| {
+    let joining_app = state.clone();
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let found = joining::find_group(&**transaction, tenant_id, &code, now_millis()).await?;
-            // It may have been given another one meanwhile.
+            let found = joining::find_group(transaction, tenant_id, &code, now_millis()).await?;
+            // The code may have been replaced meanwhile.
             let group_id = found.ok_or_else(unknown)?;
             let user = caller.require_user()?;
-            let person = Person::known(tenant_id, &user.person.user_id);
+            let person = NamedPerson::known(tenant_id, &user.person.user_id);
             let added = new_among(transaction, &group_id, vec![person]).await?;
             admit(&joining_app, transaction, (&group_id, tenant_id), &added, user).await?;
             Ok(group_id)
         })
     });
     let group_id = job.await?;
-    // Not in the write, which others wait for.
-    let joined = views::find(app.store.reader(), tenant_id, &user_id, &group_id).await?;
+    // Outside the write transaction.
+    let joined = views::find(state.store.reader(), tenant_id, &user_id, &group_id).await?;
     joined.ok_or_else(unknown)
 }
 
-/// The code that somebody means by what he typed, and the id of the group that it opens. Only a code that opens nothing counts as a
-/// wrong guess; what cannot be a code is none at all.
-///
-/// # Errors
-/// 404 for a code that opens nothing in the tenant, 429 after too many of them.
-async fn find_group(app: &App, caller: &Caller, typed: &str) -> Result<(String, String)> {
+/// Normalised code and its group; only well-formed unknown codes count as guesses.
+async fn find_group(state: &GroupsState, caller: &Caller, typed: &str) -> Result<(String, String)> {
     let code = typed.to_ascii_uppercase();
     if code.len() != LENGTH || !code.bytes().all(|byte| ALPHABET.contains(&byte)) {
         return Err(unknown());
     }
     let account = Account::join_codes_of(caller.tenant.id, &caller.require_user()?.person.user_id);
-    let guess = app.attempts.begin_guess(account).map_err(|TooMany(wait)| {
-        Error::too_many_requests("joincode: too many that open nothing; try again later", wait)
+    let guess = state.throttle.begin_guess(account).map_err(|TooMany(wait)| {
+        Error::too_many_requests("joincode: too many unknown codes; try again later", wait)
     })?;
-    let found = joining::find_group(app.store.reader(), caller.tenant.id, &code, now_millis()).await;
+    let found = joining::find_group(state.store.reader(), caller.tenant.id, &code, now_millis()).await;
     if !matches!(found, Ok(None)) {
         guess.succeeded();
     }
@@ -117,7 +103,7 @@ async fn find_group(app: &App, caller: &Caller, typed: &str) -> Result<(String, 
 }
 
 fn unknown() -> Error {
-    Error::not_found("joincode: there is no such code, or it is not valid any more")
+    Error::not_found("joincode: unknown or expired")
 }
 
 async fn free_code(transaction: &Transaction) -> Result<String> {
@@ -133,8 +119,8 @@ fn random_code() -> Result<String> {
     let mut code = String::with_capacity(LENGTH);
     while code.len() < LENGTH {
         let mut bytes = [0; 2 * LENGTH];
-        rand::fill(&mut bytes).map_err(|_| Error::internal("no random bytes could be had"))?;
-        // Of 32 numbers 31 are a character; the last one is drawn again, so that all are as likely.
+        rand::fill(&mut bytes).map_err(|_| Error::internal("the system gave no random bytes"))?;
+        // The value without a character is redrawn to avoid bias.
         let characters = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte % 32)));
         code.extend(characters.take(LENGTH - code.len()).map(|byte| char::from(*byte)));
     }
@@ -148,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_of_the_alphabet_and_use_all_of_it() {
+    fn codes_use_the_whole_alphabet() {
         let codes: HashSet<String> = (0..500).map(|_| random_code().unwrap()).collect();
         assert_eq!(codes.len(), 500);
         assert!(codes.iter().all(|code| code.len() == LENGTH));

@@ -1,4 +1,4 @@
-//! Who comes into a group, and who goes (decisions 9.4).
+//! Adding and removing members (decisions 9.4).
 
 use std::{
     collections::{HashMap, HashSet},
@@ -6,35 +6,33 @@ use std::{
 };
 
 use super::{
-    fields::named,
-    model::{MOST_GROUPS, MOST_MEMBERS, MOST_OUTER_GROUPS, Operation, Role, SeenGroup, may},
-    people::{self, Person, by_code},
+    forms::named,
+    people::{self, NamedPerson, by_code},
     repo::{
         self, joining,
-        members::{self, By, Member},
+        members::{self, Member, MemberKey},
     },
+    rules::{GroupOperation, GroupRole, MOST_GROUPS, MOST_MEMBERS, MOST_OUTER_GROUPS, may},
+    service::SeenGroup,
 };
 use crate::{
-    app::App,
     auth::{
         caller::{Caller, User},
         tenants,
     },
     error::{Error, Result},
-    platform::{blacklist, robots},
+    platform::{blacklist, groups::GroupsState, robots},
     store::Transaction,
 };
 
-/// How people are named.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Named {
-    /// By ids of the group's tenant.
+pub(super) enum MemberSelection {
     Users(Vec<String>),
-    /// By logins, `login@eCode` those of other tenants.
+    /// Logins; `login@eCode` for other tenants.
     Logins(Vec<String>),
 }
 
-impl Named {
+impl MemberSelection {
     fn names(&self) -> &[String] {
         match self {
             Self::Users(names) | Self::Logins(names) => names,
@@ -48,50 +46,52 @@ impl Named {
         }
     }
 
-    /// # Errors
-    /// 409 for logins where the group takes no outer members.
+    /// 409 if the group takes no outer members.
     fn check_kind(&self, group: &SeenGroup) -> Result<()> {
         if matches!(self, Self::Logins(_)) && group.kind == 1 {
             return Err(Error::conflict(
-                "groupId: only groups of type 2 (external) and 3 (project) have outer members",
+                "groupId: must be of type 2 (external) or 3 (project) for outer members",
             ));
         }
         Ok(())
     }
 }
 
-/// Adds people to a group, all of them or none. Those who are in it stay as they are.
-///
-/// # Errors
-/// 403, 404 and 409, as the group's rules say.
-pub(super) async fn add(app: &Arc<App>, caller: Arc<Caller>, group_id: String, whom: Named) -> Result<()> {
-    let app = Arc::clone(app);
-    let store = app.store.clone();
+/// All or none; members keep their role.
+pub(super) async fn add(
+    state: &GroupsState,
+    caller: Arc<Caller>,
+    group_id: String,
+    selection: MemberSelection,
+) -> Result<()> {
+    let state = state.clone();
+    let store = state.store.clone();
     let job = store.write(move |transaction| {
         Box::pin(async move {
-            let group = SeenGroup::find(&**transaction, &caller, &group_id).await?;
-            group.permit(Operation::AddMembers)?;
-            whom.check_kind(&group)?;
-            // Whoever may add is of the group's tenant: outer members are ordinary ones.
-            let people = match &whom {
-                Named::Users(ids) => people::by_ids(transaction, group.tenant_id, ids).await?,
-                Named::Logins(logins) => people::by_logins(transaction, &caller.tenant, logins).await?,
+            let group = SeenGroup::find(transaction, &caller, &group_id).await?;
+            group.permit(GroupOperation::AddMembers)?;
+            selection.check_kind(&group)?;
+            // Outer members cannot add people, so the caller is of the group's tenant.
+            let people = match &selection {
+                MemberSelection::Users(ids) => people::by_ids(transaction, group.tenant_id, ids).await?,
+                MemberSelection::Logins(logins) => {
+                    people::by_logins(transaction, &caller.tenant, logins).await?
+                }
             };
             let by = caller.require_user()?;
             let added = new_among(transaction, &group_id, people).await?;
-            check_blacklists(transaction, whom.field(), group.tenant_id, by, &added).await?;
-            admit(&app, transaction, (&group_id, group.tenant_id), &added, by).await
+            check_blacklists(transaction, selection.field(), group.tenant_id, by, &added).await?;
+            admit(&state, transaction, (&group_id, group.tenant_id), &added, by).await
         })
     });
     job.await
 }
 
-/// Those of these people who are not in the group yet.
 pub(super) async fn new_among(
     transaction: &Transaction,
     group_id: &str,
-    mut people: Vec<Person>,
-) -> Result<Vec<Person>> {
+    mut people: Vec<NamedPerson>,
+) -> Result<Vec<NamedPerson>> {
     people.sort_unstable_by(|left, right| left.key().cmp(&right.key()));
     people.dedup_by(|left, right| left.key() == right.key());
     let there = members::among(transaction, group_id, &people).await?;
@@ -99,14 +99,13 @@ pub(super) async fn new_among(
     Ok(people)
 }
 
-/// # Errors
-/// 403 that names those who have the one who adds them on their blacklist.
+/// 403 naming people who blacklisted the caller.
 pub(super) async fn check_blacklists(
     transaction: &Transaction,
     field: &str,
     tenant_id: i64,
     by: &User,
-    added: &[Person],
+    added: &[NamedPerson],
 ) -> Result<()> {
     let colleagues: Vec<&str> = added
         .iter()
@@ -114,7 +113,7 @@ pub(super) async fn check_blacklists(
         .map(|person| person.user_id.as_str())
         .collect();
     let by = &by.person.user_id;
-    let refusing = blacklist::model::who_listed(&**transaction, tenant_id, by, &colleagues).await?;
+    let refusing = blacklist::model::who_listed(transaction, tenant_id, by, &colleagues).await?;
     if refusing.is_empty() {
         return Ok(());
     }
@@ -125,13 +124,16 @@ pub(super) async fn check_blacklists(
         .filter(|person| refusing.contains(&person.key()))
         .map(|person| person.given.as_str())
         .collect();
-    let message = format!("{field}: these do not want to be added by you: {}", named(&refusing));
+    let message = format!("{field}: these people have blacklisted the caller: {}", named(&refusing));
     Err(Error::forbidden(message))
 }
 
-/// # Errors
-/// 409 that names those who are in as many groups as one may be, for a group of this tenant.
-pub(super) async fn check_room(transaction: &Transaction, tenant_id: i64, people: &[Person]) -> Result<()> {
+/// 409 naming people at their limit.
+pub(super) async fn check_room(
+    transaction: &Transaction,
+    tenant_id: i64,
+    people: &[NamedPerson],
+) -> Result<()> {
     let full = members::full(transaction, tenant_id, people).await?;
     if full.is_empty() {
         return Ok(());
@@ -148,16 +150,12 @@ pub(super) async fn check_room(transaction: &Transaction, tenant_id: i64, people
     )))
 }
 
-/// Lets people into a group (its id and its tenant) who are not in it, as ordinary members. What they had applied for is theirs
-/// then, by `decided_by`.
-///
-/// # Errors
-/// 409 where the group or one of them has as many as may be.
+/// Adds ordinary members and accepts their applications; 409 at a limit.
 pub(super) async fn admit(
-    app: &Arc<App>,
+    state: &GroupsState,
     transaction: &Transaction,
     (group_id, tenant_id): (&str, i64),
-    people: &[Person],
+    people: &[NamedPerson],
     decided_by: &User,
 ) -> Result<()> {
     if people.is_empty() {
@@ -170,7 +168,7 @@ pub(super) async fn admit(
         )));
     }
     check_room(transaction, tenant_id, people).await?;
-    members::insert(transaction, (group_id, tenant_id), people, Role::Member).await?;
+    members::insert(transaction, (group_id, tenant_id), people, GroupRole::Member).await?;
     let by = &decided_by.person.user_id;
     let of_tenant: Vec<&str> = people
         .iter()
@@ -189,52 +187,52 @@ pub(super) async fn admit(
             new.push(*home);
         }
     }
-    if robots::following::begin(transaction, group_id, &new).await? {
-        let app = Arc::clone(app);
-        transaction.after_commit(move || app.upkeep.wake());
+    if robots::backfill::begin(transaction, group_id, &new).await? {
+        let state = state.clone();
+        transaction.after_commit(move || state.maintenance.notify_one());
     }
-    forget_callers(app, transaction, homes);
+    forget_callers(state, transaction, homes);
     Ok(())
 }
 
-/// Has what people of these tenants see found anew from their next call on.
-pub(super) fn forget_callers(app: &Arc<App>, transaction: &Transaction, tenants: Vec<i64>) {
-    let app = Arc::clone(app);
+pub(super) fn forget_callers(state: &GroupsState, transaction: &Transaction, tenants: Vec<i64>) {
+    let state = state.clone();
     transaction.after_commit(move || {
         for tenant_id in tenants {
-            app.authenticator.forget_callers(tenant_id);
+            state.authenticator.forget_callers(tenant_id);
         }
     });
 }
 
-/// Takes people out of a group, all that are found or none. Answers each as he was named, with his name. Those who are not in it
-/// are passed over.
-///
-/// # Errors
-/// 403 for those whom the caller may not remove, 409 for the owner who leaves.
+/// Removes all members found or none. Returns each under the given name; 403 without permission, 409 for the leaving
+/// owner.
 pub(super) async fn remove(
-    app: &Arc<App>,
+    state: &GroupsState,
     caller: Arc<Caller>,
     group_id: String,
-    whom: Named,
+    selection: MemberSelection,
 ) -> Result<Vec<(String, String)>> {
-    let app = Arc::clone(app);
-    let store = app.store.clone();
+    let state = state.clone();
+    let store = state.store.clone();
     let job = store.write(move |transaction| {
         Box::pin(async move {
-            let group = SeenGroup::find(&**transaction, &caller, &group_id).await?;
-            whom.check_kind(&group)?;
-            let Some(role) = group.role() else { return group.permit(Operation::Leave).map(|()| Vec::new()) };
+            let group = SeenGroup::find(transaction, &caller, &group_id).await?;
+            selection.check_kind(&group)?;
+            let Some(role) = group.role() else {
+                return group.permit(GroupOperation::Leave).map(|()| Vec::new());
+            };
             let user = caller.require_user()?;
-            let is_alone = whom.names().iter().all(|name| is_name_of(&whom, name, user, &caller));
+            let is_alone = selection.names().iter().all(|name| is_name_of(&selection, name, user, &caller));
             if !is_alone {
-                group.permit(Operation::RemoveMember)?;
+                group.permit(GroupOperation::RemoveMember)?;
             }
-            let found = find(transaction, &caller, user, &group, &whom).await?;
+            let found = find(transaction, &caller, user, &group, &selection).await?;
             for (_, member) in &found {
-                check_removal(whom.field(), role, member, is_himself(&caller, user, member))?;
+                check_removal(selection.field(), role, member, is_caller(&caller, user, member))?;
             }
-            if found.iter().any(|(_, member)| member.role() == Role::Administrator) && role == Role::Owner {
+            if found.iter().any(|(_, member)| member.role() == GroupRole::Administrator)
+                && role == GroupRole::Owner
+            {
                 settle_owner(transaction, &group, user).await?;
             }
             let mut homes: Vec<i64> = found.iter().map(|(_, member)| member.tenant_id).collect();
@@ -245,7 +243,7 @@ pub(super) async fn remove(
             }
             if !found.is_empty() {
                 repo::touch(transaction, &group_id).await?;
-                forget_callers(&app, transaction, homes);
+                forget_callers(&state, transaction, homes);
             }
             Ok(found.into_iter().map(|(name, member)| (name, member.name)).collect())
         })
@@ -253,83 +251,85 @@ pub(super) async fn remove(
     job.await
 }
 
-/// Makes him the owner who, in the place of one who is gone, does what only an owner may. Else each administrator whom he names
-/// could be before him.
+/// Makes the acting owner permanent before they use an owner's right.
+///
+/// An administrator they appoint could outrank them otherwise.
 pub(super) async fn settle_owner(transaction: &Transaction, group: &SeenGroup, owner: &User) -> Result<()> {
     Ok(members::hand_over(transaction, &group.id, group.tenant_id, &owner.person.user_id).await?)
 }
 
-fn is_himself(caller: &Caller, user: &User, member: &Member) -> bool {
+fn is_caller(caller: &Caller, user: &User, member: &Member) -> bool {
     member.tenant_id == caller.tenant.id && member.user_id == user.person.user_id
 }
 
-/// Whether a caller means himself.
-fn is_name_of(whom: &Named, name: &str, user: &User, caller: &Caller) -> bool {
+fn is_name_of(selection: &MemberSelection, name: &str, user: &User, caller: &Caller) -> bool {
     let login = &user.person.login_id;
-    match whom {
-        Named::Users(_) => name == user.person.user_id,
-        Named::Logins(_) => {
+    match selection {
+        MemberSelection::Users(_) => name == user.person.user_id,
+        MemberSelection::Logins(_) => {
             name == login || name.strip_prefix(login) == Some(&format!("@{}", caller.tenant.code))
         }
     }
 }
 
-fn check_removal(field: &str, role: Role, member: &Member, is_himself: bool) -> Result<()> {
-    let operation = match (is_himself, member.role()) {
-        (true, _) => Operation::Leave,
-        (false, Role::Member) => Operation::RemoveMember,
-        (false, Role::Administrator) => Operation::RemoveAdministrator,
-        (false, Role::Owner) => Operation::RemoveOwner,
+fn check_removal(field: &str, role: GroupRole, member: &Member, is_caller: bool) -> Result<()> {
+    let operation = match (is_caller, member.role()) {
+        (true, _) => GroupOperation::Leave,
+        (false, GroupRole::Member) => GroupOperation::RemoveMember,
+        (false, GroupRole::Administrator) => GroupOperation::RemoveAdministrator,
+        (false, GroupRole::Owner) => GroupOperation::RemoveOwner,
     };
     if may(Some(role), operation) {
         return Ok(());
     }
-    if is_himself {
+    if is_caller {
         return Err(Error::conflict(format!(
             "{field}: the owner has to hand the group over before he leaves"
         )));
     }
     let login = &member.login_id;
     Err(Error::forbidden(match operation {
-        Operation::RemoveOwner => format!("{field}: nobody can remove the owner of the group, {login:?}"),
-        _ => format!("{field}: only the owner of the group removes an administrator, {login:?}"),
+        GroupOperation::RemoveOwner => {
+            format!("{field}: the owner of the group cannot be removed, {login:?}")
+        }
+        _ => format!("{field}: only the owner of the group may remove an administrator, {login:?}"),
     }))
 }
 
-/// The members that are meant, each once, by the names that they were given.
+/// Distinct members by given name.
 async fn find(
     transaction: &Transaction,
     caller: &Caller,
     user: &User,
     group: &SeenGroup,
-    whom: &Named,
+    selection: &MemberSelection,
 ) -> Result<Vec<(String, Member)>> {
     let viewer = (caller.tenant.id, user.person.user_id.as_str());
-    // An outer member has nobody to name but himself.
+    // Outer members can only name themselves.
     if caller.tenant.id != group.tenant_id {
         let own = [&user.person.user_id];
-        let found = members::find(transaction, &group.id, viewer, viewer.0, By::UserId, &own).await?;
-        return Ok(whom.names().iter().cloned().zip(found).collect());
+        let found = members::find(transaction, &group.id, viewer, viewer.0, MemberKey::UserId, &own).await?;
+        return Ok(selection.names().iter().cloned().zip(found).collect());
     }
     let of_tenant = |tenant_id, by, names: Vec<String>| async move {
         members::find(transaction, &group.id, viewer, tenant_id, by, &names).await
     };
-    let logins = match whom {
-        Named::Users(ids) => {
-            let found = of_tenant(group.tenant_id, By::UserId, ids.clone()).await?;
+    let logins = match selection {
+        MemberSelection::Users(ids) => {
+            let found = of_tenant(group.tenant_id, MemberKey::UserId, ids.clone()).await?;
             return Ok(found.into_iter().map(|member| (member.user_id.clone(), member)).collect());
         }
-        Named::Logins(logins) => logins,
+        MemberSelection::Logins(logins) => logins,
     };
-    let own = of_tenant(group.tenant_id, By::LoginId, logins.clone()).await?;
+    let own = of_tenant(group.tenant_id, MemberKey::LoginId, logins.clone()).await?;
     let mut found: HashMap<String, Member> =
         own.into_iter().map(|member| (member.login_id.clone(), member)).collect();
     let elsewhere: Vec<&String> = logins.iter().filter(|login| !found.contains_key(*login)).collect();
     for (code, of_code) in by_code(&elsewhere) {
-        // Whether it still allows outer members or not; the group's own tenant has a code, too.
-        let Some(tenant) = tenants::find_by_code(&**transaction, code).await? else { continue };
+        // Even if it no longer allows outer members, or is the group's own tenant.
+        let Some(tenant) = tenants::find_by_code(transaction, code).await? else { continue };
         let names = of_code.iter().map(|(_, login)| (*login).to_owned()).collect();
-        for member in of_tenant(tenant.id, By::LoginId, names).await? {
+        for member in of_tenant(tenant.id, MemberKey::LoginId, names).await? {
             found.insert(format!("{}@{code}", member.login_id), member);
         }
     }

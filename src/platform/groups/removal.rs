@@ -1,9 +1,6 @@
-//! The end of a group: it is seen by nobody at once, its rows go in portions afterwards (`upkeep`), messages first. What other
-//! tenants have of it in their indexes goes along with its rows.
+//! Background removal of ended groups and of removed tenants' groups.
 //!
-//! The groups of a tenant that is removed go the same way, before its other rows do.
-
-use sea_orm::{ConnectionTrait, DbErr};
+//! Rows go in batches (`maintenance`), messages first, along with other tenants' index entries.
 
 use super::{documents::GROUP, repo};
 use crate::{
@@ -12,16 +9,12 @@ use crate::{
     store::{Store, Transaction, sql},
 };
 
-/// Rows that are removed in one transaction.
 const PORTION: usize = 500;
 
-/// Removes some rows of groups that have ended. Answers whether that is done.
-///
-/// # Errors
-/// 503 where the store cannot take it now.
+/// Removes a batch of ended groups' rows; returns whether all are gone. 503 if the store cannot accept writes.
 pub async fn remove_portion(store: &Store) -> Result<bool> {
     let any = sql("SELECT 1 FROM groups WHERE removed_at IS NOT NULL LIMIT 1", []);
-    if store.reader().query_one_raw(any).await?.is_none() {
+    if !any.exists(store.reader()).await? {
         return Ok(true);
     }
     let job = store.write(|transaction| {
@@ -30,7 +23,9 @@ pub async fn remove_portion(store: &Store) -> Result<bool> {
                 sql("SELECT id FROM groups WHERE removed_at IS NOT NULL ORDER BY removed_at LIMIT 1", []);
             let mut left = PORTION;
             while left > 0 {
-                let Some(id) = first_id(transaction, next.clone()).await? else { return Ok(true) };
+                let Some(id) = next.clone().fetch_optional_value::<String>(transaction).await? else {
+                    return Ok(true);
+                };
                 left = left.saturating_sub(remove_some(transaction, &id, None, left).await?);
             }
             Ok(false)
@@ -39,7 +34,7 @@ pub async fn remove_portion(store: &Store) -> Result<bool> {
     job.await
 }
 
-/// Removes some rows of the groups of a tenant. Answers how many: less than `most` only where none is left.
+/// Removes rows of a tenant's groups; fewer than `most` means none is left.
 pub async fn remove_portion_of_tenant(
     transaction: &Transaction,
     tenant_id: i64,
@@ -48,37 +43,32 @@ pub async fn remove_portion_of_tenant(
     let next = sql("SELECT id FROM groups WHERE tenant_id = ? LIMIT 1", [tenant_id.into()]);
     let mut removed = 0;
     while removed < most {
-        let Some(id) = first_id(transaction, next.clone()).await? else { break };
+        let Some(id) = next.clone().fetch_optional_value::<String>(transaction).await? else { break };
         removed += remove_some(transaction, &id, Some(tenant_id), most - removed).await?;
     }
     Ok(removed)
 }
 
-async fn first_id(transaction: &Transaction, statement: sea_orm::Statement) -> Result<Option<String>, DbErr> {
-    transaction.query_one_raw(statement).await?.map(|row| row.try_get("", "id")).transpose()
-}
-
-/// Removes up to `most` rows of a group, its own at last. Answers how many. What `removed_tenant` had in the index
-/// is gone already.
+/// Removes up to `most` rows, the group's own last. The index of `removed_tenant` is already gone.
 async fn remove_some(
     transaction: &Transaction,
     group_id: &str,
     removed_tenant: Option<i64>,
     most: usize,
 ) -> Result<usize> {
-    let mut tenants = repo::tenants_of(&**transaction, group_id).await?;
+    let mut tenants = repo::tenants_of(transaction, group_id).await?;
     tenants.retain(|tenant_id| Some(*tenant_id) != removed_tenant);
     let limit = u64::try_from(most).unwrap_or_default();
-    let mut removed = robots::following::remove_some(transaction, group_id, &tenants, limit).await?;
-    // Few rows of the others belong to one group, these two may be as many as a tenant has people.
+    let mut removed = robots::backfill::remove_some(transaction, group_id, &tenants, limit).await?;
+    // Only these grow with the tenant's people.
     for table in ["group_members", "group_applications"] {
         let limit = u64::try_from(most.saturating_sub(removed)).unwrap_or_default();
         let key = if table == "group_members" { "group_id, tenant_id, user_id" } else { "id" };
         let text = format!(
             "DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE group_id = ? LIMIT ?)"
         );
-        let gone = transaction.execute_raw(sql(text, [group_id.into(), limit.into()])).await?;
-        removed += usize::try_from(gone.rows_affected()).unwrap_or_default();
+        let gone = sql(text, [group_id.into(), limit.into()]).execute(transaction).await?;
+        removed += usize::try_from(gone).unwrap_or_default();
     }
     if removed >= most {
         return Ok(removed);
@@ -86,6 +76,6 @@ async fn remove_some(
     for tenant_id in tenants {
         transaction.record_change(tenant_id, GROUP, group_id);
     }
-    transaction.execute_raw(sql("DELETE FROM groups WHERE id = ?", [group_id.into()])).await?;
+    sql("DELETE FROM groups WHERE id = ?", [group_id.into()]).execute(transaction).await?;
     Ok(removed + 1)
 }

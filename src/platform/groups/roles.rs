@@ -1,39 +1,36 @@
-//! Who is what in a group, and its end (decisions 9.4).
+//! Role changes, and the end of a group (decisions 9.4).
 
 use std::sync::Arc;
 
 use super::{
     membership::{forget_callers, settle_owner},
-    model::{self, Operation, Role, SeenGroup},
     repo::{
         self,
-        members::{self, By},
+        members::{self, MemberKey},
     },
+    rules::{GroupOperation, GroupRole},
+    service::{self, SeenGroup},
 };
 use crate::{
-    app::App,
     auth::{caller::Caller, directory::group_principal},
     error::{Error, Result},
-    platform::directories::removal,
+    platform::{folders::removal, groups::GroupsState},
     store::Transaction,
 };
 
-/// Gives a member a role. The role of the owner hands the group over: who was it is an administrator then.
-///
-/// # Errors
-/// 403 for who is not the owner, 404 for who is no member, 409 for outer members, for the owner's own role, and for handing over
-/// to somebody who may not sign in.
+/// Owner's role 2 transfers the group. 403 unless owner, 404 for a non-member. 409 for outer members, the owner's own
+/// role, and people unable to sign in.
 pub(super) async fn change(
-    app: &Arc<App>,
+    state: &GroupsState,
     caller: Arc<Caller>,
     group_id: String,
     user_id: String,
-    role: Role,
+    role: GroupRole,
 ) -> Result<()> {
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let group = SeenGroup::find(&**transaction, &caller, &group_id).await?;
-            group.permit(Operation::ChangeRoles)?;
+            let group = SeenGroup::find(transaction, &caller, &group_id).await?;
+            group.permit(GroupOperation::ChangeRoles)?;
             change_role(transaction, &caller, &group, &user_id, role).await
         })
     });
@@ -45,34 +42,34 @@ async fn change_role(
     caller: &Caller,
     group: &SeenGroup,
     user_id: &str,
-    role: Role,
+    role: GroupRole,
 ) -> Result<()> {
     let owner = caller.require_user()?;
     let (id, tenant_id) = (group.id.as_str(), group.tenant_id);
     let viewer = (tenant_id, owner.person.user_id.as_str());
-    let found = members::find(transaction, id, viewer, tenant_id, By::UserId, &[user_id]).await?;
+    let found = members::find(transaction, id, viewer, tenant_id, MemberKey::UserId, &[user_id]).await?;
     let Some(member) = found.into_iter().next() else {
         if members::has_outer(transaction, id, tenant_id, user_id).await? {
-            return Err(Error::conflict("userId: outer members are always ordinary ones"));
+            return Err(Error::conflict("userId: an outer member must have role 0"));
         }
         return Err(Error::not_found("userId: there is no such member"));
     };
     if member.user_id == owner.person.user_id {
-        if role == Role::Owner {
+        if role == GroupRole::Owner {
             if group.is_owner {
                 return Ok(());
             }
-            // For good: until now he stood in for one who is gone.
+            // An acting owner becomes the owner for good.
             settle_owner(transaction, group, owner).await?;
             return Ok(repo::touch(transaction, id).await?);
         }
-        return Err(Error::conflict("role: the owner hands the group over to another member, with role 2"));
+        return Err(Error::conflict("role: the owner must first give role 2 to another member"));
     }
     if role == member.role() {
         return Ok(());
     }
     settle_owner(transaction, group, owner).await?;
-    if role == Role::Owner {
+    if role == GroupRole::Owner {
         if !member.is_enabled {
             return Err(Error::conflict("userId: a member who is disabled cannot own a group"));
         }
@@ -83,22 +80,19 @@ async fn change_role(
     Ok(repo::touch(transaction, id).await?)
 }
 
-/// Ends a group: nobody sees it, its folders, or anything in it, from the answer on. Its rows are removed in the background.
-///
-/// # Errors
-/// 403 for who is not the owner, or only stands in for him.
-pub(super) async fn end(app: &Arc<App>, caller: Arc<Caller>, group_id: String) -> Result<()> {
-    let app = Arc::clone(app);
-    let store = app.store.clone();
+/// Invisible at once; rows go in the background. 403 for an acting owner too.
+pub(super) async fn end(state: &GroupsState, caller: Arc<Caller>, group_id: String) -> Result<()> {
+    let state = state.clone();
+    let store = state.store.clone();
     let job = store.write(move |transaction| {
         Box::pin(async move {
-            let group = SeenGroup::find(&**transaction, &caller, &group_id).await?;
-            group.permit(Operation::End)?;
+            let group = SeenGroup::find(transaction, &caller, &group_id).await?;
+            group.permit(GroupOperation::End)?;
             repo::end(transaction, &group_id).await?;
             removal::remove_all_of(transaction, group.tenant_id, &group_principal(&group_id)).await?;
-            model::record_change(transaction, &group_id).await?;
-            forget_callers(&app, transaction, model::tenants_of(&**transaction, &group_id).await?);
-            transaction.after_commit(move || app.upkeep.wake());
+            service::record_change(transaction, &group_id).await?;
+            forget_callers(&state, transaction, service::tenants_of(transaction, &group_id).await?);
+            transaction.after_commit(move || state.maintenance.notify_one());
             Ok(())
         })
     });

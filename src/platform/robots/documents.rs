@@ -1,59 +1,52 @@
-//! Messages as documents of the full-text index: found by the members of their group alone (decisions 9.5).
+//! Messages as index documents, visible to members of their group (decisions 9.5).
 
-use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
 use super::{
-    model::{CardMessage, LinkMessage, Message, RichMessage, TextMessage, is_address},
-    repo::documents::{self as repo, Row},
+    forms::{CardMessage, LinkMessage, Message, RichMessage, TextMessage, is_address},
+    repo::documents::{self as repo, FoundMessage},
 };
 use crate::{
     auth::directory::group_principal,
     error::{Error, Result},
+    store::Connection,
 };
 
-/// The module that messages are found in.
+/// Module of messages.
 pub const MESSAGE: &str = "message";
 
-/// The documents of the messages with these ids that are found in the tenant.
-pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+/// Finds documents by id.
+pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// The documents of up to `limit` messages after `sequence`, and the last one's number.
-pub async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<(Vec<Document>, i64)>> {
+/// Page of documents after `sequence`, with its last sequence.
+pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let Some((rows, last)) = repo::scan(reader, sequence, limit).await? else { return Ok(None) };
     let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
     Ok(Some((documents, last)))
 }
 
-/// How many documents a scan from the beginning gives.
-pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+/// Number of documents of a full scan.
+pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
-/// Characters of a title that is the beginning of a text.
 const TITLE_CHARACTERS: usize = 100;
 
-/// Bytes of a text that a hit shows: all of it is searched, and whoever wants to read it lists the messages.
+/// Shown in a hit; the whole text is searched.
 const BRIEF_BYTES: usize = 2 << 10;
 
-/// What of a message is searched and shown.
-struct Shown {
+struct MessageTexts {
     title: String,
     brief: Option<String>,
     image: Option<String>,
-    /// What a click opens.
     url: Option<String>,
 }
 
-impl Shown {
+impl MessageTexts {
     fn new(message: Message) -> Self {
         match message {
             Message::Text(TextMessage { text }) => Self::of_text(text),
@@ -75,7 +68,6 @@ impl Shown {
         }
     }
 
-    /// A text has no title: its beginning is one, and where that is not all, the whole of it stands below.
     fn of_text(text: String) -> Self {
         let line = text.trim().lines().next().unwrap_or_default().trim_end();
         let title = match line.char_indices().nth(TITLE_CHARACTERS) {
@@ -87,8 +79,7 @@ impl Shown {
     }
 }
 
-/// The texts that are put into a card, however deep. Addresses are none: nobody looks for their parts, and each would be found
-/// by `https`.
+/// Excludes addresses: every card would match `https`.
 fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     match value {
         Value::String(text) if !text.trim().is_empty() && !is_address(text) => texts.push(text),
@@ -98,7 +89,6 @@ fn collect_texts<'a>(value: &'a Value, texts: &mut Vec<&'a str>) {
     }
 }
 
-/// As much of the text as a hit shows.
 fn shown_part(text: &str) -> String {
     if text.len() <= BRIEF_BYTES {
         return text.to_owned();
@@ -107,20 +97,18 @@ fn shown_part(text: &str) -> String {
     format!("{}…", text[..end].trim_end())
 }
 
-/// The action that opens an address, whichever client it is.
 fn opening(url: &str) -> String {
     let lines = format!("[OpenUrl]\nurl={url}");
     json!({"android": lines, "ios": lines, "pc": lines, "web": lines}).to_string()
 }
 
-fn into_document(row: Row) -> Result<Document> {
+fn into_document(row: FoundMessage) -> Result<Document> {
     let message = format!("{{\"msgType\":\"{}\",\"content\":{}}}", row.msg_type, row.content);
-    let Shown { title, brief, image, url } =
-        Shown::new(serde_json::from_str(&message).map_err(Error::internal)?);
+    let MessageTexts { title, brief, image, url } =
+        MessageTexts::new(serde_json::from_str(&message).map_err(Error::internal)?);
     let item = ContentItem {
         id: row.id.clone(),
         title,
-        // Where it was said.
         sub_title: Some(row.group_name),
         brief: brief.as_deref().map(shown_part),
         image,
@@ -139,7 +127,7 @@ fn into_document(row: Row) -> Result<Document> {
         title_is_name: false,
         other_names: Vec::new(),
         text: None,
-        // Else every message of a group would be found by the group's name.
+        // Otherwise the group's name would match each of its messages.
         sub_title: String::new(),
         brief: brief.unwrap_or_default(),
         author: item.author.unwrap_or_default(),
@@ -151,12 +139,12 @@ fn into_document(row: Row) -> Result<Document> {
 mod tests {
     use super::*;
 
-    fn shown(msg_type: &str, content: &Value) -> Shown {
-        Shown::new(serde_json::from_value(json!({"msgType": msg_type, "content": content})).unwrap())
+    fn shown(msg_type: &str, content: &Value) -> MessageTexts {
+        MessageTexts::new(serde_json::from_value(json!({"msgType": msg_type, "content": content})).unwrap())
     }
 
     #[test]
-    fn a_short_text_is_its_title_and_a_long_one_begins_with_it() {
+    fn long_text_is_cut_for_title() {
         let short = shown("text", &json!({"text": " high tide \n"}));
         assert_eq!((short.title.as_str(), short.brief), ("high tide", None));
         let lines = shown("text", &json!({"text": "high tide\nat noon"}));
@@ -168,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_is_found_by_its_texts_and_not_by_its_addresses() {
+    fn card_search_covers_texts_without_addresses() {
         let data = json!({"b": "noon", "a": [{"deep": "3 m"}, 7, " "], "link": "https://tide.example"});
         let card = shown("card_template", &json!({"brief": "tide", "templateId": "t", "data": data}));
         assert_eq!((card.title.as_str(), card.brief.as_deref()), ("tide", Some("3 m\nnoon")));
@@ -177,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_shows_a_part_of_a_long_text_and_all_of_it_is_searched() {
+    fn long_text_is_searched_whole_and_shown_cut() {
         for (text, shown) in [
             ("a".repeat(2_048), "a".repeat(2_048)),
             ("a".repeat(2_049), format!("{}…", "a".repeat(2_045))),
@@ -185,7 +173,7 @@ mod tests {
         ] {
             let content =
                 json!({"text": text, "title": "t", "url": "https://a.example", "image": "https://a.example"});
-            let row = Row {
+            let row = FoundMessage {
                 id: "1".to_owned(),
                 group_id: "g".to_owned(),
                 group_name: "Harbour".to_owned(),

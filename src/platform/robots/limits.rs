@@ -1,9 +1,7 @@
-//! How often a robot may write (`limits.robot_messages_per_minute`, decisions 9.5), and how often it may be refused.
+//! Rate limits of robots (`limits.robot_messages_per_minute`, decisions 9.5).
 //!
-//! A message counts when nothing else stands against it, so that one that is refused takes no other's place. Messages are counted
-//! exactly: in whatever minute, there are never more. They count for the group as well, which may have as many as all robots that it
-//! may have at once: whoever makes robots anew gets no more by it. Calls count too, before anything is read of them, at ten for
-//! each message: a sender that is mistaken over and over is not worth more.
+//! Counts are exact over a sliding minute, without rejected messages. New robots share their group's limit. Calls are
+//! limited before their body is read.
 
 use std::{
     collections::VecDeque,
@@ -18,40 +16,38 @@ use governor::{
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
 
-use super::model::ROBOTS_PER_GROUP;
+use super::forms::ROBOTS_PER_GROUP;
 use crate::error::{Error, Result};
 
-/// Robots, and groups, of which something is counted; what was longest unused goes first.
+/// Least recently used counts are evicted.
 const COUNTED: u64 = 100_000;
 
-/// A count is whole again after a minute.
+/// Above one minute, so that dropped counts are empty.
 const COUNTED_FOR: Duration = Duration::from_mins(2);
 
-/// For so long a message counts.
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// Calls for each message that may be sent.
 const CALLS_FOR_EACH: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 
-/// What robots did lately.
+/// Recent calls and messages of robots and groups.
 pub struct RobotLimits {
     messages: NonZeroU32,
     calls: NonZeroU32,
     messages_of_group: usize,
-    /// By the robot's id: another token is no other robot.
-    robots: Cache<String, Arc<Counted>>,
-    /// By the group's id.
-    groups: Cache<String, Arc<Mutex<Times>>>,
+    /// By robot id, so a new token keeps the count.
+    robots: Cache<String, Arc<RobotCounts>>,
+    /// By group id.
+    groups: Cache<String, Arc<Mutex<SendTimes>>>,
 }
 
 #[derive(Debug)]
-struct Counted {
-    messages: Mutex<Times>,
+struct RobotCounts {
+    messages: Mutex<SendTimes>,
     calls: DefaultDirectRateLimiter,
 }
 
 impl RobotLimits {
-    /// Nothing was sent yet, and so many messages of each robot may be in a minute.
+    /// Limits each robot to `per_minute` messages.
     pub fn new(per_minute: u32) -> Self {
         let messages = NonZeroU32::new(per_minute).unwrap_or(NonZeroU32::MIN);
         let robots = usize::try_from(ROBOTS_PER_GROUP).unwrap_or(usize::MAX);
@@ -64,10 +60,7 @@ impl RobotLimits {
         }
     }
 
-    /// Counts a call with a robot's token.
-    ///
-    /// # Errors
-    /// 429.
+    /// Counts a call; 429 above the limit.
     pub fn count_call(&self, robot_id: &str) -> Result<()> {
         self.robot(robot_id).calls.check().map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
@@ -78,10 +71,7 @@ impl RobotLimits {
         })
     }
 
-    /// Counts a message that a robot of the group sends now.
-    ///
-    /// # Errors
-    /// 429, and the message does not count.
+    /// Counts a message; 429 above the limit, uncounted.
     pub fn count_message(&self, robot_id: &str, group_id: &str, now: Instant) -> Result<()> {
         let robot = self.robot(robot_id);
         let group = self.groups.get_with_by_ref(group_id, Arc::default);
@@ -102,10 +92,10 @@ impl RobotLimits {
         Ok(())
     }
 
-    fn robot(&self, id: &str) -> Arc<Counted> {
+    fn robot(&self, id: &str) -> Arc<RobotCounts> {
         self.robots.get_with_by_ref(id, || {
             let calls = RateLimiter::direct(Quota::per_minute(self.calls));
-            Arc::new(Counted { messages: Mutex::default(), calls })
+            Arc::new(RobotCounts { messages: Mutex::default(), calls })
         })
     }
 }
@@ -115,16 +105,16 @@ fn cache<V: Clone + Send + Sync + 'static>() -> Cache<String, V> {
     Cache::builder().max_capacity(COUNTED).time_to_idle(COUNTED_FOR).eviction_policy(policy).build()
 }
 
-fn lock(times: &Mutex<Times>) -> MutexGuard<'_, Times> {
+fn lock(times: &Mutex<SendTimes>) -> MutexGuard<'_, SendTimes> {
     times.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// When the messages of the last minute were sent, the oldest first: as many as may be at the most.
+/// Send times of the last minute, oldest first.
 #[derive(Debug, Default)]
-struct Times(VecDeque<Instant>);
+struct SendTimes(VecDeque<Instant>);
 
-impl Times {
-    /// How long the next message has to wait where so many may be in a minute, in whole seconds, as `Retry-After` tells it.
+impl SendTimes {
+    /// Whole seconds, for `Retry-After`.
     fn wait(&mut self, most: usize, now: Instant) -> Option<Duration> {
         while self.0.pop_front_if(|sent| now.saturating_duration_since(*sent) >= MINUTE).is_some() {}
         if self.0.len() < most {
@@ -144,7 +134,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn each_robot_has_its_own_count_and_calls_count_apart() {
+    fn robots_and_their_calls_are_counted_separately() {
         let (limits, now) = (RobotLimits::new(1), Instant::now());
         limits.count_message("one", "group", now).unwrap();
         let refused = limits.count_message("one", "group", now).unwrap_err();
@@ -158,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_free_a_minute_after_the_message_that_had_it_and_not_before() {
+    fn message_count_expires_after_exactly_one_minute() {
         let (limits, start) = (RobotLimits::new(2), Instant::now());
         let send = |after: Duration| limits.count_message("robot", "group", start + after);
         send(Duration::ZERO).unwrap();
         send(30 * SECOND).unwrap();
-        // Whoever comes back when he was told to is let in.
+        // A retry after the announced wait succeeds.
         let early = send(Duration::from_millis(30_500)).unwrap_err();
         assert_eq!(early.retry_after, Some(30 * SECOND));
         assert_eq!(send(Duration::from_millis(59_999)).unwrap_err().retry_after, Some(SECOND));
@@ -173,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn robots_that_are_made_anew_have_what_their_group_may_have() {
+    fn new_robots_share_the_limit_of_their_group() {
         let (limits, now) = (RobotLimits::new(2), Instant::now());
         for robot in 0..20 {
             for _ in 0..2 {
@@ -183,7 +173,7 @@ mod tests {
         let refused = limits.count_message("anew", "group", now).unwrap_err();
         assert!(refused.message.contains("more than 40 messages of all robots"), "{refused}");
         limits.count_message("elsewhere", "another group", now).unwrap();
-        // What was refused took no place of the robot's.
+        // Rejected messages do not count for the robot.
         for _ in 0..2 {
             limits.count_message("anew", "group", now + MINUTE).unwrap();
         }
@@ -192,7 +182,6 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(200))]
 
-        /// However they come, no minute has more, and one is refused only where the last minute is full.
         #[test]
         fn no_minute_has_more(most in 1_u32..6, gaps in prop::collection::vec(0_u64..25_000, 0..80)) {
             let (limits, start) = (RobotLimits::new(most), Instant::now());

@@ -1,4 +1,4 @@
-//! The robots of a group, their webhook, the messages of a group, and the templates of cards.
+//! Routes of robots, their webhook, messages and card templates.
 
 pub mod hook;
 pub mod messages;

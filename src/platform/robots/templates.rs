@@ -1,27 +1,26 @@
-//! What a card template may be.
+//! Card template forms and their checks.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::platform::common::TextRule;
+use crate::platform::shared::patch::TextRule;
 
 /// Bytes of a template's name.
 const NAME_BYTES: usize = 256;
 /// Bytes of a template, as JSON.
 const TEMPLATE_BYTES: usize = 64 << 10;
 
-/// A card template as it is put.
+/// A card template to store.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct TemplateForm {
-    /// Its name.
+    /// Template name.
     pub name: String,
-    /// The template itself, which trawl only keeps: an object, or a text.
+    /// Template, stored unparsed: an object or a text.
     pub template: Value,
 }
 
 impl TemplateForm {
-    /// # Errors
-    /// A message that names the field.
+    /// The error names the field.
     pub fn check(&self) -> Result<(), String> {
         if self.name.trim().is_empty() {
             return Err("name: must not be empty".to_owned());
@@ -43,28 +42,28 @@ impl TemplateForm {
     }
 }
 
-/// Which state of which template.
+/// Identifies a version of a template.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateNames {
-    /// The id of this state: each change has another one, and those before stay good.
+    /// Version id, new with each change; earlier ids stay valid.
     pub template_id: String,
-    /// Its code.
+    /// Template code.
     pub template_code: String,
-    /// Its name.
+    /// Template name.
     pub name: String,
 }
 
-/// A template as it is now.
+/// The current version of a template.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CardTemplate {
-    /// Which.
+    /// Id, code and name.
     #[serde(flatten)]
     pub names: TemplateNames,
-    /// The template itself.
+    /// Template content.
     pub template: Value,
-    /// Since when it is so, epoch milliseconds.
+    /// Creation time of the version, epoch milliseconds.
     pub created_date: i64,
 }
 
@@ -79,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_is_an_object_or_a_text_of_so_many_bytes() {
+    fn template_must_be_bounded_object_or_text() {
         check("Tide", json!({"body": ["{{height}}"]})).unwrap();
         check("潮", json!("<b>{{height}}</b>")).unwrap();
         for wrong in [json!(null), json!(5), json!([]), json!({}), json!(" "), json!("x".repeat(64 << 10))] {

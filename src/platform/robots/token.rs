@@ -1,27 +1,25 @@
-//! What a robot's webhook is called with: who has it writes into the group, so it is shown once and kept as its digest alone.
+//! Robot tokens: shown once, stored as a digest only.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::{auth::secrets, error::Result};
 
-/// Characters of a token: 32 bytes in URL-safe base64.
+/// Length of 32 bytes in URL-safe base64.
 const TOKEN_CHARACTERS: usize = 43;
 
-/// A new token, and what is kept of it.
-pub(super) fn generate() -> Result<(SecretString, Digest)> {
+pub(super) fn generate() -> Result<(SecretString, TokenDigest)> {
     let token = secrets::generate()?;
-    let digest = Digest::new(&token);
+    let digest = TokenDigest::new(&token);
     Ok((token, digest))
 }
 
-/// The SHA-256 of a token. A token is 256 random bits, so that nothing slower is needed, nor a bound on how often tokens are
-/// tried: a try that could be one costs a look at an index, and none of them ever finds one.
+/// SHA-256 of a token; its 256 random bits need no slow hash or throttle.
 #[derive(Clone)]
-pub(super) struct Digest(Vec<u8>);
+pub(super) struct TokenDigest(Vec<u8>);
 
-impl Digest {
-    /// The digest of what somebody says is a token; `None` where it cannot be one.
+impl TokenDigest {
+    /// `None` for a malformed token.
     pub(super) fn of(token: &SecretString) -> Option<Self> {
         let text = token.expose_secret();
         let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
@@ -33,8 +31,8 @@ impl Digest {
     }
 }
 
-impl From<&Digest> for sea_orm::Value {
-    fn from(digest: &Digest) -> Self {
+impl From<&TokenDigest> for crate::store::Value {
+    fn from(digest: &TokenDigest) -> Self {
         digest.0.clone().into()
     }
 }
@@ -44,14 +42,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_known_by_its_digest_and_nothing_else_is_looked_for() {
+    fn token_matches_its_digest_and_malformed_has_none() {
         let (token, digest) = generate().unwrap();
-        assert_eq!(Digest::of(&token).unwrap().0, digest.0);
+        assert_eq!(TokenDigest::of(&token).unwrap().0, digest.0);
         assert_eq!(digest.0.len(), 32);
         let text = token.expose_secret();
         for other in [String::new(), text[1..].to_owned(), format!("{text}x"), format!("{}é", &text[2..])] {
-            assert!(Digest::of(&other.into()).is_none());
+            assert!(TokenDigest::of(&other.into()).is_none());
         }
-        assert_ne!(Digest::of(&generate().unwrap().0).unwrap().0, digest.0);
+        assert_ne!(TokenDigest::of(&generate().unwrap().0).unwrap().0, digest.0);
     }
 }

@@ -1,48 +1,44 @@
-//! Tasks as documents of the full-text index.
+//! Tasks as index documents.
 
-use sea_orm::ConnectionTrait;
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
 use super::{
-    model::{Task, TaskStatus},
-    repo::{self, Row},
+    forms::{Task, TaskStatus},
+    repo::{self, StoredTask},
 };
 use crate::{
     auth::directory::{login_principal, user_principal},
     error::{Error, Result},
+    store::Connection,
 };
 
-/// The module that open tasks are found in.
+/// Module of open tasks.
 pub const TODO: &str = "todo";
 
-/// The module that done, read and withdrawn tasks are found in.
+/// Module of done, read and withdrawn tasks.
 pub const DONE: &str = "done";
 
-/// The documents of the tenant's tasks with these ids, each in the module that it stands in now.
-pub async fn find<C: ConnectionTrait>(reader: &C, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+/// Finds documents by id, each in its current module.
+pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     into_documents(repo::find(reader, tenant_id, ids).await?)
 }
 
-/// The documents of up to `limit` tasks after `sequence`, and the last one's number.
-pub async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<(Vec<Document>, i64)>> {
+/// Page of documents after `sequence`, with its last sequence.
+pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
     Ok(Some((into_documents(rows)?, last)))
 }
 
-/// How many tasks a scan from the beginning gives.
-pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+/// Number of documents of a full scan.
+pub async fn count(reader: &Connection) -> Result<i64> {
     let found: Vec<TaskStatus> =
         TaskStatus::ALL.into_iter().filter(|status| status.module().is_some()).collect();
     Ok(repo::count(reader, &found).await?)
 }
 
-fn into_documents(rows: Vec<Row>) -> Result<Vec<Document>> {
+fn into_documents(rows: Vec<StoredTask>) -> Result<Vec<Document>> {
     let mut documents = Vec::with_capacity(rows.len());
     for row in rows {
         if let Some(module) = row.status()?.module() {
@@ -52,7 +48,7 @@ fn into_documents(rows: Vec<Row>) -> Result<Vec<Document>> {
     Ok(documents)
 }
 
-fn into_document(row: Row, module: &str) -> Result<Document> {
+fn into_document(row: StoredTask, module: &str) -> Result<Document> {
     let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
     let item = ContentItem {
         id: row.id.clone(),
@@ -66,8 +62,7 @@ fn into_document(row: Row, module: &str) -> Result<Document> {
         attach_info: None,
         attach_description: None,
     };
-    // A task is seen by its assignee and by its creator (decisions 4.5). A login that nobody has had yet stands for
-    // whoever comes to have it; from then on it is the person that counts.
+    // Visible to assignee and creator (decisions 4.5), by login until the person is known.
     let assignee = row.assignee_user_id.as_deref().map(user_principal);
     let mut principals = vec![assignee.unwrap_or_else(|| login_principal(&row.assignee_login_id))];
     principals.extend(row.creator_id.as_deref().map(user_principal));

@@ -1,36 +1,33 @@
-//! Rows of tasks.
+//! Task rows.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeSet, HashMap};
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult, Value};
-
 use super::{
     documents::DONE,
-    model::{CreatedTask, Ending, NewTask, Task, TaskDetails},
-    states::{Move, TaskStatus, after},
+    forms::{CreatedTask, Ending, NewTask, Task, TaskDetails},
+    states::{TaskMove, TaskStatus, after},
 };
 use crate::{
     error::{Error, Result},
-    store::{ROWS_PER_STATEMENT, Transaction, find_in, now_millis, placeholders, sql},
+    store::{
+        self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, now_millis, placeholders,
+        sql,
+    },
 };
 
-/// The columns that are read; `FromQueryResult` finds them by name.
 const COLUMNS: &str = "sequence, id, tenant_id, application, status, paused_from, assignee_login_id, assignee_user_id, \
     creator_id, created_at, task";
 
-/// One kept task.
-#[derive(Clone, Debug, FromQueryResult)]
-pub(super) struct Row {
+#[derive(Clone, Debug, FromRow)]
+pub(super) struct StoredTask {
     pub(super) sequence: i64,
     pub(super) id: String,
     pub(super) tenant_id: i64,
-    /// The client id of the application that created it.
     pub(super) application: String,
     pub(super) status: i64,
-    /// The state that a paused task came from.
     pub(super) paused_from: Option<i64>,
     pub(super) assignee_login_id: String,
     pub(super) assignee_user_id: Option<String>,
@@ -39,33 +36,28 @@ pub(super) struct Row {
     pub(super) task: String,
 }
 
-impl Row {
-    /// The state that it is in.
+impl StoredTask {
     pub(super) fn status(&self) -> Result<TaskStatus> {
         TaskStatus::from_number(self.status)
             .ok_or_else(|| Error::internal(format!("a task is in state {}", self.status)))
     }
 }
 
-/// What came of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moved {
-    /// The task is in this state now.
+pub(super) enum MoveOutcome {
     To(TaskStatus),
-    /// It is in this state, which the move cannot be made from.
     Refused(TaskStatus),
 }
 
-/// Makes a move of a task that the transaction has read, and keeps what its end leaves.
 pub(super) async fn make_move(
     transaction: &Transaction,
-    row: &Row,
-    task_move: Move,
+    row: &StoredTask,
+    task_move: TaskMove,
     ending: &Ending,
-) -> Result<Moved> {
+) -> Result<MoveOutcome> {
     let status = row.status()?;
     let Some(to) = after(status, task_move, row.paused_from.and_then(TaskStatus::from_number)) else {
-        return Ok(Moved::Refused(status));
+        return Ok(MoveOutcome::Refused(status));
     };
     let paused_from = (to == TaskStatus::Paused).then_some(row.status);
     let ended_at = (to.module() == Some(DONE)).then(now_millis);
@@ -82,45 +74,41 @@ pub(super) async fn make_move(
             row.id.as_str().into(),
         ],
     );
-    transaction.execute_raw(statement).await?;
-    // Both at once: it leaves one module in the moment in which it comes to the other.
+    statement.execute(transaction).await?;
+    // Both modules in one transaction.
     for module in [status.module(), to.module()].into_iter().flatten() {
         transaction.record_change(row.tenant_id, module, &row.id);
     }
-    Ok(Moved::To(to))
+    Ok(MoveOutcome::To(to))
 }
 
-/// What came of creating a task.
-pub(super) enum Creation {
-    /// It is there, created now or before with the same content.
+pub(super) enum CreationOutcome {
     There(CreatedTask),
-    /// The application has another task of this id; holds the platform's id of that one.
+    /// Platform's id of the application's other task with this `appTaskId`.
     Other(String),
 }
 
-/// What the store has under the id of a task that is to be created.
-#[derive(FromQueryResult)]
-struct Kept {
+#[derive(FromRow)]
+struct ExistingTask {
     app_task_id: String,
     id: String,
     task: String,
 }
 
-/// Creates tasks, each once for its (application, `appTaskId`) (decisions 8.2): what came of each, in their order.
+/// Unique by application and `appTaskId` (decisions 8.2); outcomes in order.
 pub(super) async fn create(
     transaction: &Transaction,
     tenant_id: i64,
     application: &str,
     new: &[NewTask],
-) -> Result<Vec<Creation>> {
+) -> Result<Vec<CreationOutcome>> {
     let mut creations = Vec::with_capacity(new.len());
     for portion in new.chunks(ROWS_PER_STATEMENT) {
         let inserted = insert(transaction, tenant_id, application, portion).await?;
-        // Mostly none is there already, and nothing has to be looked up.
         let kept = if inserted == portion.len() {
             HashMap::new()
         } else {
-            find_kept(transaction, tenant_id, application, portion).await?
+            find_existing(transaction, tenant_id, application, portion).await?
         };
         for one in portion {
             creations.push(resolve(transaction, tenant_id, one, kept.get(one.task.app_task_id.as_str()))?);
@@ -129,7 +117,7 @@ pub(super) async fn create(
     Ok(creations)
 }
 
-/// Inserts those that are not there; of several with one `appTaskId` the first. Answers how many.
+/// Keeps the first of duplicates; returns the count.
 async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
@@ -164,17 +152,16 @@ async fn insert(
             text.as_str().into(),
         ]
     });
-    let inserted = transaction.execute_raw(sql(text, values)).await?;
-    usize::try_from(inserted.rows_affected()).map_err(Error::internal)
+    let inserted = sql(text, values).execute(transaction).await?;
+    usize::try_from(inserted).map_err(Error::internal)
 }
 
-/// Who has the logins that the tasks are assigned to, as far as the directory knows them.
 async fn assignees(
     transaction: &Transaction,
     tenant_id: i64,
     new: &[NewTask],
 ) -> Result<HashMap<String, String>> {
-    #[derive(FromQueryResult)]
+    #[derive(FromRow)]
     struct Assignee {
         login_id: String,
         user_id: String,
@@ -182,32 +169,31 @@ async fn assignees(
     let logins: BTreeSet<&str> = new.iter().map(|one| one.task.assignee_login_id.as_str()).collect();
     let logins: Vec<&str> = logins.into_iter().collect();
     let text = "SELECT login_id, user_id FROM users WHERE tenant_id = ? AND is_deleted = 0 AND login_id";
-    let found: Vec<Assignee> = find_in(&**transaction, text, &[tenant_id.into()], &logins).await?;
+    let found: Vec<Assignee> = find_in(transaction, text, &[tenant_id.into()], &logins).await?;
     Ok(found.into_iter().map(|Assignee { login_id, user_id }| (login_id, user_id)).collect())
 }
 
-/// The tasks that the application has under these ids now.
-async fn find_kept(
+async fn find_existing(
     transaction: &Transaction,
     tenant_id: i64,
     application: &str,
     new: &[NewTask],
-) -> Result<HashMap<String, Kept>> {
+) -> Result<HashMap<String, ExistingTask>> {
     let app_task_ids: Vec<&str> = new.iter().map(|one| one.task.app_task_id.as_str()).collect();
     let text =
         "SELECT app_task_id, id, task FROM tasks WHERE tenant_id = ? AND application = ? AND app_task_id";
     let first = [tenant_id.into(), application.into()];
-    let kept: Vec<Kept> = find_in(&**transaction, text, &first, &app_task_ids).await?;
+    let kept: Vec<ExistingTask> = find_in(transaction, text, &first, &app_task_ids).await?;
     Ok(kept.into_iter().map(|kept| (kept.app_task_id.clone(), kept)).collect())
 }
 
-/// What came of one task, given what the application has under its id now; `None` where all were inserted.
+/// `None` if all were inserted.
 fn resolve(
     transaction: &Transaction,
     tenant_id: i64,
     new: &NewTask,
-    kept: Option<&Kept>,
-) -> Result<Creation> {
+    kept: Option<&ExistingTask>,
+) -> Result<CreationOutcome> {
     let id = kept.map_or(&new.id, |kept| &kept.id);
     if *id == new.id {
         if let Some(module) = new.status.module() {
@@ -216,12 +202,11 @@ fn resolve(
     } else if let Some(kept) = kept
         && !new.is_same(&kept.task)?
     {
-        return Ok(Creation::Other(id.clone()));
+        return Ok(CreationOutcome::Other(id.clone()));
     }
-    Ok(Creation::There(CreatedTask { id: id.clone(), app_task_id: new.task.app_task_id.clone() }))
+    Ok(CreationOutcome::There(CreatedTask { id: id.clone(), app_task_id: new.task.app_task_id.clone() }))
 }
 
-/// Gives the tasks of logins that nobody had so far to those who have them now.
 pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
     for portion in logins.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
@@ -232,48 +217,44 @@ pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[S
         );
         let values =
             std::iter::once(Value::from(tenant_id)).chain(portion.iter().map(|login| login.as_str().into()));
-        for row in transaction.query_all_raw(sql(text, values)).await? {
-            let status = TaskStatus::from_number(row.try_get("", "status")?);
-            if let Some(module) = status.and_then(TaskStatus::module) {
-                transaction.record_change(tenant_id, module, &row.try_get::<String>("", "id")?);
+        for (id, status) in sql(text, values).fetch_all::<(String, i64)>(transaction).await? {
+            if let Some(module) = TaskStatus::from_number(status).and_then(TaskStatus::module) {
+                transaction.record_change(tenant_id, module, &id);
             }
         }
     }
     Ok(())
 }
 
-/// Unary plus keeps the tenant from being what SQLite looks for: given many ids, it would rather walk all of the tenant's
-/// tasks than look each one up.
+/// Unary plus makes SQLite look up each id instead of scanning the tenant.
 fn find_text() -> String {
     format!("SELECT {COLUMNS} FROM tasks WHERE +tenant_id = ? AND id")
 }
 
-/// The tenant's tasks with these ids, as far as they are there.
-pub(super) async fn find<C: ConnectionTrait>(
-    reader: &C,
+pub(super) async fn find(
+    reader: &Connection,
     tenant_id: i64,
     ids: &[String],
-) -> Result<Vec<Row>, DbErr> {
+) -> store::Result<Vec<StoredTask>> {
     find_in(reader, &find_text(), &[tenant_id.into()], ids).await
 }
 
-/// A task with all that is shown of it.
-#[derive(Debug, FromQueryResult)]
+#[derive(Debug, FromRow)]
 struct DetailsRow {
-    #[sea_orm(nested)]
-    row: Row,
+    #[sqlx(flatten)]
+    row: StoredTask,
     end_comment: Option<String>,
     end_result: Option<String>,
-    /// A JSON list of `QuickDealEntry`.
+    /// JSON list of `QuickDealEntry`.
     quick_deal_log: String,
 }
 
-/// The tenant's task with this id, its row and what is shown of it, read at one moment.
-pub(super) async fn find_details<C: ConnectionTrait>(
-    reader: &C,
+/// One snapshot.
+pub(super) async fn find_details(
+    reader: &Connection,
     tenant_id: i64,
     id: &str,
-) -> Result<Option<(Row, TaskDetails)>> {
+) -> Result<Option<(StoredTask, TaskDetails)>> {
     let statement = sql(
         format!(
             "SELECT {COLUMNS}, end_comment, end_result, (SELECT json_group_array(json_object( \
@@ -283,7 +264,7 @@ pub(super) async fn find_details<C: ConnectionTrait>(
         ),
         [tenant_id.into(), id.into()],
     );
-    let Some(found) = DetailsRow::find_by_statement(statement).one(reader).await? else { return Ok(None) };
+    let Some(found) = statement.fetch_optional::<DetailsRow>(reader).await? else { return Ok(None) };
     let DetailsRow { row, end_comment, end_result, quick_deal_log } = found;
     let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
     let details = TaskDetails {
@@ -294,26 +275,19 @@ pub(super) async fn find_details<C: ConnectionTrait>(
     Ok(Some((row, details)))
 }
 
-/// Up to `limit` tasks of all tenants after `sequence`, in the order of that.
-pub(super) async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Vec<Row>, DbErr> {
-    Row::find_by_statement(sql(
+pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<StoredTask>> {
+    sql(
         format!("SELECT {COLUMNS} FROM tasks WHERE sequence > ? ORDER BY sequence LIMIT ?"),
         [sequence.into(), limit.into()],
-    ))
-    .all(reader)
+    )
+    .fetch_all::<StoredTask>(reader)
     .await
 }
 
-/// How many tasks stand in one of these states.
-pub(super) async fn count<C: ConnectionTrait>(reader: &C, states: &[TaskStatus]) -> Result<i64, DbErr> {
+pub(super) async fn count(reader: &Connection, states: &[TaskStatus]) -> store::Result<i64> {
     let statement = sql(
         format!("SELECT COUNT(*) AS tasks FROM tasks WHERE status IN ({})", placeholders(states.len())),
         states.iter().map(|status| Value::from(status.number())),
     );
-    let row = reader.query_one_raw(statement).await?;
-    row.map_or(Ok(0), |row| row.try_get("", "tasks"))
+    statement.fetch_value(reader).await
 }

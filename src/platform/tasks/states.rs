@@ -1,29 +1,29 @@
-//! The states of a task, and the moves between them (decisions 8.1): one table, without I/O.
+//! Task states and moves between them (decisions 8.1), without I/O.
 
 use super::documents::{DONE, TODO};
 
-/// The state that a task is in.
+/// Status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskStatus {
-    /// To be done.
+    /// To do.
     ToDo = 0,
-    /// It was done.
+    /// Done.
     Done = 1,
-    /// To be read.
+    /// To read.
     ToRead = 2,
-    /// Its assignee can neither see nor handle it for now.
+    /// Neither visible to the assignee nor open to handling.
     Paused = 3,
-    /// It was read.
+    /// Read.
     Read = 4,
-    /// It was taken back.
+    /// Withdrawn.
     Withdrawn = 5,
-    /// It is gone for everyone; its row stays, so that its `appTaskId` is not created anew by a call that is sent again.
+    /// Gone for everyone. Its row stays, so that a repeated request cannot create the `appTaskId` again.
     Removed = 6,
 }
 
-/// What is done to a task.
+/// A move of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Move {
+pub enum TaskMove {
     /// `/api/todo/complete` with endType 1, and quick handling.
     Complete,
     /// `/api/todo/complete` with endType 2.
@@ -36,11 +36,11 @@ pub enum Move {
     Remove,
 }
 
-impl Move {
-    /// Every move.
+impl TaskMove {
+    /// All moves.
     pub const ALL: [Self; 5] = [Self::Complete, Self::Withdraw, Self::Pause, Self::Resume, Self::Remove];
 
-    /// What becomes of a task by it, for people.
+    /// Participle for messages.
     pub fn participle(self) -> &'static str {
         match self {
             Self::Complete => "completed",
@@ -51,44 +51,44 @@ impl Move {
         }
     }
 
-    /// The states that it can be made from.
+    /// States from which the move is valid.
     pub fn starts_from(self) -> Vec<TaskStatus> {
         let paused_from = Some(TaskStatus::ToDo);
         TaskStatus::ALL.into_iter().filter(|status| after(*status, self, paused_from).is_some()).collect()
     }
 }
 
-/// The state that a move leads to; `None` where it cannot be made (409). `paused_from` is the state that a paused task came from.
+/// Resulting status; `None` if invalid (409). `paused_from` is the status before a pause.
 #[rustfmt::skip]
-pub fn after(status: TaskStatus, task_move: Move, paused_from: Option<TaskStatus>) -> Option<TaskStatus> {
+pub fn after(status: TaskStatus, task_move: TaskMove, paused_from: Option<TaskStatus>) -> Option<TaskStatus> {
     use TaskStatus::{Done, Paused, Read, Removed, ToDo, ToRead, Withdrawn};
     match (status, task_move) {
-        (ToDo,                    Move::Complete) => Some(Done),
-        (ToRead,                  Move::Complete) => Some(Read),
-        (ToDo | ToRead,           Move::Withdraw) => Some(Withdrawn),
-        (ToDo | ToRead,           Move::Pause)    => Some(Paused),
-        (Paused,                  Move::Resume)   => paused_from,
-        (Done | Read | Withdrawn, Move::Remove)   => Some(Removed),
+        (ToDo,                    TaskMove::Complete) => Some(Done),
+        (ToRead,                  TaskMove::Complete) => Some(Read),
+        (ToDo | ToRead,           TaskMove::Withdraw) => Some(Withdrawn),
+        (ToDo | ToRead,           TaskMove::Pause)    => Some(Paused),
+        (Paused,                  TaskMove::Resume)   => paused_from,
+        (Done | Read | Withdrawn, TaskMove::Remove)   => Some(Removed),
         _ => None,
     }
 }
 
 impl TaskStatus {
-    /// Every state.
+    /// All states.
     pub const ALL: [Self; 7] =
         [Self::ToDo, Self::Done, Self::ToRead, Self::Paused, Self::Read, Self::Withdrawn, Self::Removed];
 
-    /// The number that stands for it.
+    /// Number of the status.
     pub fn number(self) -> i64 {
         self as i64
     }
 
-    /// The state that a number stands for.
+    /// Status by its number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.number() == number)
     }
 
-    /// Its name, for people.
+    /// Name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::ToDo => "to-do",
@@ -101,7 +101,7 @@ impl TaskStatus {
         }
     }
 
-    /// The module that a task of this state is found in; paused and removed ones are found nowhere (decisions 4.5).
+    /// Module of the status; none for paused and removed tasks (decisions 4.5).
     pub fn module(self) -> Option<&'static str> {
         match self {
             Self::ToDo | Self::ToRead => Some(TODO),
@@ -114,12 +114,12 @@ impl TaskStatus {
 #[cfg(test)]
 mod tests {
     use super::{
-        Move::{Complete, Pause, Remove, Resume, Withdraw},
+        TaskMove::{Complete, Pause, Remove, Resume, Withdraw},
         *,
     };
 
-    /// Decisions 8.1, in its own numbers: from, move, to.
-    const MOVES: [(i64, Move, i64); 9] = [
+    /// From, move, to: the numbers of decisions 8.1.
+    const MOVES: [(i64, TaskMove, i64); 9] = [
         (0, Complete, 1),
         (2, Complete, 4),
         (0, Withdraw, 5),
@@ -132,11 +132,11 @@ mod tests {
     ];
 
     #[test]
-    fn every_state_with_every_move_is_as_decided() {
+    fn every_move_of_every_state_matches_the_decisions() {
         for number in 0..7 {
             let status = TaskStatus::from_number(number).unwrap();
             assert_eq!(status.number(), number);
-            for task_move in Move::ALL {
+            for task_move in TaskMove::ALL {
                 for paused_from in [0, 2].map(|from| TaskStatus::from_number(from).unwrap()) {
                     let listed = MOVES.iter().find(|(from, made, _)| (*from, *made) == (number, task_move));
                     let is_resumed = (number, task_move) == (3, Resume);

@@ -1,4 +1,4 @@
-//! Applications as operators register, change and remove them over HTTP (decisions 3.2, 3.3, 3.7).
+//! Application management (decisions 3.2, 3.3, 3.7).
 
 mod forms;
 mod repo;
@@ -10,106 +10,104 @@ use serde::Serialize;
 
 use self::{forms::Wanted, repo::Row};
 use crate::{
-    app::App,
     audit::{self, Actor, Deed},
     auth::{
         applications::{self, Credentials, Kind, NewApplication},
         caller::Caller,
-        scopes::Scope,
         tenants,
     },
     error::{Error, Result},
+    identity::scopes::Scope,
+    platform::tenants::TenantsState,
     store::{Transaction, now_millis},
 };
 
 pub use self::forms::{ApplicationForm, RotationForm};
 
-/// Applications that one tenant may have by this way.
+/// Per tenant, over HTTP.
 const MOST_APPLICATIONS: i64 = 1_000;
 
-/// An application as operators see it: without its secrets.
+/// Application without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisteredApplication {
-    /// The client id.
+    /// Client id.
     pub client_id: String,
-    /// The code of the tenant that it belongs to.
+    /// Owning tenant's code.
     pub tenant: String,
-    /// What it is.
+    /// Application kind.
     pub kind: Kind,
-    /// A name for people.
+    /// Display name.
     pub name: String,
-    /// The tenants that a domain application may act on besides its own.
+    /// Further tenants of a domain application.
     pub bound: Vec<String>,
-    /// What it may do.
+    /// Granted scopes.
     pub scopes: Vec<String>,
-    /// Whether it gets no tokens, and its tokens are worthless.
+    /// Whether tokens are refused.
     pub disabled: bool,
-    /// Where its users may be sent back to after a login.
+    /// Redirect URIs for logins.
     pub redirect_uris: Vec<String>,
     /// Whether it has no secret.
     pub public: bool,
     /// Epoch milliseconds.
     pub created_at: i64,
-    /// When it last called or asked for a token, epoch milliseconds; null before the first time.
+    /// Last call or token request, epoch milliseconds, or null.
     pub last_used_at: Option<i64>,
-    /// Until when the secret before the last rotation is valid, epoch milliseconds; null where it is not.
+    /// Previous secret's end, epoch milliseconds, or null.
     pub previous_secret_until: Option<i64>,
 }
 
-/// A new application with its secrets, which are shown this once.
+/// New application with its secrets, shown once.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedApplication {
     /// The application.
     #[serde(flatten)]
     pub application: RegisteredApplication,
-    /// The client secret; null for a public application.
+    /// Client secret; null if public.
     pub client_secret: Option<String>,
-    /// The key that callbacks to it are signed with (decisions 8.3).
+    /// Callback signing key (decisions 8.3).
     pub callback_key: String,
 }
 
-/// A new secret, shown this once.
+/// New secret, shown once.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RotatedSecret {
-    /// The client id.
+    /// Client id.
     pub client_id: String,
-    /// The new secret.
+    /// New secret.
     pub client_secret: String,
-    /// Until when the one before is valid, epoch milliseconds; null where it is not.
+    /// Previous secret's end, epoch milliseconds, or null.
     pub previous_secret_until: Option<i64>,
 }
 
-/// The applications of the tenant, the oldest first.
-pub async fn list(app: &App, caller: &Caller) -> Result<Vec<RegisteredApplication>> {
-    let rows = repo::list(app.store.reader(), caller.tenant.id).await?;
-    rows.into_iter().map(|row| shown(app, caller, row)).collect()
+/// The tenant's applications, oldest first.
+pub async fn list(state: &TenantsState, caller: &Caller) -> Result<Vec<RegisteredApplication>> {
+    let rows = repo::list(state.store.reader(), caller.tenant.id).await?;
+    rows.into_iter().map(|row| shown(state, caller, row)).collect()
 }
 
-/// One application of the tenant.
-///
-/// # Errors
-/// 404.
-pub async fn find(app: &App, caller: &Caller, client_id: &str) -> Result<RegisteredApplication> {
-    let row = repo::find(app.store.reader(), caller.tenant.id, client_id).await?;
-    shown(app, caller, row.ok_or_else(unknown)?)
+/// One application.
+pub async fn find(state: &TenantsState, caller: &Caller, client_id: &str) -> Result<RegisteredApplication> {
+    let row = repo::find(state.store.reader(), caller.tenant.id, client_id).await?;
+    shown(state, caller, row.ok_or_else(unknown)?)
 }
 
-/// Registers an application with the tenant.
-///
-/// # Errors
-/// 400 that names the field; 409 where the tenant has as many as it may.
-pub async fn create(app: &App, caller: &Arc<Caller>, form: ApplicationForm) -> Result<CreatedApplication> {
+/// Registers an application; 409 at the limit.
+pub async fn create(
+    state: &TenantsState,
+    caller: &Arc<Caller>,
+    form: ApplicationForm,
+) -> Result<CreatedApplication> {
     let Wanted { kind, name, bound, scopes, login, is_disabled } = form.for_new()?;
     let tenant = caller.tenant.code.clone();
     let new = NewApplication { tenant, kind, bound, scopes: Some(scopes), name, login };
-    let (keys, described) = (Arc::clone(&app.keys), new.clone());
+    let (keys, described) = (Arc::clone(&state.keys), new.clone());
     let credentials = off_the_runtime(move || Credentials::generate(&keys, &described)).await?;
     let is_public = new.login.is_public;
     let (calling, kept) = (Arc::clone(caller), credentials.clone());
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
             if repo::count(transaction, tenant.id).await? >= MOST_APPLICATIONS {
@@ -127,33 +125,30 @@ pub async fn create(app: &App, caller: &Arc<Caller>, form: ApplicationForm) -> R
                 .with("kind", new.kind.as_str())
                 .with("scopes", kept.scopes.to_string());
             audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
-            let row = repo::find(&**transaction, tenant.id, id).await?;
+            let row = repo::find(transaction, tenant.id, id).await?;
             row.ok_or_else(|| Error::internal("an application that was just stored is not there"))
         })
     });
     let row = job.await?;
     Ok(CreatedApplication {
-        application: shown(app, caller, row)?,
+        application: shown(state, caller, row)?,
         client_secret: (!is_public).then(|| text(&credentials.client_secret)),
         callback_key: text(&credentials.callback_key),
     })
 }
 
-/// Changes an application of the tenant; what the form leaves out stays. It counts at once, for its tokens too.
-///
-/// # Errors
-/// 400 that names the field, 404; 409 for what would lock the calling application out.
+/// Changes the given fields, also for issued tokens; 409 for locking out the caller.
 pub async fn change(
-    app: &Arc<App>,
+    state: &TenantsState,
     caller: &Arc<Caller>,
     client_id: String,
     form: ApplicationForm,
 ) -> Result<RegisteredApplication> {
-    let (remembering, calling) = (Arc::clone(app), Arc::clone(caller));
-    let job = app.store.write(move |transaction| {
+    let (remembering, calling) = (state.clone(), Arc::clone(caller));
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
-            let known = repo::find(&**transaction, tenant.id, &client_id).await?.ok_or_else(unknown)?;
+            let known = repo::find(transaction, tenant.id, &client_id).await?.ok_or_else(unknown)?;
             let before = Wanted::try_from(&known)?;
             let after = form.over(&before)?;
             if *calling.client_id == *client_id && (after.is_disabled || !after.scopes.allow(Scope::Admin)) {
@@ -168,7 +163,7 @@ pub async fn change(
             let deeds = deeds(&client_id, &before, &after);
             if !deeds.is_empty() {
                 repo::update(transaction, &client_id, &after).await?;
-                // Whom it may no longer speak for, its tokens of people shall not either.
+                // User tokens end with the right to act as users.
                 let had_people =
                     before.scopes.allow(Scope::ActAsUser) && !after.scopes.allow(Scope::ActAsUser);
                 if had_people || (after.is_disabled && !before.is_disabled) {
@@ -178,26 +173,23 @@ pub async fn change(
                 let tenant_id = tenant.id;
                 transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
             }
-            repo::find(&**transaction, tenant.id, &client_id).await?.ok_or_else(unknown)
+            repo::find(transaction, tenant.id, &client_id).await?.ok_or_else(unknown)
         })
     });
     let row = job.await?;
-    shown(app, caller, row)
+    shown(state, caller, row)
 }
 
-/// Removes an application of the tenant; its tokens are worthless at once. What it wrote stays.
-///
-/// # Errors
-/// 404; 409 for the calling application.
-pub async fn remove(app: &Arc<App>, caller: &Arc<Caller>, client_id: String) -> Result<()> {
+/// Removes an application and its tokens; 409 for the caller.
+pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: String) -> Result<()> {
     if *caller.client_id == *client_id {
         return Err(Error::conflict("this is the application that calls: it cannot remove itself"));
     }
     if caller.is_by(&client_id) {
         return Err(signed_in("remove"));
     }
-    let (remembering, calling) = (Arc::clone(app), Arc::clone(caller));
-    let job = app.store.write(move |transaction| {
+    let (remembering, calling) = (state.clone(), Arc::clone(caller));
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
             if !repo::remove(transaction, tenant.id, &client_id).await? {
@@ -213,12 +205,12 @@ pub async fn remove(app: &Arc<App>, caller: &Arc<Caller>, client_id: String) -> 
     job.await
 }
 
-/// Gives an application of the tenant a new secret; the one before is valid for the overlap. Tokens stay what they are.
+/// Rotates the secret; the old one stays valid for the overlap. Tokens stay valid.
 ///
 /// # Errors
-/// 400 that names the field, 404; 409 for a public application, and while the secret before the last rotation is valid.
+/// 409 if public or during an overlap.
 pub async fn rotate(
-    app: &App,
+    state: &TenantsState,
     caller: &Arc<Caller>,
     client_id: String,
     form: &RotationForm,
@@ -226,14 +218,14 @@ pub async fn rotate(
     let overlap_seconds = form.checked()?;
     let (secret, hash) = off_the_runtime(applications::new_secret).await?;
     let (calling, rotated) = (Arc::clone(caller), client_id.clone());
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
-            let known = repo::find(&**transaction, tenant.id, &rotated).await?.ok_or_else(unknown)?;
+            let known = repo::find(transaction, tenant.id, &rotated).await?.ok_or_else(unknown)?;
             if known.is_public {
                 return Err(Error::conflict("a public application has no secret"));
             }
-            // Asked for again because the answer was lost, it would end a secret that is in use and was promised.
+            // A retry must not end the promised overlap.
             if overlap_seconds > 0 && known.previous_secret_until.is_some_and(|until| until > now_millis()) {
                 return Err(Error::conflict(
                     "the secret before the last rotation is still valid; overlapSeconds 0 ends it, and the one before this",
@@ -251,10 +243,10 @@ pub async fn rotate(
     Ok(RotatedSecret { client_id, client_secret: text(&secret), previous_secret_until })
 }
 
-fn shown(app: &App, caller: &Caller, row: Row) -> Result<RegisteredApplication> {
+fn shown(state: &TenantsState, caller: &Caller, row: Row) -> Result<RegisteredApplication> {
     let Wanted { kind, name, bound, scopes, login, is_disabled } = Wanted::try_from(&row)?;
-    // What is noted in memory is newer than the row, where there is any.
-    let last_used_at = app.authenticator.usage().noted(&row.client_id).max(row.last_used_at);
+    // Memory is newer than the row.
+    let last_used_at = state.authenticator.usage().noted(&row.client_id).max(row.last_used_at);
     Ok(RegisteredApplication {
         client_id: row.client_id,
         tenant: caller.tenant.code.clone(),
@@ -271,7 +263,6 @@ fn shown(app: &App, caller: &Caller, row: Row) -> Result<RegisteredApplication> 
     })
 }
 
-/// What a change is told as: being disabled and enabled by its name, everything else by the names of its fields.
 fn deeds(client_id: &str, before: &Wanted, after: &Wanted) -> Vec<Deed> {
     let changes = [
         ("name", before.name != after.name),
@@ -291,19 +282,18 @@ fn deeds(client_id: &str, before: &Wanted, after: &Wanted) -> Vec<Deed> {
     deeds
 }
 
-/// # Errors
-/// 400 that names the place of a code which no tenant has; those that were there before are not asked for.
+/// Requires new codes to exist; 400 names the position.
 async fn check_tenants_exist(transaction: &Transaction, bound: &[String], before: &[String]) -> Result<()> {
     let before: HashSet<&String> = before.iter().collect();
     for (place, code) in bound.iter().enumerate().filter(|(_, code)| !before.contains(code)) {
-        if tenants::find_by_code(&**transaction, code).await?.is_none() {
+        if tenants::find_by_code(transaction, code).await?.is_none() {
             return Err(Error::bad_request(format!("bound[{place}]: there is no tenant with this code")));
         }
     }
     Ok(())
 }
 
-/// Hashing a secret would keep the runtime's thread from other requests.
+/// Runs work on a blocking thread.
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(Error::internal)?
 }

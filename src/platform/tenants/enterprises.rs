@@ -1,13 +1,11 @@
-//! What `tenants` allows: registering, freezing and deleting enterprises (decisions 3.6).
+//! Registers, freezes and deletes enterprises (scope `tenants`, decisions 3.6).
 
 use std::sync::Arc;
 
-use sea_orm::ConnectionTrait;
 use serde::{Deserialize, Serialize};
 
 use super::{fields::text, removal};
 use crate::{
-    app::App,
     audit::{self, Actor, Deed},
     auth::{
         applications::Kind,
@@ -15,25 +13,24 @@ use crate::{
         tenants::{self, NewTenant, Tenant},
     },
     error::{Error, Result},
-    platform::groups,
-    search::registry,
+    platform::{groups, tenants::TenantsState},
+    registry,
     store::{Transaction, sql},
 };
 
-/// Bytes of a name, an edition, a telephone number, an address.
+/// Maximum bytes of a single-line text.
 const TEXT_BYTES: usize = 512;
-/// Bytes of an introduction.
 const INTRODUCTION_BYTES: usize = 16 << 10;
 
-/// Characters of an eCode that is given out: lower case, without those that look alike (0 and o, 1, i and l).
+/// Generated eCodes avoid look-alikes (0 and o, 1, i and l).
 const CODE_ALPHABET: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const CODE_LENGTH: usize = 8;
 
-/// The document's tenant registration request. Everything but `isAllowManage` is kept as it is and read back.
+/// Enterprise to register.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EnterpriseForm {
-    /// Enterprise name. Required.
+    /// Required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enterprise_name: Option<String>,
     /// Short name.
@@ -42,10 +39,10 @@ pub struct EnterpriseForm {
     /// Enterprise edition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enterprise_version: Option<String>,
-    /// Introduction, of several lines.
+    /// Several lines are allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enterprise_introduction: Option<String>,
-    /// Address, of several lines.
+    /// Several lines are allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enterprise_address: Option<String>,
     /// E-mail.
@@ -57,16 +54,12 @@ pub struct EnterpriseForm {
     /// Contact telephone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_phone: Option<String>,
-    /// Whether domain applications other than the one that registers it may manage the enterprise; default true.
+    /// Whether other domain applications may manage it; default true.
     #[serde(skip_serializing)]
     pub is_allow_manage: Option<bool>,
 }
 
 impl EnterpriseForm {
-    /// The form with its texts checked.
-    ///
-    /// # Errors
-    /// 400 that names the field.
     fn checked(self) -> Result<Self> {
         let line = |field: &str, value| text(field, value, TEXT_BYTES, false);
         Ok(Self {
@@ -88,19 +81,16 @@ impl EnterpriseForm {
     }
 }
 
-/// Registers an enterprise; answers its eCode. A domain application may act on it from the answer on.
-///
-/// # Errors
-/// 400 that names the field.
-pub async fn register(app: &Arc<App>, caller: Arc<Caller>, form: EnterpriseForm) -> Result<String> {
+/// Registers an enterprise and returns its eCode; the domain application may act on it at once.
+pub async fn register(state: &TenantsState, caller: Arc<Caller>, form: EnterpriseForm) -> Result<String> {
     let form = form.checked()?;
     let name = form.enterprise_name.clone().ok_or_else(|| {
         Error::bad_request(format!("enterpriseName: is required, at most {TEXT_BYTES} bytes of UTF-8"))
     })?;
     let profile = serde_json::to_string(&form).map_err(Error::internal)?;
     let allow_manage = form.is_allow_manage.unwrap_or(true);
-    let remembering = Arc::clone(app);
-    let job = app.store.write(move |transaction| {
+    let remembering = state.clone();
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let code = free_code(transaction).await?;
             let registered_by = Some(caller.client_id.to_string());
@@ -121,13 +111,13 @@ pub async fn register(app: &Arc<App>, caller: Arc<Caller>, form: EnterpriseForm)
     job.await
 }
 
-/// Adds a tenant to the set of the domain application that registered it (decisions 3.6).
+/// Binds a tenant to its registering domain application.
 async fn join(transaction: &Transaction, actor: &Actor, caller: &Caller, tenant: &Tenant) -> Result<()> {
     let statement = sql(
         "UPDATE applications SET bound = json_insert(bound, '$[#]', ?) WHERE client_id = ?",
         [tenant.code.as_str().into(), caller.client_id.as_ref().into()],
     );
-    if transaction.execute_raw(statement).await?.rows_affected() == 0 {
+    if statement.execute(transaction).await? == 0 {
         return Err(Error::unauthorized("the application no longer exists"));
     }
     let deed =
@@ -142,32 +132,30 @@ async fn free_code(transaction: &Transaction) -> Result<String> {
             .flatten()
             .take(CODE_LENGTH)
             .collect();
-        if tenants::find_by_code(&**transaction, &code).await?.is_none() {
+        if tenants::find_by_code(transaction, &code).await?.is_none() {
             return Ok(code);
         }
     }
 }
 
-/// What is to become of an enterprise.
+/// State change of an enterprise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Every call of it or on it is refused.
+    /// Refuse its calls and calls on it.
     Freeze,
-    /// That ends.
+    /// Accept them again.
     Unfreeze,
-    /// It goes, with everything that it has.
+    /// Delete it with its data.
     Delete,
 }
 
-/// Freezes, unfreezes or deletes the enterprise with this code; answers the code. Doing to it what it is already changes
-/// nothing.
+/// Freezes, unfreezes or deletes an enterprise; idempotent. Returns its code.
 ///
 /// # Errors
-/// 403 for one that is not the caller's to manage, 404 where there is none that he may know of (decisions 3.6); 409 for
-/// freezing or deleting the one that he is signed in to.
-pub async fn decide(app: &Arc<App>, caller: Arc<Caller>, code: String, fate: Fate) -> Result<String> {
-    let remembering = Arc::clone(app);
-    let job = app.store.write(move |transaction| {
+/// 403 not manageable, 404 unknown, 409 one's own (decisions 3.6).
+pub async fn decide(state: &TenantsState, caller: Arc<Caller>, code: String, fate: Fate) -> Result<String> {
+    let remembering = state.clone();
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = managed(transaction, &caller, &code).await?;
             if fate != Fate::Unfreeze && caller.is_signed_in_to(&tenant) {
@@ -177,8 +165,8 @@ pub async fn decide(app: &Arc<App>, caller: Arc<Caller>, code: String, fate: Fat
             }
             let actor = Actor::caller(&caller);
             let tenant_id = tenant.id;
-            // Its groups are for nobody to see while it is frozen, and when it is gone.
-            let guests = groups::model::tenants_in_groups_of(&**transaction, tenant_id).await?;
+            // Its groups are invisible now.
+            let guests = groups::service::tenants_in_groups_of(transaction, tenant_id).await?;
             match fate {
                 Fate::Delete => {
                     let deed = Deed::new("delete", "tenant", tenant.code.as_str());
@@ -192,7 +180,7 @@ pub async fn decide(app: &Arc<App>, caller: Arc<Caller>, code: String, fate: Fat
                             remembering.authenticator.forget_callers(id);
                         }
                         remembering.registry.forget_tenant(tenant_id);
-                        remembering.upkeep.wake();
+                        remembering.maintenance.notify_one();
                     });
                 }
                 Fate::Freeze | Fate::Unfreeze if tenant.is_frozen == (fate == Fate::Freeze) => {}
@@ -215,12 +203,12 @@ pub async fn decide(app: &Arc<App>, caller: Arc<Caller>, code: String, fate: Fat
     job.await
 }
 
-/// The tenant with this code, where the caller may manage it.
+/// Tenant that the caller may manage.
 async fn managed(transaction: &Transaction, caller: &Caller, code: &str) -> Result<Tenant> {
     if !caller.knows(code) {
         return Err(Error::forbidden("eCode: this application may not act on that tenant"));
     }
-    let tenant = tenants::find_by_code(&**transaction, code).await?;
+    let tenant = tenants::find_by_code(transaction, code).await?;
     let tenant = tenant.ok_or_else(|| Error::not_found("eCode: there is no such tenant"))?;
     if !caller.may_manage(&tenant) {
         return Err(Error::forbidden(

@@ -1,14 +1,10 @@
-//! What the forms of tenants and applications share: texts and numbers within their bounds, each failure naming its field
-//! (decisions 2.3).
+//! Checks fields of tenant and application forms (decisions 2.3).
 
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
 
-/// A text that may be absent; a blank one is. Only a text of several lines may hold line breaks.
-///
-/// # Errors
-/// 400 that names the field.
+/// Optional text, absent if blank; multi-line texts may contain line breaks.
 pub(super) fn text(
     field: &str,
     text: Option<String>,
@@ -26,10 +22,7 @@ pub(super) fn text(
     Ok(Some(text))
 }
 
-/// A number within its bounds.
-///
-/// # Errors
-/// 400 that names the field.
+/// Checks bounds.
 pub(super) fn number(field: &str, number: i64, bounds: &RangeInclusive<i64>) -> Result<i64> {
     if bounds.contains(&number) {
         return Ok(number);

@@ -1,38 +1,33 @@
-//! The end of a tenant: what its code and its tokens are worth ends at once, its rows go in portions afterwards
-//! (decisions 3.6).
+//! Removes tenants: code and tokens end at once, rows follow in batches (decisions 3.6).
 //!
-//! A large tenant has a million rows. Removed in one transaction, they would keep everybody's writes waiting for seconds.
+//! Deleting a million rows in one transaction would block writes for seconds.
 
 use std::collections::BTreeSet;
-
-use sea_orm::{ConnectionTrait, DbErr, QueryResult};
 
 use crate::{
     audit::{self, Actor, Deed},
     auth::tenants::{self, Tenant},
-    error::{Error, Result},
+    error::Result,
     platform::groups,
-    store::{ROWS_PER_STATEMENT, Store, Transaction, sql},
+    store::{self, FromRow, Json, ROWS_PER_STATEMENT, Store, Transaction, sql},
 };
 
-/// Rows that are removed in one transaction: pictures among them are large.
+/// Rows per batch; pictures are large.
 const PORTION: usize = 200;
 
-/// Ends a tenant: nothing finds it any more, its code is free, and the index drops what it has of it. Its rows are removed by
-/// [`remove_portion`]. Answers whether there was one.
+/// Ends a tenant, frees its code, drops its documents; [`remove_portion`] deletes rows.
 ///
-/// What the process remembers of it (callers, modules) is its caller's affair.
+/// Returns whether it existed. The caller invalidates caches.
 pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
     let is_removed = tenants::set_aside(transaction, tenant_id).await?;
     if is_removed {
         transaction.record_tenant_removal(tenant_id);
-        groups::model::record_end_of(transaction, tenant_id).await?;
+        groups::service::record_end_of(transaction, tenant_id).await?;
     }
     Ok(is_removed)
 }
 
-/// Takes a code that became free out of what applications of other tenants may act on, so that they do not act on whoever
-/// gets it next. Answers the tenants whose applications these are.
+/// Unbinds a freed code, lest others act on its next tenant; returns the applications' tenants.
 pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> Result<Vec<i64>> {
     let statement = sql(
         "UPDATE applications \
@@ -42,11 +37,10 @@ pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> 
         [gone.code.as_str().into()],
     );
     let mut homes = Vec::new();
-    for row in transaction.query_all_raw(statement).await? {
-        let (client_id, home): (String, i64) = (row.try_get("", "client_id")?, row.try_get("", "tenant_id")?);
+    for (client_id, home) in statement.fetch_all::<(String, i64)>(transaction).await? {
         homes.push(home);
-        // The tenant's own applications go with it.
-        if let Some(tenant) = tenants::find_by_id(&**transaction, home).await? {
+        // Own applications are deleted with the tenant.
+        if let Some(tenant) = tenants::find_by_id(transaction, home).await? {
             let deed = Deed::new("unbind", "application", client_id).with("tenant", gone.code.as_str());
             audit::record(transaction, actor, &tenant, vec![deed]).await?;
         }
@@ -56,16 +50,16 @@ pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> 
     Ok(homes)
 }
 
-/// Removes some rows of a tenant that was removed, and at last the tenant's own. Answers whether that is done.
+/// Deletes one batch, the tenant's own row last. Returns whether all are gone.
 pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
     let tables = tables(store).await?;
     store
         .write(move |transaction| {
             Box::pin(async move {
                 let mut left = PORTION;
-                // First of all, and each with what other tenants' indexes have of it.
+                // First rows in other tenants' indexes.
                 left -=
-                    groups::model::remove_portion_of_tenant(transaction, tenant_id, left).await?.min(left);
+                    groups::service::remove_portion_of_tenant(transaction, tenant_id, left).await?.min(left);
                 for table in &tables {
                     if left == 0 {
                         return Ok(false);
@@ -75,40 +69,39 @@ pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
                 if left == 0 {
                     return Ok(false);
                 }
-                // What was written by calls that had been let in before is removed along with it.
+                // Includes late writes of admitted calls.
                 let statement =
                     sql("DELETE FROM tenants WHERE id = ? AND removed_at IS NOT NULL", [tenant_id.into()]);
-                transaction.execute_raw(statement).await?;
+                statement.execute(transaction).await?;
                 Ok(true)
             })
         })
         .await
 }
 
-/// A table whose rows are tenants' own.
-#[derive(Clone, Debug)]
+/// Table with tenants' rows.
+#[derive(Clone, Debug, FromRow)]
 struct Table {
     name: String,
-    /// The columns of its primary key.
+    /// Primary key columns.
     key: String,
-    /// The tables whose rows, once removed, take rows of this one along.
-    parents: BTreeSet<String>,
+    /// Tables whose deletions cascade here.
+    parents: Json<BTreeSet<String>>,
 }
 
 impl Table {
-    async fn remove(&self, transaction: &Transaction, tenant_id: i64, most: usize) -> Result<usize, DbErr> {
+    async fn remove(&self, transaction: &Transaction, tenant_id: i64, most: usize) -> store::Result<usize> {
         let Self { name, key, .. } = self;
         let text = format!(
             "DELETE FROM {name} WHERE ({key}) IN (SELECT {key} FROM {name} WHERE tenant_id = ? LIMIT ?)"
         );
         let most = u64::try_from(most).unwrap_or(ROWS_PER_STATEMENT as u64);
-        let removed = transaction.execute_raw(sql(text, [tenant_id.into(), most.into()])).await?;
-        Ok(usize::try_from(removed.rows_affected()).unwrap_or(PORTION))
+        let removed = sql(text, [tenant_id.into(), most.into()]).execute(transaction).await?;
+        Ok(usize::try_from(removed).unwrap_or(PORTION))
     }
 }
 
-/// Every table that refers to tenants, each before those that it refers to: a row that goes would take along, uncounted, all
-/// that refer to it. The schema is asked, so that no table that is added later can be forgotten here.
+/// Tables with tenants' rows, by schema, children first, as cascades are not counted.
 async fn tables(store: &Store) -> Result<Vec<Table>> {
     let statement = sql(
         "SELECT tables.name AS name, \
@@ -119,16 +112,10 @@ async fn tables(store: &Store) -> Result<Vec<Table>> {
          GROUP BY tables.name ORDER BY tables.name",
         [],
     );
-    let rows = store.reader().query_all_raw(statement).await?;
-    let read = |row: &QueryResult| {
-        let parents: String = row.try_get("", "parents")?;
-        let parents = serde_json::from_str(&parents).map_err(Error::internal)?;
-        Ok(Table { name: row.try_get("", "name")?, key: row.try_get("", "key")?, parents })
-    };
-    Ok(children_first(rows.iter().map(read).collect::<Result<_>>()?))
+    Ok(children_first(statement.fetch_all(store.reader()).await?))
 }
 
-/// The tables, each before those that it refers to. What refers to each other in a circle has no such order, and comes as it is.
+/// Orders tables children first; cycles in any order.
 fn children_first(mut tables: Vec<Table>) -> Vec<Table> {
     let mut ordered = Vec::with_capacity(tables.len());
     while !tables.is_empty() {
@@ -149,8 +136,9 @@ fn children_first(mut tables: Vec<Table>) -> Vec<Table> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::tests::query_plan;
 
-    /// A table whose rows are to outlive their tenant is named here; every other one has to refer to `tenants`.
+    /// Tables that outlive tenants; all others refer to `tenants`.
     const KEPT: [&str; 2] = ["audit", "change_log"];
 
     #[tokio::test]
@@ -159,9 +147,8 @@ mod tests {
         let store = Store::open(directory.path(), 1).await.unwrap();
         let removed = tables(&store).await.unwrap();
         for Table { name, key, .. } in &removed {
-            let text = format!("EXPLAIN QUERY PLAN SELECT {key} FROM {name} WHERE tenant_id = 1");
-            let plan = store.reader().query_one_raw(sql(text, [])).await.unwrap().unwrap();
-            let plan: String = plan.try_get("", "detail").unwrap();
+            let statement = sql(format!("SELECT {key} FROM {name} WHERE tenant_id = 1"), []);
+            let plan = query_plan(store.reader(), statement).await.join("; ");
             assert!(plan.starts_with("SEARCH"), "{name} needs an index that begins with tenant_id: {plan}");
         }
         let removed: BTreeSet<String> = removed.into_iter().map(|table| table.name).collect();
@@ -170,9 +157,8 @@ mod tests {
              WHERE tables.type = 'table' AND columns.name = 'tenant_id'",
             [],
         );
-        let rows = store.reader().query_all_raw(statement).await.unwrap();
-        let of_tenants: BTreeSet<String> =
-            rows.iter().map(|row| row.try_get::<String>("", "name").unwrap()).collect();
+        let of_tenants = statement.fetch_values(store.reader()).await.unwrap();
+        let of_tenants: BTreeSet<String> = of_tenants.into_iter().collect();
         let kept: Vec<&String> = of_tenants.difference(&removed).collect();
         assert_eq!(kept, KEPT);
         assert!(removed.contains("pictures") && removed.contains("contents"));
@@ -192,9 +178,8 @@ mod tests {
             [],
         );
         let mut seen = BTreeSet::new();
-        for row in store.reader().query_all_raw(statement).await.unwrap() {
-            let (child, parent): (String, String) =
-                (row.try_get("", "child").unwrap(), row.try_get("", "parent").unwrap());
+        let references: Vec<(String, String)> = statement.fetch_all(store.reader()).await.unwrap();
+        for (child, parent) in references {
             if let Some(parent_place) = place(&parent) {
                 let child_place = place(&child);
                 assert!(
@@ -215,7 +200,7 @@ mod tests {
         let table = |name: &str, parents: &[&str]| Table {
             name: name.to_owned(),
             key: "id".to_owned(),
-            parents: parents.iter().map(|&parent| parent.to_owned()).collect(),
+            parents: Json(parents.iter().map(|&parent| parent.to_owned()).collect()),
         };
         let tables = vec![
             table("a", &["tenants", "a"]),
@@ -228,19 +213,19 @@ mod tests {
         assert_eq!(order, ["c", "b", "a", "x", "y"]);
     }
 
-    /// Rows that were removed or changed in the database so far, those that went along with others included, and the log not.
+    /// Changed rows including cascades, without the log.
     async fn changes(store: &Store) -> i64 {
         let job = store.write(|transaction| {
             Box::pin(async move {
                 let statement =
                     sql("SELECT total_changes() - (SELECT COUNT(*) FROM change_log) AS changes", []);
-                Ok(transaction.query_one_raw(statement).await?.unwrap().try_get("", "changes")?)
+                Ok(statement.fetch_value(transaction).await?)
             })
         });
         job.await.unwrap()
     }
 
-    /// The tenant 7, which is removed, and 8, with these rows. Answers how many rows each portion of the first removes.
+    /// Rows per batch of removed tenant 7, beside 8.
     async fn portions(rows: &'static [&'static str]) -> Vec<i64> {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
@@ -256,7 +241,7 @@ mod tests {
                 .iter()
                 .chain(rows)
                 {
-                    transaction.execute_raw(sql(*text, [])).await?;
+                    sql(*text, []).execute(transaction).await?;
                 }
                 Ok(())
             })
@@ -276,7 +261,6 @@ mod tests {
         sizes
     }
 
-    /// Where rows have many that refer to them, what goes along counts.
     #[tokio::test]
     async fn a_portion_is_no_larger_than_it_may_be_with_all_that_goes_along() {
         let sizes = portions(&[
@@ -287,11 +271,11 @@ mod tests {
             "INSERT INTO labels_of_favorites (tenant_id, favorite, label_id, position) \
              SELECT 7, favorites.sequence, favorite_labels.id, 0 FROM favorites, favorite_labels",
         ]);
-        // 1,600 links, 40 favorites and 40 labels, and the tenant.
+        // 1,600 links, 40 favorites, 40 labels, 1 tenant.
         assert_eq!(sizes.await, [200, 200, 200, 200, 200, 200, 200, 200, 81]);
     }
 
-    /// People of other tenants, and what was said, go before the groups of the tenant do.
+    /// Members and messages go before groups.
     #[tokio::test]
     async fn a_group_takes_little_along() {
         let sizes = portions(&[
@@ -307,10 +291,10 @@ mod tests {
              SELECT id || number, 7, id, 'r', 'Gauge', 'Watch', 'text', '{}', number FROM groups, numbers",
         ])
         .await;
-        // Beyond a portion, what few rows the two groups have of the other kinds: 20 robots, a code, two tenants that find it.
+        // Slack per group: 20 robots, a code, two tenants.
         let portion = i64::try_from(PORTION).unwrap();
         assert!(sizes.iter().all(|size| *size <= portion + 2 * 23), "{sizes:?}");
-        // 300 messages and as many members of each, with itself and what goes along, and the tenant.
+        // Per group 300 messages, 300 members, itself and its other rows; 1 tenant.
         assert_eq!(sizes.iter().sum::<i64>(), 2 * (300 + 300 + 23 + 1) + 1, "{sizes:?}");
     }
 }

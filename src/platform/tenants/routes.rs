@@ -1,4 +1,4 @@
-//! `/v1/enterprises/…` (the document's "Tenants", decisions 3.6).
+//! `/v1/enterprises/…` (specification, "Tenants"; decisions 3.6).
 
 use std::sync::Arc;
 
@@ -6,42 +6,43 @@ use axum::extract::State;
 use serde::Deserialize;
 
 use super::enterprises::{self, EnterpriseForm, Fate};
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonObject, QueryParameters},
-    },
-    app::App,
-    auth::caller::Caller,
+    auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        extract::{JsonObject, QueryParameters},
+    },
+    platform::tenants::TenantsState,
 };
 
-/// Which enterprise.
+/// Enterprise to change.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(rename_all = "camelCase")]
 pub struct EnterpriseQuery {
-    /// The tenant code. Required.
+    /// Tenant code; required.
     e_code: Option<String>,
 }
 
-/// Registers an enterprise, which starts with the built-in modules, and answers its new tenant code. What `indicated-e-code`
-/// names must be the caller's to act on, and is otherwise without effect.
-#[utoipa::path(
-    post, path = "/v1/enterprises/register", tag = "tenants", request_body = EnterpriseForm,
+/// Registers an enterprise with built-in modules and returns its tenant code.
+#[operation(
+    tag = "tenants", request_body = EnterpriseForm,
     responses((status = 200, description = "The new eCode", body = Envelope<String>), Refusals, BodyRefusals)
 )]
 pub async fn register_enterprise(
-    State(app): State<Arc<App>>,
+    State(state): State<TenantsState>,
     Identified(caller): Identified,
     JsonObject(form): JsonObject<EnterpriseForm>,
 ) -> Result<Envelope<String>> {
-    Ok(Envelope::of(enterprises::register(&app, caller, form).await?))
+    Ok(Envelope::of(enterprises::register(&state, caller, form).await?))
 }
 
-/// Deletes an enterprise: its tokens are worthless and its code is free at once; its data is removed in the background.
-#[utoipa::path(
-    post, path = "/v1/enterprises/delete", tag = "tenants", params(EnterpriseQuery),
+/// Deletes an enterprise: tokens and code at once, data in the background.
+#[operation(
+    tag = "tenants", params(EnterpriseQuery),
     responses(
         (status = 200, description = "Its eCode", body = Envelope<String>),
         Refusals,
@@ -50,16 +51,16 @@ pub async fn register_enterprise(
     )
 )]
 pub async fn delete_enterprise(
-    State(app): State<Arc<App>>,
+    State(state): State<TenantsState>,
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&app, caller, query, Fate::Delete).await
+    decide(&state, caller, query, Fate::Delete).await
 }
 
-/// Freezes an enterprise: every call of it or on it is 403 `tenant is frozen` until it is unfrozen.
-#[utoipa::path(
-    post, path = "/v1/enterprises/freeze", tag = "tenants", params(EnterpriseQuery),
+/// Freezes an enterprise: its calls return 403 `tenant is frozen`.
+#[operation(
+    tag = "tenants", params(EnterpriseQuery),
     responses(
         (status = 200, description = "Its eCode", body = Envelope<String>),
         Refusals,
@@ -68,16 +69,16 @@ pub async fn delete_enterprise(
     )
 )]
 pub async fn freeze_enterprise(
-    State(app): State<Arc<App>>,
+    State(state): State<TenantsState>,
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&app, caller, query, Fate::Freeze).await
+    decide(&state, caller, query, Fate::Freeze).await
 }
 
-/// Unfreezes an enterprise; everything is as before, its tokens too.
-#[utoipa::path(
-    post, path = "/v1/enterprises/unfreeze", tag = "tenants", params(EnterpriseQuery),
+/// Unfreezes an enterprise; its tokens work again.
+#[operation(
+    tag = "tenants", params(EnterpriseQuery),
     responses(
         (status = 200, description = "Its eCode", body = Envelope<String>),
         Refusals,
@@ -85,20 +86,20 @@ pub async fn freeze_enterprise(
     )
 )]
 pub async fn unfreeze_enterprise(
-    State(app): State<Arc<App>>,
+    State(state): State<TenantsState>,
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&app, caller, query, Fate::Unfreeze).await
+    decide(&state, caller, query, Fate::Unfreeze).await
 }
 
 async fn decide(
-    app: &Arc<App>,
+    state: &TenantsState,
     caller: Arc<Caller>,
     query: EnterpriseQuery,
     fate: Fate,
 ) -> Result<Envelope<String>> {
     let code = query.e_code.filter(|code| !code.is_empty());
     let code = code.ok_or_else(|| Error::bad_request("eCode: is required, the code of a tenant"))?;
-    Ok(Envelope::of(enterprises::decide(app, caller, code, fate).await?))
+    Ok(Envelope::of(enterprises::decide(state, caller, code, fate).await?))
 }

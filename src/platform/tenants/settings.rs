@@ -1,85 +1,79 @@
-//! What an operator settles for a tenant, and sees of it (decisions 9.8).
+//! Tenant settings for operators (decisions 9.8).
 
 use std::sync::Arc;
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::fields::number;
 use crate::{
-    app::App,
     audit::{self, Actor, Deed},
     auth::{caller::Caller, tenants},
     error::{Error, Result},
-    platform::common::check_id_of,
-    store::sql,
+    platform::{shared::patch::check_id_of, tenants::TenantsState},
+    store::{self, Connection, FromRow, sql},
 };
 
-/// Bytes of a host name, and of a part of it (RFC 1035 §2.3.4).
+/// Host name and label limits (RFC 1035 §2.3.4).
 const HOST_BYTES: usize = 253;
 const LABEL_BYTES: usize = 63;
-/// The largest number that every reader of JSON takes exactly.
+/// Largest integer that JSON readers represent exactly.
 const MOST_BYTES: i64 = (1 << 53) - 1;
-/// Labels that one favorite may have at the most.
+/// Maximum labels per favorite.
 pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
-/// People who look after the folders of an enterprise, at the most.
+/// Maximum folder administrators.
 const MOST_ADMINISTRATORS: usize = 100;
 
-/// A tenant as operators see it: what it is, what it told of itself, and its settings.
+/// Tenant with profile and settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TenantSettings {
-    /// The tenant code.
+    /// Tenant code.
     pub e_code: String,
-    /// The enterprise's name.
+    /// Enterprise name.
     pub name: String,
-    /// Whether every call of it or on it is refused.
+    /// Whether all its calls are refused.
     pub frozen: bool,
     /// Epoch milliseconds.
     pub created_at: i64,
-    /// Whether domain applications that did not register it may manage it.
+    /// Whether other domain applications may manage it.
     pub is_allow_manage: bool,
-    /// The registration request, as far as it was filled in.
+    /// Nonempty fields of the registration.
     #[schema(value_type = Object)]
     pub profile: Map<String, Value>,
-    /// What is added to logins that are synchronised from now on; null where nothing is.
+    /// Suffix of new logins; null if none.
     pub login_suffix: Option<String>,
-    /// Whether its people may be added to groups of other tenants.
+    /// Whether its people may join other tenants' groups.
     pub allow_outer_members: bool,
-    /// Bytes of all its files; 0: as many as there are.
+    /// Byte quota of all files; 0: none.
     pub quota_bytes: i64,
-    /// Bytes of the files of each enterprise, department, group and user; 0: as many as there are.
+    /// Byte quota of each enterprise, department, group and user; 0: none.
     pub subject_quota_bytes: i64,
-    /// Labels that one favorite may have.
+    /// Maximum labels per favorite.
     pub label_limit: i64,
-    /// Who looks after the folders of the enterprise: user ids.
+    /// User ids of folder administrators.
     pub administrators: Vec<String>,
 }
 
-/// What is to be changed of a tenant's settings; what is absent or null stays.
+/// Settings to change; absent or null fields stay.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsForm {
-    /// Like a host name: `acme.com`; an empty text takes it away. It counts for logins that are synchronised from then on.
+    /// Suffix of later logins, like a host name (`acme.com`); empty removes it.
     pub login_suffix: Option<String>,
-    /// Whether its people may be added to groups of other tenants.
+    /// Whether its people may join other tenants' groups.
     pub allow_outer_members: Option<bool>,
-    /// Bytes of all its files; 0: as many as there are.
+    /// Byte quota of all files; 0: none.
     pub quota_bytes: Option<i64>,
-    /// Bytes of the files of each subject; 0: as many as there are.
+    /// Byte quota of each subject; 0: none.
     pub subject_quota_bytes: Option<i64>,
-    /// Labels that one favorite may have, 0 to 1,000.
+    /// Maximum labels per favorite, 0 to 1,000.
     pub label_limit: Option<i64>,
-    /// Who looks after the folders of the enterprise: up to 100 user ids; those whom nobody has are kept for who comes.
+    /// Up to 100 user ids of folder administrators, future users' too.
     pub administrators: Option<Vec<String>>,
 }
 
 impl SettingsForm {
-    /// The settings that become of these by this form.
-    ///
-    /// # Errors
-    /// 400 that names the field.
     fn over(self, known: &TenantSettings) -> Result<TenantSettings> {
         let bytes = |field: &str, given: Option<i64>, known: i64| {
             given.map_or(Ok(known), |given| number(field, given, &(0..=MOST_BYTES)))
@@ -139,7 +133,6 @@ fn check_suffix(suffix: String) -> Result<String> {
     Err(Error::bad_request("loginSuffix: must be like a host name, such as acme.com, or empty"))
 }
 
-/// The names of the settings that differ.
 fn changed(before: &TenantSettings, after: &TenantSettings) -> Vec<&'static str> {
     let changes = [
         ("loginSuffix", before.login_suffix != after.login_suffix),
@@ -152,57 +145,51 @@ fn changed(before: &TenantSettings, after: &TenantSettings) -> Vec<&'static str>
     changes.into_iter().filter(|(_, changed)| *changed).map(|(field, _)| field).collect()
 }
 
-/// A tenant in the list of all.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromQueryResult, utoipa::ToSchema)]
+/// Listed tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromRow, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedTenant {
-    /// Its number, by which the list is ordered.
+    /// Id, the sort key.
     #[serde(skip)]
     pub id: i64,
-    /// The tenant code.
-    #[sea_orm(from_alias = "code")]
+    /// Tenant code.
+    #[sqlx(rename = "code")]
     pub e_code: String,
-    /// The enterprise's name.
+    /// Enterprise name.
     pub name: String,
-    /// Whether every call of it or on it is refused.
-    #[sea_orm(from_alias = "is_frozen")]
+    /// Whether all its calls are refused.
+    #[sqlx(rename = "is_frozen")]
     pub frozen: bool,
     /// Epoch milliseconds.
     pub created_at: i64,
 }
 
-/// Up to `limit` tenants behind the one of this number, the oldest first.
-pub async fn list(app: &App, after: i64, limit: u64) -> Result<Vec<ListedTenant>> {
+/// Up to `limit` tenants after this id.
+pub async fn list(state: &TenantsState, after: i64, limit: u64) -> Result<Vec<ListedTenant>> {
     let statement = sql(
         "SELECT id, code, name, is_frozen, created_at FROM tenants \
          WHERE id > ? AND removed_at IS NULL ORDER BY id LIMIT ?",
         [after.into(), limit.into()],
     );
-    Ok(ListedTenant::find_by_statement(statement).all(app.store.reader()).await?)
+    Ok(statement.fetch_all::<ListedTenant>(state.store.reader()).await?)
 }
 
-/// The settings of the tenant with this code.
-///
-/// # Errors
-/// 404.
-pub async fn find(app: &App, code: &str) -> Result<TenantSettings> {
-    read(app.store.reader(), code).await
+/// Settings of a tenant.
+pub async fn find(state: &TenantsState, code: &str) -> Result<TenantSettings> {
+    read(state.store.reader(), code).await
 }
 
-/// Changes settings of the tenant with this code; answers all of them.
-///
-/// # Errors
-/// 400 that names the field, 404.
+/// Changes settings and returns all.
 pub async fn change(
-    app: &Arc<App>,
+    state: &TenantsState,
     caller: Arc<Caller>,
     code: String,
     form: SettingsForm,
 ) -> Result<TenantSettings> {
-    let forgetting = Arc::clone(app);
-    let job = app.store.write(move |transaction| {
+    let forgetting = state.clone();
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let before = read(&**transaction, &code).await?;
+            let before = read(transaction, &code).await?;
             let after = form.over(&before)?;
             let fields = changed(&before, &after);
             if fields.is_empty() {
@@ -221,12 +208,12 @@ pub async fn change(
                     code.as_str().into(),
                 ],
             );
-            transaction.execute_raw(statement).await?;
-            let tenant = tenants::find_by_code(&**transaction, &code).await?.ok_or_else(unknown)?;
+            statement.execute(transaction).await?;
+            let tenant = tenants::find_by_code(transaction, &code).await?.ok_or_else(unknown)?;
             let deed = Deed::new("change", "tenant", code).with("fields", fields);
             audit::record(transaction, &Actor::caller(&caller), &tenant, vec![deed]).await?;
             if before.administrators != after.administrators {
-                // What somebody owns counts from the answer on.
+                // Folder ownership changes at once.
                 transaction.after_commit(move || forgetting.authenticator.forget_callers(tenant.id));
             }
             Ok(after)
@@ -235,7 +222,7 @@ pub async fn change(
     job.await
 }
 
-#[derive(FromQueryResult)]
+#[derive(FromRow)]
 struct Row {
     code: String,
     name: String,
@@ -251,13 +238,13 @@ struct Row {
     administrators: String,
 }
 
-async fn read<C: ConnectionTrait>(connection: &C, code: &str) -> Result<TenantSettings> {
+async fn read(connection: &Connection, code: &str) -> Result<TenantSettings> {
     let statement = sql(
         "SELECT code, name, is_frozen, created_at, allow_manage, profile, login_suffix, allow_outer_members, quota_bytes, \
            subject_quota_bytes, label_limit, administrators FROM tenants WHERE code = ? AND removed_at IS NULL",
         [code.into()],
     );
-    let row: Result<Option<Row>, DbErr> = Row::find_by_statement(statement).one(connection).await;
+    let row: store::Result<Option<Row>> = statement.fetch_optional::<Row>(connection).await;
     let row = row?.ok_or_else(unknown)?;
     Ok(TenantSettings {
         e_code: row.code,

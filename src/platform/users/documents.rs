@@ -1,33 +1,32 @@
-//! People as documents of the full-text index: what of a person is shown, and what he is found by (decisions 4.5).
+//! Index documents of visible people (decisions 4.5).
 //!
-//! Somebody who is hidden or deleted is no document. What his `secretLevel` keeps to himself is in none, so that no query, total
-//! or correction can tell of it.
+//! Confidential contact details are in no document, so no query, total or correction can reveal them.
 
 mod rows;
 
 use std::collections::HashMap;
 
-use sea_orm::ConnectionTrait;
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
-use self::rows::{Details, Row};
+use self::rows::{Details, PersonRow};
 pub use self::rows::{count, follow_public_url};
 use crate::{
     error::{Error, Result},
     platform::{
-        contact::{joined, number_words, tells},
-        organizations,
+        departments,
+        shared::contact_text::{joined, number_words, tells},
         users::picture::public_address,
     },
+    store::Connection,
 };
 
-/// The module that people are found in.
+/// Module code of people.
 pub const PEOPLE: &str = "people";
 
-/// The documents of the tenant's people with these ids, as far as they may be found. Avatars of our own lie below `public_url`.
-pub async fn find<C: ConnectionTrait>(
-    reader: &C,
+/// Documents of visible people; `public_url` prefixes stored avatars.
+pub async fn find(
+    reader: &Connection,
     public_url: &str,
     tenant_id: i64,
     ids: &[String],
@@ -35,9 +34,9 @@ pub async fn find<C: ConnectionTrait>(
     into_documents(reader, public_url, rows::find(reader, tenant_id, ids).await?).await
 }
 
-/// The documents of up to `limit` people after `sequence`, and the last one's number.
-pub async fn scan<C: ConnectionTrait>(
-    reader: &C,
+/// Up to `limit` documents after `sequence`, and the last sequence number.
+pub async fn scan(
+    reader: &Connection,
     public_url: &str,
     sequence: i64,
     limit: u64,
@@ -47,22 +46,21 @@ pub async fn scan<C: ConnectionTrait>(
     Ok(Some((into_documents(reader, public_url, rows).await?, last)))
 }
 
-async fn into_documents<C: ConnectionTrait>(
-    reader: &C,
+async fn into_documents(
+    reader: &Connection,
     public_url: &str,
-    mut rows: Vec<Row>,
+    mut rows: Vec<PersonRow>,
 ) -> Result<Vec<Document>> {
     rows.retain(|row| !row.is_hidden && !row.is_deleted);
-    // Those of one tenant are read together with the names of their departments.
     rows.sort_by_key(|row| row.tenant_id);
     let mut documents = Vec::with_capacity(rows.len());
     for of_tenant in rows.chunk_by(|left, right| left.tenant_id == right.tenant_id) {
         let [first, ..] = of_tenant else { continue };
-        let departments: Vec<Vec<String>> = of_tenant.iter().map(Row::departments).collect();
+        let departments: Vec<Vec<String>> = of_tenant.iter().map(PersonRow::departments).collect();
         let mut ids: Vec<&str> = departments.iter().flatten().map(String::as_str).collect();
         ids.sort_unstable();
         ids.dedup();
-        let names = organizations::documents::shown_names(reader, first.tenant_id, &ids).await?;
+        let names = departments::documents::shown_names(reader, first.tenant_id, &ids).await?;
         for (row, departments) in of_tenant.iter().zip(&departments) {
             documents.push(document(row, departments, &names, public_url)?);
         }
@@ -71,7 +69,7 @@ async fn into_documents<C: ConnectionTrait>(
 }
 
 fn document(
-    row: &Row,
+    row: &PersonRow,
     departments: &[String],
     names: &HashMap<String, String>,
     public_url: &str,
@@ -113,13 +111,13 @@ fn document(
     })
 }
 
-/// What somebody is found by and what is not shown: his other names, and his numbers as people know them.
-fn other_names(row: &Row, details: &Details) -> Vec<String> {
+/// Searched but not shown: login, user number, full name, number forms.
+fn other_names(row: &PersonRow, details: &Details) -> Vec<String> {
     let names = [Some(&row.login_id), details.user_num.as_ref(), details.full_name.as_ref()];
     let mut names: Vec<String> =
         names.into_iter().flatten().filter(|name| **name != row.name).cloned().collect();
     let numbers = [row.mobile.as_deref(), details.telephone.as_deref()];
-    // His login may be his number, or his address.
+    // A login may equal a confidential detail.
     let mut kept: Vec<&str> = details.home_telephone.as_deref().into_iter().collect();
     if !row.is_public() {
         kept.extend(numbers.into_iter().chain([details.email.as_deref()]).flatten());
@@ -137,8 +135,8 @@ fn other_names(row: &Row, details: &Details) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn row(secret_level: i64) -> Row {
-        Row {
+    fn row(secret_level: i64) -> PersonRow {
+        PersonRow {
             sequence: 1,
             tenant_id: 7,
             user_id: "u1".to_owned(),
@@ -158,7 +156,7 @@ mod tests {
         }
     }
 
-    fn made(row: &Row) -> (Document, ContentItem) {
+    fn made(row: &PersonRow) -> (Document, ContentItem) {
         let names = [("d1", "财务部"), ("d2", "Audit")].map(|(id, name)| (id.to_owned(), name.to_owned()));
         let document = document(row, &row.departments(), &names.into(), "https://trawl.example").unwrap();
         let item = serde_json::from_str(&document.item).unwrap();
@@ -181,12 +179,12 @@ mod tests {
     }
 
     #[test]
-    fn whoever_keeps_his_details_to_himself_is_not_found_by_them() {
+    fn confidential_details_are_not_indexed() {
         for secret_level in [1, 2, 3, -1] {
             let (document, item) = made(&row(secret_level));
             assert_eq!(item.brief, None);
             assert_eq!(document.other_names, ["00417", "Chen Mei", "mei.chen"]);
-            // A login, a number or a full name that is the number itself, or the address.
+            // Names equal to a confidential detail.
             let mut telling = row(secret_level);
             telling.login_id = "+86-13812345678".to_owned();
             telling.details =
@@ -199,13 +197,13 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_found_by_his_number_at_home() {
-        let at_home = Row { login_id: "5550142".to_owned(), ..row(0) };
+    fn home_number_is_never_indexed() {
+        let at_home = PersonRow { login_id: "5550142".to_owned(), ..row(0) };
         assert_eq!(made(&at_home).0.other_names, ["00417", "5678", "Chen Mei"]);
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_there() {
+    fn unreadable_details_are_left_out() {
         let mut broken = row(0);
         (broken.details, broken.deputy_org_ids) = ("[7]".to_owned(), "{}".to_owned());
         let (_, item) = made(&broken);

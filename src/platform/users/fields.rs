@@ -1,4 +1,4 @@
-//! The forms of a user: as he is sent, as his further fields are kept, and as he is read (specification, "User").
+//! Forms of a user (specification, "User").
 
 use std::collections::HashSet;
 
@@ -6,49 +6,45 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
 use super::picture::PictureParam;
-use crate::platform::common::{TextRule, WHOLE_NUMBERS, Written, check_id_of};
+use crate::platform::shared::patch::{TextRule, WHOLE_NUMBERS, Written, check_id_of};
 
-/// Further departments of a user.
 const MOST_DEPUTY_DEPARTMENTS: usize = 100;
 
-/// What a name or a login may be.
+/// Rule for names and logins.
 pub const NAME: TextRule = TextRule::Line(256);
 
-/// A user as `PUT /v1/users/sync` takes it. A field that is absent or null means no change, an empty text means set to
-/// null, which for what has a default is the default.
+/// User to write: absent or null keeps a field, empty text restores its default.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserWrite {
-    /// User id on the synchronising party's side; 1 to 512 bytes.
+    /// 1 to 512 bytes.
     #[serde(default)]
     pub user_id: String,
-    /// User id inside the platform, at most 512 bytes, no other user's; a random UUID when a new user has none. It cannot be
-    /// set to null: an empty text is no change.
+    /// Unique, at most 512 bytes; empty text keeps it. Default: a random UUID.
     pub platform_user_id: Option<String>,
-    /// User number; at most 256 bytes.
+    /// At most 256 bytes.
     pub user_num: Option<String>,
-    /// Login account, no other user's; `mobile` stands in where there is none. Where the enterprise has an account suffix, the
-    /// login is this, `@` and the suffix, unless it ends with that already; at most 256 bytes with it.
+    /// Unique, at most 256 bytes with the enterprise's `@suffix`, added if missing; default `mobile`.
     pub login_id: Option<String>,
-    /// Name, at most 256 bytes; required for a new user.
+    /// At most 256 bytes; required for new users.
     pub name: Option<String>,
-    /// Full name; at most 512 bytes.
+    /// At most 512 bytes.
     pub full_name: Option<String>,
-    /// 1 male, 2 female; required for a new user.
+    /// 1 male, 2 female; required for new users.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     pub sex: Written<i64>,
-    /// Mobile number, at most 256 bytes; the login where there is no `loginId`, without suffix.
+    /// At most 256 bytes; also the default login.
     pub mobile: Option<String>,
-    /// E-mail; at most 320 bytes.
+    /// At most 320 bytes.
     pub email: Option<String>,
     /// Work telephone; at most 256 bytes.
     pub telephone: Option<String>,
-    /// Home telephone; at most 256 bytes.
+    /// At most 256 bytes.
     pub home_telephone: Option<String>,
-    /// Address; at most 2,048 bytes.
+    /// At most 2,048 bytes.
     pub address: Option<String>,
-    /// Birthday, at most 64 bytes: kept as it is sent, in whatever form.
+    /// Any format, at most 64 bytes.
     pub birthday: Option<String>,
     /// Signature; at most 4,096 bytes.
     pub description: Option<String>,
@@ -58,26 +54,26 @@ pub struct UserWrite {
     #[serde(default)]
     #[schema(value_type = Option<PictureParam>)]
     pub picture_param: Written<PictureParam>,
-    /// User type: 1 ordinary user, 4 customer service, or one's own of 32 bits; default 1.
+    /// 1 ordinary, 4 customer service, or a custom 32-bit integer; default 1.
     #[serde(rename = "type")]
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     pub kind: Written<i64>,
-    /// Main department id on the synchronising party's side; one that exists.
+    /// Existing main department.
     pub org_id: Option<String>,
-    /// Ids of additional departments on the synchronising party's side, which exist; at most 100.
+    /// Up to 100 existing additional departments.
     #[serde(default)]
     #[schema(value_type = Option<Vec<String>>)]
     pub deputy_org_ids: Written<Vec<String>>,
-    /// Login password: base64 of its MD5 digest. It is never read back.
+    /// Base64 of the password's MD5 digest; write-only.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub password: Written<SecretString>,
-    /// Sort order, within ±(2^53 − 1); default 0.
+    /// Within ±(2^53 − 1); default 0.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     pub order_no: Written<i64>,
-    /// 0 fully public, 1 visible to friends, 2 confidential; default 0.
+    /// 0 public, 1 friends, 2 confidential; default 0.
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     pub secret_level: Written<i64>,
@@ -85,31 +81,28 @@ pub struct UserWrite {
     #[serde(default)]
     #[schema(value_type = Option<i64>)]
     pub status: Written<i64>,
-    /// Hidden; default false.
+    /// Default false.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     pub is_hidden: Written<bool>,
-    /// Deleted; default false.
+    /// Default false.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     pub is_deleted: Written<bool>,
-    /// As `isHidden`, where that is absent.
+    /// Alias of `isHidden`.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     pub hidden: Written<bool>,
-    /// As `isDeleted`, where that is absent.
+    /// Alias of `isDeleted`.
     #[serde(default)]
     #[schema(value_type = Option<bool>)]
     pub deleted: Written<bool>,
-    /// Extension fields; at most 16 KiB.
+    /// At most 16 KiB.
     pub extend_fields: Option<String>,
 }
 
 impl UserWrite {
-    /// Checks what can be checked without knowing anything else.
-    ///
-    /// # Errors
-    /// A message that names the field.
+    /// Checks fields without stored data.
     pub fn check(&self) -> Result<(), String> {
         check_id_of("userId", &self.user_id)?;
         for (field, id) in [("platformUserId", &self.platform_user_id), ("orgId", &self.org_id)] {
@@ -153,7 +146,7 @@ impl UserWrite {
     }
 }
 
-/// The fields of a user that are kept and read back, and that no rule asks for: the column `details`.
+/// Details in JSON column `details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UserDetails {
@@ -175,7 +168,7 @@ pub struct UserDetails {
     /// Address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Birthday, as it was sent.
+    /// Birthday as sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub birthday: Option<String>,
     /// Signature.
@@ -189,20 +182,20 @@ pub struct UserDetails {
     pub extend_fields: Option<String>,
 }
 
-/// A user as `GET /v1/users/sync` gives him.
+/// Synchronised user.
 #[allow(clippy::struct_excessive_bools, reason = "the documented form has them")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UserRead {
-    /// User id on the synchronising party's side.
+    /// Source user id.
     pub user_id: String,
-    /// User id inside the platform.
+    /// Platform user id.
     pub platform_user_id: String,
     /// User number.
     pub user_num: Option<String>,
-    /// Login account, with the enterprise's account suffix; the mobile number where there is no other.
+    /// Login with account suffix.
     pub login_id: String,
-    /// User name.
+    /// Name.
     pub name: String,
     /// Full name.
     pub full_name: Option<String>,
@@ -218,33 +211,33 @@ pub struct UserRead {
     pub home_telephone: Option<String>,
     /// Address.
     pub address: Option<String>,
-    /// Birthday, as it was sent.
+    /// Birthday as sent.
     pub birthday: Option<String>,
     /// Signature.
     pub description: Option<String>,
     /// Position.
     pub post_description: Option<String>,
-    /// The address of the avatar.
+    /// Avatar address.
     pub picture: Option<String>,
-    /// User type; 1 is an ordinary user.
+    /// User type.
     #[serde(rename = "type")]
     pub kind: i64,
-    /// Main department id on the synchronising party's side.
+    /// Main department's source id.
     pub org_id: Option<String>,
-    /// Main department id inside the platform.
+    /// Main department's platform id.
     pub platform_org_id: Option<String>,
-    /// Ids of additional departments on the synchronising party's side.
+    /// Additional departments' source ids.
     pub deputy_org_ids: Vec<String>,
-    /// null: a password is never read back.
+    /// Always null.
     #[schema(value_type = Option<String>)]
     pub password: (),
     /// Sort order.
     pub order_no: i64,
-    /// 0 fully public, 1 visible to friends, 2 confidential.
+    /// 0 public, 1 friends, 2 confidential.
     pub secret_level: i64,
     /// 1 enabled, 0 disabled.
     pub status: i64,
-    /// The code of his work status; null where he has none.
+    /// Work status code.
     pub work_status: Option<String>,
     /// Hidden.
     pub is_hidden: bool,
@@ -256,6 +249,6 @@ pub struct UserRead {
     pub deleted: bool,
     /// Extension fields.
     pub extend_fields: Option<String>,
-    /// When he changed last: epoch milliseconds as text, another one for each change of the tenant's directory.
+    /// Last change, epoch milliseconds; unique.
     pub last_updated_date: String,
 }

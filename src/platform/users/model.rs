@@ -1,11 +1,10 @@
-//! What a synchronised user must be: the rules of the write form, judged on the resulting row.
+//! Rules of user synchronisation.
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::HashSet;
 
-use sea_orm::{ConnectionTrait, FromQueryResult};
 use uuid::Uuid;
 
 pub use super::{fields::UserDetails, password::PasswordHash, picture::public_address};
@@ -16,20 +15,20 @@ use super::{
 };
 use crate::{
     error,
-    platform::common::{Json, Written, written_text},
-    store::Transaction,
+    platform::shared::patch::{Written, written_text},
+    store::{Connection, FromRow, Json, Transaction},
 };
 
-/// A user as he is kept.
-#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+/// Stored user.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct User {
-    /// User id on the synchronising party's side.
+    /// Source user id.
     pub user_id: String,
-    /// User id inside the platform.
+    /// Platform user id.
     pub platform_user_id: String,
-    /// Login account, with the enterprise's suffix; the mobile number where it is not his own.
+    /// Login with suffix.
     pub login_id: String,
-    /// Whether the login was given as one: else the mobile number stands in, and the login follows it.
+    /// Whether the login was set explicitly, not from the mobile number.
     pub has_own_login: bool,
     /// Name.
     pub name: String,
@@ -37,16 +36,16 @@ pub struct User {
     pub sex: i64,
     /// Mobile number.
     pub mobile: Option<String>,
-    /// Main department id on the synchronising party's side.
+    /// Main department's source id.
     pub org_id: Option<String>,
     /// Further departments, each once.
     pub deputy_org_ids: Json<Vec<String>>,
     /// User type.
-    #[sea_orm(alias = "type")]
+    #[sqlx(rename = "type")]
     pub kind: i64,
     /// Sort order.
     pub order_no: i64,
-    /// 0 fully public, 1 visible to friends (treated as 2), 2 confidential.
+    /// 0 public, 1 friends (treated as 2), 2 confidential.
     pub secret_level: i64,
     /// 1 enabled, 0 disabled.
     pub status: i64,
@@ -54,31 +53,31 @@ pub struct User {
     pub is_hidden: bool,
     /// Deleted.
     pub is_deleted: bool,
-    /// What no rule asks for.
+    /// Details without rules.
     pub details: Json<UserDetails>,
-    /// The hash of his password's canonical form.
+    /// Hash of the canonical password.
     pub password_hash: Option<PasswordHash>,
-    /// The avatar: an address, or where one is kept here, the path of it ([`public_address`]).
+    /// Avatar address, or path of a stored picture ([`public_address`]).
     pub picture: Option<String>,
-    /// Tokens that were issued in an earlier epoch are worthless.
+    /// Earlier epochs' tokens are invalid.
     pub epoch: i64,
 }
 
-/// A change of a user, ready for the transaction: what takes long is done.
+/// Validated change; password hashed, picture decoded.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
-    /// What was sent; it was checked.
+    /// Validated form.
     pub form: UserWrite,
-    /// The password's hash: the one that is kept, where that was made of the same password.
+    /// Password hash; the stored one if unchanged.
     pub password_hash: Written<PasswordHash>,
-    /// The avatar, where the change says anything of it.
+    /// New avatar.
     pub picture: Option<Picture>,
 }
 
-/// A login as people use it: with the enterprise's suffix, unless it ends with that already.
+/// Appends the enterprise's suffix if missing.
 pub fn with_suffix(login: &str, suffix: Option<&str>) -> String {
     match suffix.map(|suffix| suffix.trim_start_matches('@')).filter(|suffix| !suffix.is_empty()) {
-        // A suffix is a host's name, in which case does not count.
+        // Host names ignore case.
         Some(suffix)
             if !login
                 .rsplit_once('@')
@@ -91,10 +90,7 @@ pub fn with_suffix(login: &str, suffix: Option<&str>) -> String {
 }
 
 impl UserChange {
-    /// The row that this change leaves in a tenant of this account suffix; `picture` is what it says of the avatar.
-    ///
-    /// # Errors
-    /// A message that names the field.
+    /// Resulting row.
     pub fn apply(
         &self,
         known: Option<&User>,
@@ -153,7 +149,7 @@ impl UserChange {
         Ok(user)
     }
 
-    /// The further departments that it names.
+    /// Additional departments.
     pub fn deputy_org_ids(&self) -> &[String] {
         match &self.form.deputy_org_ids {
             Written::Set(ids) => ids,
@@ -190,22 +186,21 @@ impl UserChange {
 }
 
 impl User {
-    /// Whether he becomes someone whose tokens of before are to be worthless: his password is another one, or he was deleted
-    /// or disabled.
+    /// Whether tokens become invalid.
     fn ends_tokens_of(&self, before: &Self) -> bool {
         self.password_hash != before.password_hash
             || (self.is_deleted && !before.is_deleted)
             || (self.status == 0 && before.status != 0)
     }
 
-    /// Whether he gives up something that is unique in the tenant, which another one may take.
+    /// Whether a unique value becomes free.
     pub(super) fn leaves_something_unique(&self, before: &Self) -> bool {
         self.login_id != before.login_id
             || self.platform_user_id != before.platform_user_id
             || self.is_deleted != before.is_deleted
     }
 
-    /// What was done to him, for the audit; `before` is what he was.
+    /// Audit action since `before`.
     pub fn deed(&self, before: Option<&Self>) -> &'static str {
         match before {
             None => "create",
@@ -216,7 +211,7 @@ impl User {
         }
     }
 
-    /// The names of the fields in which he differs.
+    /// Changed fields.
     pub fn changed_fields(&self, before: &Self) -> Vec<&'static str> {
         let (ours, theirs) = (&self.details, &before.details);
         [
@@ -252,8 +247,7 @@ impl User {
     }
 }
 
-/// Has everyone who is in one of these departments, by main or further department, indexed anew: a person's document shows
-/// where he is.
+/// Reindexes people of these departments, whose names they show.
 pub async fn index_members(
     transaction: &Transaction,
     tenant_id: i64,
@@ -262,29 +256,29 @@ pub async fn index_members(
     repo::index_members(transaction, tenant_id, org_ids).await
 }
 
-/// How somebody is named.
+/// Kind of a user identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
-    /// By the id on the synchronising side.
+    /// Source user id.
     UserId,
-    /// By the login account.
+    /// Login.
     LoginId,
 }
 
-/// Somebody whom his tenant sees: neither hidden nor deleted.
-#[derive(Clone, Debug, PartialEq, Eq, FromQueryResult)]
+/// Visible person.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ShownPerson {
-    /// User id on the synchronising party's side.
+    /// Source user id.
     pub user_id: String,
-    /// Login account.
+    /// Login.
     pub login_id: String,
-    /// Main department id on the synchronising party's side.
+    /// Main department's source id.
     pub org_id: Option<String>,
 }
 
-/// Those of the tenant's people with these names whom the tenant sees.
-pub async fn find_shown<C: ConnectionTrait>(
-    connection: &C,
+/// Visible people with these names.
+pub async fn find_shown(
+    connection: &Connection,
     tenant_id: i64,
     by: NamedBy,
     names: &[impl AsRef<str>],

@@ -1,42 +1,41 @@
-//! Users as they are read: pages of what changed, and pictures.
-
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
+//! Pages of changed users, and pictures.
 
 use super::{
     fields::UserRead,
     model::{User, public_address},
     repo::COLUMNS,
 };
-use crate::{platform::common::ChangesAfter, store::sql};
+use crate::{
+    platform::shared::patch::ChangesAfter,
+    store::{self, Connection, FromRow, sql},
+};
 
-/// A user, and what stands beside him.
-#[derive(Debug, FromQueryResult)]
-struct Row {
-    #[sea_orm(nested)]
+#[derive(Debug, FromRow)]
+struct ListedUser {
+    #[sqlx(flatten)]
     user: User,
     platform_org_id: Option<String>,
     work_status: Option<String>,
     updated_at: i64,
 }
 
-/// The tenant's users that changed after the cursor, oldest first, deleted ones included (decisions 9.6); of one type where that
-/// is given. It reads as many entries of one index as it answers rows.
-pub(super) async fn changed_users<C: ConnectionTrait>(
-    reader: &C,
+/// Changed users, oldest first (decisions 9.6); reads one index range.
+pub(super) async fn changed_users(
+    reader: &Connection,
     tenant_id: i64,
     changes: ChangesAfter,
     kind: Option<i64>,
     public_url: &str,
-) -> Result<Vec<UserRead>, DbErr> {
+) -> store::Result<Vec<UserRead>> {
     let mut values = vec![tenant_id.into(), changes.cursor.into()];
     values.extend(kind.map(Into::into));
     values.push(changes.limit.into());
-    let rows = Row::find_by_statement(sql(page_query(kind.is_some()), values)).all(reader).await?;
+    let rows = sql(page_query(kind.is_some()), values).fetch_all::<ListedUser>(reader).await?;
     Ok(rows.into_iter().map(|row| row.into_read(public_url)).collect())
 }
 
 fn page_query(of_a_kind: bool) -> String {
-    // A page needs no hash, so none leaves the database.
+    // Password hashes stay in the database.
     let columns = COLUMNS.map(|column| match column {
         "password_hash" => "NULL AS password_hash".to_owned(),
         column => format!("users.{column}"),
@@ -50,34 +49,30 @@ fn page_query(of_a_kind: bool) -> String {
     )
 }
 
-/// The address of a person's avatar, as it is kept; see [`super::picture::public_address`].
-pub async fn find_avatar<C: ConnectionTrait>(
-    reader: &C,
+/// A person's stored avatar; see [`super::picture::public_address`].
+pub async fn find_avatar(
+    reader: &Connection,
     tenant_id: i64,
     user_id: &str,
-) -> Result<Option<String>, DbErr> {
+) -> store::Result<Option<String>> {
     let statement = sql(
         "SELECT picture FROM users WHERE tenant_id = ? AND user_id = ? AND picture <> ''",
         [tenant_id.into(), user_id.into()],
     );
-    reader.query_one_raw(statement).await?.map(|row| row.try_get("", "picture")).transpose()
+    statement.fetch_optional_value(reader).await
 }
 
-/// What a picture that is kept here is, and its bytes; none of a tenant that is frozen or gone.
-pub(super) async fn find_picture<C: ConnectionTrait>(
-    reader: &C,
-    id: &str,
-) -> Result<Option<(String, Vec<u8>)>, DbErr> {
+/// Content type and bytes of a picture whose tenant is active.
+pub(super) async fn find_picture(reader: &Connection, id: &str) -> store::Result<Option<(String, Vec<u8>)>> {
     let statement = sql(
         "SELECT content_type, content FROM pictures JOIN tenants ON tenants.id = pictures.tenant_id \
          WHERE pictures.id = ? AND tenants.removed_at IS NULL AND tenants.is_frozen = 0",
         [id.into()],
     );
-    let Some(row) = reader.query_one_raw(statement).await? else { return Ok(None) };
-    Ok(Some((row.try_get("", "content_type")?, row.try_get("", "content")?)))
+    statement.fetch_optional(reader).await
 }
 
-impl Row {
+impl ListedUser {
     fn into_read(self, public_url: &str) -> UserRead {
         let Self { user, platform_org_id, work_status, updated_at } = self;
         let details = user.details.0;
@@ -119,22 +114,19 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
-    use crate::store::{Store, sql};
-    use sea_orm::ConnectionTrait;
+    use crate::store::{Store, sql, tests::query_plan};
 
-    /// A page costs what it answers, however many people there are: an index gives the rows, in order.
+    /// Cost depends on page size only.
     #[tokio::test]
-    async fn a_page_is_a_range_of_an_index() {
+    async fn page_is_one_index_range() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
         for (of_a_kind, index) in
             [(false, "tenant_id=? AND updated_at>?"), (true, "tenant_id=? AND type=? AND updated_at>?")]
         {
-            let text = format!("EXPLAIN QUERY PLAN {}", super::page_query(of_a_kind));
+            let text = super::page_query(of_a_kind);
             let values = vec![1.into(); if of_a_kind { 4 } else { 3 }];
-            let rows = store.reader().query_all_raw(sql(text, values)).await.unwrap();
-            let plan: Vec<String> = rows.iter().map(|row| row.try_get("", "detail").unwrap()).collect();
-            let plan = plan.join("; ");
+            let plan = query_plan(store.reader(), sql(text, values)).await.join("; ");
             assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{plan}");
         }
         store.close().await.unwrap();

@@ -1,4 +1,4 @@
-//! Passwords as the directory receives them: a digest, of which an Argon2id hash is kept (decisions 3.7).
+//! User passwords: MD5 digests, stored as Argon2id hashes (decisions 3.7).
 
 use std::fmt;
 
@@ -7,23 +7,19 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
     prelude::BASE64_STANDARD,
 };
-use sea_orm::{ColIdx, QueryResult, TryGetError, TryGetable};
 use secrecy::{ExposeSecret, SecretString};
 
-/// Bytes of an MD5 digest.
+use crate::store::ColumnType;
+
 const DIGEST_BYTES: usize = 16;
 
-/// Base64 with or without padding at its end.
+/// Padding is optional.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The one form of a password that is hashed and checked: base64 of the 16 bytes of its MD5 digest. Taken are that form and
-/// base64 of the digest's 32 hexadecimal digits.
-///
-/// # Errors
-/// A message that names the field and repeats nothing of what was sent.
+/// Base64 of the 16 digest bytes; accepts base64 of 32 hexadecimal digits. Errors omit it.
 pub fn canonical(sent: &SecretString) -> Result<SecretString, String> {
     let decoded = LENIENT.decode(sent.expose_secret()).ok();
     let digest =
@@ -34,7 +30,6 @@ pub fn canonical(sent: &SecretString) -> Result<SecretString, String> {
     })
 }
 
-/// The bytes that 32 hexadecimal digits stand for.
 fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
     if digits.len() != 2 * DIGEST_BYTES || !digits.iter().all(u8::is_ascii_hexdigit) {
         return None;
@@ -42,8 +37,9 @@ fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
-/// The Argon2id hash of a password, in PHC form; its debug output does not show it.
-#[derive(Clone, PartialEq, Eq)]
+/// Argon2id hash in PHC form, hidden in debug output.
+#[derive(Clone, PartialEq, Eq, ColumnType)]
+#[sqlx(transparent)]
 pub struct PasswordHash(String);
 
 impl PasswordHash {
@@ -64,17 +60,11 @@ impl fmt::Debug for PasswordHash {
     }
 }
 
-impl TryGetable for PasswordHash {
-    fn try_get_by<I: ColIdx>(row: &QueryResult, index: I) -> Result<Self, TryGetError> {
-        String::try_get_by(row, index).map(Self)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The MD5 digest of "password".
+    /// MD5 of "password".
     const DIGEST: &str = "5f4dcc3b5aa765d61d8327deb882cf99";
     const CANONICAL: &str = "X03MO1qnZdYdgyfeuILPmQ==";
 
@@ -83,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn every_accepted_form_has_one_canonical_form() {
+    fn accepted_forms_share_one_canonical_form() {
         for sent in [
             CANONICAL.to_owned(),
             CANONICAL.trim_end_matches('=').to_owned(),
@@ -95,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_and_not_repeated() {
+    fn invalid_password_is_refused_and_not_echoed() {
         for sent in
             ["secret", DIGEST, "X03MO1qnZdYdgyfeuILP", "????", &BASE64_STANDARD.encode("z".repeat(32))]
         {
@@ -105,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_is_not_shown() {
+    fn debug_output_hides_hash() {
         assert_eq!(format!("{:?}", PasswordHash::new("$argon2id$x".to_owned())), "PasswordHash(..)");
     }
 }

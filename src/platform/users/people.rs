@@ -1,4 +1,4 @@
-//! The people of one synchronisation: the rows that it may touch or collide with, as they stand after the changes so far.
+//! Rows that one synchronisation may change or collide with.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,20 +7,20 @@ use super::{
     model::{User, UserChange, with_suffix},
     picture::{self, Picture, PictureContent},
 };
-use crate::platform::common::Written;
+use crate::platform::shared::patch::Written;
 
-/// Rows by what is unique in their tenant, and what they were before.
+/// Rows by unique values, with earlier states.
 #[derive(Debug)]
 pub(super) struct People {
     suffix: Option<String>,
     by_id: HashMap<String, User>,
     id_by_login: HashMap<String, String>,
     id_by_platform_id: HashMap<String, String>,
-    /// The digests of the pictures that are kept, by their people.
+    /// Stored pictures' digests by user id.
     digests: HashMap<String, Vec<u8>>,
-    /// New pictures, by their path.
+    /// New pictures by path.
     uploads: HashMap<String, PictureContent>,
-    /// The rows that were written, in the order of the call, each as it was before.
+    /// Written rows in request order, with earlier states.
     touched: Vec<(String, Option<User>)>,
     seen: HashSet<String>,
 }
@@ -43,8 +43,7 @@ impl People {
         self.suffix.as_deref()
     }
 
-    /// The logins that a change may take, of those whose rows are known so far: someone who comes back, or falls back on his
-    /// number, takes one that his change does not name.
+    /// Logins that a change may take, including ones the form omits.
     pub(super) fn logins_of(&self, form: &UserWrite) -> Vec<String> {
         match form.login_id.as_deref() {
             Some(login) if !login.is_empty() => vec![with_suffix(login, self.suffix())],
@@ -57,12 +56,10 @@ impl People {
         }
     }
 
-    /// Whether the row of whoever has this login is known.
     pub(super) fn has_login(&self, login: &str) -> bool {
         self.id_by_login.contains_key(login)
     }
 
-    /// Takes in a row.
     pub(super) fn remember(&mut self, user: User) {
         if !user.is_deleted {
             self.id_by_login.insert(user.login_id.clone(), user.user_id.clone());
@@ -71,15 +68,11 @@ impl People {
         self.by_id.insert(user.user_id.clone(), user);
     }
 
-    /// Takes in the digest of the picture that is kept of someone.
     pub(super) fn remember_digest(&mut self, user_id: String, digest: Vec<u8>) {
         self.digests.insert(user_id, digest);
     }
 
-    /// Applies a change.
-    ///
-    /// # Errors
-    /// A message that names the field; nothing is changed then.
+    /// Applies one change, or nothing on failure.
     pub(super) fn apply(
         &mut self,
         mut change: UserChange,
@@ -98,7 +91,7 @@ impl People {
         Ok(())
     }
 
-    /// What a change makes of the avatar. The same once more, as content or by the address that was answered, is no change.
+    /// Avatar change; an identical avatar is none.
     fn written_picture(&self, known: Option<&User>, picture: Option<&Picture>) -> Written<String> {
         let kept = known.and_then(|known| known.picture.as_deref().map(|picture| (known, picture)));
         match picture {
@@ -120,7 +113,7 @@ impl People {
         }
     }
 
-    /// Takes a changed row in, unless its login or platform id is another one's.
+    /// Inserts a row if login and platform id are free.
     fn put(&mut self, user: User) -> Result<(), String> {
         let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
         if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
@@ -143,7 +136,7 @@ impl People {
         Ok(())
     }
 
-    /// The rows that are not what they were, in the order of the call, each with what it was.
+    /// Changed rows in request order, with earlier states.
     pub(super) fn changed(&self) -> Vec<(&User, Option<&User>)> {
         self.touched
             .iter()
@@ -152,19 +145,17 @@ impl People {
             .collect()
     }
 
-    /// The picture that is to be kept of someone from now on, if there is one.
     pub(super) fn upload_of(&self, user: &User) -> Option<&PictureContent> {
         self.uploads.get(user.picture.as_ref()?)
     }
 }
 
-/// Whether this is the address of a picture that is kept here, or the picture's own: the server may have had another name when
-/// it gave it out.
+/// Whether `address` is the stored avatar's on any host: the server may be renamed.
 fn is_address_of(kept: &str, address: &str) -> bool {
     kept == address || (kept.starts_with(picture::PATH) && address.ends_with(kept))
 }
 
-/// Departments that someone joins must be there. Who stayed in one that was deleted can still be changed, and be removed.
+/// New departments must exist; membership of deleted ones may stay.
 fn check_departments(user: &User, known: Option<&User>, departments: &HashSet<String>) -> Result<(), String> {
     let missing = |id: &&String| !departments.contains(*id);
     let stays = known.is_some_and(|known| known.org_id == user.org_id);

@@ -1,4 +1,4 @@
-//! Avatars: the address of one, or its content, which must be a raster image by what it holds and not by its name.
+//! Avatars: an address, or an image recognised by content.
 
 use std::io::{self, Read};
 
@@ -12,27 +12,25 @@ use url::Url;
 
 use crate::{
     auth::secrets,
-    platform::common::{FieldValue, TextRule},
+    platform::shared::patch::{FieldValue, TextRule},
 };
 
-/// Where pictures are read from, before their id.
+/// Path prefix of stored pictures.
 pub const PATH: &str = "/storage/pictures/";
 
-/// Bytes of an avatar's address.
 const ADDRESS_BYTES: usize = 2_048;
-/// Bytes of a file's name.
 const FILE_NAME_BYTES: usize = 255;
 
-/// An avatar as `PUT /v1/users/sync` takes it.
+/// Avatar to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PictureParam {
-    /// Full file name with extension, at most 255 bytes. What the picture is, its content says.
+    /// At most 255 bytes; ignored for the image type.
     pub file_name: Option<String>,
-    /// An image's http or https address, at most 2,048 bytes (`type` 1), or base64 of its gzip-compressed content (`type` 2):
-    /// PNG, JPEG, GIF or WebP of at most `limits.picture_bytes`. An empty text removes the avatar.
+    /// http(s) address, at most 2,048 bytes, or base64 of a gzipped image. Images are PNG, JPEG, GIF or WebP; empty text
+    /// removes the avatar.
     pub data: Option<String>,
-    /// 1: `data` is an address; 2: `data` is the content.
+    /// 1: address; 2: content.
     #[serde(rename = "type")]
     pub kind: Option<i64>,
 }
@@ -45,42 +43,39 @@ impl FieldValue for PictureParam {
     }
 }
 
-/// What an avatar is to be.
+/// New avatar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Picture {
-    /// None.
+    /// No avatar.
     None,
-    /// That of this address.
+    /// External address.
     Address(String),
-    /// This image.
+    /// Uploaded image.
     Content(PictureContent),
 }
 
-/// An image that is kept here.
+/// Image to store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PictureContent {
-    /// What its address holds; it cannot be guessed.
+    /// Unguessable part of the address.
     pub id: String,
-    /// What it is.
+    /// Image type.
     pub content_type: &'static str,
-    /// Its bytes.
+    /// Image bytes.
     pub content: Vec<u8>,
-    /// Their SHA-256.
+    /// SHA-256 of the bytes.
     pub digest: Vec<u8>,
 }
 
 impl PictureContent {
-    /// Where it is read from, without the server's address.
+    /// Address without host.
     pub fn path(&self) -> String {
         format!("{PATH}{}", self.id)
     }
 }
 
 impl PictureParam {
-    /// What the avatar is to be; nothing where the parameter says nothing.
-    ///
-    /// # Errors
-    /// A message that names the field.
+    /// New avatar; `None`: no change.
     pub fn read(&self, most_bytes: usize) -> Result<Option<Picture>, String> {
         if let Some(name) = &self.file_name {
             TextRule::Line(FILE_NAME_BYTES).check("pictureParam.fileName", name)?;
@@ -111,7 +106,7 @@ fn address(data: &str) -> Result<String, String> {
         && url.has_host()
         && url.username().is_empty()
         && url.password().is_none();
-    // As it is written anew: nothing that a page could take for something else than an address.
+    // Normalised URLs contain no markup.
     Some(String::from(url)).filter(|text| is_fit && text.len() <= ADDRESS_BYTES).ok_or_else(wrong)
 }
 
@@ -128,7 +123,7 @@ fn content(data: &str, most_bytes: usize) -> Result<PictureContent, String> {
     Ok(PictureContent { id: id.expose_secret().to_owned(), content_type, content, digest })
 }
 
-/// All that there is to read, or nothing where that is more; one byte more is enough to know, however much it would be.
+/// Reads at most one extra byte; `None` if longer.
 fn read_at_most(source: impl Read, most_bytes: usize) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     let most = u64::try_from(most_bytes).unwrap_or(u64::MAX);
@@ -136,7 +131,7 @@ fn read_at_most(source: impl Read, most_bytes: usize) -> io::Result<Option<Vec<u
     Ok(Some(content).filter(|content| content.len() <= most_bytes))
 }
 
-/// What an image is by its first bytes. Nothing that a browser would run is among it.
+/// Image type by magic bytes; none that browsers execute.
 fn content_type(content: &[u8]) -> Option<&'static str> {
     match content {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
@@ -147,7 +142,7 @@ fn content_type(content: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The address of an avatar for callers: one that is kept here begins with the server's own.
+/// Avatar address; `public_url` prefixes stored ones.
 pub fn public_address(public_url: &str, picture: &str) -> String {
     if picture.starts_with(PATH) { format!("{public_url}{picture}") } else { picture.to_owned() }
 }
@@ -174,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_what_its_bytes_say() {
+    fn image_type_follows_content() {
         for (content, expected) in [
             (PNG, "image/png"),
             (b"\xff\xd8\xff\xe0 rest", "image/jpeg"),
@@ -194,8 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn content_is_bounded_before_it_is_inflated() {
-        // Without an end, it is not read to its end.
+    fn oversized_content_is_refused_while_inflating() {
         assert_eq!(read_at_most(io::repeat(0), 1_000).unwrap(), None);
         let bomb = packed(&[PNG, &vec![0; 50 << 20]].concat());
         assert!(read(&bomb, 2).unwrap_err().contains("at most 1000 bytes"));
@@ -206,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_one_of_the_web_and_holds_no_credentials() {
+    fn address_is_http_without_credentials() {
         let address = read("https://img.example.org/a b.png", 1).unwrap();
         assert_eq!(address, Some(Picture::Address("https://img.example.org/a%20b.png".to_owned())));
         for wrong in
@@ -220,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_kept_here_gets_the_server_s_address() {
+    fn only_stored_pictures_get_public_url() {
         assert_eq!(public_address("https://t", "/storage/pictures/a"), "https://t/storage/pictures/a");
         assert_eq!(public_address("https://t", "https://x/y"), "https://x/y");
     }

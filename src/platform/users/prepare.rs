@@ -1,8 +1,7 @@
-//! What of a synchronisation takes long is done before its transaction: reading rows, pictures, and hashing passwords.
+//! Work before the transaction: parsing, decoding pictures, hashing passwords.
 
 use std::collections::HashMap;
 
-use sea_orm::{ConnectionTrait, FromQueryResult};
 use secrecy::SecretString;
 use serde_json::value::RawValue;
 
@@ -13,47 +12,55 @@ use super::{
     picture::Picture,
 };
 use crate::{
-    api::{
-        extract::no_room,
-        sync::{Rows, read_rows},
-    },
-    app::App,
-    bodies::Held,
+    budget::BodyReservation,
     error::{Error, Result},
-    platform::common::{SyncFailure, Written},
-    store::find_in,
+    http::extract::no_room,
+    platform::{
+        shared::{
+            patch::{SyncFailure, Written},
+            sync::{Rows, read_rows},
+        },
+        users::UsersState,
+    },
+    store::{Connection, FromRow, find_in},
 };
 
-/// Reads the rows; those that cannot be read or hold what cannot be are failures of their own.
-///
-/// # Errors
-/// 400 when there are more than `limits.sync_items`, 503 where there is no room for the pictures.
-pub(super) async fn prepare(app: &App, tenant_id: i64, rows: Vec<Box<RawValue>>) -> Result<Rows<UserChange>> {
-    let Rows { rows, mut failures } = read_rows(rows, "userId", app.config.limits.sync_items).await?;
-    let most_bytes = app.config.limits.picture_bytes;
-    // What pictures hold once they are inflated counts as what the body holds.
-    let held = Held::current();
-    let read = tokio::task::spawn_blocking(move || read_changes(rows, most_bytes, held.as_ref()));
+/// Checks each row alone; 503 without memory for pictures.
+pub(super) async fn prepare(
+    state: &UsersState,
+    tenant_id: i64,
+    rows: Vec<Box<RawValue>>,
+) -> Result<Rows<UserChange>> {
+    let Rows { rows, mut failures } = read_rows(rows, "userId", state.limits.sync_items).await?;
+    let most_bytes = state.limits.picture_bytes;
+    // Inflated pictures count towards the body budget.
+    let reservation = BodyReservation::current();
+    let read = tokio::task::spawn_blocking(move || read_changes(rows, most_bytes, reservation.as_ref()));
     let (mut changes, refused) = read.await.map_err(Error::internal)??;
     failures.extend(refused);
-    hash_passwords(app, tenant_id, &mut changes).await?;
+    hash_passwords(state, tenant_id, &mut changes).await?;
     Ok(Rows { rows: changes.into_iter().map(|(change, _)| change).collect(), failures })
 }
 
-/// A change, and the password of it that is still to be hashed.
+/// Change with its unhashed password.
 type Unhashed = (UserChange, Option<SecretString>);
 
 type Read = (Vec<Unhashed>, Vec<SyncFailure>);
 
-fn read_changes(rows: Vec<UserWrite>, most_bytes: usize, held: Option<&Held>) -> Result<Read> {
+fn read_changes(
+    rows: Vec<UserWrite>,
+    most_bytes: usize,
+    reservation: Option<&BodyReservation>,
+) -> Result<Read> {
     let mut changes = Vec::with_capacity(rows.len());
     let mut failures = Vec::new();
     for row in rows {
         let id = row.user_id.clone();
         match read_change(row, most_bytes) {
             Ok(change) => {
-                if let (Some(held), Some(Picture::Content(picture))) = (held, &change.0.picture) {
-                    held.take(picture.content.len()).map_err(|_| no_room())?;
+                if let (Some(reservation), Some(Picture::Content(picture))) = (reservation, &change.0.picture)
+                {
+                    reservation.grow(picture.content.len()).map_err(|_| no_room())?;
                 }
                 changes.push(change);
             }
@@ -78,31 +85,27 @@ fn read_change(mut form: UserWrite, most_bytes: usize) -> Result<Unhashed, Strin
     Ok((UserChange { form, password_hash, picture }, password))
 }
 
-/// Hashes the passwords, or finds them to be those that are kept: either takes a core some 12 ms.
-async fn hash_passwords(app: &App, tenant_id: i64, changes: &mut [Unhashed]) -> Result<()> {
+/// Hashes new passwords; a hash takes about 12 ms of CPU.
+async fn hash_passwords(state: &UsersState, tenant_id: i64, changes: &mut [Unhashed]) -> Result<()> {
     let mut with_passwords: Vec<(&mut UserChange, SecretString)> =
         changes.iter_mut().filter_map(|(change, password)| Some((change, password.take()?))).collect();
     if with_passwords.is_empty() {
         return Ok(());
     }
     let ids: Vec<String> = with_passwords.iter().map(|(change, _)| change.form.user_id.clone()).collect();
-    let kept = kept_hashes(app.store.reader(), tenant_id, &ids).await?;
+    let kept = kept_hashes(state.store.reader(), tenant_id, &ids).await?;
     let secrets = with_passwords
         .iter()
         .map(|(change, password)| (password.clone(), kept.get(&change.form.user_id).cloned()));
-    let hashes = app.secret_checker.hash_all(secrets.collect()).await?;
+    let hashes = state.secret_checker.hash_all(secrets.collect()).await?;
     for ((change, _), hash) in with_passwords.iter_mut().zip(hashes) {
         change.password_hash = Written::Set(PasswordHash::new(hash));
     }
     Ok(())
 }
 
-async fn kept_hashes<C: ConnectionTrait>(
-    reader: &C,
-    tenant_id: i64,
-    ids: &[String],
-) -> Result<HashMap<String, String>> {
-    #[derive(FromQueryResult)]
+async fn kept_hashes(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<HashMap<String, String>> {
+    #[derive(FromRow)]
     struct Row {
         user_id: String,
         password_hash: String,

@@ -1,8 +1,6 @@
-//! Rows of users as a synchronisation changes them.
+//! User rows of a synchronisation.
 
 use std::collections::HashSet;
-
-use sea_orm::{ConnectionTrait, Value};
 
 use super::{
     documents,
@@ -13,11 +11,10 @@ use crate::{
     audit::{self, Actor, Deed},
     auth::tenants::Tenant,
     error::Result,
-    platform::{common::SyncFailure, groups, organizations, tasks, tenants},
-    store::{ROWS_PER_STATEMENT, Transaction, find_in, placeholders, sql},
+    platform::{departments, groups, shared::patch::SyncFailure, tasks, tenants},
+    store::{Connection, ROWS_PER_STATEMENT, Transaction, Value, find_in, placeholders, sql},
 };
 
-/// The columns of [`User`].
 pub(super) const COLUMNS: [&str; 19] = [
     "user_id",
     "platform_user_id",
@@ -40,15 +37,14 @@ pub(super) const COLUMNS: [&str; 19] = [
     "epoch",
 ];
 
-/// Applies the changes in their order, each on its own: one that fails leaves the others alone. A row that is what it was is not
-/// written. Answers the failures, and whether anything changed.
+/// Applies changes in order, each alone. Returns failures and whether any row changed.
 pub(super) async fn synchronise(
     transaction: &Transaction,
     actor: &Actor,
     tenant: &Tenant,
     changes: Vec<UserChange>,
 ) -> Result<(Vec<SyncFailure>, bool)> {
-    let suffix = tenants::model::login_suffix(&**transaction, tenant.id).await?;
+    let suffix = tenants::model::login_suffix(transaction, tenant.id).await?;
     let mut people = People::new(suffix);
     load(&mut people, transaction, tenant.id, &changes).await?;
     let departments = departments_of(transaction, tenant.id, &changes).await?;
@@ -63,7 +59,6 @@ pub(super) async fn synchronise(
     Ok((failures, is_changed))
 }
 
-/// The departments that the changes name, as far as they are there.
 async fn departments_of(
     transaction: &Transaction,
     tenant_id: i64,
@@ -72,10 +67,10 @@ async fn departments_of(
     let named: HashSet<&String> =
         changes.iter().flat_map(|change| change.form.org_id.iter().chain(change.deputy_org_ids())).collect();
     let named: Vec<&String> = named.into_iter().collect();
-    organizations::model::existing(transaction, tenant_id, &named).await
+    departments::model::existing(transaction, tenant_id, &named).await
 }
 
-/// Takes in the rows that the changes may touch or collide with.
+/// Loads rows that changes may touch or collide with.
 async fn load(
     people: &mut People,
     transaction: &Transaction,
@@ -90,7 +85,7 @@ async fn load(
     let mut logins: HashSet<String> =
         changes.iter().flat_map(|change| people.logins_of(&change.form)).collect();
     if changes.iter().any(|change| change.form.login_id.as_deref() == Some("")) {
-        // He may fall back on a number that an earlier row of the call gave him.
+        // Users may fall back on an earlier row's number.
         logins.extend(changes.iter().filter_map(|change| change.form.mobile.clone()));
     }
     let logins: Vec<String> = logins.into_iter().filter(|login| !people.has_login(login)).collect();
@@ -114,16 +109,16 @@ async fn find_pairs(
     tenant_id: i64,
     ids: &[&str],
 ) -> Result<Vec<(String, Vec<u8>)>> {
-    #[derive(sea_orm::FromQueryResult)]
+    #[derive(crate::store::FromRow)]
     struct Row {
         user_id: String,
         digest: Vec<u8>,
     }
-    let rows: Vec<Row> = find_in(&**transaction, text, &[tenant_id.into()], ids).await?;
+    let rows: Vec<Row> = find_in(transaction, text, &[tenant_id.into()], ids).await?;
     Ok(rows.into_iter().map(|row| (row.user_id, row.digest)).collect())
 }
 
-/// Takes in the rows that hold one of `values` in the column that `condition` ends with.
+/// Rows whose column (end of `condition`) holds one of `values`.
 async fn read(
     people: &mut People,
     transaction: &Transaction,
@@ -132,20 +127,20 @@ async fn read(
     values: &[impl AsRef<str>],
 ) -> Result<()> {
     let text = format!("SELECT {} FROM users WHERE tenant_id = ? AND {condition}", COLUMNS.join(", "));
-    for user in find_in::<User, _>(&**transaction, &text, &[tenant_id.into()], values).await? {
+    for user in find_in::<User>(transaction, &text, &[tenant_id.into()], values).await? {
         people.remember(user);
     }
     Ok(())
 }
 
-/// Writes the rows that are not what they were, each with a time of change of its own, in the order of the call.
+/// Writes changed rows in order with their own change times.
 async fn store(people: &People, transaction: &Transaction, actor: &Actor, tenant: &Tenant) -> Result<bool> {
     let changed = people.changed();
     if changed.is_empty() {
         return Ok(false);
     }
     let tenant_id = tenant.id;
-    // What is unique may move from one row to another within the call, so every row lets go of its own first.
+    // Unique values may move between rows.
     let leaving: Vec<&str> = changed
         .iter()
         .filter(|(user, before)| before.is_some_and(|before| user.leaves_something_unique(before)))
@@ -158,7 +153,7 @@ async fn store(people: &People, transaction: &Transaction, actor: &Actor, tenant
             placeholders(chunk.len())
         );
         let values = std::iter::once(Value::from(tenant_id)).chain(chunk.iter().map(|id| (*id).into()));
-        transaction.execute_raw(sql(text, values)).await?;
+        sql(text, values).execute(transaction).await?;
     }
     let first = tenants::model::give_change_times(transaction, tenant_id, changed.len()).await?;
     let mut times = first..;
@@ -175,12 +170,12 @@ async fn store(people: &People, transaction: &Transaction, actor: &Actor, tenant
         .filter(|(user, before)| before.is_some_and(|before| state(before) != state(user)))
         .map(|(user, _)| user.user_id.as_str())
         .collect();
-    groups::model::record_people(transaction, tenant_id, &come_or_gone).await?;
+    groups::service::record_people(transaction, tenant_id, &come_or_gone).await?;
     let deeds = changed.iter().map(|(user, before)| deed(user, *before)).collect();
     audit::record(transaction, actor, tenant, deeds).await?;
     let logins: Vec<String> =
         changed.iter().filter(|(user, _)| !user.is_deleted).map(|(user, _)| user.login_id.clone()).collect();
-    tasks::model::claim(transaction, tenant_id, &logins).await?;
+    tasks::service::claim(transaction, tenant_id, &logins).await?;
     Ok(true)
 }
 
@@ -220,28 +215,27 @@ async fn put(
             user.sex.into(),
             user.mobile.as_deref().into(),
             user.org_id.as_deref().into(),
-            user.deputy_org_ids.to_text()?.into(),
+            Value::json(&user.deputy_org_ids)?,
             user.kind.into(),
             user.order_no.into(),
             user.secret_level.into(),
             user.status.into(),
             user.is_hidden.into(),
             user.is_deleted.into(),
-            user.details.to_text()?.into(),
+            Value::json(&user.details)?,
             user.password_hash.as_ref().map(PasswordHash::as_str).into(),
             user.picture.as_deref().into(),
             user.epoch.into(),
             tenant_id.into(),
-            // A new row is created at the time of its first change, so that no two of a tenant share a time.
+            // The first change time is unique in the tenant.
             time.into(),
             time.into(),
         ]);
     }
-    transaction.execute_raw(sql(text, values)).await?;
+    sql(text, values).execute(transaction).await?;
     Ok(())
 }
 
-/// Removes the pictures that nobody has any more, and keeps the new ones.
 async fn store_pictures(
     people: &People,
     transaction: &Transaction,
@@ -259,7 +253,7 @@ async fn store_pictures(
             placeholders(chunk.len())
         );
         let values = std::iter::once(Value::from(tenant_id)).chain(chunk.iter().map(|id| (*id).into()));
-        transaction.execute_raw(sql(text, values)).await?;
+        sql(text, values).execute(transaction).await?;
     }
     for (user, _) in changed {
         let Some(picture) = people.upload_of(user) else { continue };
@@ -274,12 +268,11 @@ async fn store_pictures(
                 picture.content.clone().into(),
             ],
         );
-        transaction.execute_raw(statement).await?;
+        statement.execute(transaction).await?;
     }
     Ok(())
 }
 
-/// Has the people of these departments indexed anew.
 pub(super) async fn index_members(
     transaction: &Transaction,
     tenant_id: i64,
@@ -295,16 +288,15 @@ pub(super) async fn index_members(
         );
         let values =
             chunk.iter().map(|id| Value::from(id.as_str())).chain([tenant_id.into(), tenant_id.into()]);
-        for row in transaction.query_all_raw(sql(text, values)).await? {
-            transaction.record_change(tenant_id, documents::PEOPLE, &row.try_get::<String>("", "user_id")?);
+        for id in sql(text, values).fetch_values::<String>(transaction).await? {
+            transaction.record_change(tenant_id, documents::PEOPLE, &id);
         }
     }
     Ok(())
 }
 
-/// Those of these people whom their tenant sees.
-pub(super) async fn find_shown<C: ConnectionTrait>(
-    reader: &C,
+pub(super) async fn find_shown(
+    reader: &Connection,
     tenant_id: i64,
     by: NamedBy,
     names: &[impl AsRef<str>],

@@ -1,4 +1,4 @@
-//! `PUT` and `GET /v1/users/sync`, and the pictures of people.
+//! `/v1/users/sync` and avatars.
 
 use std::sync::Arc;
 
@@ -15,24 +15,28 @@ use super::{
     fields::{UserRead, UserWrite},
     pages, prepare, repo,
 };
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonBody, PathParameter, QueryParameters},
-        sync::{page, write},
-    },
-    app::App,
     audit::Actor,
+    auth::extract::Identified,
     error::{Error, Result},
-    platform::common::{ChangesAfter, SyncFailure},
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        extract::{JsonBody, PathParameter, QueryParameters},
+    },
+    platform::{
+        shared::{
+            patch::{ChangesAfter, SyncFailure},
+            sync::{page, write},
+        },
+        users::UsersState,
+    },
 };
 
-/// Synchronises users, each on its own: one that fails leaves the others alone.
-///
-/// A field that is absent or null means no change, an empty text sets it to null. A row that is what it was already is not
-/// written and keeps its `lastUpdatedDate`. A row with a password takes some 12 ms of a core, also when the password is the same.
-#[utoipa::path(
-    put, path = "/v1/users/sync", tag = "directory", request_body = Vec<UserWrite>,
+/// Synchronises users, each row on its own; unchanged rows keep `lastUpdatedDate`.
+#[operation(
+    tag = "directory", request_body = Vec<UserWrite>,
     params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
     responses(
         (status = 200, description = "The rows that failed, and why", body = Envelope<Vec<SyncFailure>>),
@@ -40,58 +44,56 @@ use crate::{
     )
 )]
 pub async fn sync_users(
-    State(app): State<Arc<App>>,
+    State(state): State<UsersState>,
     Identified(caller): Identified,
     JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<Vec<SyncFailure>>> {
-    let rows = prepare::prepare(&app, caller.tenant.id, rows).await?;
+    let rows = prepare::prepare(&state, caller.tenant.id, rows).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
-    write(&app, &caller, rows, |transaction, changes| {
+    write(&state.sync, &caller, rows, |transaction, changes| {
         Box::pin(async move { repo::synchronise(transaction, &actor, &tenant, changes).await })
     })
     .await
 }
 
-/// Which users are read.
+/// Page of changed users.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
 #[into_params(parameter_in = Query)]
 pub struct UsersQuery {
-    /// The `lastUpdatedDate` after which to go on, epoch milliseconds; without it from the beginning.
+    /// Last `lastUpdatedDate` seen; default: the beginning.
     cursor: Option<i64>,
-    /// Rows of a page, 1 to 1,000; default 100.
+    /// Page size, 1 to 1,000; default 100.
     limit: Option<i64>,
-    /// Users of this type only.
+    /// User type filter.
     #[serde(rename = "type")]
     kind: Option<i64>,
 }
 
-/// Lists the users that changed after a cursor, oldest change first, deleted ones included.
+/// Lists users changed after a cursor, oldest change first, deleted ones included.
 ///
-/// Following the last row's `lastUpdatedDate` loses nothing and repeats nothing; a page shorter than `limit` is the last. There
-/// is no `total`: what is left is not counted.
-#[utoipa::path(
-    get, path = "/v1/users/sync", tag = "directory",
+/// The last row's `lastUpdatedDate` is the next cursor.
+#[operation(
+    tag = "directory",
     params(UsersQuery, ("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
     responses((status = 200, description = "A page of users", body = Envelope<Vec<UserRead>>), Refusals)
 )]
 pub async fn list_users(
-    State(app): State<Arc<App>>,
+    State(state): State<UsersState>,
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<UsersQuery>,
 ) -> Result<Envelope<Vec<UserRead>>> {
     let changes = ChangesAfter::new(query.cursor, query.limit).map_err(Error::bad_request)?;
-    let public_url = app.config.public_url();
+    let public_url = state.public_url;
     let users =
-        pages::changed_users(app.store.reader(), caller.tenant.id, changes, query.kind, &public_url).await?;
+        pages::changed_users(state.store.reader(), caller.tenant.id, changes, query.kind, &public_url)
+            .await?;
     Ok(page(users))
 }
 
-/// Gives the content of an avatar, to whoever knows its address.
-///
-/// A new avatar has a new address, so what this one gives never changes.
-#[utoipa::path(
-    get, path = "/storage/pictures/{id}", tag = "directory", security(()),
+/// Returns an avatar to anyone with its address.
+#[operation(
+    tag = "directory", security(()),
     params(("id" = String, Path, description = "What the address in `picture` ends with")),
     responses(
         (status = 200, description = "The image", content_type = "image/*", body = Vec<u8>),
@@ -100,11 +102,11 @@ pub async fn list_users(
     )
 )]
 pub async fn show_picture(
-    State(app): State<Arc<App>>,
+    State(state): State<UsersState>,
     PathParameter(id): PathParameter,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let (content_type, content) = pages::find_picture(app.store.reader(), &id)
+    let (content_type, content) = pages::find_picture(state.store.reader(), &id)
         .await?
         .ok_or_else(|| Error::not_found("there is no such picture"))?;
     let etag = format!("\"{id}\"");
@@ -119,7 +121,7 @@ pub async fn show_picture(
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::try_from(content_type).map_err(Error::internal)?);
     headers.insert(header::ETAG, HeaderValue::try_from(etag).map_err(Error::internal)?);
-    // Whatever a browser takes it for, it runs nothing of it.
+    // Browsers must not execute the content.
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),

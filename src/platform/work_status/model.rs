@@ -1,27 +1,24 @@
-//! What a work status must be.
+//! Rules of work status codes.
 
 use serde::{Deserialize, Serialize};
 
-use crate::platform::common::{SyncFailure, check_id};
+use crate::platform::shared::patch::{SyncFailure, check_id};
 
-/// Bytes of a code.
+/// Maximum bytes of a code.
 const CODE_BYTES: usize = 64;
 
-/// A person's new work status (the document's "user work status item").
+/// Work status change (specification, "user work status item").
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkStatus {
-    /// `01` means on leave; absent, null or empty clears the work status.
+    /// `01`: on leave; absent, null or empty clears it.
     pub code: Option<String>,
-    /// User id on the synchronising party's side.
+    /// Source user id.
     pub user_id: String,
 }
 
 impl WorkStatus {
-    /// Checks both fields; what clears is `None` afterwards.
-    ///
-    /// # Errors
-    /// A message that names the field.
+    /// Checks both fields; an empty code becomes `None`.
     pub fn checked(self) -> Result<Self, String> {
         check_id(&self.user_id).map_err(|reason| reason.replacen("id:", "userId:", 1))?;
         let code = self.code.filter(|code| !code.is_empty());
@@ -34,9 +31,9 @@ impl WorkStatus {
     }
 }
 
-/// What became of a batch.
+/// Result of a batch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct WorkStatusOutcome {
-    /// The items that failed, and why.
+    /// Failed items.
     pub failures: Vec<SyncFailure>,
 }

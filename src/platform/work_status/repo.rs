@@ -1,24 +1,21 @@
-//! The work status in the rows of users.
+//! Work status in user rows.
 
 use std::collections::HashMap;
-
-use sea_orm::{ConnectionTrait, FromQueryResult};
 
 use super::model::WorkStatus;
 use crate::{
     error::Result,
-    platform::{common::SyncFailure, tenants},
-    store::{Transaction, find_in, sql},
+    platform::{shared::patch::SyncFailure, tenants},
+    store::{FromRow, Transaction, find_in, sql},
 };
 
-#[derive(FromQueryResult)]
+#[derive(FromRow)]
 struct Row {
     user_id: String,
     work_status: Option<String>,
 }
 
-/// Applies the changes in their order; people whom the directory does not know fail alone. One that changes nothing gives its
-/// row no new time of change.
+/// Applies changes in order and skips unchanged rows; unknown people fail alone.
 pub(super) async fn update(
     transaction: &Transaction,
     tenant_id: i64,
@@ -26,7 +23,7 @@ pub(super) async fn update(
 ) -> Result<Vec<SyncFailure>> {
     let ids: Vec<&str> = changes.iter().map(|change| change.user_id.as_str()).collect();
     let text = "SELECT user_id, work_status FROM users WHERE tenant_id = ? AND is_deleted = 0 AND user_id";
-    let rows: Vec<Row> = find_in(&**transaction, text, &[tenant_id.into()], &ids).await?;
+    let rows: Vec<Row> = find_in(transaction, text, &[tenant_id.into()], &ids).await?;
     let known: HashMap<String, Option<String>> =
         rows.into_iter().map(|row| (row.user_id, row.work_status)).collect();
     let mut left: HashMap<String, Option<String>> = HashMap::new();
@@ -44,12 +41,12 @@ pub(super) async fn update(
     }
     let first = tenants::model::give_change_times(transaction, tenant_id, left.len()).await?;
     for (updated_at, (user_id, code)) in (first..).zip(left) {
-        transaction
-            .execute_raw(sql(
-                "UPDATE users SET work_status = ?, updated_at = ? WHERE tenant_id = ? AND user_id = ?",
-                [code.into(), updated_at.into(), tenant_id.into(), user_id.into()],
-            ))
-            .await?;
+        sql(
+            "UPDATE users SET work_status = ?, updated_at = ? WHERE tenant_id = ? AND user_id = ?",
+            [code.into(), updated_at.into(), tenant_id.into(), user_id.into()],
+        )
+        .execute(transaction)
+        .await?;
     }
     Ok(failures)
 }

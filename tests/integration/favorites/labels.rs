@@ -1,22 +1,20 @@
-//! Labels, and how many a favorite may have.
+//! Labels, and the limit of labels on a favorite.
 
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{add, ids, label, show, start};
 use crate::util::{
     answer::Answer,
     caller::{Caller, send},
+    favorites::{add, ids, label, show, start},
 };
 
-/// Gives a favorite these labels.
 async fn update(caller: &Caller, item_id: &str, labels: &Value) -> Answer {
     let request = caller.request(Method::POST, "/v1/favorite/update").query(&[("favoriteId", item_id)]);
     send(request.json(labels)).await
 }
 
-/// The names of a favorite's labels.
 async fn names(caller: &Caller, item_id: &str) -> Vec<String> {
     let shown = show(caller, item_id).await.ok();
     let labels = shown.data()["labelList"].as_array().unwrap();
@@ -28,7 +26,7 @@ async fn set_limit(caller: &Caller, count: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn labels_are_made_named_otherwise_listed_and_deleted() {
+async fn labels_are_created_renamed_listed_and_deleted() {
     let (_app, _, mei, _) = start().await;
     let form =
         json!({"sourceId": "s", "sourceType": 3, "name": "later", "sourceName": "App", "remark": "to read"});
@@ -64,7 +62,7 @@ async fn labels_are_made_named_otherwise_listed_and_deleted() {
     send(rename(&second, "second")).await.ok();
     send(rename(&second, "zweite")).await.ok();
     send(rename("nothing", "x")).await.fails(404, "id");
-    // That there is no such label is said before what its name would be.
+    // An unknown id is reported before an invalid name.
     send(rename("nothing", "later")).await.fails(404, "id");
     assert_eq!(ids(&mei, &[("labelName", "zweite")]).await, ["2", "1"]);
     assert_eq!(ids(&mei, &[("labelName", "second")]).await, [] as [&str; 0]);
@@ -80,7 +78,7 @@ async fn labels_are_made_named_otherwise_listed_and_deleted() {
 }
 
 #[tokio::test]
-async fn bad_labels_are_refused_by_name() {
+async fn invalid_label_fields_are_refused_by_name() {
     let (_app, _, mei, _) = start().await;
     let kept = label(&mei, "kept").await;
     for (field, value) in [
@@ -109,15 +107,15 @@ async fn bad_labels_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_favorite_gets_the_labels_that_are_listed() {
+async fn label_list_replaces_the_labels_of_a_favorite() {
     let (_app, _, mei, _) = start().await;
     let (red, blue) = (label(&mei, "red").await, label(&mei, "blue").await);
     add(&mei, &json!({"itemId": "1", "content": "harbour"})).await.ok();
     assert!(update(&mei, "1", &json!([blue, red, blue])).await.ok().data().is_object());
-    assert_eq!(names(&mei, "1").await, ["blue", "red"], "in the order of the list, each once");
+    assert_eq!(names(&mei, "1").await, ["blue", "red"], "list order without duplicates");
     update(&mei, "1", &json!({"labelList": [red]})).await.ok();
     assert_eq!(names(&mei, "1").await, ["red"]);
-    // Without a list nothing changes.
+    // An absent list changes nothing.
     update(&mei, "1", &json!({})).await.ok();
     update(&mei, "1", &json!({"labelList": null})).await.ok();
     mei.post_empty("/v1/favorite/update?favoriteId=1").await.ok();
@@ -138,7 +136,7 @@ async fn a_favorite_gets_the_labels_that_are_listed() {
 }
 
 #[tokio::test]
-async fn applications_set_how_many_labels_a_favorite_may_have() {
+async fn application_sets_the_label_limit_of_favorites() {
     let (app, acme, mei, _) = start().await;
     let other = app.tenant("other").await;
     assert_eq!(acme.caller.get("/v1/favorite/labelCountLimit").await.ok().data(), &json!({"count": 10}));
@@ -153,7 +151,7 @@ async fn applications_set_how_many_labels_a_favorite_may_have() {
         &json!({"count": 2})
     );
     assert_eq!(other.caller.get("/v1/favorite/labelCountLimit").await.ok().data(), &json!({"count": 10}));
-    assert_eq!(names(&mei, "1").await.len(), 10, "what it has it keeps");
+    assert_eq!(names(&mei, "1").await.len(), 10, "existing labels are kept");
     update(&mei, "1", &json!(labels[..3])).await.fails(400, "at most 2");
     add(&mei, &json!({"itemId": "2", "labelList": labels[..3]})).await.fails(400, "at most 2");
     show(&mei, "2").await.fails(404, "favorite");
@@ -162,7 +160,6 @@ async fn applications_set_how_many_labels_a_favorite_may_have() {
     update(&mei, "1", &json!(labels[..1])).await.fails(400, "at most 0");
     update(&mei, "1", &json!([])).await.ok();
 
-    // The operators see the same setting, and who set it.
     let operator = app.operator().await.caller;
     assert_eq!(operator.get("/admin/v1/tenants/acme").await.ok().data()["labelLimit"], 0);
     for wrong in ["-1", "1001", "x", "1.5", "99999999999999999999"] {
@@ -179,7 +176,7 @@ async fn label_of(caller: &Caller, number: usize) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn labels_that_are_set_at_once_never_add_up() {
+async fn concurrent_label_lists_never_merge() {
     let (_app, acme, mei, _) = start().await;
     set_limit(&acme.caller, "2").await.ok();
     let labels = join_all((0..8).map(|number| label_of(&mei, number))).await;
@@ -199,7 +196,7 @@ async fn labels_that_are_set_at_once_never_add_up() {
         assert!(pairs.contains(&json!(has)), "{}", shown.text);
     }
 
-    // A label that goes while it is given is on no favorite in the end.
+    // A label deleted while it is assigned ends up on no favorite.
     for doomed in &labels {
         let list = json!([doomed]);
         let path = format!("/v1/favorite/label/delete?id={doomed}");
@@ -208,7 +205,7 @@ async fn labels_that_are_set_at_once_never_add_up() {
         assert!([200, 400].contains(&given.status), "{}", given.text);
         assert!(!show(&mei, "1").await.ok().text.contains(doomed.as_str()));
     }
-    // One name is one label's, however many are made at once.
+    // Concurrent creations of one name make one label.
     let form = json!({"name": "one"});
     let made = join_all((0..8).map(|_| mei.post("/v1/favorite/label", &form))).await;
     assert_eq!(made.iter().filter(|answer| answer.status == 200).count(), 1);
@@ -216,7 +213,7 @@ async fn labels_that_are_set_at_once_never_add_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_has_a_thousand_labels_at_the_most() {
+async fn person_is_limited_to_a_thousand_labels() {
     let (_app, _, mei, omar) = start().await;
     for hundred in 0..10 {
         join_all((0..100).map(|number| label_of(&mei, hundred * 100 + number))).await;

@@ -1,14 +1,15 @@
-//! Following the list by its cursor: nothing is lost, nothing repeated, whatever comes and goes meanwhile.
+//! Cursor paging of the list under concurrent changes.
 
 use std::collections::{BTreeSet, HashSet};
 
 use futures::{StreamExt, future::join_all, stream};
 use serde_json::json;
 
-use super::{add, add_text, ids, list, remove, start};
-use crate::util::caller::Caller;
+use crate::util::{
+    caller::Caller,
+    favorites::{add, add_text, ids, list, remove, start},
+};
 
-/// Adds many at once; answers their times.
 async fn add_many(caller: &Caller, prefix: &str, count: usize) -> Vec<i64> {
     let names: Vec<String> = (0..count).map(|number| format!("{prefix}{number}")).collect();
     stream::iter(names)
@@ -19,11 +20,11 @@ async fn add_many(caller: &Caller, prefix: &str, count: usize) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_stays_is_met_once_while_others_come_and_go() {
+async fn unchanged_favorites_are_listed_once_under_changes() {
     let (_app, _, mei, _) = start().await;
     let (stay, go) = tokio::join!(add_many(&mei, "stay", 200), add_many(&mei, "go", 100));
     let times: HashSet<i64> = stay.iter().chain(&go).copied().collect();
-    assert_eq!(times.len(), 300, "no time is given twice");
+    assert_eq!(times.len(), 300, "a timestamp was reused");
 
     let (mut met, mut last) = (Vec::new(), i64::MAX);
     let (mut cursor, mut step) = (String::new(), 0);
@@ -41,7 +42,7 @@ async fn what_stays_is_met_once_while_others_come_and_go() {
         let (page, ()) = tokio::join!(list(&mei, &query), changes);
         for favorite in &page {
             let time = favorite["createdDate"].as_i64().unwrap();
-            assert!(time < last, "the order is broken");
+            assert!(time < last, "wrong order");
             last = time;
             met.push(favorite["itemId"].as_str().unwrap().to_owned());
         }
@@ -51,7 +52,7 @@ async fn what_stays_is_met_once_while_others_come_and_go() {
         (cursor, step) = (last.to_string(), step + 1);
     }
     let once: HashSet<&String> = met.iter().collect();
-    assert_eq!(once.len(), met.len(), "something was repeated");
+    assert_eq!(once.len(), met.len(), "an item was repeated");
     let missing: Vec<String> =
         (0..200).map(|number| format!("stay{number}")).filter(|name| !once.contains(name)).collect();
     assert!(missing.is_empty(), "lost: {missing:?}");
@@ -59,14 +60,14 @@ async fn what_stays_is_met_once_while_others_come_and_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_time_is_never_given_again() {
+async fn timestamps_are_never_reused() {
     let (app, _, mei, omar) = start().await;
     let first = add_many(&mei, "a", 50).await;
     assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), 50);
     for name in ids(&mei, &[]).await {
         remove(&mei, &name, &[]).await.ok();
     }
-    // The times ran ahead of the clock, or the clock was put back.
+    // As if the clock had been set back.
     let ahead = first.iter().max().unwrap() + 1_000_000_000;
     app.execute(
         "UPDATE favorite_times SET last_created_at = last_created_at + 1000000000 WHERE user_id = 'mei'",
@@ -76,18 +77,17 @@ async fn a_time_is_never_given_again() {
     assert_eq!(next, ahead + 1);
     remove(&mei, "b", &[]).await.ok();
     assert_eq!(add_text(&mei, "b", "harbour").await, next + 1);
-    // Another person's are his own.
     assert!(add_text(&omar, "b", "harbour").await < ahead);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_add_the_same_item_at_once_one_does() {
+async fn concurrent_adds_of_one_item_succeed_once() {
     let (app, _, mei, _) = start().await;
     let form = json!({"itemId": "one", "content": "harbour"});
     let answers = join_all((0..16).map(|_| add(&mei, &form))).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
     assert!(answers.iter().all(|answer| [200, 409].contains(&answer.status)));
     assert_eq!(ids(&mei, &[]).await, ["one"]);
-    app.settled().await;
+    app.wait_for_index().await;
     assert_eq!(mei.find("favorite", "harbour").await, ["one"]);
 }

@@ -1,9 +1,8 @@
-//! Cards, and the templates that they are made of.
+//! Cards and card templates.
 
 use serde_json::{Value, json};
 
-use super::Landscape;
-use crate::util::{app::TestApp, caller::Caller};
+use crate::util::{app::TestApp, caller::Caller, robots::RobotGroup};
 
 async fn put(operator: &Caller, code: &str, name: &str, template: &Value) -> String {
     let form = json!({"name": name, "template": template});
@@ -23,7 +22,7 @@ fn card(content: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_change_has_another_id_and_the_same_again_has_not() {
+async fn changed_template_gets_a_new_id_and_an_equal_one_does_not() {
     let app = TestApp::start().await;
     app.tenant("acme").await;
     let operator = app.operator().await.caller.on("acme");
@@ -50,7 +49,7 @@ async fn a_change_has_another_id_and_the_same_again_has_not() {
 }
 
 #[tokio::test]
-async fn wrong_templates_are_refused_by_name() {
+async fn invalid_templates_are_refused_by_name() {
     let app = TestApp::start().await;
     app.tenant("acme").await;
     let operator = app.operator().await.caller.on("acme");
@@ -68,13 +67,13 @@ async fn wrong_templates_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_card_keeps_the_template_that_it_was_made_of() {
-    let here = Landscape::start().await;
+async fn card_keeps_its_template_version() {
+    let here = RobotGroup::start().await;
     let operator = here.app.operator().await.caller.on("acme");
     let old = put(&operator, "tide", "Tide", &json!("old")).await;
     let new = put(&operator, "tide", "Tide", &json!("new")).await;
     let ebb = put(&operator, "ebb", "Ebb", &json!("ebb")).await;
-    // The newest of a code; an id, however old; an id before a code; an empty one is none.
+    // The newest of a code; any version by id; an id before a code; an empty text counts as absent.
     let cases = [
         (json!({"templateCode": "tide"}), &new, "tide"),
         (json!({"templateId": old}), &old, "tide"),
@@ -95,8 +94,8 @@ async fn a_card_keeps_the_template_that_it_was_made_of() {
 }
 
 #[tokio::test]
-async fn wrong_cards_are_refused_by_the_name_of_their_field() {
-    let here = Landscape::start().await;
+async fn invalid_card_fields_are_refused_by_name() {
+    let here = RobotGroup::start().await;
     let operator = here.app.operator().await.caller;
     here.app.tenant("umbrella").await;
     let theirs = put(&operator.on("umbrella"), "theirs", "Theirs", &json!("x")).await;
@@ -106,11 +105,11 @@ async fn wrong_cards_are_refused_by_the_name_of_their_field() {
         (json!({"templateId": "", "templateCode": ""}), "content.templateId: is required"),
         (json!({"templateId": 5}), "content.templateId: must be a text"),
         (json!({"templateId": "nothing"}), "content.templateId: there is no such card template"),
-        // Another tenant's is none; and an id that is none is not passed over.
+        // Ids of another tenant are unknown, and an invalid id is not ignored.
         (json!({"templateId": theirs}), "content.templateId: there is no such card template"),
         (json!({"templateCode": "theirs"}), "content.templateCode: there is no such card template"),
         (json!({"templateId": "nothing", "templateCode": "own"}), "content.templateId: there is no such"),
-        // A code is no id, nor the other way round.
+        // Codes and ids are not interchangeable.
         (json!({"templateId": "own"}), "content.templateId: there is no such card template"),
         (json!({"templateCode": own}), "content.templateCode: there is no such card template"),
         (json!({"templateId": own, "data": null}), "content.data: is required"),
@@ -126,15 +125,15 @@ async fn wrong_cards_are_refused_by_the_name_of_their_field() {
 }
 
 #[tokio::test]
-async fn a_card_is_found_by_its_summary_and_by_what_is_put_in() {
-    let here = Landscape::start().await;
+async fn card_is_found_by_its_summary_and_values() {
+    let here = RobotGroup::start().await;
     let operator = here.app.operator().await.caller.on("acme");
     put(&operator, "tide", "Template", &json!({"label": "Spring"})).await;
     let data = json!({
         "place": "Lanternfish bay", "rows": [{"深": "三米"}], "link": "https://tide.example/zooplankton",
     });
     here.robot.send(&here.app, &card(&json!({"templateCode": "tide", "data": data}))).await.ok();
-    here.app.settled().await;
+    here.app.wait_for_index().await;
     for keyword in ["table", "lanternfish", "三米"] {
         assert_eq!(here.member.find("message", keyword).await.len(), 1, "{keyword}");
     }

@@ -1,26 +1,24 @@
-//! What was said in a group: the list with its cursor, and the search.
+//! Messages of a group: the list with its cursor, and search.
 
 use futures::future::join_all;
 use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{Landscape, Robot};
 use crate::util::{
     app::TestApp,
     caller::Caller,
     groups::{group, members, outer},
     items::user,
+    robots::{Robot, RobotGroup},
 };
 
-/// Cases of the drawn walks.
-const CASES: u32 = 12;
+const CASES: u32 = 6;
 
 fn date(message: &Value) -> i64 {
     message["createdDate"].as_i64().unwrap()
 }
 
-/// All messages of a group, walked page by page with limits in turn.
 async fn walk(caller: &Caller, group: &str, limits: &[usize]) -> Vec<Value> {
     let (mut all, mut cursor) = (Vec::<Value>::new(), String::new());
     for limit in limits.iter().cycle() {
@@ -44,11 +42,10 @@ fn ids(messages: &[Value]) -> Vec<&str> {
     ids
 }
 
-/// Many robots at once, and someone who reads meanwhile: every message has a time of its own, and the cursor loses and
-/// repeats none.
+/// Many robots send while someone reads: times are unique.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_cursor_loses_and_repeats_nothing_however_many_speak_at_once() {
-    let here = Landscape::start().await;
+async fn cursor_is_exact_under_concurrent_messages() {
+    let here = RobotGroup::start().await;
     let mut runner = TestRunner::new(trawl_seeds::cases(CASES));
     let drawn = (vec(0_usize..8, 1..6), vec(prop_oneof![1_usize..4, 1_usize..40], 1..4));
     for _ in 0..trawl_seeds::count(CASES) {
@@ -58,7 +55,7 @@ async fn the_cursor_loses_and_repeats_nothing_however_many_speak_at_once() {
         for _ in &counts {
             robots.push(Robot::make(&here.owner, &group, "Robot").await);
         }
-        // Each robot's messages all at once, so that they meet in one commit.
+        // Concurrent messages share a commit.
         let app = &here.app;
         let speaking = robots.iter().zip(&counts).flat_map(|(robot, count)| {
             (0..*count).map(move |number| async move {
@@ -70,13 +67,13 @@ async fn the_cursor_loses_and_repeats_nothing_however_many_speak_at_once() {
         assert_eq!(ids(&all), ids(&said), "{counts:?} {limits:?}");
         let seen = ids(&all);
         assert!(ids(&meanwhile).iter().all(|id| seen.contains(id)));
-        assert!(ids(&meanwhile).windows(2).all(|pair| pair[0] != pair[1]), "one is repeated");
+        assert!(ids(&meanwhile).windows(2).all(|pair| pair[0] != pair[1]), "a message was repeated");
     }
 }
 
 #[tokio::test]
-async fn the_list_takes_a_limit_and_a_time() {
-    let here = Landscape::start().await;
+async fn list_accepts_a_limit_and_a_time() {
+    let here = RobotGroup::start().await;
     let mut said = Vec::new();
     for number in 0..5 {
         said.insert(0, here.robot.say(&here.app, &number.to_string()).await.ok().data().clone());
@@ -86,7 +83,6 @@ async fn the_list_takes_a_limit_and_a_time() {
     assert_eq!(of("").await.ok().items(), said);
     assert_eq!(of(&format!("?cursor={}", date(&said[2]))).await.ok().items(), &said[3..]);
     assert_eq!(of(&format!("?cursor={}&limit=1", date(&said[2]) + 1)).await.ok().items(), &said[2..3]);
-    // As many as there are, and no more.
     assert_eq!(of("?limit=5").await.ok().body["cursor"], Value::Null);
     assert_eq!(of("?limit=4").await.ok().body["cursor"], date(&said[3]));
     let none = of("?cursor=-1").await.ok();
@@ -98,10 +94,10 @@ async fn the_list_takes_a_limit_and_a_time() {
     }
 }
 
-/// However long messages are, and however many a page may have.
+/// The byte limit of a page applies whatever its item limit.
 #[tokio::test]
-async fn a_page_holds_so_many_bytes_and_the_cursor_goes_on_behind_them() {
-    let here = Landscape::start().await;
+async fn page_bytes_are_limited_and_the_cursor_continues() {
+    let here = RobotGroup::start().await;
     here.robot.say(&here.app, "first of all").await.ok();
     here.app
         .execute(
@@ -129,42 +125,41 @@ async fn a_page_holds_so_many_bytes_and_the_cursor_goes_on_behind_them() {
     assert_eq!(walk(&here.member, &here.group, &[40, 7]).await, all);
 }
 
-/// However the clock goes, time goes on in a group.
+/// Times increase within a group, whatever the clock.
 #[tokio::test]
-async fn a_message_comes_after_the_last_one_whatever_the_clock_says() {
-    let here = Landscape::start().await;
+async fn message_times_increase_when_the_clock_goes_back() {
+    let here = RobotGroup::start().await;
     here.robot.say(&here.app, "from the future").await.ok();
     here.app.execute("UPDATE messages SET created_at = 4102444800000").await;
     for number in 1..4 {
         let said = here.robot.say(&here.app, "later").await.ok();
         assert_eq!(date(said.data()), 4_102_444_800_000 + number);
     }
-    // Another group has its own times.
     let other = group(&here.owner, "Other", &[]).await;
     let robot = Robot::make(&here.owner, &other, "Robot").await;
     assert!(date(robot.say(&here.app, "now").await.ok().data()) < 4_102_444_800_000);
 }
 
 #[tokio::test]
-async fn members_find_what_was_said_and_nobody_else_does() {
-    let here = Landscape::start().await;
+async fn messages_are_found_by_members_only() {
+    let here = RobotGroup::start().await;
     here.robot.say(&here.app, "涨潮 lanternfish at noon").await.ok();
-    here.app.settled().await;
+    here.app.wait_for_index().await;
     let finds = async |caller: &Caller, keyword: &str| caller.find("message", keyword).await.len();
     for caller in [&here.owner, &here.administrator, &here.member] {
         assert_eq!(finds(caller, "lanternfish").await, 1);
         assert_eq!(finds(caller, "涨潮").await, 1);
         assert_eq!(finds(caller, "author:gauge").await, 1);
     }
-    // Neither by who is not in it, nor by an application, nor by the group's name.
+    // Outsiders and applications find nothing; the group's name is not searched.
     assert_eq!(finds(&here.stranger, "lanternfish").await, 0);
     assert_eq!(finds(&here.acme.caller, "lanternfish").await, 0);
     assert_eq!(finds(&here.member, "watch").await, 0);
-    // A public group's messages are its members' all the same.
+    // Messages of a public group are for members only.
     here.change(json!({"isPublic": true})).await;
     assert_eq!(finds(&here.stranger, "lanternfish").await, 0);
 
-    // Who comes and goes: at once, without another document.
+    // Membership changes take effect without re-indexing.
     members(&here.owner, Method::POST, &here.group, &["eve"]).await.ok();
     assert_eq!(finds(&here.stranger, "lanternfish").await, 1);
     assert_eq!(here.stranger.get(&here.path("messages")).await.ok().items().len(), 1);
@@ -175,10 +170,10 @@ async fn members_find_what_was_said_and_nobody_else_does() {
     here.member.get(&here.path("messages")).await.fails(404, "groupId");
 }
 
-/// Decisions 9.4: someone of another tenant sees what is said in this group, and nothing else.
+/// Decisions 9.4: an outer member sees this group's messages only.
 #[tokio::test]
-async fn an_outer_member_reads_and_finds_the_messages() {
-    let here = Landscape::start().await;
+async fn outer_member_reads_and_finds_the_messages() {
+    let here = RobotGroup::start().await;
     let umbrella = here.app.tenant("umbrella").await;
     here.app.sync(&umbrella.caller, "users", &json!([user("lin", ""), user("pat", "")])).await;
     let operator = here.app.operator().await.caller;
@@ -189,7 +184,7 @@ async fn an_outer_member_reads_and_finds_the_messages() {
     let elsewhere = Robot::make(&here.owner, &hidden, "Elsewhere").await;
     here.robot.say(&here.app, "lanternfish").await.ok();
     elsewhere.say(&here.app, "lanternfish").await.ok();
-    here.app.settled().await;
+    here.app.wait_for_index().await;
     let messages = pat.get(&here.path("messages")).await.ok();
     let id = messages.items()[0]["id"].as_str().unwrap();
     assert_eq!(pat.find("message", "lanternfish").await, [id]);
@@ -201,15 +196,15 @@ async fn an_outer_member_reads_and_finds_the_messages() {
 }
 
 #[tokio::test]
-async fn a_hit_shows_who_said_it_and_where_and_opens_its_address() {
-    let here = Landscape::start().await;
+async fn hit_shows_sender_and_group_and_opens_its_url() {
+    let here = RobotGroup::start().await;
     let long = format!("Lanternfish come up. {}\nsecond line: plankton", "They are many. ".repeat(20));
     here.robot.say(&here.app, &long).await.ok();
     let url = "https://tide.example/zooplankton?a=b";
     let rich = json!({"text": "See squid", "url": url, "title": "Cuttlefish", "image": "https://tide.example/i.png"});
     here.robot.send(&here.app, &json!({"msgType": "rich", "content": rich})).await.ok();
     here.change(json!({"name": "Renamed"})).await;
-    here.app.settled().await;
+    here.app.wait_for_index().await;
     let hit = async |keyword: &str| {
         let answer = here.member.search(&[("moduleId", "message"), ("keyword", keyword)]).await.ok();
         assert_eq!(answer.total(), 1, "{keyword}: {}", answer.text);
@@ -222,10 +217,10 @@ async fn a_hit_shows_who_said_it_and_where_and_opens_its_address() {
     assert!(
         title.ends_with('…') && title.chars().count() <= 101 && long.starts_with(title.trim_end_matches('…'))
     );
-    // A hit shows the beginning of what is long, and is found by the end of it.
+    // A hit shows the beginning of a long text and matches its end.
     let longer = format!("Barnacles. {}copepods", "They stay. ".repeat(1_000));
     here.robot.say(&here.app, &longer).await.ok();
-    here.app.settled().await;
+    here.app.wait_for_index().await;
     let brief = hit("copepods").await["brief"].as_str().unwrap().to_owned();
     assert!(brief.len() <= 2_048 && longer.starts_with(brief.strip_suffix('…').unwrap()), "{brief}");
     let rich = hit("cuttlefish").await;
@@ -234,24 +229,24 @@ async fn a_hit_shows_who_said_it_and_where_and_opens_its_address() {
     for client in ["android", "ios", "pc", "web"] {
         assert_eq!(action[client], format!("[OpenUrl]\nurl={url}"));
     }
-    // What an address is made of finds nothing.
+    // URLs are not searched.
     assert_eq!(here.member.find("message", "zooplankton").await.len(), 0);
 }
 
 #[tokio::test]
-async fn a_restart_loses_nothing() {
-    let here = Landscape::start().await;
+async fn messages_survive_a_restart() {
+    let here = RobotGroup::start().await;
     for number in 0..5 {
         here.robot.say(&here.app, &format!("lanternfish {number}")).await.ok();
     }
-    let Landscape { app, acme, group, owner, robot, .. } = here;
+    let RobotGroup { app, acme, group, owner, robot, .. } = here;
     let before = walk(&owner, &group, &[2]).await;
     let app = app.restart().await;
     let check = async |app: &TestApp, count: usize| {
         let owner = app.user(&acme, "mei").await;
         let all = walk(&owner, &group, &[2]).await;
         assert_eq!((&all[count - 5..], all.len()), (&before[..], count));
-        app.filled().await;
+        app.wait_for_rebuild().await;
         assert_eq!(owner.find("message", "lanternfish").await.len(), count);
     };
     check(&app, 5).await;

@@ -1,11 +1,14 @@
-//! Batches of both forms: what comes of each item, in the order of the request (decisions 2.4, 8.2).
+//! Batches of both forms: results by item, in request order (decisions 2.4, 8.2).
 
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{Office, created, show};
-use crate::util::{answer::Answer, items::todo};
+use crate::util::{
+    answer::Answer,
+    items::todo,
+    tasks::{Office, created, show},
+};
 
 fn names<'a>(answer: &'a Answer, list: &str) -> Vec<&'a str> {
     let list = answer.data()[list].as_array().unwrap();
@@ -13,7 +16,7 @@ fn names<'a>(answer: &'a Answer, list: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn good_and_bad_items_are_told_in_the_order_of_the_request() {
+async fn item_results_are_in_request_order() {
     let office = Office::open().await;
     let caller = &office.acme.caller;
     for (form, wrong_status) in [("todo", 1), ("done", 0)] {
@@ -36,7 +39,7 @@ async fn good_and_bad_items_are_told_in_the_order_of_the_request() {
             todo(&named("a"), "something else", "mei"),
             "no object",
             todo(&named("b"), "", "mei"),
-            // The first one of this id was none; this one is.
+            // The first item of this id was invalid, this one is valid.
             todo(&named("b"), "budget", "mei"),
             with("c", "quickDealCallback", json!("nowhere")),
             {"title": "budget", "assigneeLoginId": "mei"},
@@ -67,7 +70,7 @@ async fn good_and_bad_items_are_told_in_the_order_of_the_request() {
             assert_eq!(error["id"], ids[index], "{index}");
             assert_eq!(error.as_object().unwrap().len(), 3);
         }
-        // Nothing of that is a failure of the whole; what is no list, or too long, is.
+        // Item failures leave the call successful; an invalid or oversized list fails it.
         caller.post(&format!("/api/{form}/batch_create"), &json!({})).await.fails(400, "body");
         let long: Value = (0..1_001).map(|number| todo(&number.to_string(), "t", "mei")).collect();
         caller.post(&format!("/api/{form}/batch_create"), &long).await.fails(400, "at most 1000");
@@ -85,9 +88,9 @@ fn created_of(list: &Value, place: usize) -> String {
     list[place]["id"].as_str().unwrap().to_owned()
 }
 
-/// A whole batch of the largest size, half of which is there already, to several people, some of whom are known.
+/// A batch of maximum size, half of which exists, for known and unknown assignees.
 #[tokio::test]
-async fn a_large_batch_keeps_its_order_its_times_and_its_assignees() {
+async fn large_batch_keeps_order_times_and_assignees() {
     let office = Office::open().await;
     let caller = &office.acme.caller;
     let logins = ["mei", "omar", "nobody", "lin"];
@@ -108,20 +111,20 @@ async fn a_large_batch_keeps_its_order_its_times_and_its_assignees() {
     for number in (0..1_000).step_by(2) {
         assert_eq!(success[number], before.data()["success"][number / 2]);
     }
-    // What was there was not written again.
+    // Existing tasks were not written again.
     assert_eq!(*office.app.app.store.positions().borrow() - position, 500);
     assert_eq!(caller.post("/api/done/batch_create", &all).await.ok().data(), answer.data());
     assert_eq!(*office.app.app.store.positions().borrow() - position, 500);
 
     office.app.sync(caller, "users", &json!([crate::util::items::user("nobody", "")])).await;
-    office.app.settled().await;
+    office.app.wait_for_index().await;
     let mut times = HashSet::new();
     for (place, login) in logins.into_iter().enumerate() {
         let person = office.person(login).await;
         let found =
             person.search(&[("moduleId", "done"), ("keyword", "budget"), ("limit", "1000")]).await.ok();
         let mut ids = found.ids();
-        // Those of one batch are found newest first, which is last first. The second batch is the later one.
+        // Within a batch the last item is the newest; the second batch is later.
         let place_of = |id: &str| (0..1_000).find(|number| success[*number]["id"] == id).unwrap();
         assert_eq!(ids.len(), 250);
         for id in &ids {
@@ -141,9 +144,9 @@ async fn a_large_batch_keeps_its_order_its_times_and_its_assignees() {
     assert_eq!(times.len(), 1_000);
 }
 
-/// Either all of a batch is found, or nothing yet (decisions 2.4).
+/// Decisions 2.4: a batch becomes visible as a whole.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_batch_is_found_as_a_whole() {
+async fn batch_becomes_visible_as_a_whole() {
     let office = Office::open().await;
     let mei = office.person("mei").await;
     for round in 0..6_u64 {
@@ -151,7 +154,7 @@ async fn a_batch_is_found_as_a_whole() {
             (0..700).map(|number| todo(&format!("{round}-{number}"), "approve the budget", "mei")).collect();
         let writing = async {
             office.acme.caller.post("/api/todo/batch_create", &batch).await.ok();
-            office.app.settled().await;
+            office.app.wait_for_index().await;
         };
         let looking = async {
             loop {

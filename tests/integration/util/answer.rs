@@ -1,16 +1,13 @@
-//! One answer of the server, and what every answer has to be (decisions 2).
+//! An answer of the server, and the envelope rules (decisions 2).
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
 
-/// An answer, read to its end.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer {
-    /// The HTTP status.
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) text: String,
-    /// The body as JSON; null where it is none.
     pub(crate) body: Value,
 }
 
@@ -22,12 +19,11 @@ impl Answer {
         Self { status, headers, text, body }
     }
 
-    /// A header's text; empty when it is not there.
     pub(crate) fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// The envelope of a success (decisions 2.1, 2.2).
+    /// Asserts the envelope of a success (decisions 2.1, 2.2).
     #[track_caller]
     pub(crate) fn ok(self) -> Self {
         self.check_envelope();
@@ -36,30 +32,30 @@ impl Answer {
         self
     }
 
-    /// The envelope of a failure whose message holds `named` (decisions 2.1–2.3).
+    /// Asserts the envelope of a failure whose message contains `named` (decisions 2.1–2.3).
     #[track_caller]
     pub(crate) fn fails(self, status: u16, named: &str) -> Self {
         assert!(self.body["date"].as_i64().is_some_and(|date| date > 1_600_000_000_000), "{}", self.text);
         self.check_failure(status, named)
     }
 
-    /// The same, of an operation that tells the time as RFC 3339 text.
+    /// The same with an RFC 3339 timestamp.
     #[track_caller]
-    pub(crate) fn fails_dated(self, status: u16, named: &str) -> Self {
+    pub(crate) fn fails_rfc3339(self, status: u16, named: &str) -> Self {
         self.check_date();
         self.check_failure(status, named)
     }
 
-    /// The one or the other, as the operation at this path tells the time.
+    /// Asserts a failure with the timestamp form of this path.
     #[track_caller]
     pub(crate) fn fails_at(self, path: &str, status: u16, named: &str) -> Self {
         let is_dated = path == "/v1/badge" || path.starts_with("/v1/badge/");
-        if is_dated { self.fails_dated(status, named) } else { self.fails(status, named) }
+        if is_dated { self.fails_rfc3339(status, named) } else { self.fails(status, named) }
     }
 
-    /// The envelope of a success that tells the time as RFC 3339 text.
+    /// Asserts a success with an RFC 3339 timestamp.
     #[track_caller]
-    pub(crate) fn ok_dated(self) -> Self {
+    pub(crate) fn ok_rfc3339(self) -> Self {
         self.check_date();
         self.ok()
     }
@@ -76,7 +72,7 @@ impl Answer {
         assert_eq!(self.status, status, "{}", self.text);
         assert_eq!(self.body["code"], status, "{}", self.text);
         assert!(self.body["data"].is_null(), "{}", self.text);
-        assert!(self.message().contains(named), "the message does not name {named:?}: {}", self.text);
+        assert!(self.message().contains(named), "the message lacks {named:?}: {}", self.text);
         for leak in ["SELECT", "INSERT", "/tmp", ".rs:", "Error(", "panicked"] {
             assert!(!self.message().contains(leak), "the message leaks {leak:?}: {}", self.text);
         }
@@ -86,9 +82,9 @@ impl Answer {
         self
     }
 
-    /// 502 or 504: the envelope of a failure, with an account of each source (decisions 5.5).
+    /// Asserts a 502 or 504 that reports every source (decisions 5.5).
     #[track_caller]
-    pub(crate) fn has_no_source(self, status: u16) -> Self {
+    pub(crate) fn fails_without_sources(self, status: u16) -> Self {
         let answer = self.fails(status, "no source of the module answered");
         assert!(answer.body["sources"].is_array(), "{}", answer.text);
         answer
@@ -102,16 +98,24 @@ impl Answer {
         &self.body["data"]
     }
 
-    /// The elements of `data`.
     #[track_caller]
     pub(crate) fn items(&self) -> &[Value] {
         self.data().as_array().unwrap_or_else(|| panic!("`data` is no list: {}", self.text))
     }
 
-    /// The ids of the elements of `data`.
     #[track_caller]
     pub(crate) fn ids(&self) -> Vec<&str> {
         self.items().iter().map(|item| item["id"].as_str().unwrap()).collect()
+    }
+
+    /// Asserts that exactly this row failed for this field; returns its message.
+    #[track_caller]
+    pub(crate) fn assert_only_failure(&self, id: &str, field: &str) -> &str {
+        assert_eq!(self.ids(), [id], "{}", self.text);
+        assert_eq!((self.total(), &self.body["count"]), (1, &Value::from(1)));
+        let message = self.items()[0]["message"].as_str().unwrap();
+        assert!(message.starts_with(field), "{message}");
+        message
     }
 
     pub(crate) fn total(&self) -> u64 {
@@ -122,7 +126,6 @@ impl Answer {
         self.body["cursor"].as_str().map(str::to_owned)
     }
 
-    /// The report of one source (decisions 5.5).
     #[track_caller]
     pub(crate) fn source(&self, id: &str) -> &Value {
         let sources = self.body["sources"].as_array().unwrap_or_else(|| panic!("no sources: {}", self.text));

@@ -1,28 +1,26 @@
-//! The server in this process: the real service on a port of its own, over a data directory of its own.
+//! The server in this process, on a free port and a temporary data directory.
 
 use std::{path::Path, sync::Arc};
 
 use reqwest::redirect;
-use sea_orm::ConnectionTrait;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use trawl::{
-    api,
     app::App,
     auth::{
         applications::{Kind, LoginClient, NewApplication},
-        scopes::Scope,
         tokens::{Subject, Tokens},
     },
-    config::{Config, Suspension},
-    edge,
+    blobs::scanning::Scanner,
+    config::{Config, SuspensionSettings},
+    identity::scopes::Scope,
     indexer::Indexer,
     platform::tenants::model::register_application,
-    scanner::Scanner,
-    store::{change_log, sql},
+    server,
+    store::change_log,
     telemetry,
 };
 
@@ -38,20 +36,19 @@ pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-
 pub(crate) const LOGIN_ID: &str = "urn:trawl:params:oauth:token-type:login-id";
 pub(crate) const USER_ID: &str = "urn:trawl:params:oauth:token-type:user-id";
 
-/// Settings by which no failure suspends a source, unless it asks for it.
-pub(crate) fn never_suspend(config: &mut Config) {
-    let Suspension { unavailable, unauthorized, invalid, error, timeout } = &mut config.suspension;
+/// Disables suspension after failures, except for `Retry-After`.
+pub(crate) fn disable_suspension(config: &mut Config) {
+    let SuspensionSettings { unavailable, unauthorized, invalid, error, timeout } = &mut config.suspension;
     for rule in [unavailable, unauthorized, invalid, error, timeout] {
         rule.failures = u32::MAX;
     }
 }
 
-/// A running server.
 pub(crate) struct TestApp {
     pub(crate) app: Arc<App>,
     pub(crate) base: String,
     pub(crate) http: reqwest::Client,
-    /// The time that suspensions go by.
+    /// The suspension clock.
     pub(crate) clock: Arc<StillClock>,
     directory: TempDir,
     stop: CancellationToken,
@@ -59,10 +56,8 @@ pub(crate) struct TestApp {
     indexer: Indexer,
 }
 
-/// A registered application, and a caller with a token of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Application {
-    /// The code of its tenant.
     pub(crate) tenant: String,
     pub(crate) tenant_id: i64,
     pub(crate) client_id: String,
@@ -81,27 +76,39 @@ impl TestApp {
         Self::start_with(|_| {}).await
     }
 
-    /// Starts a server with other settings.
+    /// Starts a server with the tenant `acme`.
+    pub(crate) async fn start_with_acme() -> (Self, Application) {
+        let app = Self::start().await;
+        let acme = app.tenant("acme").await;
+        (app, acme)
+    }
+
+    /// Starts a server with the tenant `acme` and an operator acting on it.
+    pub(crate) async fn start_operated() -> (Self, Caller) {
+        let (app, _) = Self::start_with_acme().await;
+        let operator = app.operator().await.caller.on("acme");
+        (app, operator)
+    }
+
     pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         config.index.writer_memory_bytes = 16 << 20;
         config.store.readers = 2;
-        // However full the machine's disk is.
+        // Independent of the machine's disk.
         config.store.reserve_bytes = 0;
-        // However busy the machine is, it is not what a test is about.
+        // Independent of the machine's load.
         config.search.timeout_ms = 10_000;
-        // The external systems of the tests are on this machine, most of them without credentials.
+        // External systems run on this machine, mostly without credentials.
         config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
         config.connectors.allow_auth_none = true;
-        // What they answer is asked for anew by each search, where a test is not about that.
+        // Responses are not cached unless a test wants it.
         (config.cache.fresh_ms, config.cache.stale_ms) = (0, 0);
-        // This is another program than the one that reads texts.
+        // The test binary is not the text reader.
         config.storage.text_program = Some(env!("CARGO_BIN_EXE_trawl").into());
         change(&mut config);
         Self::start_in(tempfile::tempdir().unwrap(), config, Arc::default(), false, None).await
     }
 
-    /// Starts a server whose files this looks through.
     pub(crate) async fn start_scanning(scanner: Arc<dyn Scanner>) -> Self {
         let started = Self::start().await;
         started.restart_in(false, |_| {}, Some(scanner)).await
@@ -127,26 +134,26 @@ impl TestApp {
         let stop = CancellationToken::new();
         let server = tokio::spawn({
             let (app, stop) = (Arc::clone(&app), stop.clone());
-            async move { edge::serve(listener, api::service(Arc::clone(&app)), &app.config.limits, stop).await }
+            async move {
+                server::listener::serve(listener, server::service(Arc::clone(&app)), &app.config.limits, stop)
+                    .await
+            }
         });
-        // Where an answer leads is a part of it, and nothing that is followed.
+        // Redirects are asserted, not followed.
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).redirect(redirect::Policy::none());
         let http = http.build().unwrap();
         Self { app, base, http, clock, directory, stop, server, indexer }
     }
 
-    /// Ends the server in order and starts it again over the same data. Callers of before need
-    /// [`TestApp::caller`]: the port is another one.
+    /// Restarts the server over the same data. The port changes, so earlier callers need [`TestApp::caller`].
     pub(crate) async fn restart(self) -> Self {
         self.restart_and(false, |_| {}).await
     }
 
-    /// The same; the index is filled anew.
     pub(crate) async fn restart_rebuilding(self) -> Self {
         self.restart_and(true, |_| {}).await
     }
 
-    /// The same, with other settings.
     pub(crate) async fn restart_with(self, change: impl FnOnce(&mut Config)) -> Self {
         self.restart_and(false, change).await
     }
@@ -162,7 +169,7 @@ impl TestApp {
         scanner: Option<Arc<dyn Scanner>>,
     ) -> Self {
         let Self { app, http, clock, directory, stop, server, indexer, .. } = self;
-        // Kept connections would hold the server up.
+        // Pooled connections would delay the shutdown.
         drop(http);
         stop.cancel();
         indexer.stop().await;
@@ -172,7 +179,7 @@ impl TestApp {
         }
         app.quick_deals.stop().await;
         app.texts.stop().await;
-        app.upkeep.stop().await;
+        app.maintenance.stop().await;
         app.store.clone().close().await.unwrap();
         let mut config = app.config.clone();
         change(&mut config);
@@ -180,39 +187,25 @@ impl TestApp {
         Self::start_in(directory, config, clock, rebuild_index, scanner).await
     }
 
-    /// Tells the server to stop.
     pub(crate) fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Waits for the server's end.
-    pub(crate) async fn ended(self) {
-        tokio::time::timeout(PATIENCE, self.server).await.expect("the server goes on").unwrap();
-    }
-
-    /// Changes rows behind the server's back.
-    pub(crate) async fn execute(&self, statement: &'static str) {
-        let job = self.app.store.write(move |transaction| {
-            Box::pin(async move {
-                transaction.execute_raw(sql(statement, [])).await?;
-                Ok(())
-            })
-        });
-        job.await.unwrap();
+    pub(crate) async fn wait_for_end(self) {
+        tokio::time::timeout(PATIENCE, self.server).await.expect("the server does not stop").unwrap();
     }
 
     pub(crate) fn data(&self) -> &Path {
         self.directory.path()
     }
 
-    /// An application that has every scope an ordinary one can have.
+    /// An application with every ordinary scope.
     pub(crate) async fn tenant(&self, code: &str) -> Application {
         let scopes =
             Scope::ALL.into_iter().filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin)).collect();
         self.register(code, Kind::Application, &[], scopes).await
     }
 
-    /// An application with these scopes.
     pub(crate) async fn register(
         &self,
         tenant: &str,
@@ -243,28 +236,25 @@ impl TestApp {
         application
     }
 
-    /// The operator, with every scope there is.
     pub(crate) async fn operator(&self) -> Application {
         self.register("operations", Kind::Admin, &[], Scope::ALL.to_vec()).await
     }
 
-    /// Registers an external source and a module that shows `sources`.
-    pub(crate) async fn show(
+    pub(crate) async fn register_source(
         &self,
         application: &Application,
         source: Value,
         module: &str,
         sources: &[&str],
     ) {
-        self.operator().await.caller.on(&application.tenant).show(&source, module, sources).await;
+        self.operator().await.caller.on(&application.tenant).register_source(&source, module, sources).await;
     }
 
-    /// A caller with this token.
     pub(crate) fn caller(&self, token: &str) -> Caller {
         Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned(), tenant: None }
     }
 
-    /// A caller with a user token, by token exchange.
+    /// A caller with a user token by token exchange.
     pub(crate) async fn user(&self, application: &Application, login: &str) -> Caller {
         let answer = self.exchange(application, LOGIN_ID, login).await;
         let token = answer.body["access_token"].as_str();
@@ -276,7 +266,7 @@ impl TestApp {
         self.grant(application, &form).await
     }
 
-    /// A caller whose token, which is the application's, has expired.
+    /// A caller with an expired application token.
     pub(crate) async fn expired_caller(&self, application: &Application) -> Caller {
         let tokens = Tokens::load(&self.app.store, &self.app.keys, self.base.clone(), 0).await.unwrap();
         let scopes = [Scope::ContentsRead].into_iter().collect();
@@ -288,44 +278,43 @@ impl TestApp {
             scopes,
         });
         let caller = self.caller(&token.unwrap());
-        // It expires when the second that it was issued in is over.
         eventually("expiry", async || (caller.post_empty("/modules").await.status == 401).then_some(()))
             .await;
         caller
     }
 
-    /// Asks the token endpoint, as `client_secret_basic`.
+    /// Calls the token endpoint with `client_secret_basic`.
     pub(crate) async fn grant(&self, application: &Application, form: &[(&str, &str)]) -> Answer {
         let request = self.http.post(format!("{}/oauth2/token", self.base)).form(form);
         send(request.basic_auth(&application.client_id, Some(application.secret()))).await
     }
 
-    /// Waits until everything that is committed is found, also what is not announced yet.
-    pub(crate) async fn settled(&self) {
+    /// Waits until every committed change is searchable.
+    pub(crate) async fn wait_for_index(&self) {
         let position = change_log::last_position(self.app.store.index_reader()).await.unwrap();
         let mut progress = self.app.index_progress.clone();
         let waiting = progress.wait_for(|progress| progress.position >= position);
         tokio::time::timeout(PATIENCE, waiting).await.expect("the index did not follow").unwrap();
     }
 
-    /// Waits until the index is whole, and everything that was acknowledged is found.
-    pub(crate) async fn filled(&self) {
+    /// Waits until the index is complete and current.
+    pub(crate) async fn wait_for_rebuild(&self) {
         let mut progress = self.app.index_progress.clone();
         let waiting = progress.wait_for(|progress| progress.caught_up && !progress.is_rebuilding());
         tokio::time::timeout(PATIENCE, waiting).await.expect("the index was not filled").unwrap();
-        self.settled().await;
+        self.wait_for_index().await;
     }
 
-    /// Keeps items in a module, every one of which must be taken, and waits until they are found.
-    pub(crate) async fn keep(&self, caller: &Caller, module: &str, items: &[Value]) {
+    /// Stores items, all of which must be accepted, and waits until they are searchable.
+    pub(crate) async fn put_contents(&self, caller: &Caller, module: &str, items: &[Value]) {
         for batch in items.chunks(1_000) {
             let answer = caller.put(&format!("/v1/contents/{module}"), &Value::from(batch)).await.ok();
             assert_eq!(answer.items(), [] as [Value; 0]);
         }
-        self.settled().await;
+        self.wait_for_index().await;
     }
 
-    /// Synchronises departments or users, every one of which must be taken.
+    /// Synchronises departments or users, all of which must be accepted.
     pub(crate) async fn sync(&self, caller: &Caller, area: &str, rows: &Value) {
         let answer = caller.put(&format!("/v1/{area}/sync"), rows).await.ok();
         assert_eq!(answer.items(), [] as [Value; 0]);

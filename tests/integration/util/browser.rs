@@ -1,4 +1,4 @@
-//! A headless Chromium, driven as a person would use it.
+//! A headless Chromium.
 
 use std::{
     io::{BufRead, BufReader},
@@ -10,7 +10,7 @@ use fantoccini::{Client, ClientBuilder};
 use serde_json::json;
 use tempfile::TempDir;
 
-/// Without a display, without a sandbox (tests may run as root), and without what it asks of the network by itself.
+/// No display, no sandbox (tests may run as root), no network traffic of its own.
 const ARGUMENTS: [&str; 8] = [
     "--headless",
     "--no-sandbox",
@@ -22,13 +22,13 @@ const ARGUMENTS: [&str; 8] = [
     "--disable-sync",
 ];
 
-/// What `chromedriver` says before its port.
+/// The line of `chromedriver` with its port.
 const STARTED: &str = "was started successfully on port ";
 
-/// It takes a free port of IPv4, and ends where another process has the same one of IPv6: the next try takes another.
+/// The driver fails when the IPv6 port of its free IPv4 port is taken.
 const STARTS: usize = 10;
 
-/// Starts a driver; answers it and its port, or nothing where it ended before it had one.
+/// Starts a driver; returns it and its port, or none if it failed.
 fn start_driver() -> Option<(Child, String)> {
     let mut command = Command::new("chromedriver");
     let driver =
@@ -42,12 +42,11 @@ fn start_driver() -> Option<(Child, String)> {
         driver.wait().unwrap();
         return None;
     };
-    // What it says later is read and thrown away, so that it never waits for a reader.
+    // Drains its output, so that it never blocks.
     std::thread::spawn(move || lines.for_each(drop));
     Some((driver, port))
 }
 
-/// A browser. It ends when it is closed or dropped.
 pub(crate) struct Browser {
     pub(crate) client: Client,
     driver: Child,
@@ -56,7 +55,7 @@ pub(crate) struct Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Its browser too, which is of its group.
+        // The whole process group, browser included.
         let group = format!("-{}", self.driver.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
         let _ = self.driver.wait();
@@ -68,7 +67,6 @@ impl Browser {
         Self::start_in("en-US").await
     }
 
-    /// One whose owner reads this language.
     pub(crate) async fn start_in(language: &str) -> Self {
         let (driver, port) = (0..STARTS).find_map(|_| start_driver()).expect("chromedriver says its port");
         let profile = tempfile::tempdir().unwrap();
@@ -77,7 +75,6 @@ impl Browser {
         arguments.push(format!("--accept-lang={language}"));
         let capabilities = json!({
             "goog:chromeOptions": { "args": arguments },
-            // What pages complain of is kept until it is asked for.
             "goog:loggingPrefs": { "browser": "ALL" },
         });
         let client = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new())
@@ -88,7 +85,6 @@ impl Browser {
         Self { client, driver, _profile: profile }
     }
 
-    /// Ends the browser, its helpers too.
     pub(crate) async fn close(self) {
         self.client.clone().close().await.unwrap();
     }

@@ -1,27 +1,24 @@
-//! Someone who calls the server with a token.
+//! A client with a token.
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use super::answer::Answer;
 
-/// A caller with a token of his own.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     pub(crate) http: reqwest::Client,
     pub(crate) base: String,
     pub(crate) token: String,
-    /// Sent as `indicated-e-code`.
+    /// The header `indicated-e-code`.
     pub(crate) tenant: Option<String>,
 }
 
 impl Caller {
-    /// The same caller, acting on this tenant.
     pub(crate) fn on(&self, tenant: &str) -> Self {
         Self { tenant: Some(tenant.to_owned()), ..self.clone() }
     }
 
-    /// A request with the token.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.token);
         match &self.tenant {
@@ -34,7 +31,6 @@ impl Caller {
         send(self.request(Method::GET, path)).await
     }
 
-    /// POST without a body.
     pub(crate) async fn post_empty(&self, path: &str) -> Answer {
         send(self.request(Method::POST, path)).await
     }
@@ -51,25 +47,24 @@ impl Caller {
         send(self.request(Method::DELETE, path)).await
     }
 
-    /// A body that need not be JSON, of the right content type.
+    /// Any text with the JSON content type.
     pub(crate) async fn send_text(&self, method: Method, path: &str, body: impl Into<String>) -> Answer {
         let request = self.request(method, path).header("content-type", "application/json");
         send(request.body(body.into())).await
     }
 
-    /// `POST /contents/search` with these query parameters.
     pub(crate) async fn search(&self, parameters: &[(&str, &str)]) -> Answer {
         send(self.request(Method::POST, "/contents/search").query(parameters)).await
     }
 
-    /// As an operator: registers an external source and a module that shows `sources`.
-    pub(crate) async fn show(&self, source: &Value, module: &str, sources: &[&str]) {
+    /// As an operator: registers an external source and a module over `sources`.
+    pub(crate) async fn register_source(&self, source: &Value, module: &str, sources: &[&str]) {
         self.post("/admin/v1/sources", source).await.ok();
-        self.show_module(module, sources).await;
+        self.register_module(module, sources).await;
     }
 
-    /// As an operator: registers a module that shows `sources`.
-    pub(crate) async fn show_module(&self, module: &str, sources: &[&str]) {
+    /// As an operator: registers a module over `sources`.
+    pub(crate) async fn register_module(&self, module: &str, sources: &[&str]) {
         let module = json!({
             "id": format!("id-of-{module}"), "name": module, "code": module, "orderNo": 50, "type": 101,
             "sources": sources,
@@ -77,7 +72,6 @@ impl Caller {
         self.post("/admin/v1/modules", &module).await.ok();
     }
 
-    /// The ids that a keyword finds in a module, up to 1,000.
     pub(crate) async fn find(&self, module: &str, keyword: &str) -> Vec<String> {
         let parameters = [("moduleId", module), ("keyword", keyword), ("limit", "1000")];
         let answer = self.search(&parameters).await.ok();
@@ -85,7 +79,6 @@ impl Caller {
     }
 }
 
-/// Sends a request and reads its answer.
 pub(crate) async fn send(request: RequestBuilder) -> Answer {
     Answer::read(request.send().await.unwrap()).await
 }

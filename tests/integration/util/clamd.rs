@@ -1,4 +1,4 @@
-//! A real `ClamAV` daemon (`clamd`, the Debian package clamav-daemon), with signatures of the test's own.
+//! A real `ClamAV` daemon (Debian package clamav-daemon) with test signatures.
 
 use std::{
     fs::{self, File},
@@ -13,16 +13,14 @@ use tempfile::TempDir;
 
 use super::{eventually, program::own_address};
 
-/// A text that is harmless, and that the first signature is made for.
 pub(crate) const MARKER: &str = "harmless marker of the harbour tests";
 
-/// What finding it is called.
 pub(crate) const FOUND: &str = "Harbour.Marker.UNOFFICIAL";
 
-/// Bytes of a content that are scanned at the most.
+/// Maximum scanned bytes of a content.
 pub(crate) const STREAM_MAX: usize = 2 << 20;
 
-/// A running daemon. It ends when it is dropped, or when this process ends.
+/// A running daemon, ended on drop or with this process.
 pub(crate) struct Clamd {
     directory: TempDir,
     address: String,
@@ -30,12 +28,11 @@ pub(crate) struct Clamd {
 }
 
 impl Clamd {
-    /// Starts one that knows [`MARKER`], and waits until it answers.
     pub(crate) async fn start() -> Self {
         Self::start_with(&[("Harbour.Marker", MARKER)]).await
     }
 
-    /// Starts one that knows these texts by these names.
+    /// Starts a daemon with these texts by signature name.
     pub(crate) async fn start_with(signatures: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("database")).unwrap();
@@ -44,14 +41,13 @@ impl Clamd {
         daemon
     }
 
-    /// Has it know these texts, and no others.
     pub(crate) async fn restart_with(&mut self, signatures: &[(&str, &str)]) {
         self.stop();
         let lines = signatures.iter().map(|(name, text)| format!("{name}:0:*:{}\n", hex::encode(text)));
         fs::write(self.path("database/harbour.ndb"), lines.collect::<String>()).unwrap();
         fs::write(self.path("clamd.conf"), self.configuration()).unwrap();
         let log = File::create(self.path("clamd.log")).unwrap();
-        // The shell ends it when this process, which holds the other end of its standard input, is there no more.
+        // The shell kills the daemon when its standard input, held by this process, closes.
         let mut command = Command::new("sh");
         command.args(["-c", "\"$@\" < /dev/null & cat; kill -KILL $!; wait", "sh"]);
         command.arg(program()).arg("--config-file").arg(self.path("clamd.conf"));
@@ -60,21 +56,18 @@ impl Clamd {
         eventually("clamd", async || self.answers().then_some(())).await;
     }
 
-    /// Ends it: its address refuses connections from now on.
     pub(crate) fn stop(&mut self) {
         let Some(mut child) = self.child.take() else { return };
         drop(child.stdin.take());
         child.wait().unwrap();
-        // It was killed, and left its socket.
+        // A killed daemon leaves its socket.
         let _ = fs::remove_file(self.path("clamd.sock"));
     }
 
-    /// Its address by TCP.
     pub(crate) fn address(&self) -> String {
         self.address.clone()
     }
 
-    /// Its address as a socket.
     pub(crate) fn socket(&self) -> String {
         format!("unix:{}", self.path("clamd.sock"))
     }

@@ -1,15 +1,15 @@
-//! The time that suspensions of sources go by, as a test says.
+//! The suspension clock.
 
 use std::{
     sync::atomic::{AtomicI64, Ordering::SeqCst},
     time::Duration,
 };
 
-use trawl::search::clock::Clock;
+use trawl_search::clock::Clock;
 
 use super::items::NEW_YEAR;
 
-/// A clock that stands still until it is moved.
+/// A clock that only moves on demand.
 #[derive(Debug)]
 pub(crate) struct StillClock(AtomicI64);
 
@@ -20,7 +20,6 @@ impl Default for StillClock {
 }
 
 impl StillClock {
-    /// Lets so much time pass.
     pub(crate) fn pass(&self, time: Duration) {
         self.0.fetch_add(i64::try_from(time.as_millis()).unwrap(), SeqCst);
     }

@@ -1,4 +1,4 @@
-//! A collector of spans, as operators have one: OTLP by http/protobuf.
+//! A collector of spans by OTLP over http/protobuf.
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +17,6 @@ use opentelemetry_proto::tonic::{
 use prost::Message;
 use tokio::net::TcpListener;
 
-/// One call of the collector.
 #[derive(Clone, Debug)]
 pub(crate) struct Export {
     pub(crate) path: String,
@@ -25,7 +24,7 @@ pub(crate) struct Export {
     pub(crate) body: Bytes,
 }
 
-/// A running collector; it ends with its test's runtime.
+/// A running collector, stopped with its test's runtime.
 pub(crate) struct Collector {
     pub(crate) endpoint: String,
     exports: Arc<Mutex<Vec<Export>>>,
@@ -45,7 +44,6 @@ impl Collector {
         self.exports.lock().unwrap().clone()
     }
 
-    /// Every span so far, each with what its resource is called.
     pub(crate) fn spans(&self) -> Vec<(String, Span)> {
         let requests = self.exports().into_iter().flat_map(|export| {
             assert_eq!(export.path, "/v1/traces");
@@ -70,7 +68,6 @@ async fn take(
     ExportTraceServiceResponse::default().encode_to_vec().into_response()
 }
 
-/// An attribute as text; empty where it is not there.
 pub(crate) fn text(attributes: &[KeyValue], name: &str) -> String {
     let attribute = attributes.iter().find(|attribute| attribute.key == name);
     match attribute.and_then(|attribute| attribute.value.as_ref()) {

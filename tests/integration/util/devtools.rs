@@ -1,4 +1,4 @@
-//! What a browser is told beyond the `WebDriver` protocol, in Chromium's own: before whom it is to pretend to stand.
+//! Chromium's own protocol, for emulation beyond `WebDriver`.
 
 use fantoccini::{Locator, wd::WebDriverCompatibleCommand};
 use reqwest::Method;
@@ -7,7 +7,7 @@ use url::{ParseError, Url};
 
 use super::browser::Browser;
 
-/// A command of Chromium's protocol, which its driver passes on.
+/// A protocol command, passed on by the driver.
 #[derive(Debug)]
 struct Command(Value);
 
@@ -21,10 +21,9 @@ impl WebDriverCompatibleCommand for Command {
     }
 }
 
-/// How a person has their browser set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
-    /// What they read, as `Accept-Language` says it.
+    /// `Accept-Language`.
     pub(crate) language: &'static str,
     /// `light` or `dark`.
     pub(crate) scheme: &'static str,
@@ -32,18 +31,11 @@ pub(crate) struct Look {
     pub(crate) size: [u32; 2],
 }
 
-/// Answers once an element, in the middle of what is seen, is where it was two frames before: what comes late moves what is there,
-/// and a click would meet something else.
-const AT_REST: &str = "const [element, done] = arguments; let before = null; \
-    const look = () => { \
-        element.scrollIntoView({ block: 'center', behavior: 'instant' }); \
-        const { x, y, width, height } = element.getBoundingClientRect(); \
-        const now = [x, y, width, height].join(); \
-        if (now === before) { done(true); } else { before = now; requestAnimationFrame(() => requestAnimationFrame(look)); } \
-    }; look();";
+/// Resolves once the centred element has rested for two frames, so that a click hits it.
+const AT_REST: &str = include_str!("scripts/at_rest.js");
 
 impl Browser {
-    /// Clicks, once it stands still and what is kept at the top of the page is not before it.
+    /// Clicks the element once it stands still outside the sticky header.
     pub(crate) async fn click(&self, selector: &str) {
         let found = self.client.find(Locator::Css(selector)).await;
         let element = found.unwrap_or_else(|error| panic!("{selector}: {error}"));
@@ -52,14 +44,12 @@ impl Browser {
         element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
     }
 
-    /// Has the browser carry out a command of Chromium's protocol.
     pub(crate) async fn tell(&self, command: &str, parameters: Value) -> Value {
         let body = Command(json!({ "cmd": command, "params": parameters }));
         self.client.issue_cmd(body).await.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Sets the browser up so: its language from the next page on, the rest at once. Nothing moves, so that what is looked at
-    /// has come to rest.
+    /// Applies preferences: the language from the next page on, others at once. Animations are off.
     pub(crate) async fn set_up(&self, look: Look) {
         let Look { language, scheme, size: [width, height] } = look;
         let version = self.tell("Browser.getVersion", json!({})).await;
@@ -74,7 +64,6 @@ impl Browser {
         self.tell("Emulation.setDeviceMetricsOverride", metrics).await;
     }
 
-    /// Takes the network away from the page, or gives it back.
     pub(crate) async fn set_offline(&self, offline: bool) {
         self.tell("Network.enable", json!({})).await;
         let conditions =
@@ -82,7 +71,6 @@ impl Browser {
         self.tell("Network.emulateNetworkConditions", conditions).await;
     }
 
-    /// What a script in the page answers.
     pub(crate) async fn ask(&self, script: &str) -> Value {
         self.client.execute(script, Vec::new()).await.unwrap_or_else(|error| panic!("{script}: {error}"))
     }

@@ -1,4 +1,4 @@
-//! What goes into the directory, and reading it back.
+//! Directory entries and the change feeds.
 
 use std::io::Write;
 
@@ -6,10 +6,14 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
-use super::caller::Caller;
+use super::{
+    app::{Application, TestApp},
+    caller::Caller,
+    items::{department, item, user},
+};
 
-/// Everything of an area (`users`, `organizations`) that changed after a cursor, read in pages of `limit`, and the cursor behind it.
-/// Each page must be what the interface promises (decisions 9.6).
+/// All changes of an area after a cursor, and the final cursor. Asserts the feed's guarantees on every page
+/// (decisions 9.6).
 pub(crate) async fn read_after(
     caller: &Caller,
     area: &str,
@@ -23,7 +27,7 @@ pub(crate) async fn read_after(
         let rows = answer.items();
         assert!(rows.len() <= limit, "{} rows of {limit}", rows.len());
         assert_eq!(answer.body["count"], rows.len());
-        assert!(answer.body.get("total").is_none(), "what is left is not counted");
+        assert!(answer.body.get("total").is_none(), "the remaining rows are not counted");
         for row in rows {
             let time = changed_at(row);
             assert!(time > cursor, "{time} is not after {cursor}");
@@ -36,34 +40,42 @@ pub(crate) async fn read_after(
     }
 }
 
-/// Everything of an area.
 pub(crate) async fn read_all(caller: &Caller, area: &str) -> Vec<Value> {
     read_after(caller, area, 0, 1_000).await.0
 }
 
-/// One user or department, by his id on the synchronising side.
 pub(crate) async fn read_one(caller: &Caller, area: &str, id: &str) -> Value {
     let field = if area == "users" { "userId" } else { "orgId" };
     let all = read_all(caller, area).await;
     all.into_iter().find(|row| row[field] == id).unwrap_or_else(|| panic!("no {id} among {area}"))
 }
 
-/// When a row changed last.
 pub(crate) fn changed_at(row: &Value) -> i64 {
     row["lastUpdatedDate"].as_str().unwrap().parse().unwrap()
 }
 
-/// A picture, as far as anybody looks.
+/// A PNG signature, all that is checked.
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
 
-/// The content of a picture as it is sent.
 pub(crate) fn packed(content: &[u8]) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(content).unwrap();
     BASE64_STANDARD.encode(encoder.finish().unwrap())
 }
 
-/// `pictureParam` with this content.
 pub(crate) fn content(content: &[u8]) -> Value {
     json!({"fileName": "me.jpg", "data": packed(content), "type": 2})
+}
+
+/// Creates Mei in `d2`, beside `d1` with `d1a`, and an article for each department.
+pub(crate) async fn put_department_articles(app: &TestApp, acme: &Application) {
+    let tree = json!([department("d1", ""), department("d1a", "d1"), department("d2", "")]);
+    app.sync(&acme.caller, "organizations", &tree).await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "d2")])).await;
+    let of = |id: &str, department: &str| {
+        let mut item = item(id, "harbour", 1);
+        item["visibility"] = json!({"departments": [department]});
+        item
+    };
+    app.put_contents(&acme.caller, "article", &[of("1", "d1"), of("1a", "d1a"), of("2", "d2")]).await;
 }

@@ -1,4 +1,4 @@
-//! An external system that answers the contract, or breaks it, as a test says (specification, "Search data sources").
+//! A scripted external system (specification, "Search data sources").
 
 use std::sync::{Arc, Mutex};
 
@@ -14,60 +14,50 @@ use tokio::{net::TcpListener, sync::Semaphore, task::JoinHandle};
 use trawl_connectors::ClientCredentials;
 use url::Url;
 
-/// How the system answers searches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Mood {
-    /// By the contract.
+pub(crate) enum Reply {
     Good,
-    /// With this HTTP status.
     Status(u16),
-    /// With this HTTP status and so many seconds as `Retry-After`.
+    /// This HTTP status, with `Retry-After` in seconds.
     RetryAfter(u16, u64),
-    /// With this body.
+    /// This body.
     Body(String),
-    /// Never.
     Silent,
-    /// By the contract, but its pages are in the wrong order.
+    /// A page in the wrong order.
     Disordered,
-    /// By the contract, but its cursor does not move.
+    /// A page whose cursor does not advance.
     Stuck,
 }
 
-/// One search as the system was asked.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedSearch {
     pub(crate) method: String,
     pub(crate) keyword: String,
     pub(crate) limit: usize,
     pub(crate) cursor: String,
     pub(crate) authorization: String,
-    /// Empty where it is not there.
     pub(crate) traceparent: String,
     pub(crate) tracestate: String,
 }
 
 #[derive(Debug)]
 struct Script {
-    /// In the contract's order: by time, newest first.
+    /// Newest first, as the contract demands.
     items: Vec<Value>,
-    mood: Mood,
-    /// With this cursor the mood is another one.
-    mood_at: Option<(String, Mood)>,
-    /// Answers 401 to any other token.
+    reply: Reply,
+    /// Another reply for this cursor.
+    reply_at: Option<(String, Reply)>,
     token: Option<String>,
-    /// The token endpoint's answer is a refusal.
     refuses_tokens: bool,
     tokens: usize,
-    asked: Vec<Asked>,
-    /// Answers wait until it is closed.
+    asked: Vec<ReceivedSearch>,
+    /// Answers wait until this is closed.
     held: Option<Arc<Semaphore>>,
-    /// So many searches from now on are never answered.
     swallows: usize,
-    /// The next search with a cursor is answered so.
-    next_cursor: Option<Mood>,
+    next_cursor: Option<Reply>,
 }
 
-/// A running external system; it ends with its test's runtime, or by [`ExternalSystem::stop`].
+/// A running system, stopped with its test's runtime or by [`ExternalSystem::stop`].
 pub(crate) struct ExternalSystem {
     base: Url,
     script: Arc<Mutex<Script>>,
@@ -75,12 +65,11 @@ pub(crate) struct ExternalSystem {
 }
 
 impl ExternalSystem {
-    /// A system that holds these items, newest first, whatever the keyword.
     pub(crate) async fn start(items: Vec<Value>) -> Self {
         let script = Script {
             items,
-            mood: Mood::Good,
-            mood_at: None,
+            reply: Reply::Good,
+            reply_at: None,
             token: None,
             refuses_tokens: false,
             tokens: 0,
@@ -97,28 +86,25 @@ impl ExternalSystem {
         Self { base, script, server }
     }
 
-    /// Puts an item before all others.
     pub(crate) fn put_first(&self, item: Value) {
         self.script.lock().unwrap().items.insert(0, item);
     }
 
-    /// Removes the first so many items.
     pub(crate) fn remove_first(&self, count: usize) {
         self.script.lock().unwrap().items.drain(..count);
     }
 
-    pub(crate) fn set_mood(&self, mood: Mood) {
-        self.script.lock().unwrap().mood = mood;
+    pub(crate) fn set_reply(&self, reply: Reply) {
+        self.script.lock().unwrap().reply = reply;
     }
 
-    /// Another mood for one cursor; `None` ends that.
-    pub(crate) fn set_mood_at(&self, cursor_and_mood: Option<(&str, Mood)>) {
-        let mood_at = cursor_and_mood.map(|(cursor, mood)| (cursor.to_owned(), mood));
-        self.script.lock().unwrap().mood_at = mood_at;
+    pub(crate) fn set_reply_at(&self, cursor_and_mood: Option<(&str, Reply)>) {
+        let reply_at = cursor_and_mood.map(|(cursor, reply)| (cursor.to_owned(), reply));
+        self.script.lock().unwrap().reply_at = reply_at;
     }
 
-    /// Tokens given out so far become void; the next one counts.
-    pub(crate) fn void_tokens(&self) {
+    /// Invalidates all issued tokens.
+    pub(crate) fn invalidate_tokens(&self) {
         self.script.lock().unwrap().token = Some("none".to_owned());
     }
 
@@ -126,44 +112,41 @@ impl ExternalSystem {
         self.script.lock().unwrap().refuses_tokens = true;
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn requests(&self) -> Vec<ReceivedSearch> {
         self.script.lock().unwrap().asked.clone()
     }
 
-    /// Holds every answer back from now on, until [`ExternalSystem::let_go`].
-    pub(crate) fn hold(&self) {
+    /// Holds all answers until [`ExternalSystem::release_answers`].
+    pub(crate) fn hold_answers(&self) {
         self.script.lock().unwrap().held = Some(Arc::new(Semaphore::new(0)));
     }
 
-    /// Lets the answers go that were held back.
-    pub(crate) fn let_go(&self) {
+    /// Releases the held answers.
+    pub(crate) fn release_answers(&self) {
         if let Some(held) = self.script.lock().unwrap().held.take() {
             held.close();
         }
     }
 
-    /// Never answers the next so many searches.
-    pub(crate) fn swallow_next(&self, searches: usize) {
+    pub(crate) fn ignore_next(&self, searches: usize) {
         self.script.lock().unwrap().swallows = searches;
     }
 
-    /// Another mood for the next search with a cursor.
-    pub(crate) fn set_mood_at_next_cursor(&self, mood: Mood) {
-        self.script.lock().unwrap().next_cursor = Some(mood);
+    pub(crate) fn set_reply_at_next_cursor(&self, reply: Reply) {
+        self.script.lock().unwrap().next_cursor = Some(reply);
     }
 
-    /// How many tokens were given out.
-    pub(crate) fn tokens(&self) -> usize {
+    pub(crate) fn issued_tokens(&self) -> usize {
         self.script.lock().unwrap().tokens
     }
 
-    /// Ends it: its address refuses connections from now on.
+    /// Ends the system; its address refuses connections from now on.
     pub(crate) async fn stop(&mut self) {
         self.server.abort();
         assert!((&mut self.server).await.unwrap_err().is_cancelled());
     }
 
-    /// How it is registered: GET, without credentials, in time order, pages of ten.
+    /// Registration by GET, without credentials, in time order, with pages of ten.
     pub(crate) fn registration(&self, id: &str) -> Value {
         json!({
             "id": id, "name": format!("System {id}"), "url": self.base.join("search").unwrap(), "method": "GET",
@@ -172,9 +155,9 @@ impl ExternalSystem {
         })
     }
 
-    /// Credentials for its token endpoint; searches without a token of it are 401 from now on.
+    /// Credentials of its token endpoint; from now on searches need a token.
     pub(crate) fn credentials(&self) -> Value {
-        self.void_tokens();
+        self.invalidate_tokens();
         json!({
             "type": "OAUTH2_CLIENT", "tokenUrl": self.base.join("token").unwrap(), "clientId": "trawl",
             "clientSecret": SECRET,
@@ -182,7 +165,6 @@ impl ExternalSystem {
     }
 }
 
-/// Credentials as they are registered.
 pub(crate) fn auth(credentials: &ClientCredentials) -> Value {
     let ClientCredentials { token_url, client_id, client_secret, scope, audience } = credentials;
     json!({
@@ -191,10 +173,8 @@ pub(crate) fn auth(credentials: &ClientCredentials) -> Value {
     })
 }
 
-/// The secret of [`ExternalSystem::credentials`].
 pub(crate) const SECRET: &str = "very secret";
 
-/// The same registration with another field.
 pub(crate) fn with(mut registration: Value, field: &str, value: impl Into<Value>) -> Value {
     registration[field] = value.into();
     registration
@@ -202,7 +182,7 @@ pub(crate) fn with(mut registration: Value, field: &str, value: impl Into<Value>
 
 async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> Response {
     if request.method() == Method::HEAD {
-        // That is how a connection is opened before the first search.
+        // The request that opens a connection before the first search.
         return StatusCode::OK.into_response();
     }
     if request.uri().path() == "/token" {
@@ -214,14 +194,14 @@ async fn answer(State(script): State<Arc<Mutex<Script>>>, request: Request) -> R
         script.asked.push(asked.clone());
         let left = script.swallows.checked_sub(1);
         script.swallows = left.unwrap_or_default();
-        let usual = script.mood.clone();
+        let usual = script.reply.clone();
         if !asked.cursor.is_empty()
-            && let Some(mood) = script.next_cursor.take()
+            && let Some(reply) = script.next_cursor.take()
         {
-            script.mood = mood;
+            script.reply = reply;
         }
-        let reply = script.reply(&asked);
-        script.mood = usual;
+        let reply = script.respond(&asked);
+        script.reply = usual;
         (reply.filter(|_| left.is_none()), script.held.clone())
     };
     if let Some(held) = held {
@@ -243,7 +223,7 @@ fn give_token(script: &mut Script) -> Response {
     json_answer(&json!({"access_token": token, "token_type": "Bearer", "expires_in": 3_600}))
 }
 
-async fn read(request: Request) -> Asked {
+async fn read(request: Request) -> ReceivedSearch {
     let (parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let fields: Map<String, Value> = if body.is_empty() {
@@ -260,7 +240,7 @@ async fn read(request: Request) -> Asked {
     let header = |name: &str| {
         parts.headers.get(name).map_or_else(String::new, |value| value.to_str().unwrap().to_owned())
     };
-    Asked {
+    ReceivedSearch {
         method: parts.method.to_string(),
         keyword: text("keyword"),
         limit: text("limit").parse().unwrap_or(10),
@@ -272,38 +252,36 @@ async fn read(request: Request) -> Asked {
 }
 
 impl Script {
-    /// The answer; `None` is silence.
-    fn reply(&self, asked: &Asked) -> Option<Response> {
+    fn respond(&self, asked: &ReceivedSearch) -> Option<Response> {
         let expected = self.token.as_ref().map(|token| format!("Bearer {token}"));
         if expected.is_some_and(|expected| expected != asked.authorization) {
             return Some(StatusCode::UNAUTHORIZED.into_response());
         }
-        let mood = match &self.mood_at {
-            Some((cursor, mood)) if *cursor == asked.cursor => mood,
-            _ => &self.mood,
+        let reply = match &self.reply_at {
+            Some((cursor, reply)) if *cursor == asked.cursor => reply,
+            _ => &self.reply,
         };
-        Some(match mood {
-            Mood::Silent => return None,
-            Mood::Status(status) => StatusCode::from_u16(*status).unwrap().into_response(),
-            Mood::RetryAfter(status, seconds) => {
+        Some(match reply {
+            Reply::Silent => return None,
+            Reply::Status(status) => StatusCode::from_u16(*status).unwrap().into_response(),
+            Reply::RetryAfter(status, seconds) => {
                 let status = StatusCode::from_u16(*status).unwrap();
                 (status, [(header::RETRY_AFTER, seconds.to_string())]).into_response()
             }
-            Mood::Body(body) => ([(header::CONTENT_TYPE, "application/json")], body.clone()).into_response(),
-            Mood::Good | Mood::Disordered | Mood::Stuck => self.page(asked, mood),
+            Reply::Body(body) => ([(header::CONTENT_TYPE, "application/json")], body.clone()).into_response(),
+            Reply::Good | Reply::Disordered | Reply::Stuck => self.page(asked, reply),
         })
     }
 
-    /// A page whose cursor is the offset of the next one.
-    fn page(&self, asked: &Asked, mood: &Mood) -> Response {
+    fn page(&self, asked: &ReceivedSearch, reply: &Reply) -> Response {
         let offset: usize = asked.cursor.parse().unwrap_or(0);
         let mut data: Vec<Value> = self.items.iter().skip(offset).take(asked.limit).cloned().collect();
         let end = offset + data.len();
         let mut cursor = (end < self.items.len()).then(|| end.to_string());
-        if *mood == Mood::Disordered {
+        if *reply == Reply::Disordered {
             data.reverse();
         }
-        if *mood == Mood::Stuck {
+        if *reply == Reply::Stuck {
             cursor = Some("stuck".to_owned());
         }
         json_answer(&json!({

@@ -1,4 +1,4 @@
-//! An `OpenID` Connect issuer that answers whatever a test has it answer, by the keys that it publishes or by others.
+//! A scripted `OpenID` Connect issuer with its own keys.
 
 use std::{
     collections::HashMap,
@@ -18,10 +18,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use trawl::{auth::tokens::epoch_seconds, config::Issuer};
 
-/// As whom the server is known there; the secret has what a form has to encode.
+/// Client id and secret; the secret needs form encoding.
 pub(crate) const CLIENT: (&str, &str) = ("trawl at work", "s:e/c%r+e t=&ö");
 
-/// A running issuer. It ends with its test's runtime.
 pub(crate) struct FakeIssuer {
     pub(crate) issuer: String,
     pub(crate) key: EncodingKey,
@@ -33,9 +32,7 @@ struct Site {
     signing: EncodingKey,
     description: Mutex<Value>,
     keys: Value,
-    /// What the token endpoint answers.
     answer: Mutex<(StatusCode, String)>,
-    /// What it was asked: `Authorization`, and the form.
     asked: Mutex<Vec<(String, String)>>,
 }
 
@@ -74,7 +71,7 @@ impl FakeIssuer {
         Self { issuer, key, site }
     }
 
-    /// The issuer as the settings name it, for people of `acme`.
+    /// Settings that trust it for people of `acme`.
     pub(crate) fn trusted(&self) -> Issuer {
         serde_json::from_value(json!({
             "issuer": self.issuer, "audience": "https://trawl.example/", "tenant": "acme",
@@ -84,33 +81,27 @@ impl FakeIssuer {
         .unwrap()
     }
 
-    /// Says something else of itself.
     pub(crate) fn describe(&self, change: impl FnOnce(&mut Value)) {
         change(&mut self.site.description.lock().unwrap());
     }
 
-    /// What a good ID token says.
     pub(crate) fn claims(&self, nonce: &str) -> Value {
         good_claims(&self.issuer, nonce)
     }
 
-    /// Its token endpoint answers this from now on.
     pub(crate) fn answer(&self, status: u16, body: impl Into<String>) {
         *self.site.answer.lock().unwrap() = (StatusCode::from_u16(status).unwrap(), body.into());
     }
 
-    /// The same with this ID token.
     pub(crate) fn give(&self, id_token: &str) {
         *self.site.answer.lock().unwrap() = (StatusCode::OK, token_answer(id_token));
     }
 
-    /// What its token endpoint was asked last.
-    pub(crate) fn asked(&self) -> Option<(String, String)> {
+    pub(crate) fn requests(&self) -> Option<(String, String)> {
         self.site.asked.lock().unwrap().pop()
     }
 }
 
-/// A token of these claims.
 pub(crate) fn sign(key: &EncodingKey, claims: &Value, change: impl FnOnce(&mut Header)) -> String {
     let mut header = Header::new(Algorithm::ES256);
     header.kid = Some("one".to_owned());
@@ -130,7 +121,7 @@ fn token_answer(id_token: &str) -> String {
     json!({"access_token": "x", "token_type": "Bearer", "id_token": id_token}).to_string()
 }
 
-/// A page by which a browser goes back, as someone who has proved that he is Mei.
+/// A page that sends the browser back, as if Mei had authenticated.
 async fn prove(State(site): State<Arc<Site>>, Query(asked): Query<HashMap<String, String>>) -> Html<String> {
     let token = sign(&site.signing, &good_claims(&site.issuer, &asked["nonce"]), |_| {});
     *site.answer.lock().unwrap() = (StatusCode::OK, token_answer(&token));

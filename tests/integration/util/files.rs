@@ -1,35 +1,33 @@
-//! Files as people bring and take them: an address, the bytes, a commit.
+//! Uploads, commits and downloads of files.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{answer::Answer, app::TestApp, caller::Caller, eventually, folders::number};
+use super::{answer::Answer, app::TestApp, caller::Caller, eventually};
 
-/// SHA-256 in hex.
 pub(crate) fn sha256(content: &[u8]) -> String {
     hex::encode(digest(&SHA256, content))
 }
 
-/// A content of so many bytes that is like no other one with another seed.
+/// Bytes that are reproducible by seed.
 pub(crate) fn bytes(seed: u64, size: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..size).map(|_| random.u8(..)).collect()
 }
 
-/// Signs an upload to one address, of which this is said.
 pub(crate) async fn sign(caller: &Caller, said: &Value) -> Value {
     caller.post("/v1/stream/upload", said).await.ok().data().clone()
 }
 
-/// Sends a content to where it was signed for, without the token; answers the e-tag.
+/// Uploads to a signed URL without a token; returns the ETag.
 pub(crate) async fn send_to(caller: &Caller, signed: &Value, content: &[u8]) -> String {
     let response = try_to_send(caller, signed, content).await;
     assert!(response.status().is_success(), "{}: {}", response.status(), response.text().await.unwrap());
     response.headers()["etag"].to_str().unwrap().to_owned()
 }
 
-/// The same, which may be refused.
+/// The same without asserting success.
 pub(crate) async fn try_to_send(caller: &Caller, signed: &Value, content: &[u8]) -> reqwest::Response {
     let method: Method = signed["method"].as_str().unwrap().parse().unwrap();
     let mut request = caller.http.request(method, signed["url"].as_str().unwrap()).body(content.to_vec());
@@ -39,36 +37,33 @@ pub(crate) async fn try_to_send(caller: &Caller, signed: &Value, content: &[u8])
     request.send().await.unwrap()
 }
 
-/// An upload to which this content was sent; answers its id.
 pub(crate) async fn sent(caller: &Caller, content: &[u8]) -> String {
     let signed = sign(caller, &json!({})).await;
     send_to(caller, &signed, content).await;
     signed["uploadId"].as_str().unwrap().to_owned()
 }
 
-/// A commit of an upload, as it is when nothing special is wanted.
 pub(crate) fn commit_form(upload: &str, directory: &str, name: &str, size: usize) -> Value {
     json!({"uploadId": upload, "dirId": directory, "fileName": name, "fileSize": size})
 }
 
-/// Commits an upload to one address.
 pub(crate) async fn commit(caller: &Caller, form: &Value) -> Answer {
     caller.post("/v1/stream/upload/commit", form).await
 }
 
-/// Brings a file into a folder (`root` for one's own): signs, sends and commits in one call.
+/// Signs, uploads and commits a file in a folder (`root` for the person's own).
 pub(crate) async fn put(caller: &Caller, directory: &str, name: &str, content: &[u8]) -> Answer {
     let upload = sent(caller, content).await;
     commit(caller, &commit_form(&upload, directory, name, content.len())).await
 }
 
-/// The same, which has to succeed; answers the file's id.
+/// The same with asserted success; returns the file's id.
 pub(crate) async fn put_file(caller: &Caller, directory: &str, name: &str, content: &[u8]) -> String {
     let answer = put(caller, directory, name, content).await.ok();
     answer.data()["id"].as_str().unwrap().to_owned()
 }
 
-/// The same, as a new version where there is a file of that name.
+/// The same as a new version of an existing name.
 pub(crate) async fn put_version(caller: &Caller, directory: &str, name: &str, content: &[u8]) -> Answer {
     let upload = sent(caller, content).await;
     let mut form = commit_form(&upload, directory, name, content.len());
@@ -76,7 +71,6 @@ pub(crate) async fn put_version(caller: &Caller, directory: &str, name: &str, co
     commit(caller, &form).await
 }
 
-/// Takes a version of a file, or its newest.
 pub(crate) async fn take(caller: &Caller, file: &str, version: Option<i64>) -> Vec<u8> {
     let form = json!({"fileId": file, "version": version});
     let answer = caller.post("/v1/stream/download", &form).await.ok();
@@ -85,20 +79,18 @@ pub(crate) async fn take(caller: &Caller, file: &str, version: Option<i64>) -> V
     response.bytes().await.unwrap().to_vec()
 }
 
-/// Begins an upload in parts; answers its id.
 pub(crate) async fn start(caller: &Caller) -> String {
     let answer = caller.post_empty("/v1/stream/multipart/upload/start").await.ok();
     answer.data().as_str().unwrap().to_owned()
 }
 
-/// Sends a part of an upload; answers its e-tag.
 pub(crate) async fn send_part(caller: &Caller, upload: &str, number: u32, content: &[u8]) -> String {
     let form = json!({"uploadId": upload, "partNumber": number});
     let signed = caller.post("/v1/stream/multipart/upload/parts", &form).await.ok();
     send_to(caller, signed.data(), content).await
 }
 
-/// Commits an upload in parts of which these are named.
+/// Commits a multipart upload with these parts.
 pub(crate) async fn commit_parts(caller: &Caller, mut form: Value, parts: &[(u32, &str)]) -> Answer {
     let tags: Vec<Value> =
         parts.iter().map(|(number, e_tag)| json!({"eTag": e_tag, "partNumber": number})).collect();
@@ -106,16 +98,15 @@ pub(crate) async fn commit_parts(caller: &Caller, mut form: Value, parts: &[(u32
     caller.post("/v1/stream/multipart/upload/commit", &form).await
 }
 
-/// Deletes files.
 pub(crate) async fn delete(caller: &Caller, files: &[&str]) -> Answer {
     caller.post("/v1/files/delete", &json!(files)).await
 }
 
-/// Makes rounds of the upkeep until so many contents are left. One that goes on already leaves what it is at work on to itself.
-pub(crate) async fn until_contents_are(app: &TestApp, count: i64) {
-    eventually("the end of contents", async || {
-        app.app.upkeep.make_round().await.unwrap();
-        (number(app, "SELECT COUNT(*) FROM blobs").await == count).then_some(())
+/// Runs maintenance until this many contents are left; a concurrent round may hold some back.
+pub(crate) async fn sweep_until_contents_are(app: &TestApp, count: i64) {
+    eventually("the removal of contents", async || {
+        app.app.maintenance.make_round().await.unwrap();
+        (app.number("SELECT COUNT(*) FROM blobs").await == count).then_some(())
     })
     .await;
 }

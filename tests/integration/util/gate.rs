@@ -1,4 +1,4 @@
-//! An external system that answers when the test lets it, and knows which of its callers are still there.
+//! An external system that answers on release and counts its waiting callers.
 
 use std::sync::Arc;
 
@@ -20,7 +20,6 @@ struct GateState {
 }
 
 impl Gate {
-    /// A system that holds these items and is closed.
     pub(crate) async fn start(items: &[Value]) -> Self {
         let state = Arc::new(GateState {
             items: items.into(),
@@ -45,7 +44,6 @@ impl Gate {
         self.state.is_open.send_replace(true);
     }
 
-    /// Waits until so many of its callers wait for their answers.
     pub(crate) async fn wait_for(&self, calls: usize) {
         let mut under_way = self.state.under_way.subscribe();
         let waiting = under_way.wait_for(|under_way| *under_way == calls);
@@ -53,7 +51,7 @@ impl Gate {
     }
 }
 
-/// Dropped when it is answered, and when its caller closed the connection.
+/// Dropped with the answer, or when the caller disconnects.
 struct Visit<'a>(&'a GateState);
 
 impl Drop for Visit<'_> {
@@ -64,7 +62,7 @@ impl Drop for Visit<'_> {
 
 async fn answer(State(state): State<Arc<GateState>>, method: Method) -> Json<Value> {
     if method == Method::HEAD {
-        // That is how a connection is opened before the first search.
+        // The request that opens a connection before the first search.
         return Json(Value::Null);
     }
     state.under_way.send_modify(|under_way| *under_way += 1);

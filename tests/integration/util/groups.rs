@@ -1,18 +1,17 @@
 //! Groups of people, made over HTTP.
 
 use reqwest::Method;
-use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
-use trawl::store::sql;
 
 use super::{
     answer::Answer,
     app::{Application, TestApp},
     caller::{Caller, send},
+    database::{read, write},
     items::user,
 };
 
-/// Makes people without a department, whose logins are their ids.
+/// Creates people without a department; logins equal ids.
 pub(crate) async fn people<const N: usize>(
     app: &TestApp,
     tenant: &Application,
@@ -27,18 +26,16 @@ pub(crate) async fn people<const N: usize>(
     callers.try_into().unwrap()
 }
 
-/// A closed group of the caller's; answers its id.
 pub(crate) async fn group(owner: &Caller, name: &str, users: &[&str]) -> String {
     group_of(owner, json!({"name": name, "users": users})).await
 }
 
-/// A group by this form; answers its id.
 pub(crate) async fn group_of(owner: &Caller, form: Value) -> String {
     let answer = owner.post("/v1/groups", &form).await.ok();
     answer.data().as_str().unwrap().to_owned()
 }
 
-/// Adds or removes members: POST or DELETE with `userIds`, or with `loginIds` for outer ones.
+/// Adds (POST) or removes (DELETE) members, by `userIds`, or `loginIds` for outer ones.
 pub(crate) async fn members(caller: &Caller, method: Method, group: &str, ids: &[&str]) -> Answer {
     let path = format!("/v1/groups/{group}/members");
     send(caller.request(method, &path).query(&[("userIds", ids.join(","))])).await
@@ -57,7 +54,7 @@ pub(crate) async fn info(caller: &Caller, group: &str) -> Answer {
     caller.get(&format!("/v1/groups/{group}/info")).await
 }
 
-/// The caller's role in the group: `None` where he does not see it.
+/// The caller's role; `None` if the group is invisible.
 pub(crate) async fn role(caller: &Caller, group: &str) -> Option<i64> {
     let answer = info(caller, group).await;
     if answer.status == 404 {
@@ -67,24 +64,22 @@ pub(crate) async fn role(caller: &Caller, group: &str) -> Option<i64> {
     answer.ok().data()["memberRole"].as_i64()
 }
 
-/// The ids of the members who are shown, in the order of the list.
 pub(crate) async fn member_ids(caller: &Caller, group: &str) -> Vec<String> {
     let answer = caller.get(&format!("/v1/groups/{group}/members")).await.ok();
     let ids: Vec<String> =
         answer.items().iter().map(|member| member["userId"].as_str().unwrap().to_owned()).collect();
     let count = info(caller, group).await.ok().data()["memberCount"].clone();
-    assert_eq!(count, ids.len().to_string(), "the count is that of the list");
+    assert_eq!(count, ids.len().to_string(), "the count differs from the list");
     ids
 }
 
-/// A join code of the group.
 pub(crate) async fn join_code(caller: &Caller, group: &str, is_override: bool) -> String {
     let path = format!("/v1/groups/joincode?groupId={group}&isOverride={is_override}");
     let answer = caller.post_empty(&path).await.ok();
     answer.data()["code"].as_str().unwrap().to_owned()
 }
 
-/// Puts messages `{prefix}0…` of this text into a group of the tenant, behind the server's back.
+/// Inserts messages `{prefix}0…` directly into a group.
 pub(crate) async fn put_messages(
     app: &TestApp,
     tenant: &Application,
@@ -93,38 +88,18 @@ pub(crate) async fn put_messages(
     text: &str,
     count: usize,
 ) {
-    let (tenant_id, group, prefix, text) =
-        (tenant.tenant_id, group.to_owned(), prefix.to_owned(), text.to_owned());
-    let job = app.app.store.write(move |transaction| {
-        Box::pin(async move {
-            let tenants = trawl::platform::groups::model::tenants_of(&**transaction, &group).await?;
-            for number in 0..count {
-                let id = format!("{prefix}{number}");
-                let statement = sql(
-                    "INSERT INTO messages (id, tenant_id, group_id, group_name, robot_id, robot_name, msg_type, content, created_at) \
-                     VALUES (?, ?, ?, 'Group', 'r', 'Robot', 'text', ?, 1 + (SELECT COALESCE(MAX(created_at), 0) FROM messages))",
-                    [
-                        id.as_str().into(),
-                        tenant_id.into(),
-                        group.as_str().into(),
-                        json!({"text": text}).to_string().into(),
-                    ],
-                );
-                transaction.execute_raw(statement).await?;
-                for tenant_id in &tenants {
-                    transaction.record_change(*tenant_id, "message", &id);
-                }
-            }
-            Ok(())
-        })
-    });
-    job.await.unwrap();
-    app.settled().await;
-}
-
-/// How many rows a table has.
-pub(crate) async fn rows(app: &TestApp, table: &str) -> i64 {
-    let statement = sql(format!("SELECT COUNT(*) AS count FROM {table}"), []);
-    let row = app.app.store.reader().query_one_raw(statement).await.unwrap().unwrap();
-    row.try_get("", "count").unwrap()
+    let store = &app.app.store;
+    let tenants: Vec<(i64,)> =
+        read(store, "SELECT tenant_id FROM group_tenants WHERE group_id = ?", vec![group.into()]).await;
+    let insert = "INSERT INTO messages (id, tenant_id, group_id, group_name, robot_id, robot_name, msg_type, content, created_at) \
+         VALUES (?, ?, ?, 'Group', 'r', 'Robot', 'text', ?, 1 + (SELECT COALESCE(MAX(created_at), 0) FROM messages))";
+    let content = json!({"text": text}).to_string();
+    let (mut statements, mut changes) = (Vec::new(), Vec::new());
+    for id in (0..count).map(|number| format!("{prefix}{number}")) {
+        let values = vec![id.as_str().into(), tenant.tenant_id.into(), group.into(), content.as_str().into()];
+        statements.push((insert.to_owned(), values));
+        changes.extend(tenants.iter().map(|(tenant_id,)| (*tenant_id, "message", id.clone())));
+    }
+    write(store, statements, changes).await;
+    app.wait_for_index().await;
 }

@@ -1,9 +1,9 @@
-//! People who sign in at a real `OpenID` provider, by its own pages (`tests/oidc-provider/server.mjs`, `people`).
+//! Sign-in at a real `OpenID` provider by its own pages (`tests/oidc-provider/server.mjs`, `people`).
 
 use reqwest::{Client, Response, header::LOCATION, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trawl::{auth::scopes::Scope, config::Issuer};
+use trawl::{config::Issuer, identity::scopes::Scope};
 use url::Url;
 
 use super::{
@@ -12,22 +12,19 @@ use super::{
     openid::{Provider, usual_settings},
 };
 
-/// Whom tokens of the provider are for: trawl itself, and another system.
+/// Token audiences: trawl, and another system.
 pub(crate) const TRAWL: &str = "https://trawl.example/";
 pub(crate) const ELSEWHERE: &str = "https://elsewhere.example/";
 
-/// The application that people sign in to.
 const PORTAL: (&str, &str) = ("portal", "secret-of-the-portal");
 const CALLBACK: &str = "https://portal.example/callback";
 
-/// What someone who signed in got.
 #[derive(Deserialize)]
 pub(crate) struct Tokens {
     pub(crate) access_token: String,
     pub(crate) id_token: String,
 }
 
-/// A provider where anyone signs in under the name that he types.
 pub(crate) fn people(algorithm: &str) -> Value {
     let mut settings = usual_settings();
     let (id, secret) = PORTAL;
@@ -44,7 +41,7 @@ pub(crate) fn people(algorithm: &str) -> Value {
     settings
 }
 
-/// The provider as the settings name it: of access tokens for trawl, and of ID tokens for the portal.
+/// Settings that trust it for trawl's access tokens and the portal's ID tokens.
 pub(crate) fn trusted(provider: &Provider, tenant: &str) -> Vec<Issuer> {
     let trust = |audience: &str| {
         let scopes = [Scope::ContentsRead].map(Scope::as_str);
@@ -57,7 +54,6 @@ pub(crate) fn trusted(provider: &Provider, tenant: &str) -> Vec<Issuer> {
 }
 
 impl Provider {
-    /// Someone signs in at the portal; what it gets for him.
     pub(crate) async fn sign_in(&self, name: &str, audience: &str) -> Tokens {
         let browser = new_browser();
         let parameters = [
@@ -85,7 +81,7 @@ impl Provider {
 }
 
 impl Provider {
-    /// Someone who was sent there proves who he is; where he is sent back to.
+    /// Completes the provider's pages; returns the redirect.
     pub(crate) async fn prove(start: Url, name: &str) -> Url {
         prove(&new_browser(), start, name).await
     }
@@ -108,6 +104,6 @@ async fn prove(browser: &Client, start: Url, name: &str) -> Url {
 #[track_caller]
 fn target(response: &Response) -> Url {
     let location = response.headers().get(LOCATION);
-    let location = location.unwrap_or_else(|| panic!("no redirect but {}", response.status()));
+    let location = location.unwrap_or_else(|| panic!("not a redirect: {}", response.status()));
     response.url().join(location.to_str().unwrap()).unwrap()
 }

@@ -1,16 +1,14 @@
-//! What the tests put in.
+//! Test data.
 
 use serde_json::{Value, json};
 
-/// A time to count from: 2024-01-01.
 pub(crate) const NEW_YEAR: i64 = 1_704_067_200_000;
 
-/// A search content item.
 pub(crate) fn item(id: &str, title: &str, display_time: i64) -> Value {
     json!({"id": id, "title": title, "displayTime": display_time})
 }
 
-/// `count` items `prefix0000…` of one title, `ties` of each millisecond, newest first.
+/// `count` items `prefix0000…` of one title, `ties` in each millisecond, newest first.
 pub(crate) fn many(prefix: &str, title: &str, count: usize, ties: usize) -> Vec<Value> {
     (0..count)
         .map(|number| {
@@ -20,28 +18,25 @@ pub(crate) fn many(prefix: &str, title: &str, count: usize, ties: usize) -> Vec<
         .collect()
 }
 
-/// The items as JSON Lines.
 pub(crate) fn lines(items: &[Value]) -> String {
     items.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
 }
 
-/// A department.
 pub(crate) fn department(id: &str, parent: &str) -> Value {
     json!({"orgId": id, "parentId": parent, "name": format!("Department {id}")})
 }
 
-/// A user whose login is his id.
+/// A user whose login equals the id.
 pub(crate) fn user(id: &str, department: &str) -> Value {
     json!({"userId": id, "loginId": id, "name": format!("User {id}"), "sex": 1, "orgId": department})
 }
 
-/// A to-do item.
 pub(crate) fn todo(id: &str, title: &str, assignee: &str) -> Value {
     json!({"appTaskId": id, "title": title, "assigneeLoginId": assignee})
 }
 
-/// The word of one case of many, which keeps its built-in items apart from the others'. A case without items is searched again
-/// for words that are one edit away, so each digit is three letters.
+/// The unique keyword of a case. Each digit is three letters, since spelling correction reaches words one
+/// edit away.
 pub(crate) fn word_of_case(number: usize) -> String {
     let digits = format!("{number:03}").into_bytes();
     digits.into_iter().flat_map(|digit| [char::from(digit - b'0' + b'a'); 3]).collect()

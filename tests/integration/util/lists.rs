@@ -1,5 +1,4 @@
-//! External systems that page as they like, within the contract: their page size, what their cursors are made of, empty
-//! pages, and pages that shrink and grow from call to call.
+//! External systems with varying paging: page size, cursor form, empty pages, changing page lengths.
 
 use std::sync::{
     Arc,
@@ -16,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// What a system's cursor is made of.
+/// Content of a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CursorForm {
     PageNumber,
@@ -24,21 +23,17 @@ pub(crate) enum CursorForm {
     Token,
 }
 
-/// How a system answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Style {
-    /// Items of a page, as it is registered.
     pub(crate) page_size: usize,
     pub(crate) cursor: CursorForm,
-    /// Empty pages before each other one.
+    /// Empty pages before each page.
     pub(crate) empty_pages: usize,
-    /// How many items its calls answer, in turn, though more follow; without any, its page size.
+    /// Page lengths in turn although more items follow; empty for the page size.
     pub(crate) lengths: Vec<usize>,
-    /// `time` or `relevance`.
     pub(crate) order: &'static str,
 }
 
-/// Many systems, each of which holds a list; they end with their test's runtime.
 pub(crate) struct Lists {
     base: String,
 }
@@ -50,7 +45,7 @@ struct List {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct SearchQuery {
     limit: usize,
     #[serde(default)]
     cursor: String,
@@ -67,7 +62,6 @@ impl Lists {
         Self { base }
     }
 
-    /// How the system of this number is registered.
     pub(crate) fn registration(&self, number: usize, id: &str, style: &Style) -> Value {
         json!({
             "id": id, "name": id, "url": format!("{}/{number}", self.base), "method": "GET", "auth": {"type": "NONE"},
@@ -81,10 +75,10 @@ async fn answer(
     State(lists): State<Arc<[List]>>,
     Path(number): Path<usize>,
     method: Method,
-    asked: Result<Query<Asked>, QueryRejection>,
+    asked: Result<Query<SearchQuery>, QueryRejection>,
 ) -> Response {
     if method == Method::HEAD {
-        // That is how a connection is opened before the first search.
+        // The request that opens a connection before the first search.
         return StatusCode::OK.into_response();
     }
     let Query(asked) = asked.unwrap();
@@ -93,12 +87,12 @@ async fn answer(
 }
 
 impl List {
-    fn page(&self, asked: &Asked) -> Value {
+    fn page(&self, asked: &SearchQuery) -> Value {
         let Style { page_size, cursor: form, empty_pages, lengths, .. } = &self.style;
         assert_eq!(asked.limit, *page_size);
         let call = self.calls.fetch_add(1, Relaxed);
         let length = lengths.get(call % lengths.len().max(1)).unwrap_or(page_size);
-        // A step is an empty page or another one.
+        // Each step is an empty or a full page.
         let (step, begin) = form.read(&asked.cursor, *page_size);
         let is_empty = step < *empty_pages;
         let data: Vec<&Value> =

@@ -1,17 +1,15 @@
-//! Someone who signs in: a browser without scripts, and what an application does for it.
+//! Sign-in without scripts, and the application's side of it.
 
 use reqwest::{RequestBuilder, header::ACCEPT_LANGUAGE, redirect};
-use sea_orm::ConnectionTrait;
 use serde_json::{Value, json};
 use trawl::{
     auth::{
         applications::{Kind, LoginClient, NewApplication},
-        login,
-        scopes::Scope,
-        secrets,
+        login, secrets,
     },
+    identity::scopes::Scope,
     platform::tenants::model::register_application,
-    store::{Store, sql},
+    store::Store,
 };
 use url::Url;
 
@@ -19,30 +17,27 @@ use super::{
     PATIENCE,
     answer::Answer,
     app::{Application, TestApp},
+    database::write,
     items::user,
 };
 
 pub(crate) const CALLBACK: &str = "https://app.example/callback";
 
-/// RFC 7636, appendix B.
 pub(crate) const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub(crate) const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// A server with one tenant, an application that has its people sign in, and one of them.
-pub(crate) struct Landscape {
+pub(crate) struct LoginSetup {
     pub(crate) app: TestApp,
-    /// Synchronises the directory.
     pub(crate) acme: Application,
-    /// Has people sign in; it keeps a secret.
     pub(crate) portal: Application,
 }
 
-impl Landscape {
+impl LoginSetup {
     pub(crate) async fn start() -> Self {
         Self::start_with(|_| {}).await
     }
 
-    /// Mei has a password.
+    /// Starts with changed settings; Mei has a password.
     pub(crate) async fn start_with(change: impl FnOnce(&mut trawl::config::Config)) -> Self {
         let app = TestApp::start_with(change).await;
         let acme = app.tenant("acme").await;
@@ -52,7 +47,6 @@ impl Landscape {
         Self { app, acme, portal }
     }
 
-    /// The parameters of a good request of the portal.
     pub(crate) fn parameters(&self) -> Vec<(&str, &str)> {
         vec![
             ("response_type", "code"),
@@ -64,12 +58,10 @@ impl Landscape {
         ]
     }
 
-    /// What this server calls itself.
     pub(crate) fn issuer(&self) -> String {
         self.app.app.config.public_url()
     }
 
-    /// Mei signs in; the code that the portal gets.
     pub(crate) async fn sign_in(&self) -> String {
         let mut browser = self.app.browser();
         let page = browser.open(&self.parameters()).await;
@@ -77,13 +69,11 @@ impl Landscape {
         parameter(&location(&answer), "code")
     }
 
-    /// The portal uses a code.
     pub(crate) async fn use_code(&self, code: &str) -> Answer {
         self.app.grant(&self.portal, &code_form(code)).await
     }
 }
 
-/// The form by which a code is used.
 pub(crate) fn code_form(code: &str) -> [(&str, &str); 4] {
     [
         ("grant_type", "authorization_code"),
@@ -94,9 +84,9 @@ pub(crate) fn code_form(code: &str) -> [(&str, &str); 4] {
 }
 
 impl TestApp {
-    /// An application of the tenant `acme` that has people sign in, and may do nothing else but search.
+    /// An application of `acme` that signs people in and may only search.
     pub(crate) async fn portal(&self, redirect_uris: &[&str], is_public: bool) -> Application {
-        // What has no secret cannot have it.
+        // A public client cannot have this scope.
         let more = (!is_public).then_some(Scope::ActAsUser);
         let new = NewApplication {
             tenant: "acme".to_owned(),
@@ -119,7 +109,6 @@ impl TestApp {
         }
     }
 
-    /// Gives someone a password as the directory does, by its digest.
     pub(crate) async fn set_password(&self, user_id: &'static str, password: &str) {
         set_password(&self.app.store, user_id, password).await;
     }
@@ -130,7 +119,6 @@ impl TestApp {
 }
 
 impl Browser {
-    /// One that nobody has used yet, for the server there.
     pub(crate) fn new(base: &str) -> Self {
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE);
         Self {
@@ -143,30 +131,26 @@ impl Browser {
     }
 }
 
-/// A browser that follows no redirect, so that tests see where it would go.
+/// A browser that follows no redirects.
 pub(crate) struct Browser {
     http: reqwest::Client,
     address: String,
     pub(crate) cookie: Option<String>,
     pub(crate) language: &'static str,
-    /// What a proxy says of where it is.
     pub(crate) forwarded_for: Option<String>,
 }
 
 impl Browser {
-    /// Opens the login page.
     pub(crate) async fn open(&mut self, parameters: &[(&str, &str)]) -> Answer {
         let request = self.http.get(&self.address).query(parameters);
         self.send(request).await
     }
 
-    /// The same by an address that an application made.
     pub(crate) async fn follow(&mut self, url: &str) -> Answer {
         let request = self.http.get(url);
         self.send(request).await
     }
 
-    /// Fills the page's form in and sends it.
     pub(crate) async fn submit(&mut self, page: &Answer, login: &str, password: &str) -> Answer {
         let form = sealed_form(page);
         self.submit_form(&form, login, password).await
@@ -196,7 +180,6 @@ impl Browser {
     }
 }
 
-/// What the page's form holds.
 #[track_caller]
 pub(crate) fn sealed_form(page: &Answer) -> String {
     let field = r#"name="form" value=""#;
@@ -204,7 +187,6 @@ pub(crate) fn sealed_form(page: &Answer) -> String {
     rest.split('"').next().unwrap().to_owned()
 }
 
-/// Where an answer sends the browser.
 #[track_caller]
 pub(crate) fn location(answer: &Answer) -> Url {
     assert_eq!(answer.status, 303, "{}", answer.text);
@@ -212,7 +194,6 @@ pub(crate) fn location(answer: &Answer) -> Url {
     answer.header("location").parse().unwrap()
 }
 
-/// A parameter that must be there once.
 #[track_caller]
 pub(crate) fn parameter(url: &Url, name: &str) -> String {
     let values: Vec<String> =
@@ -221,20 +202,12 @@ pub(crate) fn parameter(url: &Url, name: &str) -> String {
     values.into_iter().next().unwrap()
 }
 
-/// What a token says, unverified.
 pub(crate) fn claims(token: &str) -> Value {
     jsonwebtoken::dangerous::insecure_decode(token).unwrap().claims
 }
 
-/// The same in any database.
 pub(crate) async fn set_password(store: &Store, user_id: &'static str, password: &str) {
     let hash = secrets::hash(&login::digest(&password.into())).unwrap();
-    let job = store.write(move |transaction| {
-        Box::pin(async move {
-            let text = "UPDATE users SET password_hash = ? WHERE user_id = ?";
-            transaction.execute_raw(sql(text, [hash.into(), user_id.into()])).await?;
-            Ok(())
-        })
-    });
-    job.await.unwrap();
+    let text = "UPDATE users SET password_hash = ? WHERE user_id = ?";
+    write(store, vec![(text.to_owned(), vec![hash.into(), user_id.into()])], Vec::new()).await;
 }

@@ -1,5 +1,4 @@
-//! A real OIDC provider, one process for each test: the npm package `oidc-provider`, set up by
-//! `tests/oidc-provider/server.mjs`, which says what its settings mean.
+//! The npm package `oidc-provider` in a process of its own; see `tests/oidc-provider/server.mjs`.
 
 use std::{
     fs::File,
@@ -18,26 +17,25 @@ use super::PATIENCE;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc-provider");
 
-/// An audience whose tokens are JWTs, and one whose tokens are opaque.
+/// Audiences with JWTs and with opaque tokens.
 pub(crate) const JWT_AUDIENCE: &str = "https://intranet.example/search";
 pub(crate) const OPAQUE_AUDIENCE: &str = "https://archive.example/search";
 
-/// The client that asks for tokens, and the one by which a source introspects them.
 pub(crate) const CLIENT: (&str, &str) = ("trawl", "secret-of-the-client");
 pub(crate) const SOURCE_CLIENT: (&str, &str) = ("source", "secret-of-the-source");
 
-/// A running provider. It is killed when it is dropped, and ends by itself when this process does.
+/// A running provider, killed on drop and ended with this process.
 pub(crate) struct Provider {
     pub(crate) issuer: String,
     pub(crate) endpoints: Endpoints,
     http: reqwest::Client,
     settings: Value,
     child: Child,
-    /// Its end is the provider's.
+    /// Closing it ends the provider.
     _stdin: ChildStdin,
 }
 
-/// What the provider says of itself (OIDC Discovery §3).
+/// Provider metadata (OIDC Discovery §3).
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Endpoints {
     #[serde(rename = "token_endpoint")]
@@ -50,12 +48,10 @@ pub(crate) struct Endpoints {
     pub(crate) revocation: Url,
 }
 
-/// One request of the token endpoint.
 #[derive(Debug, Deserialize)]
 struct TokenRequest {
-    /// How the secret was presented: `basic` or `post`.
+    /// `basic` or `post`.
     method: String,
-    /// The answer's HTTP status.
     status: u16,
 }
 
@@ -74,7 +70,6 @@ pub(crate) fn usual_settings() -> Value {
     })
 }
 
-/// A client that may have the scope `search` and no other.
 pub(crate) fn client((id, secret): (&str, &str), method: &str) -> Value {
     json!({
         "client_id": id,
@@ -85,7 +80,7 @@ pub(crate) fn client((id, secret): (&str, &str), method: &str) -> Value {
 }
 
 impl Provider {
-    /// Starts a provider with these settings and waits until it listens.
+    /// Starts a provider and waits until it listens.
     pub(crate) async fn start(settings: Value) -> Self {
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
         let line = settings.to_string();
@@ -96,20 +91,18 @@ impl Provider {
         Self { issuer, endpoints, http, settings, child, _stdin: stdin }
     }
 
-    /// Ends it: its address refuses connections from now on.
     pub(crate) fn stop(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Starts it again after [`Provider::stop`], with other keys; its settings must name a port.
+    /// Restarts it with other keys after [`Provider::stop`]; needs a fixed port.
     pub(crate) async fn start_again(self) -> Self {
         let settings = self.settings.clone();
         drop(self);
         Self::start(settings).await
     }
 
-    /// What trawl is registered with to get tokens for `audience`.
     pub(crate) fn credentials(&self, audience: &str) -> ClientCredentials {
         let (id, secret) = CLIENT;
         ClientCredentials {
@@ -121,14 +114,12 @@ impl Provider {
         }
     }
 
-    /// Every request of the token endpoint so far, as `basic 200`.
     pub(crate) async fn token_requests(&self) -> Vec<String> {
         let request = self.http.get(format!("{}/test/token-requests", self.issuer));
         let requests: Vec<TokenRequest> = request.send().await.unwrap().json().await.unwrap();
         requests.iter().map(|request| format!("{} {}", request.method, request.status)).collect()
     }
 
-    /// Revokes a token as its client may (RFC 7009).
     pub(crate) async fn revoke(&self, token: &str) {
         let (id, secret) = CLIENT;
         let request = self.http.post(self.endpoints.revocation.clone()).form(&[("token", token)]);
@@ -139,13 +130,11 @@ impl Provider {
 
 impl Drop for Provider {
     fn drop(&mut self) {
-        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Starts the process and waits for the line that names its issuer.
 fn spawn(settings: &str) -> (Child, ChildStdin, String) {
     assert!(
         Path::new(FOLDER).join("node_modules/.package-lock.json").exists(),
@@ -162,7 +151,7 @@ fn spawn(settings: &str) -> (Child, ChildStdin, String) {
         .spawn()
         .expect("these tests need Node.js 20 or later as `node`");
     let mut stdin = child.stdin.take().unwrap();
-    // One that could not start reads nothing, and says why below.
+    // A process that failed to start reports why below.
     let _ = writeln!(stdin, "{settings}");
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

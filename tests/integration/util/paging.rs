@@ -1,4 +1,4 @@
-//! Following a search to its end, by either cursor, checking every page on the way.
+//! Following a search to its end by either cursor, with checks of every page.
 
 use std::{cmp::Reverse, collections::HashSet};
 
@@ -6,18 +6,15 @@ use serde_json::Value;
 
 use super::{answer::Answer, caller::Caller};
 
-/// Everything that was met on the way.
 #[derive(Debug, Default)]
 pub(crate) struct Walk {
-    /// In the order met.
     pub(crate) ids: Vec<String>,
     pub(crate) times: Vec<i64>,
-    /// How many items each page held.
     pub(crate) lengths: Vec<usize>,
 }
 
 impl Walk {
-    /// Takes a page in; a repeated item or a broken order fails here.
+    /// Adds a page; fails on a repetition or broken order.
     #[track_caller]
     pub(crate) fn take(&mut self, page: &Answer) {
         for item in page.items() {
@@ -26,28 +23,25 @@ impl Walk {
         }
         assert_eq!(page.body["count"], page.items().len());
         self.lengths.push(page.items().len());
-        assert!(self.times.is_sorted_by_key(|time| Reverse(*time)), "the order is broken");
+        assert!(self.times.is_sorted_by_key(|time| Reverse(*time)), "wrong order");
     }
 
-    /// Exactly these items were met, each once.
     #[track_caller]
-    pub(crate) fn met(&self, expected: impl IntoIterator<Item = String>) {
+    pub(crate) fn assert_met(&self, expected: impl IntoIterator<Item = String>) {
         let met: HashSet<&String> = self.ids.iter().collect();
         assert_eq!(met.len(), self.ids.len(), "{} items were repeated", self.ids.len() - met.len());
         let expected: HashSet<String> = expected.into_iter().collect();
         let lost: Vec<&String> = expected.iter().filter(|id| !met.contains(id)).take(5).collect();
-        assert!(lost.is_empty(), "lost: {lost:?} and perhaps more; met {} of {}", met.len(), expected.len());
-        assert_eq!(met.len(), expected.len(), "something was met that is not there");
+        assert!(lost.is_empty(), "lost: {lost:?}, maybe more; found {} of {}", met.len(), expected.len());
+        assert_eq!(met.len(), expected.len(), "an unexpected item was found");
     }
 }
 
-/// The ids of items.
 pub(crate) fn ids_of(items: &[Value]) -> Vec<String> {
     items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Follows the opaque cursor from a first page asked for with `paging=cursor`; every page but the last holds
-/// exactly `limit` (decisions 5.1, 5.4).
+/// Follows the opaque cursor; every page except the last must be full (decisions 5.1, 5.4).
 pub(crate) async fn walk_by_cursor(caller: &Caller, parameters: &[(&str, &str)], limit: usize) -> Walk {
     let mut walk = Walk::default();
     let mut cursor = None;
@@ -65,7 +59,7 @@ pub(crate) async fn walk_by_cursor(caller: &Caller, parameters: &[(&str, &str)],
     walk
 }
 
-/// One page of exactly `limit`, after the cursor if there is one.
+/// A page of exactly `limit` items after an optional cursor.
 pub(crate) async fn page_after(
     caller: &Caller,
     parameters: &[(&str, &str)],

@@ -1,6 +1,6 @@
 //! Paths of the route table.
 
-/// The path with something in the place of each parameter: a module that is there, or else nothing that is.
+/// The path with its parameters filled in: an existing module, otherwise unknown ids.
 pub(crate) fn filled(path: &str) -> String {
     let segments = path.split('/').map(|segment| match segment {
         "{moduleCode}" => "article",

@@ -1,4 +1,4 @@
-//! The program itself, as an operator runs it: started, told to stop, killed.
+//! The program in processes of its own.
 
 use std::{
     fs::{self, File},
@@ -17,7 +17,7 @@ use super::{
     eventually,
 };
 
-/// A command of the program that sees nothing of the environment's settings.
+/// A command isolated from settings in the environment.
 pub(crate) fn trawl(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trawl"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TRAWL_")) {
@@ -27,7 +27,6 @@ pub(crate) fn trawl(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs a command to its end.
 pub(crate) async fn run(mut command: Command) -> Output {
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }
@@ -36,9 +35,9 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// An address that no other test takes, and no outgoing connection, so that a server can be killed and come back.
+/// A loopback address that nothing else uses, so that a killed server can return to it.
 pub(crate) fn own_address() -> String {
-    // Below the ports that the system gives to outgoing connections.
+    // Below the range of ephemeral ports.
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 18_000 + u16::try_from(std::process::id() % 12_000).unwrap();
     loop {
@@ -49,7 +48,7 @@ pub(crate) fn own_address() -> String {
     }
 }
 
-/// A running `trawl serve`; it is killed when it is dropped.
+/// A running `trawl serve`, killed on drop.
 pub(crate) struct Server {
     child: Child,
     pub(crate) base: String,
@@ -59,25 +58,24 @@ pub(crate) struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Server {
-    /// Starts it on a free port and waits until it is ready. A `trawl.toml` in `data` counts.
+    /// Starts the server and waits until it is ready; reads a `trawl.toml` in `data`.
     pub(crate) async fn start(data: &Path) -> Self {
         Self::start_at(data, "127.0.0.1:0", &[]).await
     }
 
     pub(crate) async fn start_at(data: &Path, listen: &str, arguments: &[&str]) -> Self {
         let server = Self::launch(data, listen, arguments).await;
-        server.until_ready().await;
+        server.wait_until_ready().await;
         server
     }
 
-    /// Starts it and waits until it serves, which is before it is ready.
+    /// Starts the server and waits until it serves, which precedes readiness.
     pub(crate) async fn launch(data: &Path, listen: &str, arguments: &[&str]) -> Self {
         let address_file = data.join("listen.addr");
         if address_file.exists() {
@@ -86,9 +84,9 @@ impl Server {
         let log = data.join("test.log");
         let mut command = trawl(&["serve", "--listen", listen]);
         command.arg("--data").arg(data).args(arguments).current_dir(data);
-        // However busy the machine is, it is not what a test is about.
+        // Independent of the machine's load.
         command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
-        // Nor is how full its disk is; a test that is about that sets it by a flag of its own.
+        // Independent of the machine's disk, unless a test overrides it.
         command.env("TRAWL_STORE__RESERVE_BYTES", "0");
         command.stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
@@ -103,13 +101,12 @@ impl Server {
         Self { child, base: format!("http://{address}"), http, log }
     }
 
-    /// Waits until it has indexed everything that was acknowledged before its start.
-    pub(crate) async fn until_ready(&self) {
+    pub(crate) async fn wait_until_ready(&self) {
         eventually("readiness", async || (self.readyz().await?.status == 200).then_some(())).await;
     }
 
-    /// Waits until it is, and no other index is being filled beside the one that answers.
-    pub(crate) async fn until_whole(&self) {
+    /// Waits until it is ready and no rebuild is running.
+    pub(crate) async fn wait_until_complete(&self) {
         eventually("the index to be whole", async || {
             let readiness = self.readyz().await?;
             (readiness.status == 200 && readiness.body["rebuilding"] == false).then_some(())
@@ -117,14 +114,13 @@ impl Server {
         .await;
     }
 
-    /// What `/readyz` says, if anyone is there.
     pub(crate) async fn readyz(&self) -> Option<Answer> {
         let response = self.http.get(format!("{}/readyz", self.base)).send().await.ok()?;
         Some(Answer::read(response).await)
     }
 
-    /// Waits until everything acknowledged is found.
-    pub(crate) async fn settled(&self) {
+    /// Waits until every acknowledged change is searchable.
+    pub(crate) async fn wait_for_index(&self) {
         eventually("the index to follow", async || {
             let readiness = self.readyz().await?.body;
             (readiness["indexPosition"] == readiness["storePosition"]).then_some(())
@@ -132,20 +128,18 @@ impl Server {
         .await;
     }
 
-    /// What it logged.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// How many sockets it holds.
     pub(crate) fn sockets(&self) -> usize {
         let open = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
-        // One that was closed between the two looks is none.
+        // A descriptor may be closed between listing and reading.
         let leads_to = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
         leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
     }
 
-    /// One of its gauges, of those that it has. No connection is left of having looked.
+    /// The value of a gauge, if present; leaves no connection open.
     pub(crate) async fn gauge(&self, name: &str) -> Option<u64> {
         let request = self.http.get(format!("{}/metrics", self.base)).header("connection", "close");
         let response = request.send().await.unwrap();
@@ -160,13 +154,12 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// SIGTERM.
     pub(crate) fn terminate(&self) {
         let process = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
     }
 
-    pub(crate) async fn ended(&mut self) -> ExitStatus {
+    pub(crate) async fn wait_for_end(&mut self) -> ExitStatus {
         eventually("the server's end", async || self.child.try_wait().unwrap()).await
     }
 
@@ -175,7 +168,6 @@ impl Server {
         self.grant(application, &[("grant_type", "client_credentials")]).await
     }
 
-    /// A caller with a token of a person, which the application asks for.
     pub(crate) async fn user(&self, application: &Value, login: &str) -> Caller {
         let form =
             [("grant_type", TOKEN_EXCHANGE), ("subject_token_type", LOGIN_ID), ("subject_token", login)];
@@ -194,17 +186,15 @@ impl Server {
     }
 }
 
-/// `trawl app create --json`: an ordinary application.
+/// Creates an ordinary application by `trawl app create --json`.
 pub(crate) async fn create_application(data: &Path, tenant: &str) -> Value {
     create(data, tenant, "application", &[]).await
 }
 
-/// The same: an operator's application.
 pub(crate) async fn create_operator(data: &Path, tenant: &str) -> Value {
     create(data, tenant, "admin", &[]).await
 }
 
-/// An application of these scopes only.
 pub(crate) async fn create_with_scopes(data: &Path, tenant: &str, scopes: &[&str]) -> Value {
     create(data, tenant, "application", scopes).await
 }

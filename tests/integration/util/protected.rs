@@ -1,5 +1,5 @@
-//! An external system that answers the contract to whoever has a token of an OIDC provider, which it checks as such
-//! systems do: a JWT by the provider's keys (RFC 9068), an opaque one by introspection (RFC 7662).
+//! An external system that validates tokens of an OIDC provider: JWTs by its keys (RFC 9068), opaque ones by
+//! introspection (RFC 7662).
 
 use std::sync::{
     Arc, Mutex,
@@ -26,36 +26,31 @@ use super::{
     openid::{Endpoints, JWT_AUDIENCE, OPAQUE_AUDIENCE, Provider, SOURCE_CLIENT},
 };
 
-/// A running external system; it ends with its test's runtime.
 pub(crate) struct ProtectedSource {
     base: Url,
     guard: Arc<Guard>,
 }
 
-/// What the system asks of a token, and what it was shown.
 struct Guard {
     issuer: String,
-    /// Tokens for [`JWT_AUDIENCE`] are checked by the provider's keys, those for [`OPAQUE_AUDIENCE`] by introspection.
+    /// [`JWT_AUDIENCE`] is checked by the provider's keys, [`OPAQUE_AUDIENCE`] by introspection.
     audience: &'static str,
     endpoints: Endpoints,
     http: reqwest::Client,
     keys: tokio::sync::Mutex<JwkSet>,
-    /// How many seconds its clock is ahead; below 0 it is behind.
     clock: AtomicI64,
-    /// Every second refusal leaves after the next success.
+    /// Every second refusal waits for the next success.
     holds_refusals: AtomicBool,
     shown: Mutex<Vec<Shown>>,
     succeeded: watch::Sender<usize>,
 }
 
-/// One search as it was answered.
 #[derive(Clone, Debug)]
 struct Shown {
     token: String,
     status: StatusCode,
 }
 
-/// What a token says, as its claims or as the answer of introspection.
 #[derive(Deserialize)]
 struct Grant {
     #[serde(default)]
@@ -69,7 +64,7 @@ struct Grant {
 }
 
 impl ProtectedSource {
-    /// A system that wants the provider's tokens for `audience`, with the scope `search`.
+    /// A system that demands tokens for `audience` with the scope `search`.
     pub(crate) async fn start(provider: &Provider, audience: &'static str) -> Self {
         let guard = Arc::new(Guard {
             issuer: provider.issuer.clone(),
@@ -89,7 +84,7 @@ impl ProtectedSource {
         Self { base, guard }
     }
 
-    /// How it is registered, with room for many searches at once.
+    /// Its registration, with many concurrent calls.
     pub(crate) fn registration(&self, id: &str, credentials: &ClientCredentials) -> Value {
         json!({
             "id": id, "name": format!("System {id}"), "url": self.base.join("search").unwrap(),
@@ -97,22 +92,20 @@ impl ProtectedSource {
         })
     }
 
-    /// Sets its clock ahead, or behind: tokens end that much earlier, or later, for it.
+    /// Sets its clock ahead or behind: tokens expire that much earlier or later.
     pub(crate) fn put_clock_ahead(&self, seconds: i64) {
         self.guard.clock.store(seconds, Ordering::SeqCst);
     }
 
-    /// From now on every second refusal leaves only after a search of another token has succeeded.
+    /// Delays every second refusal until a search with another token has succeeded.
     pub(crate) fn hold_refusals(&self) {
         self.guard.holds_refusals.store(true, Ordering::SeqCst);
     }
 
-    /// How many searches it answered with this HTTP status.
     pub(crate) fn answered(&self, status: u16) -> usize {
         self.guard.shown.lock().unwrap().iter().filter(|shown| shown.status == status).count()
     }
 
-    /// The token that it was shown last.
     pub(crate) fn last_token(&self) -> String {
         self.guard.shown.lock().unwrap().last().unwrap().token.clone()
     }
@@ -120,7 +113,7 @@ impl ProtectedSource {
 
 async fn answer(State(guard): State<Arc<Guard>>, method: Method, headers: HeaderMap) -> Response {
     if method == Method::HEAD {
-        // That is how a connection is opened before the first search.
+        // The request that opens a connection before the first search.
         return StatusCode::OK.into_response();
     }
     let authorization = headers.get(header::AUTHORIZATION).map_or("", |value| value.to_str().unwrap());
@@ -156,12 +149,12 @@ impl Guard {
         }
     }
 
-    /// What a token grants; nothing when it is no good here.
+    /// The token's grant, unless it is invalid here.
     async fn check(&self, token: &str) -> Option<Grant> {
         match self.audience {
             JWT_AUDIENCE => self.verify(token).await,
             OPAQUE_AUDIENCE => self.introspect(token).await,
-            other => panic!("nobody knows the audience {other}"),
+            other => panic!("unknown audience {other}"),
         }
     }
 
@@ -179,7 +172,7 @@ impl Guard {
         (header.typ.as_deref() == Some("at+jwt")).then_some(verified.claims)
     }
 
-    /// The provider's key of this id; one that is not known may have come since the keys were read.
+    /// The provider's key of this id, fetched again if unknown.
     async fn key(&self, id: &str) -> Option<DecodingKey> {
         let mut keys = self.keys.lock().await;
         if keys.find(id).is_none() {

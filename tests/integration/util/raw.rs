@@ -1,4 +1,4 @@
-//! Requests that no well-behaved client makes: bytes on a connection.
+//! Raw bytes on a connection, for requests that no well-behaved client makes.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -7,13 +7,11 @@ use tokio::{
 
 use super::PATIENCE;
 
-/// One connection to the server.
 pub(crate) struct Connection {
     stream: TcpStream,
     unread: Vec<u8>,
 }
 
-/// An answer as it came.
 #[derive(Debug)]
 pub(crate) struct RawAnswer {
     pub(crate) status: u16,
@@ -31,12 +29,11 @@ impl Connection {
         self.stream.write_all(bytes).await.unwrap();
     }
 
-    /// Reads one answer with a `Content-Length`, or an interim one without a body.
+    /// Reads an answer with a `Content-Length`, or an interim one.
     pub(crate) async fn read(&mut self) -> RawAnswer {
         tokio::time::timeout(PATIENCE, self.read_answer()).await.expect("no answer came")
     }
 
-    /// Reads what comes until the server closes the connection.
     pub(crate) async fn read_to_end(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.unread);
         let read = tokio::time::timeout(PATIENCE, self.stream.read_to_end(&mut rest)).await;
@@ -46,13 +43,12 @@ impl Connection {
         }
     }
 
-    /// Whether the server has closed it, found out without reading what it sent.
+    /// Whether the server has closed the connection; consumes nothing.
     pub(crate) fn is_broken(&self) -> bool {
         let written = self.stream.try_write(b"\r\n");
         written.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock)
     }
 
-    /// Whether nothing has come so far.
     pub(crate) fn is_silent(&self) -> bool {
         let read = self.stream.try_read(&mut [0]);
         read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)

@@ -1,5 +1,5 @@
-//! S3-compatible servers: one in a process of its own (the package moto, by `tests/s3/server.py`), which does all that a store
-//! is asked for, and one in this process (s3s-fs), which checks signatures.
+//! S3-compatible servers: moto (`tests/s3/server.py`) with all operations, and s3s-fs in this process with
+//! signature checks.
 
 use std::{
     fs::File,
@@ -33,16 +33,15 @@ fn settings(endpoint: &str) -> S3 {
     }
 }
 
-/// A running store with an empty bucket. It is killed when it is dropped, and ends by itself when this process does.
+/// A running store with an empty bucket, killed on drop and ended with this process.
 pub(crate) struct S3Server {
     pub(crate) settings: S3,
     child: Child,
-    /// Its end is the server's.
+    /// Closing it ends the server.
     _stdin: ChildStdin,
 }
 
 impl S3Server {
-    /// Starts it and waits until it listens.
     pub(crate) async fn start() -> Self {
         let (child, stdin, endpoint) = tokio::task::spawn_blocking(spawn).await.unwrap();
         let settings = settings(&endpoint);
@@ -52,13 +51,12 @@ impl S3Server {
             "<CreateBucketConfiguration>\
             <LocationConstraint>eu-north-1</LocationConstraint></CreateBucketConfiguration>",
         );
-        // It belongs to the region that the request is signed for.
+        // The bucket is created in the region of the signature.
         let scope = format!("AWS4-HMAC-SHA256 Credential={}/20260101/eu-north-1/s3/aws4_request", KEY.0);
         assert_eq!(made.header("authorization", scope).send().await.unwrap().status(), 200);
         server
     }
 
-    /// Ends it: its address refuses connections from now on.
     pub(crate) fn stop(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -67,7 +65,6 @@ impl S3Server {
 
 impl Drop for S3Server {
     fn drop(&mut self) {
-        // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -99,7 +96,7 @@ fn read_from_start(file: &mut File) -> String {
     text
 }
 
-/// A store that answers nobody without a signature of the key, over a directory.
+/// A store over a directory that demands valid signatures.
 pub(crate) struct CheckingServer {
     pub(crate) settings: S3,
     directory: TempDir,
@@ -123,7 +120,6 @@ impl CheckingServer {
                 let connection =
                     http1::Builder::new().serve_connection(TokioIo::new(stream), service.clone());
                 connections.spawn(async move {
-                    // A client that went away is no failure.
                     let _ = connection.await;
                 });
             }
@@ -131,12 +127,10 @@ impl CheckingServer {
         Self { settings, directory, _serving: serving }
     }
 
-    /// What it has under a key.
     pub(crate) fn object(&self, key: &str) -> Option<Vec<u8>> {
         std::fs::read(self.directory.path().join(BUCKET).join(key)).ok()
     }
 
-    /// Puts a content under a key.
     pub(crate) fn put(&self, key: &str, content: &[u8]) {
         let path = self.directory.path().join(BUCKET).join(key);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Someone who is signed in to the pages, as a browser is that holds his session.
+//! A browser session of the pages.
 
 use cookie::SameSite;
 use fantoccini::{Locator, cookies::Cookie};
@@ -13,24 +13,22 @@ use super::{
     login::{self, location},
 };
 
-/// What a page asks in the name of who is signed in.
 #[derive(Clone, Debug)]
 pub(crate) struct WebSession {
     pub(crate) http: reqwest::Client,
     pub(crate) base: String,
-    /// The session's cookie, `name=value`.
     pub(crate) cookie: String,
-    /// Sent as `indicated-e-code`.
+    /// The header `indicated-e-code`.
     pub(crate) tenant: Option<String>,
 }
 
 impl TestApp {
-    /// Someone of the tenant `acme` gets a password and signs in.
+    /// Sets a password for a person of `acme` and signs them in.
     pub(crate) async fn web_session(&self, login: &'static str) -> WebSession {
         self.web_session_at("acme", login).await
     }
 
-    /// The same, of this tenant; his login is his id.
+    /// The same for this tenant; the login equals the id.
     pub(crate) async fn web_session_at(&self, tenant: &str, login: &'static str) -> WebSession {
         self.set_password(login, "correct horse").await;
         let mut browser = self.browser();
@@ -38,7 +36,7 @@ impl TestApp {
         self.session_of(&answer)
     }
 
-    /// Someone signs in in this browser to get to a page; what the callback answers.
+    /// Signs in to reach a page; returns the callback's answer.
     pub(crate) async fn sign_in_to_pages(
         &self,
         browser: &mut login::Browser,
@@ -56,7 +54,6 @@ impl TestApp {
         browser.follow(back.as_str()).await
     }
 
-    /// The session that an answer begins.
     #[track_caller]
     pub(crate) fn session_of(&self, answer: &Answer) -> WebSession {
         let (cookie, _) = answer.header("set-cookie").split_once(';').unwrap_or_default();
@@ -71,17 +68,16 @@ impl TestApp {
 }
 
 impl WebSession {
-    /// The same, acting on this tenant.
     pub(crate) fn on(&self, tenant: &str) -> Self {
         Self { tenant: Some(tenant.to_owned()), ..self.clone() }
     }
 
-    /// A request as a page of the server makes it.
+    /// A request with the pages' header.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.bare_request(method, path).header("x-trawl-session", "1").header("sec-fetch-site", "same-origin")
     }
 
-    /// A request to which the browser adds the cookie, whoever makes it.
+    /// A request with the cookie only, as any site can cause.
     pub(crate) fn bare_request(&self, method: Method, path: &str) -> RequestBuilder {
         let request =
             self.http.request(method, format!("{}{path}", self.base)).header("cookie", &self.cookie);
@@ -111,20 +107,18 @@ impl WebSession {
         send(self.request(Method::DELETE, path)).await
     }
 
-    /// What `GET /session` says.
-    pub(crate) async fn shown(&self) -> Value {
+    pub(crate) async fn info(&self) -> Value {
         self.get("/session").await.ok().data().clone()
     }
 
-    /// He is signed in no more.
-    pub(crate) async fn is_over(&self) {
+    pub(crate) async fn assert_ended(&self) {
         self.post_empty("/modules").await.fails(401, "the session has ended; sign in again");
-        assert_eq!(self.shown().await["signedIn"], false);
+        assert_eq!(self.info().await["signedIn"], false);
     }
 }
 
 impl Browser {
-    /// Has the browser hold this session; it then is at a page of the server.
+    /// Puts the session into the browser, which then is at a page of the server.
     pub(crate) async fn hold(&self, session: &WebSession) {
         self.client.goto(&format!("{}/healthz", session.base)).await.unwrap();
         let (name, value) = session.cookie.split_once('=').unwrap();
@@ -133,7 +127,6 @@ impl Browser {
         self.client.add_cookie(cookie.build()).await.unwrap();
     }
 
-    /// Fills in the login page that the browser is at, and sends it.
     pub(crate) async fn fill_in_login(&self, login: &str, password: &str) {
         for (field, text) in [("login", login), ("password", password)] {
             let field = self.client.find(Locator::Id(field)).await.unwrap();

@@ -1,4 +1,4 @@
-//! A disk that can be full: a file system in memory, where this process may mount one.
+//! A small file system in memory, where mounting is permitted.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,21 +7,19 @@ use std::{
 
 use tempfile::TempDir;
 
-/// A mounted file system of a given size; it goes with this value.
 pub(crate) struct SmallDisk {
     path: PathBuf,
     _directory: Option<TempDir>,
 }
 
 impl SmallDisk {
-    /// A disk of so many MiB at a new place. Without the right to mount one, the test says so in a line and passes.
+    /// Mounts a disk of this many MiB. Without the right to mount, prints a line and returns `None`.
     pub(crate) fn mount(mib: u32) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_owned();
         Self::mount_there(path, Some(directory), mib)
     }
 
-    /// The same at this directory.
     pub(crate) fn mount_at(path: &Path, mib: u32) -> Option<Self> {
         Self::mount_there(path.to_owned(), None, mib)
     }
@@ -42,12 +40,10 @@ impl SmallDisk {
         &self.path
     }
 
-    /// Makes it so many MiB large.
     pub(crate) fn resize(&self, mib: u32) {
         self.remount(&format!("size={mib}m"));
     }
 
-    /// Changes how it is mounted.
     pub(crate) fn remount(&self, option: &str) {
         let options = format!("remount,{option}");
         assert!(Command::new("mount").args(["-o", &options]).arg(&self.path).status().unwrap().success());
@@ -56,7 +52,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily: a process that was killed may hold it for a moment.
+        // Lazily, as a killed process may hold it for a moment.
         let _ = Command::new("umount").arg("-l").arg(&self.path).status();
     }
 }

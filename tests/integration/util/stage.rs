@@ -1,5 +1,4 @@
-//! The server that the pages are looked at on: the demo's company, a person of which is signed in, and an external system that
-//! behaves as a view needs it.
+//! A server with the demo's data, a browser, and a scripted external system.
 
 use std::time::Duration;
 
@@ -12,26 +11,20 @@ use super::{
     browser::Browser,
     devtools::Look,
     eventually,
-    external::{ExternalSystem, Mood},
+    external::{ExternalSystem, Reply},
     items::NEW_YEAR,
 };
 
-/// The demo's tenant.
 pub(crate) const TENANT: &str = "northwind";
-/// Someone of the demo's company, and who operates its server.
 pub(crate) const PERSON: &str = "mei.chen";
 pub(crate) const OPERATOR: &str = "bram.dekker";
 
-/// Milliseconds of an hour.
 const HOUR: i64 = 3_600_000;
 
-/// A server with the demo's data, and a browser.
 pub(crate) struct Stage {
     pub(crate) app: TestApp,
     pub(crate) browser: Browser,
-    /// An external system of the company, in the module `archive`.
     pub(crate) archive: ExternalSystem,
-    /// An application of the company.
     pub(crate) company: Application,
     demo: Demo,
 }
@@ -40,11 +33,10 @@ impl Stage {
     pub(crate) async fn start(look: Look) -> Self {
         let app = TestApp::start_with(|config| {
             config.console.operators = vec![Demo::operator()];
-            // Whatever takes a moment is shown among the slow searches.
             config.search.slow_ms = 1;
         })
         .await;
-        // What is told of sources reaches back an hour, and ends now.
+        // Source health covers the last hour.
         let begun = trawl::store::now_millis() - HOUR;
         app.clock.pass(Duration::from_millis(u64::try_from(begun - NEW_YEAR).unwrap()));
         let address = app.app.config.listen;
@@ -53,22 +45,22 @@ impl Stage {
         let archive = ExternalSystem::start(archive_items()).await;
         let mut registration = archive.registration("archive");
         registration["name"] = "Archive".into();
-        app.show(&company, registration, "archive", &["archive"]).await;
+        app.register_source(&company, registration, "archive", &["archive"]).await;
         let browser = Browser::start().await;
         browser.set_up(look).await;
         Self { app, browser, archive, company, demo }
     }
 
-    /// Has people search for an hour: the contracts all the time, the archive until it fails, for which it is left alone.
+    /// Searches for an hour: the contracts throughout, the archive until it fails and is suspended.
     pub(crate) async fn pass_an_hour(&self) {
         let words = ["warehouse", "budget", "harbour", "forklift", "umbrella", "board"];
         for minute in 0..=60 {
             if minute == 45 {
-                self.archive.set_mood(Mood::Status(503));
+                self.archive.set_reply(Reply::Status(503));
             }
             for (place, word) in words.iter().enumerate().skip(minute * 7 % 5) {
                 let module = if place % 2 == 0 { "all" } else { "archive" };
-                // Some fail, as they are to.
+                // Some fail on purpose.
                 self.company.caller.search(&[("moduleId", module), ("keyword", word)]).await;
             }
             if minute < 60 {
@@ -77,48 +69,40 @@ impl Stage {
         }
     }
 
-    /// Opens an address of the server, and waits until a script in the page gives something.
     pub(crate) async fn open(&self, path: &str, is_there: &str) {
         self.browser.client.goto(&format!("{}{path}", self.app.base)).await.unwrap();
-        self.until(is_there).await;
+        self.wait_until(is_there).await;
     }
 
-    /// Signs in as one of the company's people, whoever was signed in before.
     pub(crate) async fn sign_in(&self, login: &str, path: &str, is_there: &str) {
         self.sign_out().await;
         let mut start = url::Url::parse(&format!("{}/session/start", self.app.base)).unwrap();
         start.query_pairs_mut().append_pair("tenant", TENANT).append_pair("to", path);
         self.browser.client.goto(start.as_str()).await.unwrap();
         self.browser.fill_in_login(login, self.demo.password().expose_secret()).await;
-        self.until(is_there).await;
+        self.wait_until(is_there).await;
     }
 
-    /// The browser forgets who is signed in, and what it kept for them.
+    /// Clears the browser's cookies and storage.
     pub(crate) async fn sign_out(&self) {
         self.browser.tell("Network.clearBrowserCookies", json!({})).await;
         let storage = json!({ "origin": self.app.base, "storageTypes": "local_storage" });
         self.browser.tell("Storage.clearDataForOrigin", storage).await;
     }
 
-    /// The server forgets all who are signed in.
     pub(crate) async fn end_sessions(&self) {
         self.app.execute("DELETE FROM sessions").await;
         self.app.app.authenticator.forget_callers(self.company.tenant_id);
     }
 
-    /// Waits until a script in the page gives something that counts as true, and nothing that one can use is busy.
-    pub(crate) async fn until(&self, script: &str) {
-        let script = format!(
-            "const shown = document.querySelector('dialog[open]') ?? document; \
-             const busy = [...shown.querySelectorAll('[aria-busy=true]')].some((element) => element.checkVisibility()); \
-             return !busy && Boolean((() => {{ {script} }})())"
-        );
+    /// Waits until a script is truthy and no control is busy.
+    pub(crate) async fn wait_until(&self, script: &str) {
+        let script = include_str!("scripts/is_settled.js").replace("SCRIPT", script);
         eventually(&script, async || (self.browser.ask(&script).await == true).then_some(())).await;
     }
 
-    /// Waits until what a selector names is seen.
-    pub(crate) async fn sees(&self, selector: &str) {
-        self.until(&seen(selector)).await;
+    pub(crate) async fn wait_for_element(&self, selector: &str) {
+        self.wait_until(&seen(selector)).await;
     }
 
     pub(crate) async fn end(self) {
@@ -127,13 +111,12 @@ impl Stage {
     }
 }
 
-/// A script that says whether what a selector names is seen.
 pub(crate) fn seen(selector: &str) -> String {
     let selector = Value::from(selector);
     format!("return [...document.querySelectorAll({selector})].some((element) => element.checkVisibility())")
 }
 
-/// Items that are hard to show, and some that are not.
+/// Ordinary items, and items that are hard to lay out.
 fn archive_items() -> Vec<Value> {
     let now = trawl::store::now_millis();
     let opens = |address: &str| json!({ "web": format!("[OpenUrl]\nurl={address}") }).to_string();
@@ -179,7 +162,7 @@ fn archive_items() -> Vec<Value> {
     ];
     items.push(json!({ "id": "script", "title": "An address that would run", "action": opens("javascript:alert(1)") }));
     for (place, item) in items.iter_mut().enumerate() {
-        // Minutes, hours, then days ago.
+        // Minutes, hours, days ago.
         let age = [5, 90, 60 * 24, 60 * 24 * 3, 60 * 24 * 9][place % 5]
             + 60 * 24 * 30 * i64::try_from(place / 5).unwrap();
         item["displayTime"] = (now - age * 60_000).into();

@@ -1,21 +1,22 @@
-//! Files behind the interface's back: uploads, and contents with their rows, as operations of files make them.
+//! Direct access to the rows of uploads and contents.
 
+use serde_json::json;
 use std::path::PathBuf;
-
-use sea_orm::{ConnectionTrait, Value};
 use trawl::{
     auth::directory::user_principal,
-    platform::directories::access::{Seer, root_of},
-    storage::{Download, Expected},
-    store::{now_millis, sql},
+    blobs::{Download, Expected},
+    platform::folders::access::{FolderViewer, root_of},
+    store::now_millis,
 };
 
-use super::app::{Application, TestApp};
+use super::{
+    app::{Application, TestApp},
+    items::user,
+};
 
-/// A time that does not come.
+/// A far future in epoch milliseconds.
 pub(crate) const NEVER: i64 = 4_000_000_000;
 
-/// A file that is there.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredFile {
     pub(crate) id: String,
@@ -25,23 +26,11 @@ pub(crate) struct StoredFile {
 }
 
 impl TestApp {
-    /// Writes a row behind the server's back.
-    pub(crate) async fn write_row(&self, statement: &'static str, values: Vec<Value>) {
-        let job = self.app.store.write(move |transaction| {
-            Box::pin(async move {
-                transaction.execute_raw(sql(statement, values)).await?;
-                Ok(())
-            })
-        });
-        job.await.unwrap();
-    }
-
-    /// The embedded store's directory.
     pub(crate) fn files(&self) -> PathBuf {
         self.app.embedded.as_ref().unwrap().directory().to_owned()
     }
 
-    /// An upload that a person began, for the folders of a root or nobody's.
+    /// An upload of a person, for a root or none.
     pub(crate) async fn upload(&self, of: &Application, user_id: &str, root_id: Option<&str>) -> String {
         let id = uuid::Uuid::now_v7().to_string();
         let values = vec![
@@ -53,57 +42,54 @@ impl TestApp {
         ];
         let text = "INSERT INTO uploads (id, tenant_id, user_id, is_multipart, root_id, reserved_bytes, created_at) \
             VALUES (?, ?, ?, 1, ?, 0, ?)";
-        self.write_row(text, values).await;
+        self.execute_with(text, values).await;
         id
     }
 
-    /// The address of a part.
     pub(crate) async fn part_address(&self, upload_id: &str, part_number: u32, most_bytes: u64) -> String {
         let expected = Expected { upload_id, part_number, most_bytes, expires_at: NEVER };
-        let signed = self.app.storage.sign_upload(expected).await.unwrap();
+        let signed = self.app.blobs.sign_upload(expected).await.unwrap();
         assert_eq!((signed.method, signed.headers), ("PUT", None));
         signed.url
     }
 
-    /// The root of a person's own folders.
     pub(crate) async fn root(&self, tenant_id: i64, user_id: &str) -> String {
         let user_id = user_id.to_owned();
         let job = self.app.store.write(move |transaction| {
             Box::pin(async move {
-                let seer = Seer { tenant_id, user_id: &user_id, principals: &[] };
+                let seer = FolderViewer { tenant_id, user_id: &user_id, principals: &[] };
                 Ok(root_of(transaction, &seer, &user_principal(&user_id)).await?)
             })
         });
         job.await.unwrap()
     }
 
-    /// A content that is kept, with its row; answers its SHA-256.
+    /// A kept content with its row; returns its SHA-256.
     pub(crate) async fn content(&self, of: &Application, user_id: &str, content: Vec<u8>) -> String {
         let upload = self.upload(of, user_id, None).await;
         let (address, size) = (self.part_address(&upload, 1, content.len() as u64).await, content.len());
         let sent = self.http.put(&address).body(content).send().await.unwrap();
         assert_eq!(sent.status(), 200);
-        let parts = self.app.storage.parts(&upload).await.unwrap();
-        let composed = self.app.storage.compose(&upload, &parts, None).await.unwrap();
+        let parts = self.app.blobs.parts(&upload).await.unwrap();
+        let composed = self.app.blobs.compose(&upload, &parts, None).await.unwrap();
         assert_eq!(composed.size, size as u64);
         let claim = self.app.contents.claim(&composed.sha256).await;
         let text = "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES (?, ?, 'local', ?, ?) \
             ON CONFLICT DO NOTHING";
         let sha256 = composed.sha256.clone();
         let key = composed.store_key.clone();
-        self.write_row(
+        self.execute_with(
             text,
             vec![sha256.into(), i64::try_from(size).unwrap().into(), key.into(), now_millis().into()],
         )
         .await;
-        self.app.storage.keep(&upload, &composed).await.unwrap();
+        self.app.blobs.keep(&upload, &composed).await.unwrap();
         drop(claim);
-        self.write_row("DELETE FROM uploads WHERE id = ?", vec![upload.as_str().into()]).await;
-        self.app.storage.discard(&upload).await.unwrap();
+        self.execute_with("DELETE FROM uploads WHERE id = ?", vec![upload.as_str().into()]).await;
+        self.app.blobs.discard(&upload).await.unwrap();
         composed.sha256
     }
 
-    /// A file in a person's own root, with its sums.
     pub(crate) async fn file(
         &self,
         of: &Application,
@@ -115,7 +101,7 @@ impl TestApp {
         let sha256 = self.content(of, user_id, content).await;
         let root = self.root(of.tenant_id, user_id).await;
         let id = uuid::Uuid::now_v7().to_string();
-        let values: Vec<Value> = vec![
+        let values = vec![
             id.as_str().into(),
             of.tenant_id.into(),
             root.as_str().into(),
@@ -129,16 +115,16 @@ impl TestApp {
         let text = "INSERT INTO files (id, tenant_id, directory_id, name, name_key, extension, version, sha256, size, \
               stored_bytes, created_by, created_by_name, created_at, updated_at) \
             VALUES (?, ?, ?, ?, ?, '', 1, ?, ?, ?, ?, '', 1700000000000, 1700000000000)";
-        self.write_row(text, values).await;
+        self.execute_with(text, values).await;
         let text = "INSERT INTO file_versions (file_id, version, tenant_id, sha256, size, created_by, created_at) \
             SELECT id, version, tenant_id, sha256, size, created_by, created_at FROM files WHERE id = ?";
-        self.write_row(text, vec![id.as_str().into()]).await;
-        self.write_row(
+        self.execute_with(text, vec![id.as_str().into()]).await;
+        self.execute_with(
             "UPDATE tenants SET file_bytes = file_bytes + ? WHERE id = ?",
             vec![size.into(), of.tenant_id.into()],
         )
         .await;
-        self.write_row(
+        self.execute_with(
             "UPDATE directories SET file_bytes = file_bytes + ? WHERE id = ?",
             vec![size.into(), root.into()],
         )
@@ -146,7 +132,6 @@ impl TestApp {
         StoredFile { id, sha256, name: name.to_owned(), tenant_id: of.tenant_id }
     }
 
-    /// The address at which a person may take a file until then.
     pub(crate) async fn file_address(&self, file: &StoredFile, user_id: &str, expires_at: i64) -> String {
         let download = Download {
             file_id: file.id.clone(),
@@ -157,6 +142,41 @@ impl TestApp {
             store_key: file.sha256.clone(),
             expires_at,
         };
-        self.app.storage.sign_download(&download).await.unwrap()
+        self.app.blobs.sign_download(&download).await.unwrap()
     }
+}
+
+pub(crate) async fn started() -> (TestApp, Application) {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("lin", "")])).await;
+    (app, acme)
+}
+
+pub(crate) fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|at| u8::try_from((at * 31 + at / 251 + (at >> 16) * 7) % 256).unwrap()).collect()
+}
+
+pub(crate) fn with_changed_pieces(address: &str) -> Vec<String> {
+    let url = url::Url::parse(address).unwrap();
+    let mut changed = Vec::new();
+    let segments: Vec<String> = url.path_segments().unwrap().map(str::to_owned).collect();
+    for at in 2..segments.len() {
+        let mut segments = segments.clone();
+        segments[at].push('1');
+        let mut other = url.clone();
+        other.set_path(&segments.join("/"));
+        changed.push(other.to_string());
+    }
+    let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+    for at in 0..pairs.len() {
+        let (mut longer, mut without) = (pairs.clone(), pairs.clone());
+        longer[at].1.insert(0, '1');
+        without.remove(at);
+        for pairs in [longer, without] {
+            let mut other = url.clone();
+            other.query_pairs_mut().clear().extend_pairs(pairs);
+            changed.push(other.to_string());
+        }
+    }
+    changed
 }

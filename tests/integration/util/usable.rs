@@ -1,4 +1,4 @@
-//! Whether everybody can use a page: what axe-core finds, whether all of it fits a narrow window, whether a keyboard is enough.
+//! Accessibility of a page: axe-core, narrow windows, keyboard.
 
 use std::{fs, path::Path};
 
@@ -12,86 +12,25 @@ use super::browser::Browser;
 
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/axe/node_modules/axe-core/axe.min.js");
 
-/// Runs every rule that axe-core has switched on, and the one on the size of what is pressed; names the first elements that break
-/// each.
-const JUDGE: &str = r#"
-    const MOST = 3;
-    const done = arguments[arguments.length - 1];
-    axe.run(document, { resultTypes: ["violations"], rules: { "target-size": { enabled: true } } }).then(
-        ({ violations }) => done(violations.flatMap(({ id, help, nodes }) => nodes.slice(0, MOST).map(({ target, failureSummary }) =>
-            `${id}: ${help} (${nodes.length} times)\n    at ${target.join(" ")}\n    ${failureSummary.replaceAll("\n", "\n    ")}`))),
-        (error) => done([`axe-core failed: ${error}`]),
-    );
-"#;
+/// Runs the default rules of axe-core and the one on target size.
+const RUN_AXE: &str = include_str!("scripts/axe.js");
 
-/// What is wider than the window, the innermost elements only. What scrolls by itself may be.
-const TOO_WIDE: &str = r#"
-    const width = document.documentElement.clientWidth;
-    if (document.documentElement.scrollWidth <= width) {
-        return [];
-    }
-    const scrolls = (element) => element !== document.documentElement && element !== document.body
-        && getComputedStyle(element).overflowX !== "visible";
-    const isHeld = (element) => {
-        for (let at = element.parentElement; at; at = at.parentElement) {
-            if (scrolls(at)) {
-                return true;
-            }
-        }
-        return false;
-    };
-    const wide = [...document.body.querySelectorAll("*")].filter((element) =>
-        element.getBoundingClientRect().right > width + 0.5 && !isHeld(element));
-    const innermost = wide.filter((element) => !wide.some((other) => other !== element && element.contains(other)));
-    return [`the page is ${document.documentElement.scrollWidth} wide in a window of ${width}`].concat(
-        innermost.slice(0, 5).map((element) => element.outerHTML.slice(0, 160)));
-"#;
+/// Innermost elements wider than the window, except scrollable ones.
+const OVERFLOW: &str = include_str!("scripts/overflow.js");
 
-/// Notes everything that can be reached by Tab, and what is then reached.
-const LISTEN: &str = r#"
-    const dialog = [...document.querySelectorAll("dialog[open]")].find((dialog) => dialog.matches(":modal"));
-    const controls = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable]";
-    const isChosen = (element) => element.type !== "radio" || element.checked
-        || !document.querySelector(`input[type=radio][name="${CSS.escape(element.name)}"]:checked`);
-    const wanted = [...(dialog ?? document).querySelectorAll(controls)].filter((element) =>
-        element.tabIndex >= 0 && !element.disabled && !element.closest("[inert]") && isChosen(element)
-        && element.checkVisibility({ visibilityProperty: true }));
-    const reached = new Map();
-    document.activeElement?.blur();
-    window.__keyboard?.abort();
-    window.__keyboard = new AbortController();
-    document.addEventListener("focusin", ({ target }) => {
-        const isMarked = (element, part) => {
-            const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element, part);
-            return (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
-        };
-        // Where a whole row opens, it is the row that is marked.
-        const around = [target, target.parentElement, target.closest("li")].filter(Boolean);
-        reached.set(target, around.some((element) => [null, "::before", "::after"].some((part) => isMarked(element, part))));
-    }, { signal: window.__keyboard.signal });
-    window.__reached = () => {
-        const shown = (element) => element.outerHTML.slice(0, 160);
-        return [
-            ...wanted.filter((element) => element.isConnected && !reached.has(element)).map((element) =>
-                `Tab does not reach ${shown(element)}`),
-            ...[...reached].filter(([, visible]) => !visible).map(([element]) => `focus is not seen on ${shown(element)}`),
-        ];
-    };
-    // Within a date, day, month, year and calendar are stops of their own.
-    return wanted.reduce((sum, { type }) => sum + (type === "date" ? 4 : 1), 0);
-"#;
+/// Records the focusable elements and those that Tab reaches.
+const WATCH_FOCUS: &str = include_str!("scripts/keyboard.js");
 
-/// The most that is walked through by Tab; a view shows fewer, but for the rows of long lists.
+/// Limit of Tab stops; only long lists exceed it.
 const MOST_STOPS: usize = 150;
 
-/// Stops between the last of a page and its first.
+/// Stops of the browser between the page's last and first.
 const STOPS_OUTSIDE: usize = 3;
 
-/// How often one goes around, from where one is: rows that were fetched, and lists that scroll, are stops that were not counted.
+/// Rounds of Tab: loaded rows and scrollable lists add uncounted stops.
 const ROUNDS: usize = 2;
 
 impl Browser {
-    /// What axe-core finds wrong with the page: rule, element and how to mend it.
     pub(crate) async fn violations(&self) -> Vec<String> {
         assert!(
             Path::new(AXE).exists(),
@@ -100,19 +39,17 @@ impl Browser {
         if self.ask("return typeof axe === 'undefined'").await == true {
             self.ask(&fs::read_to_string(AXE).unwrap()).await;
         }
-        texts(&self.client.execute_async(JUDGE, Vec::new()).await.unwrap())
+        texts(&self.client.execute_async(RUN_AXE, Vec::new()).await.unwrap())
     }
 
-    /// What does not fit the width of the window.
-    pub(crate) async fn too_wide(&self) -> Vec<String> {
-        texts(&self.ask(TOO_WIDE).await)
+    pub(crate) async fn overflowing(&self) -> Vec<String> {
+        texts(&self.ask(OVERFLOW).await)
     }
 
-    /// What a keyboard alone does not reach, and where one does not see that it did.
-    pub(crate) async fn out_of_reach(&self) -> Vec<String> {
-        let stops = self.ask(LISTEN).await.as_u64().unwrap();
+    pub(crate) async fn unreachable_by_keyboard(&self) -> Vec<String> {
+        let stops = self.ask(WATCH_FOCUS).await.as_u64().unwrap();
         let stops = usize::try_from(stops).unwrap();
-        assert!(stops <= MOST_STOPS, "{stops} stops are more than this walks through");
+        assert!(stops <= MOST_STOPS, "{stops} stops exceed the limit");
         let mut missed = Vec::new();
         for _ in 0..ROUNDS {
             self.press_tab(stops + STOPS_OUTSIDE).await;

@@ -1,7 +1,7 @@
-//! One seed for all property tests of a process, printed before the first of them, so that any failure can be run again.
+//! One seed for all property tests of a process, printed before the first.
 //!
-//! It is drawn, or taken from `PROPTEST_RNG_SEED`; with the same seed the same cases are drawn. `PROPTEST_CASES` sets how
-//! many there are.
+//! `PROPTEST_RNG_SEED` sets the seed and thereby the cases, `PROPTEST_CASES` their number. `PROPTEST_TIMES` multiplies
+//! the default numbers, for longer runs.
 
 use std::{
     env,
@@ -11,41 +11,46 @@ use std::{
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// How proptest itself names the seed.
+/// proptest's own variable for the seed.
 const SEED: &str = "PROPTEST_RNG_SEED";
-/// How proptest itself names the number of cases.
+/// proptest's own variable for the number of cases.
 const CASES: &str = "PROPTEST_CASES";
+const TIMES: &str = "PROPTEST_TIMES";
 
 static DRAWN: LazyLock<u64> = LazyLock::new(|| {
     let seed = match Config::default().rng_seed {
         RngSeed::Fixed(given) => given,
         RngSeed::Random => fastrand::u64(..),
     };
-    // Not by `eprintln!`, which is shown of tests that fail only.
+    // `eprintln!` would be captured for passing tests.
     let _ = writeln!(io::stderr(), "property tests draw from {SEED}={seed}");
     seed
 });
 
-/// The seed of this process; a test that asks for it has it in its own output too.
+/// The seed of this process, also printed in the calling test's output.
 #[must_use]
 pub fn seed() -> u64 {
     println!("{SEED}={}", *DRAWN);
     *DRAWN
 }
 
-/// How often a property is tried: so often, unless the environment says otherwise.
+/// The number of cases, unless the environment says otherwise.
 #[must_use]
 pub fn count(cases: u32) -> u32 {
-    if env::var_os(CASES).is_some() { Config::default().cases } else { cases }
+    if env::var_os(CASES).is_some() {
+        return Config::default().cases;
+    }
+    let times: Option<u32> = env::var(TIMES).ok().and_then(|times| times.parse().ok());
+    cases * times.unwrap_or(1)
 }
 
-/// The settings of a property that is tried so often.
+/// The settings of a property with this many cases.
 #[must_use]
 pub fn cases(cases: u32) -> Config {
     Config {
         cases: count(cases),
         rng_seed: RngSeed::Fixed(seed()),
-        // The seed says the same, and nothing is written beside the sources.
+        // The seed is enough to reproduce a failure.
         failure_persistence: None,
         ..Config::default()
     }
@@ -58,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_cases_are_drawn_again() {
+    fn seed_reproduces_the_cases() {
         let draw = |mut runner: TestRunner| any::<[u64; 4]>().new_tree(&mut runner).unwrap().current();
         let again = Config { rng_seed: RngSeed::Fixed(seed()), ..Config::default() };
         assert_eq!(draw(TestRunner::new(cases(1))), draw(TestRunner::new(again)));

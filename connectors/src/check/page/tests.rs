@@ -14,12 +14,12 @@ fn good() -> Value {
     })
 }
 
-fn read(body: &[u8]) -> Reading {
+fn read(body: &[u8]) -> Assessment {
     let content_type = Some("application/json;charset=UTF-8".to_owned());
-    read_reply(&Reply { status: 200, content_type, body: body.to_vec() }, Some(1), NOW)
+    assess(&Reply { status: 200, content_type, body: body.to_vec() }, Some(1), NOW)
 }
 
-/// The clauses that an answer breaks which is good but for `change`.
+/// The clauses broken by a change of the good answer.
 fn broken_by(change: impl FnOnce(&mut Value)) -> Vec<Clause> {
     let mut answer = good();
     change(&mut answer);
@@ -27,10 +27,10 @@ fn broken_by(change: impl FnOnce(&mut Value)) -> Vec<Clause> {
 }
 
 #[test]
-fn a_good_answer_breaks_nothing_and_is_read() {
-    let reading = read(good().to_string().as_bytes());
-    assert_eq!(reading.broken, []);
-    let page = reading.page.unwrap();
+fn good_answer_keeps_every_clause() {
+    let assessment = read(good().to_string().as_bytes());
+    assert_eq!(assessment.broken, []);
+    let page = assessment.page.unwrap();
     assert_eq!((page.total, page.cursor.as_deref()), (Some(7), Some("next")));
     assert_eq!((page.rows[0].id.as_str(), page.rows[0].display_time), ("\"a\"", Some(NOW)));
 }
@@ -78,25 +78,25 @@ fn old_dates_are_milliseconds_too() {
     for time in [157_766_400_000, -157_766_400_000, -19_565_000_000_000, NOW + FURTHEST_AHEAD] {
         assert_eq!(broken(time), [], "{time}");
     }
-    // Never set in three ways, seconds of 1975 and of 1969, and the far future.
+    // Unset in three ways, seconds of 1975 and of 1969, and the far future.
     for time in [0, -62_135_596_800_000, i64::MIN, 157_766_400, -1, NOW + FURTHEST_AHEAD + 1, i64::MAX] {
         assert_eq!(broken(time), [Clause::ItemDisplayTimePlausible], "{time}");
     }
 }
 
 #[test]
-fn a_large_body_of_small_values_costs_little() {
+fn body_with_too_many_values_is_not_parsed() {
     let rows = |times: usize| vec!["{\"id\":1}"; times].join(",");
     let body = |times| format!("{{\"code\":200,\"data\":[{}]}}", rows(times)).into_bytes();
     assert_eq!(
         read(&body(200_000)).broken,
         [(Clause::Size, "the body holds more than 100000 values".into())]
     );
-    assert_eq!(read(&body(40_000)).page.unwrap().rows.len(), MOST_ROWS);
+    assert_eq!(read(&body(40_000)).page.unwrap().rows.len(), MAX_ROWS);
 }
 
 #[test]
-fn rows_of_a_page_are_told_apart_and_counted() {
+fn repeated_and_surplus_rows_are_reported() {
     let broken = broken_by(|answer| {
         let item = answer["data"][0].clone();
         answer["data"] = json!([item, item]);
@@ -106,16 +106,16 @@ fn rows_of_a_page_are_told_apart_and_counted() {
 }
 
 #[test]
-fn bodies_that_are_no_json_are_named() {
+fn invalid_json_breaks_the_right_clause() {
     let first = |body: &[u8]| read(body).broken.remove(0).0;
     assert_eq!(first(b"{\"data\": [\"caf\xe9\"]}"), Clause::Utf8);
     assert_eq!(first(b"{\"code\": 200,"), Clause::Json);
     assert_eq!(first(b""), Clause::Json);
     let marked = [BYTE_ORDER_MARK, good().to_string().as_bytes()].concat();
-    let reading = read(&marked);
-    assert_eq!(reading.broken.len(), 1);
-    assert_eq!(reading.broken[0].0, Clause::Utf8);
-    assert!(reading.page.is_some());
+    let assessment = read(&marked);
+    assert_eq!(assessment.broken.len(), 1);
+    assert_eq!(assessment.broken[0].0, Clause::Utf8);
+    assert!(assessment.page.is_some());
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn content_types_are_read_part_by_part() {
     let broken = |content_type: Option<&str>| {
         let body = good().to_string().into_bytes();
         let reply = Reply { status: 200, content_type: content_type.map(str::to_owned), body };
-        read_reply(&reply, Some(1), NOW).broken.into_iter().map(|(clause, _)| clause).collect::<Vec<_>>()
+        assess(&reply, Some(1), NOW).broken.into_iter().map(|(clause, _)| clause).collect::<Vec<_>>()
     };
     assert_eq!(broken(Some("application/json; charset=\"utf-8\"")), []);
     assert_eq!(broken(Some("application/json")), [Clause::Charset]);

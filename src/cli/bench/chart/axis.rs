@@ -1,8 +1,8 @@
-//! An axis of a chart: from values to places, and the round values that are marked on it.
+//! Axes: values to coordinates, and round tick values.
 
 use super::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, Tick, WIDTH, float};
 
-/// From values to places, evenly or by their logarithms.
+/// A linear or logarithmic scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     low: f64,
@@ -40,12 +40,12 @@ impl Axis {
     }
 }
 
-/// A tenth of a unit is finer than any eye.
+/// Rounds to tenths.
 pub(super) fn rounded(place: f64) -> f64 {
     (place * 10.0).round() / 10.0
 }
 
-/// The round values around the least and the largest, at least twice apart.
+/// Round values around the smallest and the largest latency.
 pub(super) fn bounds<'a>(histogram: impl Iterator<Item = &'a (u64, u64)>) -> Option<(f64, f64)> {
     let values = histogram.filter(|(_, count)| *count > 0).map(|(nanos, _)| float((*nanos).max(1)));
     let (low, high) =
@@ -59,7 +59,7 @@ pub(super) fn bounds<'a>(histogram: impl Iterator<Item = &'a (u64, u64)>) -> Opt
     Some((below, above))
 }
 
-/// 1, 2 and 5 times the powers of ten within bounds above zero; where these span much, the powers alone.
+/// 1, 2 and 5 times powers of ten; over a wide range the powers alone.
 pub(super) fn round_values(low: f64, high: f64) -> Vec<f64> {
     let steps: &[f64] = if high / low > 20_000.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     #[expect(clippy::cast_possible_truncation, reason = "nanoseconds have few powers of ten")]
@@ -77,7 +77,7 @@ pub(super) fn even_values(high: f64) -> Vec<f64> {
     (0..=10).map(|place| f64::from(place) * step).filter(|value| *value <= high * 1.000_001).collect()
 }
 
-/// Nanoseconds in the unit in which people would say them.
+/// Nanoseconds in their natural unit.
 pub(super) fn duration(nanos: f64) -> String {
     let (value, unit) = match nanos {
         ..1e3 => (nanos, "ns"),
@@ -88,7 +88,7 @@ pub(super) fn duration(nanos: f64) -> String {
     format!("{} {unit}", plain(value))
 }
 
-/// A number with up to three digits behind the point, as few as it needs.
+/// A number with up to three decimals.
 pub(super) fn plain(value: f64) -> String {
     let digits = if value >= 100.0 {
         0
@@ -106,13 +106,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_said_in_their_unit() {
+    fn durations_use_natural_units() {
         let said = [950.0, 91_000.0, 1_500_000.0, 250_000_000.0, 2e9].map(duration);
         assert_eq!(said, ["950 ns", "91 µs", "1.5 ms", "250 ms", "2 s"]);
     }
 
     #[test]
-    fn round_values_are_those_that_people_count_by() {
+    fn ticks_are_round_values() {
         assert_eq!(even_values(47.0), [0.0, 10.0, 20.0, 30.0, 40.0]);
         assert_eq!(round_values(900.0, 21_000.0), [1e3, 2e3, 5e3, 1e4, 2e4]);
         assert_eq!(bounds([(1_300, 1), (90_000, 2), (5_000_000, 0)].iter()), Some((1e3, 1e5)));
@@ -120,11 +120,11 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_axis_gives_every_power_the_same_width() {
+    fn logarithmic_axis_spaces_powers_evenly() {
         let axis = Axis::horizontal(1.0, 100.0, true);
         let [first, second, third] = [1.0, 10.0, 100.0].map(|value| axis.at(value));
         assert!((first - LEFT).abs() < 0.1 && (third - (WIDTH - RIGHT)).abs() < 0.1);
         assert!((second - first - (third - second)).abs() < 0.2);
-        assert!((axis.at(0.5) - LEFT).abs() < 0.1, "what lies outside stands at the border");
+        assert!((axis.at(0.5) - LEFT).abs() < 0.1, "values outside stand at the border");
     }
 }

@@ -1,4 +1,4 @@
-//! A small server that keeps what it is sent and answers as it is told: the other side of the sender's tests.
+//! A scripted server that records requests.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,49 +14,46 @@ use tokio::sync::Notify;
 pub(super) const CLIENT_ID: &str = "app";
 pub(super) const CLIENT_SECRET: &str = "s3cret";
 
-/// How one data request is answered instead of being carried out.
 #[derive(Debug, Clone)]
-pub(super) enum Reply {
-    /// This status, with `Retry-After: 0` if so told.
+pub(super) enum ScriptedReply {
+    /// With `Retry-After: 0` if true.
     Status(u16, bool),
-    /// HTTP 200 with this code in the envelope.
+    /// In the envelope of HTTP 200.
     Code(i64),
-    /// 401, and the tokens given so far are void.
+    /// 401; all tokens become void.
     TokenVoid,
-    /// Carried out, but the answer gets lost.
+    /// Handled, but the answer is lost.
     LostAnswer,
-    /// Never answered; whoever waits for `hung` is told.
+    /// Notifies `hung`.
     Hang,
 }
 
 #[derive(Default)]
-pub(super) struct Kept {
-    /// The accepted rows by id, and how often each came.
+pub(super) struct ServerState {
+    /// By id, with the number of arrivals.
     pub(super) rows: BTreeMap<String, (Value, usize)>,
-    /// The ids of each data request that was carried out.
+    /// Ids by accepted request.
     pub(super) requests: Vec<Vec<String>>,
-    /// The path of the last data request, and its enterprise code.
+    /// Of the last data request.
     pub(super) path: String,
     pub(super) enterprise: Option<String>,
     pub(super) tokens: usize,
-    /// Answers for the next data requests, the first one first.
-    pub(super) script: VecDeque<Option<Reply>>,
-    /// Ids that are refused with this message.
+    /// In order.
+    pub(super) script: VecDeque<Option<ScriptedReply>>,
+    /// Messages by refused id.
     pub(super) refused: BTreeMap<String, String>,
-    /// Larger bodies are 413.
-    pub(super) most_bytes: Option<usize>,
-    /// 413 answers given.
+    /// Larger bodies get 413.
+    pub(super) max_bytes: Option<usize>,
     pub(super) too_large: usize,
 }
 
 #[derive(Clone, Default)]
-pub(super) struct Server {
-    kept: Arc<Mutex<Kept>>,
+pub(super) struct TestServer {
+    state: Arc<Mutex<ServerState>>,
     pub(super) hung: Arc<Notify>,
 }
 
-impl Server {
-    /// Starts on a free port; the address.
+impl TestServer {
     pub(super) async fn start(&self) -> String {
         let routes = Router::new()
             .route("/oauth2/token", post(issue_token))
@@ -70,68 +67,66 @@ impl Server {
         format!("http://{address}")
     }
 
-    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap()
+    pub(super) fn state(&self) -> MutexGuard<'_, ServerState> {
+        self.state.lock().unwrap()
     }
 
-    /// Answers the next data requests so.
-    pub(super) fn script(&self, replies: impl IntoIterator<Item = Option<Reply>>) {
-        self.kept().script.extend(replies);
+    pub(super) fn script(&self, replies: impl IntoIterator<Item = Option<ScriptedReply>>) {
+        self.state().script.extend(replies);
     }
 
-    /// The answer to a data request that is not carried out.
+    /// Applies the script; whether the answer arrives.
     async fn intercept(&self, headers: &HeaderMap, body: &str) -> Result<bool, Response> {
         let authorization = headers["authorization"].to_str().unwrap().to_owned();
         let reply = {
-            let mut kept = self.kept();
-            if authorization != format!("Bearer token-{}", kept.tokens) {
+            let mut state = self.state();
+            if authorization != format!("Bearer token-{}", state.tokens) {
                 return Err(envelope(StatusCode::UNAUTHORIZED, "token is void"));
             }
-            if kept.most_bytes.is_some_and(|most| body.len() > most) {
-                kept.too_large += 1;
+            if state.max_bytes.is_some_and(|most| body.len() > most) {
+                state.too_large += 1;
                 return Err(envelope(StatusCode::PAYLOAD_TOO_LARGE, "body is too large"));
             }
-            kept.enterprise = headers.get("indicated-e-code").map(|code| code.to_str().unwrap().to_owned());
-            kept.script.pop_front().flatten()
+            state.enterprise = headers.get("indicated-e-code").map(|code| code.to_str().unwrap().to_owned());
+            state.script.pop_front().flatten()
         };
         match reply {
             None => Ok(true),
-            Some(Reply::LostAnswer) => Ok(false),
-            Some(Reply::Code(code)) => {
+            Some(ScriptedReply::LostAnswer) => Ok(false),
+            Some(ScriptedReply::Code(code)) => {
                 Err(axum::Json(json!({"code": code, "message": "business"})).into_response())
             }
-            Some(Reply::TokenVoid) => {
-                // Whoever asks for the next one gets another number.
-                self.kept().tokens += 1;
+            Some(ScriptedReply::TokenVoid) => {
+                self.state().tokens += 1;
                 Err(envelope(StatusCode::UNAUTHORIZED, "token is void"))
             }
-            Some(Reply::Status(status, is_timed)) => {
+            Some(ScriptedReply::Status(status, is_timed)) => {
                 let mut response = envelope(StatusCode::from_u16(status).unwrap(), "as scripted");
                 if is_timed {
                     response.headers_mut().insert("retry-after", "0".parse().unwrap());
                 }
                 Err(response)
             }
-            Some(Reply::Hang) => {
+            Some(ScriptedReply::Hang) => {
                 self.hung.notify_one();
                 std::future::pending().await
             }
         }
     }
 
-    /// Keeps the rows; those refused by id.
+    /// Returns the refused rows.
     fn keep(&self, body: &str, id_name: &str) -> Vec<(String, String)> {
         let rows: Vec<Value> = serde_json::from_str(body).unwrap();
-        let mut kept = self.kept();
+        let mut state = self.state();
         let id_of = |row: &Value| row[id_name].as_str().unwrap().to_owned();
-        kept.requests.push(rows.iter().map(id_of).collect());
+        state.requests.push(rows.iter().map(id_of).collect());
         let mut failures = Vec::new();
         for row in rows {
             let id = id_of(&row);
-            if let Some(message) = kept.refused.get(&id) {
+            if let Some(message) = state.refused.get(&id) {
                 failures.push((id, message.clone()));
             } else {
-                let entry = kept.rows.entry(id).or_default();
+                let entry = state.rows.entry(id).or_default();
                 *entry = (row, entry.1 + 1);
             }
         }
@@ -150,7 +145,7 @@ fn answer(data: &Value, is_lost: bool) -> Response {
     axum::Json(json!({"code": 200, "message": null, "data": data})).into_response()
 }
 
-async fn issue_token(State(server): State<Server>, headers: HeaderMap, body: String) -> Response {
+async fn issue_token(State(server): State<TestServer>, headers: HeaderMap, body: String) -> Response {
     use base64::Engine;
     let basic = base64::engine::general_purpose::STANDARD.encode(format!("{CLIENT_ID}:{CLIENT_SECRET}"));
     if headers["authorization"] != format!("Basic {basic}") {
@@ -158,20 +153,20 @@ async fn issue_token(State(server): State<Server>, headers: HeaderMap, body: Str
         return (StatusCode::UNAUTHORIZED, axum::Json(refusal)).into_response();
     }
     assert_eq!(body, "grant_type=client_credentials");
-    let mut kept = server.kept();
-    kept.tokens += 1;
-    let token = format!("token-{}", kept.tokens);
+    let mut state = server.state();
+    state.tokens += 1;
+    let token = format!("token-{}", state.tokens);
     axum::Json(json!({"access_token": token, "token_type": "Bearer", "expires_in": 3600, "scope": "s"}))
         .into_response()
 }
 
 async fn put_contents(
-    State(server): State<Server>,
+    State(server): State<TestServer>,
     Path(module): Path<String>,
     headers: HeaderMap,
     body: String,
 ) -> Response {
-    server.kept().path = format!("/v1/contents/{module}");
+    server.state().path = format!("/v1/contents/{module}");
     match server.intercept(&headers, &body).await {
         Err(response) => response,
         Ok(is_answered) => {
@@ -183,8 +178,8 @@ async fn put_contents(
     }
 }
 
-async fn create_tasks(State(server): State<Server>, headers: HeaderMap, body: String) -> Response {
-    server.kept().path = "/api/todo/batch_create".to_owned();
+async fn create_tasks(State(server): State<TestServer>, headers: HeaderMap, body: String) -> Response {
+    server.state().path = "/api/todo/batch_create".to_owned();
     match server.intercept(&headers, &body).await {
         Err(response) => response,
         Ok(is_answered) => {

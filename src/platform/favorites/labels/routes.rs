@@ -1,70 +1,72 @@
-//! `/v1/favorite/label`, its update and delete, `/v1/favorite/labels`: each person's own; and `/v1/favorite/labelCountLimit`,
-//! which applications set for their tenant.
-
-use std::sync::Arc;
+//! Personal labels (`/v1/favorite/label…`), and the tenant's `labelCountLimit`, set by applications.
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    model::{Label, LabelForm, MOST_LABELS, check_name},
-    repo::{self, Renaming},
+    forms::{Label, LabelForm, MOST_LABELS, check_name},
+    repo::{self, LabelRename},
 };
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonObject, QueryParameters},
-    },
-    app::App,
+    auth::extract::Identified,
     error::{Error, Kind, Result},
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        extract::{JsonObject, QueryParameters},
+    },
     platform::{
-        common::check_id,
-        favorites::model::Owner,
-        tenants::settings::{self, MOST_LABELS_OF_A_FAVORITE, SettingsForm},
+        favorites::{FavoritesState, rules::Owner},
+        shared::patch::check_id,
+        tenants::{
+            TenantsState,
+            settings::{self, MOST_LABELS_OF_A_FAVORITE, SettingsForm},
+        },
     },
 };
 
-/// Which label.
+/// Selects a label.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Which {
+pub struct LabelSelector {
     /// Label id.
     #[param(required = true)]
     id: Option<String>,
 }
 
-/// Which label, and its new name.
+/// Selects a label and renames it.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct NewName {
+pub struct LabelRenameQuery {
     /// Label id.
     #[param(required = true)]
     id: Option<String>,
-    /// Its new name, unique among the caller's labels.
+    /// New name, unique among the caller's labels.
     #[param(required = true)]
     name: Option<String>,
 }
 
-/// Which part of the list.
+/// Label list parameters.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Part {
-    /// Labels at the most; all of them where it is absent or empty.
+pub struct LabelListQuery {
+    /// Maximum number of labels; all if absent or empty.
     limit: Option<u32>,
-    /// Labels to leave out at the beginning.
+    /// Labels to skip.
     offset: Option<u32>,
 }
 
-/// How many labels.
+/// Label limit parameters.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Count {
-    /// Labels that one favorite may have from now on, 0 to 1,000; absent or empty changes nothing.
+pub struct LabelLimitQuery {
+    /// Labels that one favorite may have, 0 to 1,000; absent or empty changes nothing.
     count: Option<String>,
 }
 
-/// The limit that counts now.
+/// The current limit.
 #[derive(Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct LabelCountLimit {
     /// Labels that one favorite may have.
@@ -78,31 +80,31 @@ fn checked_id(id: Option<String>) -> Result<String> {
 }
 
 fn taken() -> Error {
-    Error::conflict("name: there is a label of this name already")
+    Error::conflict("name: another label already has this name")
 }
 
 fn unknown() -> Error {
     Error::not_found("id: there is no such label")
 }
 
-/// Makes a label of the caller's.
-#[utoipa::path(
-    post, path = "/v1/favorite/label", tag = "favorites", request_body = LabelForm,
+/// Creates a label of the caller.
+#[operation(
+    tag = "favorites", request_body = LabelForm,
     responses(
         (status = 200, description = "The label", body = Envelope<Label>),
         Refusals, BodyRefusals,
-        (status = 409, description = "There is one of this name, or as many as a person may have", body = FailureEnvelope),
+        (status = 409, description = "Name taken, or maximum reached", body = FailureEnvelope),
     )
 )]
 pub async fn add_label(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
     JsonObject(form): JsonObject<LabelForm>,
 ) -> Result<Envelope<Label>> {
     let (owner, form) = (Owner::of(&caller)?, form.checked().map_err(Error::bad_request)?);
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            if repo::count(&**transaction, &owner).await? >= MOST_LABELS as u64 {
+            if repo::count(transaction, &owner).await? >= MOST_LABELS as u64 {
                 return Err(Error::conflict(format!(
                     "there are {MOST_LABELS} labels already, the most that a person may have"
                 )));
@@ -113,9 +115,9 @@ pub async fn add_label(
     Ok(Envelope::of(job.await?))
 }
 
-/// Deletes a label of the caller's, and takes it off all his favorites.
-#[utoipa::path(
-    post, path = "/v1/favorite/label/delete", tag = "favorites", params(Which),
+/// Deletes a label of the caller and removes it from their favorites.
+#[operation(
+    tag = "favorites", params(LabelSelector),
     responses(
         (status = 200, description = "It is deleted", body = Envelope<Object>),
         Refusals,
@@ -123,84 +125,83 @@ pub async fn add_label(
     )
 )]
 pub async fn delete_label(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
-    QueryParameters(which): QueryParameters<Which>,
+    QueryParameters(selector): QueryParameters<LabelSelector>,
 ) -> Result<Envelope<Map<String, Value>>> {
-    let (owner, id) = (Owner::of(&caller)?, checked_id(which.id)?);
-    let job = app
+    let (owner, id) = (Owner::of(&caller)?, checked_id(selector.id)?);
+    let job = state
         .store
         .write(move |transaction| Box::pin(async move { Ok(repo::delete(transaction, &owner, &id).await?) }));
     if job.await? { Ok(Envelope::of(Map::new())) } else { Err(unknown()) }
 }
 
-/// Names a label of the caller's otherwise.
-#[utoipa::path(
-    post, path = "/v1/favorite/label/update", tag = "favorites", params(NewName),
+/// Renames a label of the caller.
+#[operation(
+    tag = "favorites", params(LabelRenameQuery),
     responses(
-        (status = 200, description = "That is its name", body = Envelope<Object>),
+        (status = 200, description = "The label was renamed", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "There is no such label", body = FailureEnvelope),
-        (status = 409, description = "Another one has this name", body = FailureEnvelope),
+        (status = 409, description = "Another label has this name", body = FailureEnvelope),
     )
 )]
 pub async fn rename_label(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
-    QueryParameters(NewName { id, name }): QueryParameters<NewName>,
+    QueryParameters(LabelRenameQuery { id, name }): QueryParameters<LabelRenameQuery>,
 ) -> Result<Envelope<Map<String, Value>>> {
     let (owner, id, name) = (Owner::of(&caller)?, checked_id(id)?, name.unwrap_or_default());
     check_name(&name).map_err(Error::bad_request)?;
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::rename(transaction, &owner, &id, &name).await?) })
     });
     match job.await? {
-        Renaming::Renamed => Ok(Envelope::of(Map::new())),
-        Renaming::Taken => Err(taken()),
-        Renaming::Unknown => Err(unknown()),
+        LabelRename::Renamed => Ok(Envelope::of(Map::new())),
+        LabelRename::Taken => Err(taken()),
+        LabelRename::Unknown => Err(unknown()),
     }
 }
 
-/// The caller's labels, oldest first.
-#[utoipa::path(
-    get, path = "/v1/favorite/labels", tag = "favorites", params(Part),
+/// Lists the caller's labels, oldest first.
+#[operation(
+    tag = "favorites", params(LabelListQuery),
     responses((status = 200, description = "The labels", body = Envelope<Vec<Label>>), Refusals)
 )]
 pub async fn list_labels(
-    State(app): State<Arc<App>>,
+    State(state): State<FavoritesState>,
     Identified(caller): Identified,
-    QueryParameters(part): QueryParameters<Part>,
+    QueryParameters(query): QueryParameters<LabelListQuery>,
 ) -> Result<Envelope<Vec<Label>>> {
-    let (owner, reader) = (Owner::of(&caller)?, app.store.reader());
+    let (owner, reader) = (Owner::of(&caller)?, state.store.reader());
     let total = repo::count(reader, &owner).await?;
-    let labels = repo::list(reader, &owner, part.limit, part.offset.unwrap_or_default()).await?;
+    let labels = repo::list(reader, &owner, query.limit, query.offset.unwrap_or_default()).await?;
     Ok(Envelope { total: Some(total), ..Envelope::list(labels) })
 }
 
-/// Sets how many labels one favorite may have in the tenant; without `count` it only says how many. Favorites that have more keep
-/// them until their labels are set again.
-#[utoipa::path(
-    get, path = "/v1/favorite/labelCountLimit", tag = "favorites", params(Count),
-    responses((status = 200, description = "The limit that counts now", body = Envelope<LabelCountLimit>), Refusals)
+/// Sets or returns the tenant's maximum of labels per favorite. Existing favorites keep their labels until changed.
+#[operation(
+    tag = "favorites", params(LabelLimitQuery),
+    responses((status = 200, description = "The current limit", body = Envelope<LabelCountLimit>), Refusals)
 )]
 pub async fn set_label_limit(
-    State(app): State<Arc<App>>,
+    State(tenants): State<TenantsState>,
     Identified(caller): Identified,
-    QueryParameters(Count { count }): QueryParameters<Count>,
+    QueryParameters(LabelLimitQuery { count }): QueryParameters<LabelLimitQuery>,
 ) -> Result<Envelope<LabelCountLimit>> {
     let code = caller.tenant.code.clone();
     let settings = match count.filter(|count| !count.is_empty()) {
-        None => settings::find(&app, &code).await,
+        None => settings::find(&tenants, &code).await,
         Some(count) => {
             let is_fit = |count: &i64| (0..=MOST_LABELS_OF_A_FAVORITE).contains(count);
             let limit = count.parse::<i64>().ok().filter(is_fit).ok_or_else(|| {
                 Error::bad_request(format!("count: must be a whole number, 0 to {MOST_LABELS_OF_A_FAVORITE}"))
             })?;
             let form = SettingsForm { label_limit: Some(limit), ..SettingsForm::default() };
-            settings::change(&app, caller, code, form).await
+            settings::change(&tenants, caller, code, form).await
         }
     };
-    // Whoever was let in has a tenant; it went away meanwhile.
+    // The tenant was removed after authentication.
     let settings = settings.map_err(|error| match error.kind {
         Kind::NotFound => Error::unauthorized("the tenant no longer exists"),
         _ => error,

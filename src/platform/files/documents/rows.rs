@@ -1,13 +1,11 @@
-//! Rows of files as the index wants them, and what is above them.
+//! File rows for the index, with the folders above them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
-
-use crate::store::{end_of_portion, find_in, sql};
+use crate::store::{self, Connection, FromRow, Value, batch_end, find_in, sql};
 
 /// A file with the text of its newest content.
-#[derive(Clone, Debug, FromQueryResult)]
+#[derive(Clone, Debug, FromRow)]
 pub(super) struct Row {
     pub(super) id: String,
     pub(super) tenant_id: i64,
@@ -18,7 +16,7 @@ pub(super) struct Row {
     pub(super) size: i64,
     pub(super) created_by_name: String,
     pub(super) updated_at: i64,
-    /// None until its content was looked at.
+    /// None until extracted.
     pub(super) text: Option<String>,
 }
 
@@ -26,45 +24,40 @@ const FOUND: &str = "SELECT files.id, files.tenant_id, files.directory_id, files
     files.created_by_name, files.updated_at, blob_texts.text \
     FROM files LEFT JOIN blob_texts ON blob_texts.sha256 = files.sha256 AND blob_texts.read_as = files.read_as WHERE";
 
-/// Unary plus, as for tasks: each is looked up by its id, however many there are.
+/// Unary plus, as for tasks, forces lookup by id.
 fn find_text() -> String {
     format!("{FOUND} +files.tenant_id = ? AND files.id")
 }
 
 /// The files with these ids in the tenant.
-pub(super) async fn find<C: ConnectionTrait>(
-    reader: &C,
-    tenant_id: i64,
-    ids: &[String],
-) -> Result<Vec<Row>, DbErr> {
+pub(super) async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> store::Result<Vec<Row>> {
     find_in(reader, &find_text(), &[tenant_id.into()], ids).await
 }
 
-/// Up to `limit` files of all tenants after `sequence`, and the last one's number.
-pub(super) async fn scan<C: ConnectionTrait>(
-    reader: &C,
+/// Up to `limit` files of all tenants after `sequence`, and the last number.
+pub(super) async fn scan(
+    reader: &Connection,
     sequence: i64,
     limit: u64,
-) -> Result<Option<(Vec<Row>, i64)>, DbErr> {
-    let Some(last) = end_of_portion(reader, "files", sequence, limit).await? else { return Ok(None) };
+) -> store::Result<Option<(Vec<Row>, i64)>> {
+    let Some(last) = batch_end(reader, "files", sequence, limit).await? else { return Ok(None) };
     let text = format!("{FOUND} files.sequence > ? AND files.sequence <= ?");
-    let rows = Row::find_by_statement(sql(text, [sequence.into(), last.into()])).all(reader).await?;
+    let rows = sql(text, [sequence.into(), last.into()]).fetch_all::<Row>(reader).await?;
     Ok(Some((rows, last)))
 }
 
-/// How many rows a scan from the beginning looks at.
-pub(super) async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64, DbErr> {
-    let row = reader.query_one_raw(sql("SELECT COUNT(*) AS files FROM files", [])).await?;
-    row.map_or(Ok(0), |row| row.try_get("", "files"))
+/// Rows that a full scan visits.
+pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
+    sql("SELECT COUNT(*) AS files FROM files", []).fetch_value(reader).await
 }
 
-/// Those of these folders of the tenant that were not removed.
-pub(super) async fn live_directories<C: ConnectionTrait>(
-    reader: &C,
+/// The existing ones of these folders of the tenant.
+pub(super) async fn live_directories(
+    reader: &Connection,
     tenant_id: i64,
     ids: &[String],
-) -> Result<HashSet<String>, DbErr> {
-    #[derive(FromQueryResult)]
+) -> store::Result<HashSet<String>> {
+    #[derive(FromRow)]
     struct Found {
         id: String,
     }
@@ -73,19 +66,19 @@ pub(super) async fn live_directories<C: ConnectionTrait>(
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
-/// A folder that is in a tree, with all that is above it.
+/// A folder in a tree, with its ancestors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
-    /// Names from the first-level folder on, each behind a slash; a slash of a root.
+    /// Names from the first-level folder on, each after a slash; a slash for a root.
     pub(super) path: String,
-    /// Whose it is.
+    /// Its owner.
     pub(super) subject: String,
-    /// The ids of the folder and of all above it, the root included.
+    /// The ids of the folder and its ancestors, the root included.
     pub(super) directories: Vec<String>,
 }
 
-/// One step on the way up from a folder.
-#[derive(Debug, FromQueryResult)]
+/// One step from a folder to its parent.
+#[derive(Debug, FromRow)]
 struct Link {
     of_directory: String,
     id: String,
@@ -93,12 +86,12 @@ struct Link {
     subject: Option<String>,
 }
 
-/// The chains of these folders, of those that are in a tree.
-pub(super) async fn chains<C: ConnectionTrait>(
-    reader: &C,
+/// The chains of those folders that are in a tree.
+pub(super) async fn chains(
+    reader: &Connection,
     directories: BTreeSet<&str>,
-) -> Result<HashMap<String, Chain>, DbErr> {
-    let ids = serde_json::to_string(&directories).map_err(|error| DbErr::Custom(error.to_string()))?;
+) -> store::Result<HashMap<String, Chain>> {
+    let ids = Value::json(&directories)?;
     let statement = sql(
         "WITH RECURSIVE above (of_directory, depth, id, name, parent_id, subject) AS ( \
            SELECT id, 0, id, name, parent_id, subject FROM directories \
@@ -107,14 +100,14 @@ pub(super) async fn chains<C: ConnectionTrait>(
            SELECT of_directory, depth + 1, next.id, next.name, next.parent_id, next.subject \
              FROM above JOIN directories AS next ON next.id = above.parent_id) \
          SELECT of_directory, id, name, subject FROM above ORDER BY of_directory, depth",
-        [ids.into()],
+        [ids],
     );
-    let links = Link::find_by_statement(statement).all(reader).await?;
+    let links = statement.fetch_all::<Link>(reader).await?;
     let same = |left: &Link, right: &Link| left.of_directory == right.of_directory;
     Ok(links.chunk_by(same).filter_map(chain).collect())
 }
 
-/// From the folder itself up to the root.
+/// From the folder up to the root.
 fn chain(links: &[Link]) -> Option<(String, Chain)> {
     let (root, folders) = links.split_last()?;
     let subject = root.subject.clone()?;

@@ -1,7 +1,6 @@
-//! What of a file's name and text is searched and shown, without I/O.
+//! Searched and displayed words of a file, without I/O.
 
-/// The parts of a name that stand together without a sign between them (`Budget2026v2`, `QuarterlyReport`), where it has such: a
-/// word is found by itself and by its beginning, and these by nothing of that.
+/// Words joined in a name (`Budget2026v2`), which prefix search would not find.
 pub(super) fn parts(name: &str) -> String {
     let mut parts = String::new();
     for word in name.split(|character: char| !character.is_ascii_alphanumeric()) {
@@ -21,7 +20,7 @@ pub(super) fn parts(name: &str) -> String {
     parts
 }
 
-/// Where letters meet digits, and where a capital follows a small letter.
+/// Between letters and digits, and before a capital after a small letter.
 fn borders(word: &str) -> Vec<usize> {
     let bytes = word.as_bytes();
     let is_border = |pair: &[u8]| {
@@ -32,7 +31,7 @@ fn borders(word: &str) -> Vec<usize> {
     bytes.windows(2).zip(1..).filter(|(pair, _)| is_border(pair)).map(|(_, place)| place).collect()
 }
 
-/// The beginning of a text as a hit shows it, in one line; none where there is no text.
+/// One line for a hit; none for an empty text.
 pub(super) fn beginning(text: &str, characters: usize) -> Option<String> {
     let mut shown = String::new();
     let mut left = characters;

@@ -1,27 +1,24 @@
-//! Groups and their members as people see them.
-
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
+//! Groups and members as seen by people.
 
 use super::{GROUPS, IS_SEEN, ROLE};
 use crate::{
-    platform::groups::fields::{Group, GroupMember},
-    store::sql,
+    platform::groups::forms::{Group, GroupMember},
+    store::{self, Connection, sql},
 };
 
-/// Members who are shown: those whom nobody sees any more are not, and they do not count.
+/// Visible members, the only ones counted.
 const SHOWN: &str = "FROM group_members \
     JOIN tenants AS homes ON homes.id = group_members.tenant_id AND homes.removed_at IS NULL \
     JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
       AND users.is_deleted = 0 AND users.is_hidden = 0";
 
-/// Whom nobody sees of the tenants in which a group is found.
+/// Invisible people of the tenants that find a group.
 const NOT_SHOWN: &str = "FROM group_tenants CROSS JOIN users INDEXED BY users_not_shown \
     ON users.tenant_id = group_tenants.tenant_id AND (users.is_deleted OR users.is_hidden)";
 
-/// How many members of `groups.id` are shown ([`SHOWN`]), without a look at each.
+/// Number of visible members, without a visit to each.
 ///
-/// All rows are counted, less those of tenants that are being removed and of people who are not shown. These are few as a rule,
-/// and looked for in the group; where a small group stands beside many of them, its members are looked for among them.
+/// Counts all rows minus invisible members, who are few, or probes the members of a small group.
 fn count() -> String {
     let rows = "SELECT COUNT(*) FROM group_members WHERE group_members.group_id = groups.id";
     let of_removed = "SELECT COUNT(*) FROM tenants CROSS JOIN group_members ON group_members.group_id = groups.id \
@@ -46,7 +43,7 @@ fn count() -> String {
     )
 }
 
-/// [`Group`] of each of [`GROUPS`].
+/// [`Group`] for each of [`GROUPS`].
 fn groups() -> String {
     format!(
         "SELECT groups.id, groups.name, groups.icon, tenants.code AS e_code, \
@@ -55,14 +52,14 @@ fn groups() -> String {
     )
 }
 
-/// The groups that a person sees and that changed at or after `since`, in the order in which they were made.
-pub(in crate::platform::groups) async fn list<C: ConnectionTrait>(
-    reader: &C,
+/// Groups changed at or after `since`, oldest first.
+pub(in crate::platform::groups) async fn list(
+    reader: &Connection,
     tenant_id: i64,
     user_id: &str,
     since: i64,
-) -> Result<Vec<Group>, DbErr> {
-    // Which groups these may be is found by two indexes; without them every group of every tenant would be looked at.
+) -> store::Result<Vec<Group>> {
+    // Without two indexes SQLite scans all groups.
     let text = format!(
         "{} AND {IS_SEEN} AND groups.updated_at >= ?3 AND groups.id IN ( \
            SELECT group_id FROM group_members WHERE tenant_id = ?1 AND user_id = ?2 \
@@ -70,36 +67,36 @@ pub(in crate::platform::groups) async fn list<C: ConnectionTrait>(
          ORDER BY groups.sequence",
         groups()
     );
-    Group::find_by_statement(sql(text, [tenant_id.into(), user_id.into(), since.into()])).all(reader).await
+    sql(text, [tenant_id.into(), user_id.into(), since.into()]).fetch_all::<Group>(reader).await
 }
 
-/// The group with this id as a person sees it.
-pub(in crate::platform::groups) async fn find<C: ConnectionTrait>(
-    reader: &C,
+/// Group by id, if visible to the person.
+pub(in crate::platform::groups) async fn find(
+    reader: &Connection,
     tenant_id: i64,
     user_id: &str,
     group_id: &str,
-) -> Result<Option<Group>, DbErr> {
+) -> store::Result<Option<Group>> {
     let text = format!("{} AND {IS_SEEN} AND groups.id = ?3", groups());
-    Group::find_by_statement(sql(text, [tenant_id.into(), user_id.into(), group_id.into()])).one(reader).await
+    sql(text, [tenant_id.into(), user_id.into(), group_id.into()]).fetch_optional::<Group>(reader).await
 }
 
-/// The group with this id as somebody sees it to whom it is open, public or not.
-pub(in crate::platform::groups) async fn find_by_id<C: ConnectionTrait>(
-    reader: &C,
+/// For a holder of its join code, public or not.
+pub(in crate::platform::groups) async fn find_by_id(
+    reader: &Connection,
     tenant_id: i64,
     user_id: &str,
     group_id: &str,
-) -> Result<Option<Group>, DbErr> {
+) -> store::Result<Option<Group>> {
     let text = format!("{} AND groups.id = ?3", groups());
-    Group::find_by_statement(sql(text, [tenant_id.into(), user_id.into(), group_id.into()])).one(reader).await
+    sql(text, [tenant_id.into(), user_id.into(), group_id.into()]).fetch_optional::<Group>(reader).await
 }
 
-/// The members of a group who are shown: its owner first, then administrators, then the others, those who are in it longest first.
-pub(in crate::platform::groups) async fn members<C: ConnectionTrait>(
-    reader: &C,
+/// Owner, administrators, others, each by time of joining.
+pub(in crate::platform::groups) async fn members(
+    reader: &Connection,
     group_id: &str,
-) -> Result<Vec<GroupMember>, DbErr> {
+) -> store::Result<Vec<GroupMember>> {
     let text = format!(
         "SELECT users.user_id, users.name, users.type, users.picture, organizations.org_id, \
          organizations.name AS org_name, homes.code AS e_code, homes.name AS enterprise {SHOWN} \
@@ -107,5 +104,5 @@ pub(in crate::platform::groups) async fn members<C: ConnectionTrait>(
            AND organizations.is_deleted = 0 AND organizations.is_hidden = 0 WHERE group_members.group_id = ? \
          ORDER BY group_members.role DESC, group_members.joined_at, group_members.user_id, group_members.tenant_id"
     );
-    GroupMember::find_by_statement(sql(text, [group_id.into()])).all(reader).await
+    sql(text, [group_id.into()]).fetch_all::<GroupMember>(reader).await
 }

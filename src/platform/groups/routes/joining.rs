@@ -1,42 +1,43 @@
 //! `/v1/groups/joincode…`, and applications to open groups.
 
-use std::sync::Arc;
-
 use axum::extract::State;
 use serde::Deserialize;
 
-use super::{Done, done};
+use super::{EmptyAnswer, done};
+use trawl_macros::operation;
+
 use crate::{
-    api::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, PathParameter, PathParameters, QueryParameters},
-    },
-    app::App,
+    auth::extract::Identified,
     error::{Error, Result},
+    http::{
+        envelope::{Envelope, FailureEnvelope, Refusals},
+        extract::{PathParameter, PathParameters, QueryParameters},
+    },
     platform::{
         groups::{
-            applications::{self, Answer},
-            fields::{Group, GroupApplication, JoinCode},
+            GroupsState,
+            applications::{self, ApplicationDecision},
+            forms::{Group, GroupApplication, JoinCode},
             join_codes,
         },
         users::model::public_address,
     },
 };
 
-/// For which group, and whether it gets another code than it has.
+/// Join code parameters.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
 pub struct JoinCodeQuery {
     /// Group id. Required.
     group_id: Option<String>,
-    /// Whether a new code takes the place of the one that is valid, which then opens nothing any more. Required.
+    /// Whether to replace and invalidate the current code. Required.
     is_override: Option<bool>,
 }
 
-/// Gives a group a code by which people of the tenant join it, for seven days. For its owner and its administrators.
-#[utoipa::path(
-    post, path = "/v1/groups/joincode", tag = "groups", params(JoinCodeQuery),
+/// Returns a join code valid for seven days; for the group's owner and administrators.
+#[operation(
+    tag = "groups", params(JoinCodeQuery),
     responses(
         (status = 200, description = "The code", body = Envelope<JoinCode>),
         Refusals,
@@ -44,7 +45,7 @@ pub struct JoinCodeQuery {
     )
 )]
 pub async fn make_join_code(
-    State(app): State<Arc<App>>,
+    State(state): State<GroupsState>,
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<JoinCodeQuery>,
 ) -> Result<Envelope<JoinCode>> {
@@ -52,69 +53,68 @@ pub async fn make_join_code(
     let group_id = group_id.ok_or_else(|| Error::bad_request("groupId: is required"))?;
     let is_override =
         query.is_override.ok_or_else(|| Error::bad_request("isOverride: is required, true or false"))?;
-    Ok(Envelope::of(join_codes::make(&app, caller, group_id, is_override).await?))
+    Ok(Envelope::of(join_codes::make(&state, caller, group_id, is_override).await?))
 }
 
-/// The group that a code opens, to anyone of its tenant who has the code. Codes that open nothing are counted by person
-/// (`limits.logins_per_minute`).
-#[utoipa::path(
-    get, path = "/v1/groups/joincode/{joincode}", tag = "groups",
-    params(("joincode" = String, Path, description = "The code, in capitals or not")),
+/// Returns the group that a code opens. Unknown codes are throttled per person (`limits.logins_per_minute`).
+#[operation(
+    tag = "groups",
+    params(("joincode" = String, Path, description = "Join code, case-insensitive")),
     responses(
         (status = 200, description = "The group", body = Envelope<Group>),
         Refusals,
-        (status = 404, description = "There is no such code, or it is not valid any more", body = FailureEnvelope),
+        (status = 404, description = "Unknown or expired code", body = FailureEnvelope),
     )
 )]
 pub async fn show_group_of_code(
-    State(app): State<Arc<App>>,
+    State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(code): PathParameter,
 ) -> Result<Envelope<Group>> {
-    Ok(Envelope::of(join_codes::show(&app, &caller, &code).await?))
+    Ok(Envelope::of(join_codes::show(&state, &caller, &code).await?))
 }
 
-/// Joins the group that a code opens, closed or open, and answers it. Who is in it stays as he is.
-#[utoipa::path(
-    post, path = "/v1/groups/joincode/{joincode}/join", tag = "groups",
-    params(("joincode" = String, Path, description = "The code, in capitals or not")),
+/// Joins the group that a code opens and returns it; members keep their role.
+#[operation(
+    tag = "groups",
+    params(("joincode" = String, Path, description = "Join code, case-insensitive")),
     responses(
         (status = 200, description = "The group", body = Envelope<Group>),
         Refusals,
-        (status = 404, description = "There is no such code, or it is not valid any more", body = FailureEnvelope),
-        (status = 409, description = "The group or the caller has as many as may be", body = FailureEnvelope),
+        (status = 404, description = "Unknown or expired code", body = FailureEnvelope),
+        (status = 409, description = "The group or the caller is at the maximum", body = FailureEnvelope),
     )
 )]
 pub async fn join_by_code(
-    State(app): State<Arc<App>>,
+    State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(code): PathParameter,
 ) -> Result<Envelope<Group>> {
-    Ok(Envelope::of(join_codes::join(&app, caller, &code).await?))
+    Ok(Envelope::of(join_codes::join(&state, caller, &code).await?))
 }
 
-/// Asks to be let into an open group, and answers the application's id. Who was refused may ask again.
-#[utoipa::path(
-    post, path = "/v1/groups/{groupId}/apply", tag = "groups",
+/// Applies to an open group and returns the application's id. A refused applicant may apply again.
+#[operation(
+    tag = "groups",
     params(("groupId" = String, Path, description = "Group id")),
     responses(
         (status = 200, description = "The application's id", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such group", body = FailureEnvelope),
-        (status = 409, description = "He is a member, has applied already, or nobody is there to decide it", body = FailureEnvelope),
+        (status = 409, description = "Already a member or applicant, or nobody can decide", body = FailureEnvelope),
     )
 )]
 pub async fn apply(
-    State(app): State<Arc<App>>,
+    State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
 ) -> Result<Envelope<String>> {
-    Ok(Envelope::of(applications::apply(&app, caller, group_id).await?))
+    Ok(Envelope::of(applications::apply(&state, caller, group_id).await?))
 }
 
-/// Lists the applications that are to be decided, oldest first. For the group's owner and its administrators.
-#[utoipa::path(
-    get, path = "/v1/groups/{groupId}/applications", tag = "groups",
+/// Lists open applications, oldest first; for the group's owner and administrators.
+#[operation(
+    tag = "groups",
     params(("groupId" = String, Path, description = "Group id")),
     responses(
         (status = 200, description = "The open applications", body = Envelope<Vec<GroupApplication>>),
@@ -123,60 +123,60 @@ pub async fn apply(
     )
 )]
 pub async fn list_applications(
-    State(app): State<Arc<App>>,
+    State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
 ) -> Result<Envelope<Vec<GroupApplication>>> {
-    let mut open = applications::list(&app, &caller, &group_id).await?;
-    let public_url = app.config.public_url();
+    let mut open = applications::list(&state, &caller, &group_id).await?;
+    let public_url = state.public_url;
     for application in &mut open {
         application.picture = application.picture.take().map(|picture| public_address(&public_url, &picture));
     }
     Ok(Envelope::list(open))
 }
 
-/// Lets the applicant in. For the group's owner and its administrators.
-#[utoipa::path(
-    post, path = "/v1/groups/{groupId}/applications/{applicationId}/accept", tag = "groups",
+/// Accepts an application; for the group's owner and administrators.
+#[operation(
+    tag = "groups",
     params(
         ("groupId" = String, Path, description = "Group id"),
         ("applicationId" = String, Path, description = "Application id"),
     ),
     responses(
-        (status = 200, description = "He is a member", body = Envelope<Object>),
+        (status = 200, description = "The applicant is a member", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "There is no such group, or no such application", body = FailureEnvelope),
-        (status = 409, description = "It is decided already, or the group is full", body = FailureEnvelope),
+        (status = 409, description = "Already decided, or the group is full", body = FailureEnvelope),
     )
 )]
 pub async fn accept_application(
-    State(app): State<Arc<App>>,
+    State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameters((group_id, id)): PathParameters<(String, String)>,
-) -> Result<Done> {
-    applications::decide(&app, caller, group_id, id, Answer::Accept).await?;
+) -> Result<EmptyAnswer> {
+    applications::decide(&state, caller, group_id, id, ApplicationDecision::Accept).await?;
     Ok(done())
 }
 
-/// Does not let the applicant in. For the group's owner and its administrators.
-#[utoipa::path(
-    post, path = "/v1/groups/{groupId}/applications/{applicationId}/refuse", tag = "groups",
+/// Refuses an application; for the group's owner and administrators.
+#[operation(
+    tag = "groups",
     params(
         ("groupId" = String, Path, description = "Group id"),
         ("applicationId" = String, Path, description = "Application id"),
     ),
     responses(
-        (status = 200, description = "He is none", body = Envelope<Object>),
+        (status = 200, description = "The application was refused", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "There is no such group, or no such application", body = FailureEnvelope),
-        (status = 409, description = "It is decided already", body = FailureEnvelope),
+        (status = 409, description = "Already decided", body = FailureEnvelope),
     )
 )]
 pub async fn refuse_application(
-    State(app): State<Arc<App>>,
+    State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameters((group_id, id)): PathParameters<(String, String)>,
-) -> Result<Done> {
-    applications::decide(&app, caller, group_id, id, Answer::Refuse).await?;
+) -> Result<EmptyAnswer> {
+    applications::decide(&state, caller, group_id, id, ApplicationDecision::Refuse).await?;
     Ok(done())
 }

@@ -1,6 +1,5 @@
-//! Rows of messages.
+//! Message rows.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -8,31 +7,31 @@ use uuid::Uuid;
 use super::robots::Sender;
 use crate::{
     error::{Error, Result},
-    platform::robots::model::Message,
-    store::{Transaction, now_millis, sql},
+    platform::robots::forms::Message,
+    store::{self, Connection, DatabaseError, FromRow, Transaction, now_millis, sql},
 };
 
-/// A message that was sent (decisions 9.5).
+/// A sent message (decisions 9.5).
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SentMessage {
-    /// Its id.
+    /// Message id.
     pub id: String,
-    /// The robot that wrote it; it may be gone.
+    /// Id of the sending robot, possibly removed since.
     pub robot_id: String,
-    /// The robot's name when it wrote it.
+    /// Name of the robot when sent.
     pub robot_name: String,
     /// `text`, `links`, `rich` or `card_template`.
     pub msg_type: String,
-    /// What that type holds.
+    /// Content by type.
     #[schema(value_type = Object)]
     pub content: Box<RawValue>,
-    /// When, epoch milliseconds: strictly increasing over a group's messages.
+    /// Send time, epoch milliseconds; strictly increasing per group.
     pub created_date: i64,
 }
 
-#[derive(FromQueryResult)]
-struct Row {
+#[derive(FromRow)]
+struct StoredMessage {
     id: String,
     robot_id: String,
     robot_name: String,
@@ -41,10 +40,10 @@ struct Row {
     created_at: i64,
 }
 
-impl TryFrom<Row> for SentMessage {
+impl TryFrom<StoredMessage> for SentMessage {
     type Error = Error;
 
-    fn try_from(row: Row) -> Result<Self> {
+    fn try_from(row: StoredMessage) -> Result<Self> {
         Ok(Self {
             id: row.id,
             robot_id: row.robot_id,
@@ -56,10 +55,9 @@ impl TryFrom<Row> for SentMessage {
     }
 }
 
-/// The columns of a [`Row`].
 const SHOWN: &str = "id, robot_id, robot_name, msg_type, content, created_at";
 
-/// Keeps a message of the robot, at a time of its own after every other one of the group.
+/// Time is above the group's latest.
 pub(in crate::platform::robots) async fn insert(
     transaction: &Transaction,
     sender: &Sender,
@@ -84,60 +82,58 @@ pub(in crate::platform::robots) async fn insert(
             now_millis().into(),
         ],
     );
-    let row = Row::find_by_statement(statement).one(&**transaction).await?;
-    row.ok_or_else(|| DbErr::RecordNotFound("the message that was kept".to_owned()))?.try_into()
+    let row = statement.fetch_optional::<StoredMessage>(transaction).await?;
+    row.ok_or(DatabaseError::RowNotFound)?.try_into()
 }
 
-/// Bytes of content that a page holds: a group may keep a page of messages of the greatest length.
+/// Bounds pages of maximum-length messages.
 pub(in crate::platform::robots) const PAGE_BYTES: usize = 2 << 20;
 
-/// Rows that are read at a time, so that no more than these are in memory beyond a page.
+/// Bounds memory beyond the page.
 const PORTION: usize = 32;
 
-/// Messages of one after another, the newest first.
-pub(in crate::platform::robots) struct Page {
+/// A page of messages, newest first.
+pub(in crate::platform::robots) struct MessageRows {
     pub(in crate::platform::robots) messages: Vec<SentMessage>,
-    /// Whether there are older ones.
     pub(in crate::platform::robots) has_more: bool,
 }
 
-/// Up to `limit` messages of the group of before a time, of [`PAGE_BYTES`] or else a single one.
-pub(in crate::platform::robots) async fn list<C: ConnectionTrait>(
-    reader: &C,
+/// Up to `limit` messages of [`PAGE_BYTES`] in total, at least one.
+pub(in crate::platform::robots) async fn list(
+    reader: &Connection,
     group_id: &str,
     before: i64,
     limit: usize,
-) -> Result<Page> {
+) -> Result<MessageRows> {
     let (mut messages, mut bytes, mut before) = (Vec::<SentMessage>::new(), 0, before);
     loop {
-        // One more than is wanted tells whether there are more.
         let most = PORTION.min(limit - messages.len() + 1);
         let portion = read_portion(reader, group_id, before, most).await?;
         let is_last = portion.len() < most;
         for row in portion {
             bytes += row.content.len();
             if messages.len() == limit || (bytes > PAGE_BYTES && !messages.is_empty()) {
-                return Ok(Page { messages, has_more: true });
+                return Ok(MessageRows { messages, has_more: true });
             }
             before = row.created_at;
             messages.push(row.try_into()?);
         }
         if is_last {
-            return Ok(Page { messages, has_more: false });
+            return Ok(MessageRows { messages, has_more: false });
         }
     }
 }
 
-/// What comes between two portions is newer than both.
-async fn read_portion<C: ConnectionTrait>(
-    reader: &C,
+/// A message sent between two reads is newer than both.
+async fn read_portion(
+    reader: &Connection,
     group_id: &str,
     before: i64,
     most: usize,
-) -> Result<Vec<Row>, DbErr> {
+) -> store::Result<Vec<StoredMessage>> {
     let text = format!(
         "SELECT {SHOWN} FROM messages WHERE group_id = ? AND created_at < ? ORDER BY created_at DESC LIMIT ?"
     );
     let most = u64::try_from(most).unwrap_or_default();
-    Row::find_by_statement(sql(text, [group_id.into(), before.into(), most.into()])).all(reader).await
+    sql(text, [group_id.into(), before.into(), most.into()]).fetch_all::<StoredMessage>(reader).await
 }

@@ -1,28 +1,26 @@
-//! Rows of robots.
+//! Robot rows.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use serde::Serialize;
 
 use crate::{
-    platform::{groups::model::SeenGroup, robots::token::Digest},
-    store::{Transaction, now_millis, sql},
+    platform::{groups::service::SeenGroup, robots::token::TokenDigest},
+    store::{self, Connection, FromRow, Transaction, now_millis, sql},
 };
 
 /// A robot of a group.
-#[derive(Clone, Debug, FromQueryResult, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, FromRow, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Robot {
-    /// Its id.
+    /// Robot id.
     #[serde(rename = "robotId")]
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Since when, epoch milliseconds.
+    /// Creation time, epoch milliseconds.
     pub created_date: i64,
 }
 
-/// The robot that a token is of, and where it writes.
-#[derive(Clone, Debug, FromQueryResult)]
+#[derive(Clone, Debug, FromRow)]
 pub(in crate::platform::robots) struct Sender {
     pub(in crate::platform::robots) id: String,
     pub(in crate::platform::robots) name: String,
@@ -32,44 +30,39 @@ pub(in crate::platform::robots) struct Sender {
     pub(in crate::platform::robots) is_frozen: bool,
 }
 
-/// A robot to make.
 pub(in crate::platform::robots) struct NewRobot {
     pub(in crate::platform::robots) id: String,
     pub(in crate::platform::robots) name: String,
-    pub(in crate::platform::robots) digest: Digest,
-    /// The user id of who makes it.
+    pub(in crate::platform::robots) digest: TokenDigest,
     pub(in crate::platform::robots) created_by: String,
 }
 
-/// The robots of a group, the oldest first.
-pub(in crate::platform::robots) async fn list<C: ConnectionTrait>(
-    reader: &C,
+/// Robots of a group, oldest first.
+pub(in crate::platform::robots) async fn list(
+    reader: &Connection,
     group_id: &str,
-) -> Result<Vec<Robot>, DbErr> {
+) -> store::Result<Vec<Robot>> {
     let statement = sql(
         "SELECT id, name, created_at AS created_date FROM robots WHERE group_id = ? \
          ORDER BY created_at, id",
         [group_id.into()],
     );
-    Robot::find_by_statement(statement).all(reader).await
+    statement.fetch_all::<Robot>(reader).await
 }
 
-/// How many robots a group has.
 pub(in crate::platform::robots) async fn count(
     transaction: &Transaction,
     group_id: &str,
-) -> Result<i64, DbErr> {
+) -> store::Result<i64> {
     let statement = sql("SELECT COUNT(*) AS robots FROM robots WHERE group_id = ?", [group_id.into()]);
-    let row = transaction.query_one_raw(statement).await?;
-    row.map_or(Ok(0), |row| row.try_get("", "robots"))
+    statement.fetch_value(transaction).await
 }
 
-/// Keeps a robot of the group.
 pub(in crate::platform::robots) async fn insert(
     transaction: &Transaction,
     group: &SeenGroup,
     new: &NewRobot,
-) -> Result<(), DbErr> {
+) -> store::Result<()> {
     let statement = sql(
         "INSERT INTO robots (id, group_id, tenant_id, name, token_digest, created_by, created_at) \
          VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -83,38 +76,36 @@ pub(in crate::platform::robots) async fn insert(
             now_millis().into(),
         ],
     );
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
-/// Gives a robot of the group another token; the one before is dead. Answers whether there is such a robot.
 pub(in crate::platform::robots) async fn rotate(
     transaction: &Transaction,
     group_id: &str,
     id: &str,
-    digest: &Digest,
-) -> Result<bool, DbErr> {
+    digest: &TokenDigest,
+) -> store::Result<bool> {
     let statement = sql(
         "UPDATE robots SET token_digest = ? WHERE group_id = ? AND id = ?",
         [digest.into(), group_id.into(), id.into()],
     );
-    Ok(transaction.execute_raw(statement).await?.rows_affected() > 0)
+    Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Removes a robot of the group; its messages stay. Answers whether there was one.
+/// Messages stay; returns whether the robot existed.
 pub(in crate::platform::robots) async fn remove(
     transaction: &Transaction,
     group_id: &str,
     id: &str,
-) -> Result<bool, DbErr> {
+) -> store::Result<bool> {
     let statement = sql("DELETE FROM robots WHERE group_id = ? AND id = ?", [group_id.into(), id.into()]);
-    Ok(transaction.execute_raw(statement).await?.rows_affected() > 0)
+    Ok(statement.execute(transaction).await? > 0)
 }
 
-/// The robot with this token, unless its group or its tenant is gone.
-pub(in crate::platform::robots) async fn find_sender<C: ConnectionTrait>(
-    connection: &C,
-    digest: &Digest,
-) -> Result<Option<Sender>, DbErr> {
+pub(in crate::platform::robots) async fn find_sender(
+    connection: &Connection,
+    digest: &TokenDigest,
+) -> store::Result<Option<Sender>> {
     let statement = sql(
         "SELECT robots.id, robots.name, robots.group_id, groups.name AS group_name, groups.tenant_id, \
            tenants.is_frozen \
@@ -123,5 +114,5 @@ pub(in crate::platform::robots) async fn find_sender<C: ConnectionTrait>(
          WHERE robots.token_digest = ?",
         [digest.into()],
     );
-    Sender::find_by_statement(statement).one(connection).await
+    statement.fetch_optional::<Sender>(connection).await
 }

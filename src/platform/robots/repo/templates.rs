@@ -1,17 +1,12 @@
-//! Rows of card templates: each change is a row of its own, so that what was said keeps its looks.
+//! Card template rows: one per version, so sent cards keep their look.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{
-    platform::common::Json,
-    store::{Transaction, now_millis, sql},
-};
+use crate::store::{self, Connection, FromRow, Json, Transaction, now_millis, sql};
 
-/// One state of a template.
-#[derive(Clone, Debug, FromQueryResult)]
-pub(in crate::platform::robots) struct Row {
+#[derive(Clone, Debug, FromRow)]
+pub(in crate::platform::robots) struct StoredTemplate {
     pub(in crate::platform::robots) id: String,
     pub(in crate::platform::robots) code: String,
     pub(in crate::platform::robots) name: String,
@@ -19,34 +14,31 @@ pub(in crate::platform::robots) struct Row {
     pub(in crate::platform::robots) created_at: i64,
 }
 
-/// A template as a message names it.
-#[derive(Clone, Debug, FromQueryResult)]
-pub(in crate::platform::robots) struct Named {
+#[derive(Clone, Debug, FromRow)]
+pub(in crate::platform::robots) struct TemplateReference {
     pub(in crate::platform::robots) id: String,
     pub(in crate::platform::robots) code: String,
 }
 
-/// The newest state of the tenant's template with this code.
-pub(in crate::platform::robots) async fn newest<C: ConnectionTrait>(
-    connection: &C,
+pub(in crate::platform::robots) async fn newest(
+    connection: &Connection,
     tenant_id: i64,
     code: &str,
-) -> Result<Option<Row>, DbErr> {
+) -> store::Result<Option<StoredTemplate>> {
     let statement = sql(
         "SELECT id, code, name, template, created_at FROM card_templates WHERE tenant_id = ? AND code = ? \
          ORDER BY sequence DESC LIMIT 1",
         [tenant_id.into(), code.into()],
     );
-    Row::find_by_statement(statement).one(connection).await
+    statement.fetch_optional::<StoredTemplate>(connection).await
 }
 
-/// The tenant's template with this id, or else the newest one of this code.
 pub(in crate::platform::robots) async fn find(
     transaction: &Transaction,
     tenant_id: i64,
     id: Option<&str>,
     code: Option<&str>,
-) -> Result<Option<Named>, DbErr> {
+) -> store::Result<Option<TemplateReference>> {
     let (condition, value) = match id {
         Some(id) => ("id = ?", id),
         None => ("code = ?", code.unwrap_or_default()),
@@ -54,17 +46,16 @@ pub(in crate::platform::robots) async fn find(
     let text = format!(
         "SELECT id, code FROM card_templates WHERE tenant_id = ? AND {condition} ORDER BY sequence DESC LIMIT 1"
     );
-    Named::find_by_statement(sql(text, [tenant_id.into(), value.into()])).one(&**transaction).await
+    sql(text, [tenant_id.into(), value.into()]).fetch_optional::<TemplateReference>(transaction).await
 }
 
-/// Keeps a new state of a template; answers its id.
 pub(in crate::platform::robots) async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
     code: &str,
     name: &str,
     template: &Json<Value>,
-) -> Result<String, DbErr> {
+) -> store::Result<String> {
     let id = Uuid::now_v7().to_string();
     let statement = sql(
         "INSERT INTO card_templates (id, tenant_id, code, name, template, created_at) VALUES (?, ?, ?, ?, ?, ?)",
@@ -73,10 +64,10 @@ pub(in crate::platform::robots) async fn insert(
             tenant_id.into(),
             code.into(),
             name.into(),
-            template.to_text()?.into(),
+            store::Value::json(template)?,
             now_millis().into(),
         ],
     );
-    transaction.execute_raw(statement).await?;
+    statement.execute(transaction).await?;
     Ok(id)
 }

@@ -1,6 +1,4 @@
-//! `GET /v1/groups/{groupId}/messages`: what was said in a group.
-
-use std::sync::Arc;
+//! `GET /v1/groups/{groupId}/messages`: messages of a group.
 
 use axum::{
     extract::State,
@@ -8,31 +6,34 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::{Deserialize, Serialize};
+use trawl_macros::operation;
 
 use crate::{
-    api::{
-        envelope::{Envelope, FailureEnvelope, Refusals, json},
-        extract::{Identified, PathParameter, QueryParameters},
-    },
-    app::App,
+    auth::extract::Identified,
     error::{Error, Result},
+    http::{
+        envelope::{Envelope, FailureEnvelope, Refusals, json},
+        extract::{PathParameter, QueryParameters},
+    },
     platform::{
-        groups::model::{Role, SeenGroup},
-        robots::repo::messages::{self, SentMessage},
+        groups::{rules::GroupRole, service::SeenGroup},
+        robots::{
+            RobotsState,
+            repo::messages::{self, SentMessage},
+        },
     },
 };
 
-/// Messages of a page where nothing is said, and at the most.
 const PAGE_MESSAGES: usize = 100;
 const MOST_PAGE_MESSAGES: usize = 1_000;
 
-/// Which page.
+/// Message list parameters.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Part {
-    /// Messages of before this `createdDate`, epoch milliseconds: the `cursor` of the page before.
+pub struct MessageListQuery {
+    /// `cursor` of the previous page: an epoch millisecond `createdDate`, exclusive.
     cursor: Option<i64>,
-    /// Messages at the most, 1 to 1,000; 100 where nothing is said.
+    /// Page size, 1 to 1,000; default 100.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<i64>,
 }
@@ -42,7 +43,7 @@ pub struct Part {
 pub struct MessagePage {
     #[serde(flatten)]
     envelope: Envelope<Vec<SentMessage>>,
-    /// What the next page is asked for with: the `createdDate` of the last message. Null where there are no older ones.
+    /// `createdDate` of the last message, for the next page; null on the last page.
     #[schema(required)]
     cursor: Option<i64>,
 }
@@ -53,13 +54,12 @@ impl IntoResponse for MessagePage {
     }
 }
 
-/// The messages of a group, for its members, the newest first.
+/// Lists messages of a group, newest first; for its members.
 ///
-/// A page holds 2 MiB of `content` at the most, so it may be shorter than `limit` while there are more: the end is where
-/// `cursor` is null.
-#[utoipa::path(
-    get, path = "/v1/groups/{groupId}/messages", tag = "robots",
-    params(("groupId" = String, Path, description = "The group's id"), Part),
+/// Pages hold at most 2 MiB of `content`; only a null `cursor` marks the end.
+#[operation(
+    tag = "robots",
+    params(("groupId" = String, Path, description = "The group's id"), MessageListQuery),
     responses(
         (status = 200, description = "The messages", body = MessagePage),
         Refusals,
@@ -67,20 +67,25 @@ impl IntoResponse for MessagePage {
     )
 )]
 pub async fn list_messages(
-    State(app): State<Arc<App>>,
+    State(state): State<RobotsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
-    QueryParameters(part): QueryParameters<Part>,
+    QueryParameters(query): QueryParameters<MessageListQuery>,
 ) -> Result<MessagePage> {
-    let limit = match part.limit.map(usize::try_from) {
+    let limit = match query.limit.map(usize::try_from) {
         None => PAGE_MESSAGES,
         Some(Ok(limit)) if (1..=MOST_PAGE_MESSAGES).contains(&limit) => limit,
-        Some(_) => return Err(Error::bad_request(format!("limit: must be 1 to {MOST_PAGE_MESSAGES}"))),
+        Some(_) => {
+            return Err(Error::bad_request(format!(
+                "limit: must be 1 to {MOST_PAGE_MESSAGES}, not {}",
+                query.limit.unwrap_or_default()
+            )));
+        }
     };
-    let group = SeenGroup::find(app.store.reader(), &caller, &group_id).await?;
-    group.require(Role::Member)?;
-    let before = part.cursor.unwrap_or(i64::MAX);
-    let page = messages::list(app.store.reader(), &group.id, before, limit).await?;
+    let group = SeenGroup::find(state.store.reader(), &caller, &group_id).await?;
+    group.require(GroupRole::Member)?;
+    let before = query.cursor.unwrap_or(i64::MAX);
+    let page = messages::list(state.store.reader(), &group.id, before, limit).await?;
     let cursor = page.messages.last().filter(|_| page.has_more).map(|message| message.created_date);
     let count = Some(page.messages.len());
     Ok(MessagePage { envelope: Envelope { count, ..Envelope::of(page.messages) }, cursor })

@@ -1,25 +1,24 @@
-//! `/v1/groups/{groupId}/robots`: who may write into a group by a webhook.
-
-use std::sync::Arc;
+//! `/v1/groups/{groupId}/robots`: robots of a group.
 
 use axum::extract::State;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use trawl_macros::operation;
 use uuid::Uuid;
 
 use crate::{
-    api::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonObject, PathParameter, PathParameters},
-    },
-    app::App,
     audit::{self, Actor, Deed},
-    auth::caller::Caller,
+    auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        extract::{JsonObject, PathParameter, PathParameters},
+    },
     platform::{
-        groups::model::{Role, SeenGroup},
+        groups::{rules::GroupRole, service::SeenGroup},
         robots::{
-            model::{ROBOTS_PER_GROUP, RobotForm},
+            RobotsState,
+            forms::{ROBOTS_PER_GROUP, RobotForm},
             repo::robots::{self, NewRobot, Robot},
             token,
         },
@@ -27,27 +26,27 @@ use crate::{
     store::Transaction,
 };
 
-/// A robot and its token, which is shown this once. Without `Debug`: whoever has the token may write.
+/// A robot and its token, shown once. No `Debug`: the token is a secret.
 #[derive(Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RobotToken {
-    /// The robot's id.
+    /// Robot id.
     robot_id: String,
-    /// Where messages are sent to, the token in it.
+    /// Webhook address including the token.
     url: String,
-    /// The token.
+    /// Token.
     token: String,
 }
 
 impl RobotToken {
-    fn new(app: &App, robot_id: String, token: &SecretString) -> Self {
+    fn new(state: &RobotsState, robot_id: String, token: &SecretString) -> Self {
         let token = token.expose_secret().to_owned();
-        let url = format!("{}/notificationapi/hook/send?token={token}", app.config.public_url());
+        let url = format!("{}/notificationapi/hook/send?token={token}", state.public_url);
         Self { robot_id, url, token }
     }
 }
 
-/// Which robot of which group.
+/// Selects a robot of a group.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RobotPath {
@@ -55,19 +54,19 @@ pub struct RobotPath {
     robot_id: String,
 }
 
-/// Makes a robot, for the group's administrators and its owner.
-#[utoipa::path(
-    post, path = "/v1/groups/{groupId}/robots", tag = "robots", request_body = RobotForm,
+/// Creates a robot; for the group's owner and administrators.
+#[operation(
+    tag = "robots", request_body = RobotForm,
     params(("groupId" = String, Path, description = "The group's id")),
     responses(
-        (status = 200, description = "The robot, and its token this once", body = Envelope<RobotToken>),
+        (status = 200, description = "The robot and its token, shown once", body = Envelope<RobotToken>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such group", body = FailureEnvelope),
-        (status = 409, description = "The group has as many robots as it may", body = FailureEnvelope),
+        (status = 409, description = "The group has the maximum of robots", body = FailureEnvelope),
     )
 )]
 pub async fn create_robot(
-    State(app): State<Arc<App>>,
+    State(state): State<RobotsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
     JsonObject(form): JsonObject<RobotForm>,
@@ -77,11 +76,11 @@ pub async fn create_robot(
     let (token, digest) = token::generate()?;
     let new = NewRobot { id: Uuid::now_v7().to_string(), name, digest, created_by };
     let robot_id = new.id.clone();
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let group = administered(transaction, &caller, &group_id).await?;
             if robots::count(transaction, &group.id).await? >= ROBOTS_PER_GROUP {
-                let full = format!("a group may have {ROBOTS_PER_GROUP} robots, and has them already");
+                let full = format!("the group already has {ROBOTS_PER_GROUP} robots, the maximum");
                 return Err(Error::conflict(full));
             }
             robots::insert(transaction, &group, &new).await?;
@@ -89,12 +88,12 @@ pub async fn create_robot(
         })
     });
     job.await?;
-    Ok(Envelope::of(RobotToken::new(&app, robot_id, &token)))
+    Ok(Envelope::of(RobotToken::new(&state, robot_id, &token)))
 }
 
-/// The robots of a group, for its members, the oldest first; never with their tokens.
-#[utoipa::path(
-    get, path = "/v1/groups/{groupId}/robots", tag = "robots",
+/// Lists a group's robots without tokens, oldest first; for its members.
+#[operation(
+    tag = "robots",
     params(("groupId" = String, Path, description = "The group's id")),
     responses(
         (status = 200, description = "The robots", body = Envelope<Vec<Robot>>),
@@ -103,36 +102,36 @@ pub async fn create_robot(
     )
 )]
 pub async fn list_robots(
-    State(app): State<Arc<App>>,
+    State(state): State<RobotsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
 ) -> Result<Envelope<Vec<Robot>>> {
-    let group = SeenGroup::find(app.store.reader(), &caller, &group_id).await?;
-    group.require(Role::Member)?;
-    Ok(Envelope::list(robots::list(app.store.reader(), &group.id).await?))
+    let group = SeenGroup::find(state.store.reader(), &caller, &group_id).await?;
+    group.require(GroupRole::Member)?;
+    Ok(Envelope::list(robots::list(state.store.reader(), &group.id).await?))
 }
 
-/// Gives a robot another token; the one before is dead from the answer on.
-#[utoipa::path(
-    post, path = "/v1/groups/{groupId}/robots/{robotId}/token", tag = "robots",
+/// Replaces a robot's token; the previous one is invalid at once.
+#[operation(
+    tag = "robots",
     params(
         ("groupId" = String, Path, description = "The group's id"),
         ("robotId" = String, Path, description = "The robot's id"),
     ),
     responses(
-        (status = 200, description = "The robot, and its new token this once", body = Envelope<RobotToken>),
+        (status = 200, description = "The robot and its new token, shown once", body = Envelope<RobotToken>),
         Refusals,
         (status = 404, description = "There is no such group or robot", body = FailureEnvelope),
     )
 )]
 pub async fn rotate_token(
-    State(app): State<Arc<App>>,
+    State(state): State<RobotsState>,
     Identified(caller): Identified,
     PathParameters(RobotPath { group_id, robot_id }): PathParameters<RobotPath>,
 ) -> Result<Envelope<RobotToken>> {
     let (token, digest) = token::generate()?;
     let rotated = robot_id.clone();
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let group = administered(transaction, &caller, &group_id).await?;
             if !robots::rotate(transaction, &group.id, &rotated, &digest).await? {
@@ -142,12 +141,12 @@ pub async fn rotate_token(
         })
     });
     job.await?;
-    Ok(Envelope::of(RobotToken::new(&app, robot_id, &token)))
+    Ok(Envelope::of(RobotToken::new(&state, robot_id, &token)))
 }
 
-/// Removes a robot: its token is dead from the answer on, its messages stay.
-#[utoipa::path(
-    delete, path = "/v1/groups/{groupId}/robots/{robotId}", tag = "robots",
+/// Removes a robot and invalidates its token at once; messages stay.
+#[operation(
+    tag = "robots",
     params(
         ("groupId" = String, Path, description = "The group's id"),
         ("robotId" = String, Path, description = "The robot's id"),
@@ -159,11 +158,11 @@ pub async fn rotate_token(
     )
 )]
 pub async fn remove_robot(
-    State(app): State<Arc<App>>,
+    State(state): State<RobotsState>,
     Identified(caller): Identified,
     PathParameters(RobotPath { group_id, robot_id }): PathParameters<RobotPath>,
 ) -> Result<Envelope<()>> {
-    let job = app.store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let group = administered(transaction, &caller, &group_id).await?;
             if !robots::remove(transaction, &group.id, &robot_id).await? {
@@ -176,10 +175,9 @@ pub async fn remove_robot(
     Ok(Envelope::of(()))
 }
 
-/// The group, where the caller is one of its administrators or its owner.
 async fn administered(transaction: &Transaction, caller: &Caller, group_id: &str) -> Result<SeenGroup> {
-    let group = SeenGroup::find(&**transaction, caller, group_id).await?;
-    group.require(Role::Administrator)?;
+    let group = SeenGroup::find(transaction, caller, group_id).await?;
+    group.require(GroupRole::Administrator)?;
     Ok(group)
 }
 

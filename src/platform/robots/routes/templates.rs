@@ -1,31 +1,30 @@
-//! `/v1/card_templates/{templateCode}`: what operators keep for robots' cards.
-
-use std::sync::Arc;
+//! `/v1/card_templates/{templateCode}`: card templates kept by operators.
 
 use axum::extract::State;
+use trawl_macros::operation;
 
 use crate::{
-    api::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, JsonObject, PathParameter},
-    },
-    app::App,
     audit::{self, Actor, Deed},
-    auth::caller::Caller,
+    auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        extract::{JsonObject, PathParameter},
+    },
     platform::{
-        common::{Json, check_id_of},
         robots::{
+            RobotsState,
             repo::templates,
             templates::{CardTemplate, TemplateForm, TemplateNames},
         },
+        shared::patch::check_id_of,
     },
-    store::Transaction,
+    store::{Json, Transaction},
 };
 
-/// Changes a template, or makes it; its cards of before stay as they are. The same again changes nothing.
-#[utoipa::path(
-    put, path = "/v1/card_templates/{templateCode}", tag = "robots", request_body = TemplateForm,
+/// Creates or changes a template; sent cards keep their version.
+#[operation(
+    tag = "robots", request_body = TemplateForm,
     params(("templateCode" = String, Path, description = "The template's code")),
     responses(
         (status = 200, description = "The template's newest id", body = Envelope<TemplateNames>),
@@ -33,14 +32,14 @@ use crate::{
     )
 )]
 pub async fn put_template(
-    State(app): State<Arc<App>>,
+    State(state): State<RobotsState>,
     Identified(caller): Identified,
     PathParameter(code): PathParameter,
     JsonObject(form): JsonObject<TemplateForm>,
 ) -> Result<Envelope<TemplateNames>> {
     check_id_of("templateCode", &code).map_err(Error::bad_request)?;
     form.check().map_err(Error::bad_request)?;
-    let job = app
+    let job = state
         .store
         .write(move |transaction| Box::pin(async move { put(transaction, &caller, code, form).await }));
     Ok(Envelope::of(job.await?))
@@ -53,7 +52,7 @@ async fn put(
     TemplateForm { name, template }: TemplateForm,
 ) -> Result<TemplateNames> {
     let (tenant_id, template) = (caller.tenant.id, Json(template));
-    let newest = templates::newest(&**transaction, tenant_id, &code).await?;
+    let newest = templates::newest(transaction, tenant_id, &code).await?;
     let same = newest.filter(|newest| newest.name == name && newest.template == template);
     if let Some(same) = same {
         return Ok(TemplateNames { template_id: same.id, template_code: code, name });
@@ -64,9 +63,9 @@ async fn put(
     Ok(TemplateNames { template_id, template_code: code, name })
 }
 
-/// A template as it is now.
-#[utoipa::path(
-    get, path = "/v1/card_templates/{templateCode}", tag = "robots",
+/// Returns the newest version of a template.
+#[operation(
+    tag = "robots",
     params(("templateCode" = String, Path, description = "The template's code")),
     responses(
         (status = 200, description = "The template", body = Envelope<CardTemplate>),
@@ -75,11 +74,11 @@ async fn put(
     )
 )]
 pub async fn find_template(
-    State(app): State<Arc<App>>,
+    State(state): State<RobotsState>,
     Identified(caller): Identified,
     PathParameter(code): PathParameter,
 ) -> Result<Envelope<CardTemplate>> {
-    let found = templates::newest(app.store.reader(), caller.tenant.id, &code).await?;
+    let found = templates::newest(state.store.reader(), caller.tenant.id, &code).await?;
     let found = found.ok_or_else(|| Error::not_found("templateCode: there is no such card template"))?;
     let names = TemplateNames { template_id: found.id, template_code: found.code, name: found.name };
     Ok(Envelope::of(CardTemplate { names, template: found.template.0, created_date: found.created_at }))

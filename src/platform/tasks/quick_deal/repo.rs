@@ -1,63 +1,53 @@
 //! Rows of quick handlings (`quickDealLog`, decisions 8.4).
 
-use sea_orm::{ConnectionTrait, DbErr};
+use crate::store::{self, FromRow, Transaction, sql};
 
-use crate::store::{Transaction, sql};
-
-/// Quick handlings of one task that are kept; older ones are removed.
 const KEPT: u32 = 100;
 
-/// A quick handling that has begun.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Begun {
+#[derive(Clone, Copy, Debug, FromRow)]
+pub(super) struct StartedHandling {
     sequence: i64,
-    /// When, epoch milliseconds; no two of one task are alike.
+    /// Start time, epoch milliseconds; unique per task.
     pub(super) handled_at: i64,
 }
 
-/// Writes down that a task begins to be handled. Where the server ends before the callback does, it stays at that.
+/// Stays `begun` if the server ends first.
 pub(super) async fn begin(
     transaction: &Transaction,
     tenant_id: i64,
     task_id: &str,
     handler_login_id: &str,
     now: i64,
-) -> Result<Begun, DbErr> {
-    let inserted = transaction
-        .query_one_raw(sql(
+) -> store::Result<StartedHandling> {
+    let begun = sql(
             "INSERT INTO quick_deals (tenant_id, task_id, handler_login_id, handled_at, outcome) \
              VALUES (?1, ?2, ?3, MAX(?4, (SELECT COALESCE(MAX(handled_at), 0) + 1 FROM quick_deals WHERE task_id = ?2)), \
                'begun') \
              RETURNING sequence, handled_at",
             [tenant_id.into(), task_id.into(), handler_login_id.into(), now.into()],
-        ))
-        .await?
-        .ok_or_else(|| DbErr::RecordNotInserted)?;
+        ).fetch_one(transaction).await?;
     let statement = sql(
         "DELETE FROM quick_deals WHERE task_id = ?1 AND sequence <= \
          (SELECT sequence FROM quick_deals WHERE task_id = ?1 ORDER BY sequence DESC LIMIT 1 OFFSET ?2)",
         [task_id.into(), KEPT.into()],
     );
-    transaction.execute_raw(statement).await?;
-    Ok(Begun { sequence: inserted.try_get("", "sequence")?, handled_at: inserted.try_get("", "handled_at")? })
+    statement.execute(transaction).await?;
+    Ok(begun)
 }
 
-/// How a quick handling ended.
 #[derive(Clone, Debug)]
-pub(super) struct End {
-    /// Why it failed; none where it succeeded.
+pub(super) struct HandlingOutcome {
     pub(super) failure: Option<String>,
-    /// How long its callback took, milliseconds.
+    /// Duration of the callback, milliseconds.
     pub(super) took_ms: i64,
 }
 
-/// Writes down how it ended.
 pub(super) async fn end(
     transaction: &Transaction,
     task_id: &str,
-    begun: Begun,
-    end: &End,
-) -> Result<(), DbErr> {
+    begun: StartedHandling,
+    end: &HandlingOutcome,
+) -> store::Result<()> {
     let outcome = if end.failure.is_none() { "succeeded" } else { "failed" };
     let statement = sql(
         "UPDATE quick_deals SET outcome = ?, message = ?, took_ms = ? WHERE task_id = ? AND sequence = ?",
@@ -69,6 +59,6 @@ pub(super) async fn end(
             begun.sequence.into(),
         ],
     );
-    transaction.execute_raw(statement).await?;
+    statement.execute(transaction).await?;
     Ok(())
 }

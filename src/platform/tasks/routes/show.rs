@@ -1,30 +1,28 @@
 //! `GET /api/todo/{id}` and `/api/done/{id}` (decisions 8.4).
 
-use std::sync::Arc;
-
 use axum::extract::State;
+use trawl_macros::operation;
 
 use crate::{
-    api::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
-        extract::{Identified, PathParameter},
-    },
-    app::App,
-    auth::caller::Caller,
+    auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
+    http::{
+        envelope::{Envelope, FailureEnvelope, Refusals},
+        extract::PathParameter,
+    },
     platform::{
-        common::check_id,
+        shared::patch::check_id,
         tasks::{
-            model::{Form, TaskDetails},
-            moves::{self, Actor},
+            TasksState,
+            forms::{TaskDetails, TaskForm},
+            service::{self, Actor},
         },
     },
 };
 
-/// A to-do, to-read or paused item, for its application, its assignee and its creator; a paused one is not shown to its assignee.
-/// One that has ended is at `/api/done/{id}`.
-#[utoipa::path(
-    get, path = "/api/todo/{id}", tag = "tasks", params(("id" = String, Path, description = "The platform's to-do id")),
+/// Returns an open or paused item to its application, assignee (unless paused) and creator.
+#[operation(
+    tag = "tasks", params(("id" = String, Path, description = "The platform's to-do id")),
     responses(
         (status = 200, description = "The item", body = Envelope<TaskDetails>),
         Refusals,
@@ -32,16 +30,16 @@ use crate::{
     )
 )]
 pub async fn show_todo(
-    State(app): State<Arc<App>>,
+    State(state): State<TasksState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
 ) -> Result<Envelope<TaskDetails>> {
-    show(&app, &caller, &id, Form::ToDo, "there is no such to-do item").await
+    show(&state, &caller, &id, TaskForm::ToDo, "there is no such to-do item").await
 }
 
-/// A done, read or withdrawn item, for its application, its assignee and its creator.
-#[utoipa::path(
-    get, path = "/api/done/{id}", tag = "tasks", params(("id" = String, Path, description = "The platform's to-do id")),
+/// Returns a done, read or withdrawn item to its application, assignee and creator.
+#[operation(
+    tag = "tasks", params(("id" = String, Path, description = "The platform's to-do id")),
     responses(
         (status = 200, description = "The item", body = Envelope<TaskDetails>),
         Refusals,
@@ -49,22 +47,22 @@ pub async fn show_todo(
     )
 )]
 pub async fn show_done(
-    State(app): State<Arc<App>>,
+    State(state): State<TasksState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
 ) -> Result<Envelope<TaskDetails>> {
-    show(&app, &caller, &id, Form::Done, "there is no such done item").await
+    show(&state, &caller, &id, TaskForm::Done, "there is no such done item").await
 }
 
 async fn show(
-    app: &App,
+    state: &TasksState,
     caller: &Caller,
     id: &str,
-    form: Form,
+    form: TaskForm,
     absent: &str,
 ) -> Result<Envelope<TaskDetails>> {
     check_id(id).map_err(Error::bad_request)?;
-    let (reader, actor) = (app.store.reader(), Actor::of(caller));
-    let details = moves::show(reader, caller.tenant.id, &actor, id, form).await?;
+    let (reader, actor) = (state.store.reader(), Actor::of(caller));
+    let details = service::show(reader, caller.tenant.id, &actor, id, form).await?;
     details.map(Envelope::of).ok_or_else(|| Error::not_found(absent))
 }

@@ -1,63 +1,57 @@
-//! What an operator may ask of an application, field by field (decisions 3.2, 3.3).
+//! Forms of applications (decisions 3.2, 3.3).
 
 use serde::Deserialize;
 
 use super::repo::Row;
 use crate::{
-    auth::{
-        applications::{Kind, LoginClient, check_bound, check_scopes},
-        scopes::{Scope, Scopes},
-    },
+    auth::applications::{Kind, LoginClient, check_bound, check_scopes},
     error::{Error, Result},
+    identity::scopes::{Scope, Scopes},
     platform::tenants::fields::{number, text},
 };
 
-/// Bytes of a name.
 const NAME_BYTES: usize = 256;
-/// How long the secret before a rotation stays valid where nothing is said: a day, in seconds.
+/// A day.
 const OVERLAP_SECONDS: i64 = 86_400;
-/// The longest that it may: 30 days.
+/// 30 days.
 const MOST_OVERLAP_SECONDS: i64 = 2_592_000;
 
-/// An application as an operator registers or changes it. Of a change, what is absent or null stays as it is.
+/// Application to register or change; a change keeps absent or null fields.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApplicationForm {
-    /// `application`, `domain` or `admin`. Required of a new one; it does not change.
+    /// `application`, `domain` or `admin`; required for new ones, then fixed.
     #[schema(value_type = Option<Kind>)]
     pub kind: Option<String>,
-    /// A name for people.
+    /// Display name.
     pub name: Option<String>,
-    /// For a domain application: the tenants that it may act on besides its own.
+    /// Tenants that a domain application may act on besides its own.
     pub bound: Option<Vec<String>>,
-    /// What it may do; of a new one all that its kind may, except `act-as-user`, where nothing is said.
+    /// Scopes; default for new ones: all of the kind except `act-as-user`.
     pub scopes: Option<Vec<String>>,
-    /// Whether it gets no tokens, and those that it has are worthless.
+    /// Whether its tokens are refused and invalid.
     pub disabled: Option<bool>,
-    /// Where its users may be sent back to after a login: https, http on a loopback address, or a private scheme with a dot.
+    /// Login redirects: https, http on a loopback address, or a private scheme with a dot.
     pub redirect_uris: Option<Vec<String>>,
-    /// Whether it has no secret; only of kind application, and without `act-as-user`. It does not change.
+    /// Whether it has no secret; fixed, only for kind `application` without `act-as-user`.
     pub public: Option<bool>,
 }
 
-/// How a secret is replaced.
+/// Rotation of a secret.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RotationForm {
-    /// How long the secret before stays valid, in seconds: 0 to 2,592,000, a day where nothing is said.
+    /// Seconds that the previous secret stays valid, 0 to 2,592,000; default 86,400.
     pub overlap_seconds: Option<i64>,
 }
 
 impl RotationForm {
-    /// # Errors
-    /// 400 that names the field.
     pub(super) fn checked(&self) -> Result<i64> {
         let seconds = self.overlap_seconds.unwrap_or(OVERLAP_SECONDS);
         number("overlapSeconds", seconds, &(0..=MOST_OVERLAP_SECONDS))
     }
 }
 
-/// What an application is to be.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub(super) kind: Kind,
@@ -71,7 +65,6 @@ pub(super) struct Wanted {
 impl TryFrom<&Row> for Wanted {
     type Error = Error;
 
-    /// What an application is.
     fn try_from(row: &Row) -> Result<Self> {
         Ok(Self {
             kind: row.kind.parse()?,
@@ -88,10 +81,7 @@ impl TryFrom<&Row> for Wanted {
 }
 
 impl ApplicationForm {
-    /// The new application that the form describes.
-    ///
-    /// # Errors
-    /// 400 that names the field.
+    /// Fields of a new application.
     pub(super) fn for_new(self) -> Result<Wanted> {
         let kind = self.kind.as_deref().and_then(|kind| kind.parse().ok());
         let kind: Kind = kind.ok_or_else(|| {
@@ -110,10 +100,7 @@ impl ApplicationForm {
         Ok(wanted)
     }
 
-    /// What becomes of an application by this form.
-    ///
-    /// # Errors
-    /// 400 that names the field.
+    /// Fields after a change.
     pub(super) fn over(self, known: &Wanted) -> Result<Wanted> {
         if self.kind.is_some_and(|kind| kind != known.kind.as_str()) {
             return Err(Error::bad_request(format!("kind: does not change, this one is {}", known.kind)));
@@ -136,7 +123,7 @@ impl ApplicationForm {
             },
             is_disabled: self.disabled.unwrap_or(known.is_disabled),
         };
-        // What was there before stays as it is, so that an application can always be disabled, and can do less.
+        // Unchanged values stay unchecked, so that disabling and restricting always work.
         if wanted.bound != known.bound {
             check_bound("bound", wanted.kind, &wanted.bound)?;
         }
@@ -146,7 +133,7 @@ impl ApplicationForm {
         if wanted.scopes != known.scopes {
             wanted.login.check_public(wanted.kind, &wanted.scopes).map_err(Error::bad_request)?;
         }
-        // That of the pages is the server's own address, whatever that is.
+        // The built-in pages redirect to the server itself, at any address.
         if wanted.login != known.login {
             wanted.login.check(wanted.kind, &wanted.scopes).map_err(Error::bad_request)?;
         }

@@ -1,18 +1,15 @@
-//! The rows of applications, as operators work on them.
-
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
+//! Application rows.
 
 use super::forms::Wanted;
 use crate::{
     error::{Error, Result},
-    store::{Transaction, sql},
+    store::{self, Connection, FromRow, Transaction, sql},
 };
 
 const COLUMNS: &str = "client_id, kind, name, bound, scopes, is_disabled, redirect_uris, is_public, created_at, \
                        last_used_at, previous_secret_until";
 
-/// An application without its secrets.
-#[derive(Debug, FromQueryResult)]
+#[derive(Debug, FromRow)]
 pub(super) struct Row {
     pub(super) client_id: String,
     pub(super) kind: String,
@@ -27,31 +24,28 @@ pub(super) struct Row {
     pub(super) previous_secret_until: Option<i64>,
 }
 
-/// The tenant's, the oldest first.
-pub(super) async fn list<C: ConnectionTrait>(connection: &C, tenant_id: i64) -> Result<Vec<Row>, DbErr> {
+/// The tenant's applications, oldest first.
+pub(super) async fn list(connection: &Connection, tenant_id: i64) -> store::Result<Vec<Row>> {
     let text =
         format!("SELECT {COLUMNS} FROM applications WHERE tenant_id = ? ORDER BY created_at, client_id");
-    Row::find_by_statement(sql(text, [tenant_id.into()])).all(connection).await
+    sql(text, [tenant_id.into()]).fetch_all::<Row>(connection).await
 }
 
-/// The tenant's with this client id.
-pub(super) async fn find<C: ConnectionTrait>(
-    connection: &C,
+pub(super) async fn find(
+    connection: &Connection,
     tenant_id: i64,
     client_id: &str,
-) -> Result<Option<Row>, DbErr> {
+) -> store::Result<Option<Row>> {
     let text = format!("SELECT {COLUMNS} FROM applications WHERE tenant_id = ? AND client_id = ?");
-    Row::find_by_statement(sql(text, [tenant_id.into(), client_id.into()])).one(connection).await
+    sql(text, [tenant_id.into(), client_id.into()]).fetch_optional::<Row>(connection).await
 }
 
-/// How many the tenant has.
-pub(super) async fn count(transaction: &Transaction, tenant_id: i64) -> Result<i64, DbErr> {
+pub(super) async fn count(transaction: &Transaction, tenant_id: i64) -> store::Result<i64> {
     let statement = sql("SELECT COUNT(*) AS rows FROM applications WHERE tenant_id = ?", [tenant_id.into()]);
-    let row = transaction.query_one_raw(statement).await?;
-    row.map_or(Ok(0), |row| row.try_get("", "rows"))
+    statement.fetch_value(transaction).await
 }
 
-/// Writes what can be changed of one.
+/// Writes changeable columns.
 pub(super) async fn update(transaction: &Transaction, client_id: &str, wanted: &Wanted) -> Result<()> {
     let statement = sql(
         "UPDATE applications SET name = ?, bound = ?, scopes = ?, redirect_uris = ?, is_disabled = ? WHERE client_id = ?",
@@ -64,46 +58,45 @@ pub(super) async fn update(transaction: &Transaction, client_id: &str, wanted: &
             client_id.into(),
         ],
     );
-    transaction.execute_raw(statement).await?;
+    statement.execute(transaction).await?;
     Ok(())
 }
 
-/// Disables one.
-pub(super) async fn disable(transaction: &Transaction, client_id: &str) -> Result<(), DbErr> {
+pub(super) async fn disable(transaction: &Transaction, client_id: &str) -> store::Result<()> {
     let statement = sql("UPDATE applications SET is_disabled = 1 WHERE client_id = ?", [client_id.into()]);
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
-/// Makes the tokens that it has worthless, whatever becomes of it.
-pub(super) async fn end_tokens(transaction: &Transaction, client_id: &str) -> Result<(), DbErr> {
+/// Invalidates its tokens.
+pub(super) async fn end_tokens(transaction: &Transaction, client_id: &str) -> store::Result<()> {
     let statement = sql("UPDATE applications SET epoch = epoch + 1 WHERE client_id = ?", [client_id.into()]);
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }
 
-/// Removes the tenant's with this client id; answers whether there was one.
+/// Returns whether it existed.
 pub(super) async fn remove(
     transaction: &Transaction,
     tenant_id: i64,
     client_id: &str,
-) -> Result<bool, DbErr> {
+) -> store::Result<bool> {
     let statement = sql(
         "DELETE FROM applications WHERE tenant_id = ? AND client_id = ?",
         [tenant_id.into(), client_id.into()],
     );
-    Ok(transaction.execute_raw(statement).await?.rows_affected() > 0)
+    Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Replaces the secret; the one before is valid until then, or no more.
+/// Replaces the secret; the previous one is valid until `until`, if given.
 pub(super) async fn rotate(
     transaction: &Transaction,
     client_id: &str,
     hash: &str,
     until: Option<i64>,
-) -> Result<(), DbErr> {
+) -> store::Result<()> {
     let statement = sql(
         "UPDATE applications SET previous_secret_hash = iif(?1 IS NULL, NULL, secret_hash), \
            previous_secret_until = ?1, secret_hash = ?2 WHERE client_id = ?3",
         [until.into(), hash.into(), client_id.into()],
     );
-    transaction.execute_raw(statement).await.map(drop)
+    statement.execute(transaction).await.map(drop)
 }

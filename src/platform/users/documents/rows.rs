@@ -1,24 +1,21 @@
-//! Rows of people as their documents need them.
+//! User rows for index documents.
 
-use sea_orm::{ConnectionTrait, DbErr, FromQueryResult};
 use serde::Deserialize;
 
 use super::PEOPLE;
 use crate::{
     error::Result,
-    store::{Store, find_in, sql},
+    store::{self, Connection, FromRow, Store, find_in, sql},
 };
 
-/// The columns that are read; `FromQueryResult` finds them by name.
 const COLUMNS: &str = "sequence, tenant_id, user_id, login_id, name, mobile, org_id, deputy_org_ids, secret_level, \
      is_hidden, is_deleted, details, picture, created_at";
 
-/// Under which name the database says what the addresses of avatars in documents begin with.
+/// Setting: address prefix of avatars in documents.
 const ADDRESS: &str = "pictures_below";
 
-/// One person.
-#[derive(Clone, Debug, FromQueryResult)]
-pub(super) struct Row {
+#[derive(Clone, Debug, FromRow)]
+pub(super) struct PersonRow {
     pub(super) sequence: i64,
     pub(super) tenant_id: i64,
     pub(super) user_id: String,
@@ -35,7 +32,6 @@ pub(super) struct Row {
     pub(super) created_at: i64,
 }
 
-/// What documents need of the fields that no rule asks for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Details {
@@ -47,8 +43,8 @@ pub(super) struct Details {
     pub(super) post_description: Option<String>,
 }
 
-impl Row {
-    /// His departments, the main one first, each once.
+impl PersonRow {
+    /// Distinct department ids, the main one first.
     pub(super) fn departments(&self) -> Vec<String> {
         let deputies: Vec<String> = serde_json::from_str(&self.deputy_org_ids).unwrap_or_else(|error| {
             self.complain(&error);
@@ -70,52 +66,46 @@ impl Row {
         })
     }
 
-    /// Whether everybody may know how to reach him; "visible to friends" is treated as confidential (decisions 9.6).
+    /// Whether contact details are public; friends-only counts as confidential (decisions 9.6).
     pub(super) fn is_public(&self) -> bool {
         self.secret_level == 0
     }
 
-    /// One row that cannot be read is no reason not to index all others.
+    /// Logs an unreadable field; one bad row must not stop indexing.
     fn complain(&self, error: &serde_json::Error) {
         tracing::error!(%error, sequence = self.sequence, "fields of a person cannot be read");
     }
 }
 
-/// The tenant's people with these ids, as far as they are there.
-pub(super) async fn find<C: ConnectionTrait>(
-    reader: &C,
+pub(super) async fn find(
+    reader: &Connection,
     tenant_id: i64,
     ids: &[String],
-) -> Result<Vec<Row>, DbErr> {
+) -> store::Result<Vec<PersonRow>> {
     let text = format!("SELECT {COLUMNS} FROM users WHERE tenant_id = ? AND user_id");
     find_in(reader, &text, &[tenant_id.into()], ids).await
 }
 
-/// Up to `limit` people of all tenants after `sequence`, in the order of that.
-pub(super) async fn scan<C: ConnectionTrait>(
-    reader: &C,
-    sequence: i64,
-    limit: u64,
-) -> Result<Vec<Row>, DbErr> {
-    Row::find_by_statement(sql(
+/// Up to `limit` people of all tenants, by `sequence`.
+pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<PersonRow>> {
+    sql(
         format!("SELECT {COLUMNS} FROM users WHERE sequence > ? ORDER BY sequence LIMIT ?"),
         [sequence.into(), limit.into()],
-    ))
-    .all(reader)
+    )
+    .fetch_all::<PersonRow>(reader)
     .await
 }
 
-/// How many documents a scan from the beginning gives.
-pub async fn count<C: ConnectionTrait>(reader: &C) -> Result<i64> {
+/// Documents in a full scan.
+pub async fn count(reader: &Connection) -> Result<i64> {
     let statement = sql("SELECT COUNT(*) AS people FROM users WHERE is_hidden = 0 AND is_deleted = 0", []);
-    Ok(reader.query_one_raw(statement).await?.map_or(Ok(0), |row| row.try_get("", "people"))?)
+    Ok(statement.fetch_value(reader).await?)
 }
 
-/// Has the documents that show avatars of our own be made anew where these have another address than when they were made.
+/// Reindexes stored avatars after `public_url` changed.
 pub async fn follow_public_url(store: &Store, public_url: &str) -> Result<()> {
     let known = sql("SELECT value FROM meta WHERE name = ?", [ADDRESS.into()]);
-    let known = store.reader().query_one_raw(known).await?;
-    let known: Option<String> = known.map(|row| row.try_get("", "value")).transpose()?;
+    let known: Option<String> = known.fetch_optional_value(store.reader()).await?;
     if known.as_deref() == Some(public_url) {
         return Ok(());
     }
@@ -124,12 +114,11 @@ pub async fn follow_public_url(store: &Store, public_url: &str) -> Result<()> {
         .write(move |transaction| {
             Box::pin(async move {
                 let ours = sql("SELECT tenant_id, user_id FROM users WHERE picture LIKE '/%'", []);
-                for row in transaction.query_all_raw(ours).await? {
-                    let user_id: String = row.try_get("", "user_id")?;
-                    transaction.record_change(row.try_get("", "tenant_id")?, PEOPLE, &user_id);
+                for (tenant_id, user_id) in ours.fetch_all::<(i64, String)>(transaction).await? {
+                    transaction.record_change(tenant_id, PEOPLE, &user_id);
                 }
                 let text = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-                transaction.execute_raw(sql(text, [ADDRESS.into(), address.into()])).await?;
+                sql(text, [ADDRESS.into(), address.into()]).execute(transaction).await?;
                 Ok(())
             })
         })

@@ -1,4 +1,4 @@
-//! The rules of a user's write form.
+//! Rules of the user form.
 
 use super::*;
 
@@ -14,7 +14,6 @@ fn mei() -> serde_json::Value {
     serde_json::json!({"userId": "u1", "loginId": "mei", "name": "Mei", "sex": 2})
 }
 
-/// Mei, with other fields.
 fn mei_with(change: &serde_json::Value) -> UserChange {
     let mut row = mei();
     row.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -30,7 +29,7 @@ fn change(fields: &serde_json::Value) -> UserChange {
 use serde_json::json;
 
 #[test]
-fn a_new_user_needs_name_sex_and_a_login() {
+fn new_user_requires_name_sex_and_login() {
     let user = apply(&form(mei()), None).unwrap();
     assert_eq!((user.kind, user.order_no, user.secret_level, user.status), (1, 0, 0, 1));
     for field in ["name", "sex", "loginId"] {
@@ -44,7 +43,7 @@ fn a_new_user_needs_name_sex_and_a_login() {
 }
 
 #[test]
-fn absent_keeps_and_empty_clears() {
+fn absent_field_is_kept_and_empty_is_cleared() {
     let known =
         apply(&mei_with(&json!({"orgId": "d1", "orderNo": 7, "email": "mei@example.org"})), None).unwrap();
     assert_eq!(apply(&change(&json!({})), Some(&known)).unwrap(), known);
@@ -55,7 +54,7 @@ fn absent_keeps_and_empty_clears() {
 }
 
 #[test]
-fn a_login_that_stands_in_follows_the_number_and_one_s_own_does_not() {
+fn only_default_login_follows_mobile_number() {
     let by_number = apply(&mei_with(&json!({"loginId": null, "mobile": "139"})), None).unwrap();
     let own = apply(&mei_with(&json!({"loginId": "139", "mobile": "139"})), None).unwrap();
     let moves = change(&json!({"mobile": "138"}));
@@ -64,7 +63,7 @@ fn a_login_that_stands_in_follows_the_number_and_one_s_own_does_not() {
 }
 
 #[test]
-fn the_suffix_comes_once_and_not_behind_a_number() {
+fn suffix_is_added_once_and_not_to_numbers() {
     for (login, suffix, expected) in [
         ("mei", Some("acme"), "mei@acme"),
         ("mei", Some("@acme"), "mei@acme"),
@@ -84,7 +83,7 @@ fn the_suffix_comes_once_and_not_behind_a_number() {
 }
 
 #[test]
-fn what_is_documented_counts_before_its_duplicate() {
+fn documented_field_wins_over_its_alias() {
     let hidden = |fields: serde_json::Value| apply(&mei_with(&fields), None).unwrap().is_hidden;
     assert!(hidden(json!({"hidden": true})));
     assert!(!hidden(json!({"hidden": true, "isHidden": false})));
@@ -93,7 +92,7 @@ fn what_is_documented_counts_before_its_duplicate() {
 }
 
 #[test]
-fn further_departments_stand_once_and_are_at_most_100() {
+fn deputy_departments_are_distinct_and_at_most_100() {
     let user = apply(&mei_with(&json!({"deputyOrgIds": ["a", "b", "a"]})), None).unwrap();
     assert_eq!(*user.deputy_org_ids, ["a", "b"]);
     let ids: Vec<String> = (0..101).map(|id| id.to_string()).collect();
@@ -104,7 +103,7 @@ fn further_departments_stand_once_and_are_at_most_100() {
 }
 
 #[test]
-fn tokens_end_with_the_password_and_with_the_person() {
+fn tokens_end_on_password_change_disable_and_delete() {
     let hash = |text: &str| Written::Set(PasswordHash::new(text.to_owned()));
     let with = |password_hash| UserChange { password_hash, ..change(&json!({})) };
     let known = apply(&UserChange { password_hash: hash("a"), ..form(mei()) }, None).unwrap();
@@ -121,7 +120,7 @@ fn tokens_end_with_the_password_and_with_the_person() {
 }
 
 #[test]
-fn nothing_shows_a_password() {
+fn password_is_never_shown() {
     let sent = change(&json!({"password": "X03MO1qnZdYdgyfeuILPmQ=="}));
     assert!(!format!("{sent:?}").contains("X03MO1"));
 }

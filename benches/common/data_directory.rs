@@ -1,0 +1,43 @@
+//! Data directories, made through the library before a server starts on them.
+
+use trawl::{
+    auth::{
+        applications::{Kind, LoginClient, NewApplication},
+        keys::Keys,
+    },
+    identity::scopes::Scope,
+    platform::tenants::model::{Registered, register_application},
+    store::Store,
+};
+
+use super::load::block_on;
+
+/// A data directory with one tenant and one application.
+pub(crate) struct DataDirectory {
+    pub(crate) directory: tempfile::TempDir,
+    /// The application has every scope of its kind.
+    pub(crate) registered: Registered,
+}
+
+impl DataDirectory {
+    pub(crate) fn new(kind: Kind) -> Self {
+        block_on(async {
+            let directory = tempfile::tempdir().unwrap();
+            let store = Store::open(directory.path(), 1).await.unwrap();
+            let keys = Keys::load(None, directory.path()).unwrap();
+            let new = NewApplication {
+                tenant: "bench".to_owned(),
+                kind,
+                bound: Vec::new(),
+                scopes: Some(
+                    Scope::ALL.into_iter().filter(|scope| kind.possible_scopes().allow(*scope)).collect(),
+                ),
+                name: "bench".to_owned(),
+                login: LoginClient::default(),
+            };
+            let registered = register_application(&store, &keys, new).await.unwrap();
+            store.close().await.unwrap();
+            Self { directory, registered }
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! Overhead on sources that all answer, compared with a bare `join_all` of the same calls.
+
+use crate::{
+    common::{
+        interleave::{self, Slices, interleave},
+        load::{Samples, Target},
+        report::{Report, millis},
+        server::Server,
+    },
+    peers::{self, SOURCE_TOTAL},
+    site::{LONG_TIMEOUT, Site, Source},
+};
+
+/// Sources of a module.
+const COUNTS: [usize; 4] = [1, 10, 50, 200];
+/// Delay of a slow source, in milliseconds.
+const DELAY: u64 = 20;
+/// Clients of the throughput measurement.
+const CLIENTS: usize = 16;
+/// Milliseconds; never reached.
+const DEADLINE: u64 = 2_000;
+
+/// Latency with slow sources.
+pub(crate) fn run_slow(slices: Slices, report: &mut Report) {
+    writeln!(report, "\n## Overhead on sources of {DELAY} ms\n");
+    writeln!(
+        report,
+        "trawl / a bare `join_all` of the same calls behind an axum handler, which does not parse the answers. Milliseconds \
+         beyond {DELAY} ms, one client. Bars: ≤ 1.5 × both.\n"
+    );
+    writeln!(report, "| sources | median | × | p99 | × | whole median, × |\n|---|---|---|---|---|---|");
+    let both = Servers::start(DELAY);
+    for count in COUNTS {
+        let [ours, bare] = interleave(&both.targets(count), 1, slices);
+        writeln!(report, "| {count} | {} |", overhead_cells(&ours, &bare));
+    }
+}
+
+/// Throughput with sources that answer immediately.
+pub(crate) fn run_throughput(slices: Slices, report: &mut Report) {
+    writeln!(report, "\n## Throughput with sources of 0 ms\n");
+    writeln!(report, "{CLIENTS} clients. Milliseconds. Bar: ≥ 0.7 × per second.\n");
+    writeln!(report, "| sources | median | × | p99 | × | per second | × |\n|---|---|---|---|---|---|---|");
+    let both = Servers::start(0);
+    for count in COUNTS {
+        let [ours, bare] = interleave(&both.targets(count), CLIENTS, slices);
+        writeln!(report, "| {count} | {} |", interleave::compared(&ours, &bare));
+    }
+}
+
+/// trawl and the bare peer over the same sources.
+struct Servers {
+    site: Site,
+    join: Server,
+    delay: u64,
+    _sources: Server,
+}
+
+impl Servers {
+    fn start(delay: u64) -> Self {
+        let sources = Server::peer(&[peers::SOURCES]);
+        let join = Server::peer(&[peers::JOIN, &sources.address.to_string()]);
+        let site = Site::start(&[]);
+        for count in COUNTS {
+            let names: Vec<_> = (0..count)
+                .map(|number| (format!("{number}-of-{count}"), format!("/page/{number}/{delay}")))
+                .collect();
+            let source = |(id, path)| Source {
+                id,
+                address: sources.address,
+                path,
+                timeout: LONG_TIMEOUT,
+                hedging: false,
+            };
+            site.register(&module(count), names.iter().map(|(id, path)| source((id, path))));
+        }
+        Self { site, join, delay, _sources: sources }
+    }
+
+    fn targets(&self, count: usize) -> [Target; 2] {
+        let expected = format!("\"total\":{}", count * SOURCE_TOTAL);
+        let bare = Target {
+            address: self.join.address,
+            method: "GET",
+            path: format!("/{count}/{}", self.delay),
+            token: None,
+            body: None,
+            expected: format!("\"sources\":{count}}}"),
+        };
+        [self.site.search(&module(count), DEADLINE, expected), bare]
+    }
+}
+
+fn module(count: usize) -> String {
+    format!("sources-{count}")
+}
+
+fn overhead_cells(ours: &Samples, bare: &Samples) -> String {
+    let delay = DELAY as f64;
+    let [median, bare_median] = [ours, bare].map(|samples| samples.quantile(0.5) - delay);
+    let [p99, bare_p99] = [ours, bare].map(|samples| samples.quantile(0.99) - delay);
+    format!(
+        "{} / {} | {:.2} | {} / {} | {:.2} | {:.3}",
+        millis(median),
+        millis(bare_median),
+        median / bare_median,
+        millis(p99),
+        millis(bare_p99),
+        p99 / bare_p99,
+        ours.quantile(0.5) / bare.quantile(0.5),
+    )
+}

@@ -1,0 +1,35 @@
+//! Parameters and credentials of one call of the check.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::token::Token;
+
+/// A token that no server issued.
+pub(super) const WRONG_AUTHORIZATION: &str = "Bearer trawl-check-wrong-token";
+
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Parameters<'p> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) keyword: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) limit: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cursor: Option<&'p str>,
+}
+
+impl<'p> Parameters<'p> {
+    pub(super) fn first_page(keyword: &'p str, limit: usize) -> Self {
+        Self { keyword: Some(keyword), limit: Some(limit), cursor: None }
+    }
+}
+
+#[derive(Clone)]
+pub(super) enum CallToken {
+    None,
+    /// Granted by the token endpoint.
+    Valid(Arc<Token>),
+    /// Issued by no server.
+    Invalid,
+}

@@ -1,0 +1,100 @@
+//! The report of a check.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// Result of a check.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// The source's address.
+    pub url: String,
+    /// `GET` or `POST`.
+    pub method: &'static str,
+    /// Whether no clause failed.
+    pub passed: bool,
+    /// Every clause, always in the same order.
+    pub clauses: Vec<Finding>,
+    /// Latency of the answered calls.
+    pub latency_ms: Latency,
+}
+
+/// The verdict on one clause.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The clause's stable name.
+    pub id: &'static str,
+    /// The clause as a sentence.
+    pub title: &'static str,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The evidence, or why there is none. Safe to print: cleaned, cut, without tokens.
+    pub seen: String,
+    /// The required behaviour.
+    pub expected: &'static str,
+    /// The deciding call as a command line; `$TOKEN` stands for the token.
+    pub curl: Option<String>,
+}
+
+/// The verdict on a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// The source kept the clause in every call.
+    Pass,
+    /// The source broke the clause.
+    Fail,
+    /// The check could not decide.
+    Unknown,
+}
+
+/// Percentiles of the answered calls, in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 90th percentile.
+    pub p90: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
+}
+
+/// A clause whose verdict is final.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// Its index in [`Report::clauses`].
+    pub index: usize,
+    /// Number of clauses.
+    pub count: usize,
+    /// Its element of [`Report::clauses`].
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+impl Latency {
+    pub(super) fn of(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        let rank = |percent: usize| {
+            let place = (times.len() * percent).div_ceil(100).checked_sub(1)?;
+            times.get(place).map(|time| (time.as_secs_f64() * 10_000.0).round() / 10.0)
+        };
+        Self { p50: rank(50), p90: rank(90), p99: rank(99) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_those_of_the_nearest_rank() {
+        let times = (1..=10).rev().map(Duration::from_millis).collect();
+        assert_eq!(Latency::of(times), Latency { p50: Some(5.0), p90: Some(9.0), p99: Some(10.0) });
+        assert_eq!(
+            Latency::of(vec![Duration::from_micros(1260)]),
+            Latency { p50: Some(1.3), p90: Some(1.3), p99: Some(1.3) }
+        );
+        assert_eq!(Latency::of(Vec::new()), Latency::default());
+    }
+}

@@ -1,0 +1,81 @@
+//! State of a running check.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::call::{CallToken, Parameters};
+use super::clause::Clause;
+use super::page::{CheckedPage, assess};
+use super::probe::{Exchange, Probe, Reply};
+use super::report::Finding;
+use super::verdicts::Verdicts;
+
+pub(super) const DEFAULT_LIMIT: usize = 10;
+
+/// Receives final findings with their indexes.
+pub(super) type Decide<'d> = dyn FnMut(Vec<(usize, Finding)>) + Send + Sync + 'd;
+
+pub(super) struct Session<'s> {
+    pub(super) probe: &'s Probe,
+    pub(super) verdicts: &'s mut Verdicts,
+    pub(super) decide: &'s mut Decide<'s>,
+    pub(super) token: CallToken,
+}
+
+impl Session<'_> {
+    /// Marks clauses that no later call is about.
+    pub(super) fn settle(&mut self, clauses: &[Clause]) {
+        self.verdicts.settle(clauses);
+        (self.decide)(self.verdicts.take_decided());
+    }
+
+    pub(super) fn record(
+        &mut self,
+        reply: &Reply,
+        limit: Option<usize>,
+        curl: &str,
+    ) -> Result<CheckedPage, (Clause, String)> {
+        let assessment = assess(reply, limit, now());
+        for clause in assessment.kept {
+            self.verdicts.pass(clause, "kept in every answer", curl);
+        }
+        let last = assessment.broken.last().cloned();
+        for (clause, seen) in assessment.broken {
+            self.verdicts.fail(clause, seen, curl);
+        }
+        assessment.page.ok_or_else(|| last.unwrap_or((Clause::Data, "no page".to_owned())))
+    }
+
+    /// Reads the page of a later call. The caller records a missing one.
+    pub(super) fn read(&mut self, exchange: &Exchange, limit: Option<usize>) -> Result<CheckedPage, String> {
+        let reply = exchange.outcome.as_ref().map_err(|(_, seen)| seen.clone())?;
+        if reply.status != 200 {
+            return Err(format!("HTTP {}", reply.status));
+        }
+        let assessment = assess(reply, limit, now());
+        match assessment.page {
+            None => Err(assessment.broken.into_iter().last().map_or_else(String::new, |(_, seen)| seen)),
+            Some(_) => self.record(reply, limit, &exchange.curl).map_err(|(_, seen)| seen),
+        }
+    }
+
+    /// A call without a page breaks `purpose`.
+    pub(super) async fn page(
+        &mut self,
+        purpose: Clause,
+        parameters: Parameters<'_>,
+    ) -> Option<(CheckedPage, String)> {
+        let exchange = self.probe.call(parameters, &self.token).await;
+        match self.read(&exchange, parameters.limit) {
+            Ok(page) => Some((page, exchange.curl)),
+            Err(seen) => {
+                self.verdicts.fail(purpose, seen, &exchange.curl);
+                None
+            }
+        }
+    }
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}

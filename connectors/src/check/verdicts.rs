@@ -1,0 +1,202 @@
+//! Collects verdicts. The first failure of a clause stays, unless it follows from another clause's.
+
+use super::clause::{Clause, ClauseDefinition, DEFINITIONS};
+use super::report::{Finding, Verdict};
+
+#[derive(Debug)]
+pub(super) struct Verdicts {
+    entries: Vec<Option<Entry>>,
+    /// Clauses that no later call is about.
+    settled: Vec<bool>,
+    /// Clauses whose findings were taken.
+    reported: Vec<bool>,
+    undecided_reason: Option<String>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    verdict: Verdict,
+    seen: String,
+    curl: Option<String>,
+}
+
+impl Default for Verdicts {
+    fn default() -> Self {
+        let none = vec![false; DEFINITIONS.len()];
+        Self {
+            entries: DEFINITIONS.iter().map(|_| None).collect(),
+            settled: none.clone(),
+            reported: none,
+            undecided_reason: None,
+        }
+    }
+}
+
+impl Verdicts {
+    /// An earlier failure stays.
+    pub(super) fn pass(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
+        let entry = &mut self.entries[clause as usize];
+        if entry.as_ref().is_none_or(|entry| entry.verdict == Verdict::Unknown) {
+            *entry = Some(Entry { verdict: Verdict::Pass, seen: seen.into(), curl: Some(curl.to_owned()) });
+        }
+    }
+
+    pub(super) fn fail(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
+        let entry = &mut self.entries[clause as usize];
+        if entry.as_ref().is_none_or(|entry| entry.verdict != Verdict::Fail) {
+            *entry = Some(Entry { verdict: Verdict::Fail, seen: seen.into(), curl: Some(curl.to_owned()) });
+        }
+    }
+
+    pub(super) fn judge(&mut self, clause: Clause, fault: Option<String>, curl: &str) {
+        match fault {
+            None => self.pass(clause, "kept", curl),
+            Some(seen) => self.fail(clause, seen, curl),
+        }
+    }
+
+    pub(super) fn enter(&mut self, clause: Clause, outcome: Result<String, String>, curl: &str) {
+        match outcome {
+            Ok(seen) => self.pass(clause, seen, curl),
+            Err(seen) => self.fail(clause, seen, curl),
+        }
+    }
+
+    /// Why a clause is undecided, until a later call decides it.
+    pub(super) fn unknown(&mut self, clause: Clause, why: impl Into<String>) {
+        let entry = &mut self.entries[clause as usize];
+        entry.get_or_insert_with(|| Entry { verdict: Verdict::Unknown, seen: why.into(), curl: None });
+    }
+
+    pub(super) fn set_undecided_reason(&mut self, why: String) {
+        self.undecided_reason.get_or_insert(why);
+    }
+
+    pub(super) fn settle(&mut self, clauses: &[Clause]) {
+        for clause in clauses {
+            self.settled[*clause as usize] = true;
+        }
+    }
+
+    /// New final findings with their indexes.
+    pub(super) fn take_decided(&mut self) -> Vec<(usize, Finding)> {
+        let mut decided = Vec::new();
+        for definition in DEFINITIONS {
+            let place = definition.clause as usize;
+            if self.reported[place] || !self.is_decided(definition) {
+                continue;
+            }
+            self.reported[place] = true;
+            decided.push((place, self.finding(definition)));
+        }
+        decided
+    }
+
+    fn is_decided(&self, definition: &ClauseDefinition) -> bool {
+        let Some(entry) = &self.entries[definition.clause as usize] else { return false };
+        let needs_are_settled = || definition.needs.iter().all(|needed| self.settled[*needed as usize]);
+        self.settled[definition.clause as usize] && (entry.verdict == Verdict::Pass || needs_are_settled())
+    }
+
+    /// All other findings with their indexes.
+    pub(super) fn take_remaining(&mut self) -> Vec<(usize, Finding)> {
+        let remaining = DEFINITIONS.iter().filter(|definition| !self.reported[definition.clause as usize]);
+        let findings =
+            remaining.map(|definition| (definition.clause as usize, self.finding(definition))).collect();
+        self.reported.fill(true);
+        findings
+    }
+
+    fn failed(&self, clause: Clause) -> bool {
+        self.entries[clause as usize].as_ref().is_some_and(|entry| entry.verdict == Verdict::Fail)
+    }
+
+    fn finding(&self, definition: &ClauseDefinition) -> Finding {
+        let because = |clause: Clause| format!("not decided, because `{}` failed", clause.definition().id);
+        let open = || {
+            let first = DEFINITIONS.iter().find(|definition| self.failed(definition.clause));
+            let first = first.map(|definition| because(definition.clause));
+            self.undecided_reason.clone().or(first).unwrap_or_else(|| "no call decided it".to_owned())
+        };
+        let needed = definition.needs.iter().copied().find(|needed| self.failed(*needed));
+        let (verdict, seen, curl) = match &self.entries[definition.clause as usize] {
+            Some(entry) if entry.verdict == Verdict::Pass => {
+                (Verdict::Pass, entry.seen.clone(), entry.curl.clone())
+            }
+            _ if let Some(needed) = needed => (Verdict::Unknown, because(needed), None),
+            Some(entry) => (entry.verdict, entry.seen.clone(), entry.curl.clone()),
+            None => (Verdict::Unknown, open(), None),
+        };
+        Finding {
+            id: definition.id,
+            title: definition.title,
+            verdict,
+            seen,
+            expected: definition.expected,
+            curl,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find<'f>(findings: &'f [Finding], id: &str) -> &'f Finding {
+        findings.iter().find(|finding| finding.id == id).unwrap()
+    }
+
+    #[test]
+    fn failure_stays_and_dependent_clauses_are_unknown() {
+        let mut verdicts = Verdicts::default();
+        verdicts.fail(Clause::ItemId, "`id` is empty", "curl 1");
+        verdicts.pass(Clause::ItemId, "5 items", "curl 2");
+        verdicts.fail(Clause::CursorUnique, "2 rows repeat", "curl 3");
+        verdicts.pass(Clause::Limit, "10 of 10", "curl 1");
+        verdicts.unknown(Clause::Limit, "no rows");
+        verdicts.unknown(Clause::LimitDefault, "only 3 matches");
+
+        let findings: Vec<Finding> =
+            verdicts.take_remaining().into_iter().map(|(_, finding)| finding).collect();
+
+        assert_eq!(findings.len(), DEFINITIONS.len());
+        let id = find(&findings, "item-id");
+        assert_eq!(
+            (id.verdict, id.seen.as_str(), id.curl.as_deref()),
+            (Verdict::Fail, "`id` is empty", Some("curl 1"))
+        );
+        let unique = find(&findings, "cursor-unique");
+        assert_eq!(
+            (unique.verdict, unique.seen.as_str()),
+            (Verdict::Unknown, "not decided, because `item-id` failed")
+        );
+        assert_eq!(find(&findings, "limit").verdict, Verdict::Pass);
+        assert_eq!(find(&findings, "limit-default").seen, "only 3 matches");
+        assert_eq!(find(&findings, "concurrency").seen, "not decided, because `item-id` failed");
+    }
+
+    #[test]
+    fn final_finding_is_taken_once() {
+        let ids = |taken: Vec<(usize, Finding)>| -> Vec<(&str, Verdict)> {
+            taken.into_iter().map(|(_, finding)| (finding.id, finding.verdict)).collect()
+        };
+        let mut verdicts = Verdicts::default();
+        verdicts.pass(Clause::Limit, "kept", "curl 1");
+        verdicts.fail(Clause::LimitDefault, "11 items", "curl 2");
+        assert_eq!(ids(verdicts.take_decided()), [], "later answers may break either");
+        verdicts.settle(&[Clause::LimitDefault, Clause::Concurrency]);
+        assert_eq!(
+            ids(verdicts.take_decided()),
+            [],
+            "it may follow from the other, and of one nothing is known"
+        );
+        verdicts.fail(Clause::Limit, "12 items", "curl 3");
+        verdicts.settle(&[Clause::Limit]);
+        let expected = [("limit", Verdict::Fail), ("limit-default", Verdict::Unknown)];
+        assert_eq!(ids(verdicts.take_decided()), expected);
+        assert_eq!(ids(verdicts.take_decided()), []);
+        let rest = verdicts.take_remaining();
+        assert_eq!(rest.len(), DEFINITIONS.len() - 2);
+        assert!(rest.iter().all(|(place, finding)| DEFINITIONS[*place].id == finding.id));
+    }
+}

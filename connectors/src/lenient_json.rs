@@ -1,0 +1,237 @@
+//! Lenient reading of JSON, with a count of its slips.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::mem;
+
+use serde_json_borrow::{ObjectAsVec, Value};
+
+#[derive(Debug, Default)]
+pub(crate) struct Fields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
+
+impl<'a> From<ObjectAsVec<'a>> for Fields<'a> {
+    fn from(object: ObjectAsVec<'a>) -> Self {
+        Self(object.into_vec())
+    }
+}
+
+impl<'a> Fields<'a> {
+    /// The last field of this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
+        self.place_of(name).map(|place| &self.0[place].1)
+    }
+
+    /// Takes the field and leaves null.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value<'a>> {
+        self.place_of(name).map(|place| mem::take(&mut self.0[place].1))
+    }
+
+    fn place_of(&self, name: &str) -> Option<usize> {
+        self.0.iter().rposition(|(field, _)| field == name)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Integer {
+    Exact(i64),
+    Text(i64),
+}
+
+impl Integer {
+    /// Reads a JSON number (`5`, `5.0`, `5e0`) or text that holds one.
+    pub(crate) fn read(value: &Value<'_>) -> Option<Self> {
+        match value {
+            Value::Number(number) => {
+                number.as_i64().or_else(|| number.as_f64().and_then(whole)).map(Self::Exact)
+            }
+            Value::Str(text) => text.trim().parse().ok().map(Self::Text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn value(self) -> i64 {
+        match self {
+            Self::Exact(value) | Self::Text(value) => value,
+        }
+    }
+}
+
+fn whole(number: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    #[expect(clippy::cast_possible_truncation, reason = "whole and within 2^53, so nothing is lost")]
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+}
+
+/// Limit of values in a body. A parsed value costs up to a hundred times its bytes.
+pub(crate) const MAX_JSON_VALUES: usize = 100_000;
+
+/// Counts opening brackets and commas.
+pub(crate) fn holds_too_many_values(json: &[u8]) -> bool {
+    if json.len() <= MAX_JSON_VALUES {
+        return false;
+    }
+    let (mut values, mut in_text) = (0, false);
+    let mut bytes = json.iter();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_text = !in_text,
+            b'\\' if in_text => {
+                bytes.next();
+            }
+            b'{' | b'[' | b',' if !in_text => values += 1,
+            _ => {}
+        }
+    }
+    values > MAX_JSON_VALUES
+}
+
+/// Replaces lone surrogates (`\\ud83d`) by U+FFFD; `None` if there are none. Sources that cut texts between
+/// UTF-16 units send them.
+pub(crate) fn repair_surrogates(json: &[u8]) -> Option<Vec<u8>> {
+    let mut repaired: Option<Vec<u8>> = None;
+    let mut place = 0;
+    while let Some(found) = json[place..].iter().position(|byte| *byte == b'\\') {
+        place += found;
+        place += match (read_escape(json, place), read_escape(json, place + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                repaired.get_or_insert_with(|| json.to_vec())[place + 2..place + 6].copy_from_slice(b"fffd");
+                6
+            }
+            // Any other escape, including `\\\\`.
+            _ => 2,
+        };
+        place = place.min(json.len());
+    }
+    repaired
+}
+
+fn read_escape(json: &[u8], place: usize) -> Option<u16> {
+    let digits = json.get(place..place + 6)?.strip_prefix(b"\\u")?;
+    digits.iter().try_fold(0, |unit, digit| {
+        let digit = char::from(*digit).to_digit(16)?;
+        Some(unit << 4 | u16::try_from(digit).ok()?)
+    })
+}
+
+#[derive(Debug)]
+struct Slip {
+    subject: &'static str,
+    what: &'static str,
+    /// The consequence; ends the sentence.
+    then: &'static str,
+    times: usize,
+    first: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct SlipCounter {
+    slips: Vec<Slip>,
+    pub(crate) place: usize,
+}
+
+impl SlipCounter {
+    /// Counts a slip of the kind `subject what` (`id`, `is a number`).
+    pub(crate) fn add(&mut self, subject: &'static str, what: &'static str) {
+        self.count(subject, what, "");
+    }
+
+    pub(crate) fn add_left_out(&mut self, subject: &'static str, what: &'static str) {
+        self.count(subject, what, " and was left out");
+    }
+
+    fn count(&mut self, subject: &'static str, what: &'static str, then: &'static str) {
+        match self.slips.iter_mut().find(|slip| (slip.subject, slip.what) == (subject, what)) {
+            Some(slip) => slip.times += 1,
+            None => self.slips.push(Slip { subject, what, then, times: 1, first: self.place }),
+        }
+    }
+
+    pub(crate) fn total(&self) -> usize {
+        self.slips.iter().map(|slip| slip.times).sum()
+    }
+
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let sentence = |slip: &Slip| {
+            let mut text = format!("`{}` {}{}", slip.subject, slip.what, slip.then);
+            let _ = write!(text, " ({} ×, first in data[{}])", slip.times, slip.first);
+            text
+        };
+        self.slips.iter().map(sentence).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whole_numbers_are_read_in_every_spelling() {
+        for value in
+            [json!(1_700_000_000_000_i64), json!("1700000000000"), json!(1.7e12), json!(" 1700000000000 ")]
+        {
+            let read = Integer::read(&Value::from(&value));
+            assert_eq!(read.map(Integer::value), Some(1_700_000_000_000), "{value}");
+        }
+    }
+
+    #[test]
+    fn other_values_are_no_whole_numbers() {
+        for value in [json!(1.5), json!("2024-01-01"), json!(""), json!(1e300), json!(u64::MAX), json!(true)]
+        {
+            assert_eq!(Integer::read(&Value::from(&value)), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn last_field_of_a_name_counts() {
+        let object = serde_json::from_str(r#"{"id": 1, "i\u0064": 2, "title": 3}"#).unwrap();
+        let Value::Object(object) = object else { panic!("an object") };
+        let mut fields = Fields::from(object);
+        assert_eq!(fields.get("id").and_then(Value::as_i64), Some(2));
+        assert_eq!(fields.take("id").and_then(|id| id.as_i64()), Some(2));
+        assert_eq!(fields.take("brief"), None);
+    }
+
+    #[test]
+    fn only_lone_surrogates_are_repaired() {
+        let repair =
+            |json: &str| repair_surrogates(json.as_bytes()).map(|json| String::from_utf8(json).unwrap());
+        let repaired = |json: &str| Some(json.to_owned());
+        assert_eq!(repair(r#""a\ud83d""#), repaired(r#""a\ufffd""#));
+        assert_eq!(repair(r#""\uDE00\ud83d\uD83D\ude00""#), repaired(r#""\ufffd\ufffd\uD83D\ude00""#));
+        for sound in [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\n\u00e4""#, r#""\ud8"#, r#""\"#, ""] {
+            assert_eq!(repair(sound), None, "{sound}");
+        }
+    }
+
+    #[test]
+    fn values_are_counted_outside_of_texts() {
+        let array = |value: &str, times: usize| format!("[{}]", vec![value; times].join(",")).into_bytes();
+        for value in ["0", "{\"a\":0}", "[]", "\"\\\"\""] {
+            assert!(holds_too_many_values(&array(value, MAX_JSON_VALUES + 1)), "{value}");
+            assert!(!holds_too_many_values(&array(value, MAX_JSON_VALUES / 3)), "{value}");
+        }
+        assert!(!holds_too_many_values(&array("\"[,{\\\",,,,,,,,,,,,,,,,,,,,\"", MAX_JSON_VALUES / 3)));
+    }
+
+    #[test]
+    fn slips_are_counted_by_kind() {
+        let mut slips = SlipCounter::default();
+        for place in [2, 5] {
+            slips.place = place;
+            slips.add("id", "is a number");
+        }
+        slips.add_left_out("action", "is odd");
+        assert_eq!(
+            slips.sentences(),
+            [
+                "`id` is a number (2 ×, first in data[2])",
+                "`action` is odd and was left out (1 ×, first in data[5])"
+            ]
+        );
+        assert_eq!(slips.total(), 3);
+    }
+}

@@ -1,0 +1,31 @@
+//! Words with a common prefix, cached by the view.
+
+use tantivy::postings::TermInfo;
+use tantivy::schema::{Field, Term};
+
+use crate::segment_cache::SetKey;
+
+pub(crate) struct PrefixExpansion {
+    /// Without the stem of the prefix.
+    pub(crate) terms: Vec<Term>,
+    /// With that stem.
+    pub(crate) segments: Vec<SegmentExpansion>,
+}
+
+pub(crate) struct SegmentExpansion {
+    /// Of their document set.
+    pub(crate) key: SetKey,
+    /// Hash of the words.
+    pub(crate) fingerprint: u64,
+    pub(crate) infos: Vec<TermInfo>,
+}
+
+impl PrefixExpansion {
+    pub(crate) fn is_in(&self, field: Field) -> bool {
+        self.terms.iter().all(|term| term.field() == field)
+    }
+
+    pub(crate) fn has_only_stem(&self) -> bool {
+        self.terms.is_empty()
+    }
+}

@@ -1,0 +1,54 @@
+//! Search requests.
+
+use crate::{Query, Scope};
+
+/// A search request.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The module to search.
+    pub scope: &'a Scope,
+    /// The parsed keyword.
+    pub query: &'a Query,
+    /// Without any, only [`Audience::Tenant`](crate::Audience::Tenant) is visible.
+    pub principals: &'a [String],
+    /// Epoch milliseconds, inclusive.
+    pub from: Option<i64>,
+    /// Epoch milliseconds, exclusive.
+    pub to: Option<i64>,
+    /// Words required in the author's name.
+    pub author: Option<&'a str>,
+    /// Order and start of the page.
+    pub start: Start,
+    /// Hits of the page; 0 for the total only.
+    pub limit: usize,
+}
+
+/// Order and start of a page.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Start {
+    /// `display_time` descending, then id ascending.
+    Time {
+        /// The page starts after this, or at the newest.
+        after: Option<TimePosition>,
+        /// Adds hits that share the last `display_time`, up to this many (decisions 5.3).
+        whole_ties: Option<usize>,
+    },
+    /// Score descending, then `display_time` descending, then id ascending.
+    ///
+    /// Matches have any content word and every required phrase.
+    Relevance {
+        /// Hits to skip.
+        skip: usize,
+        /// The present, in epoch milliseconds.
+        now: i64,
+    },
+}
+
+/// A position in time order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct TimePosition {
+    /// Epoch milliseconds.
+    pub display_time: i64,
+    /// The last document; `None` skips the whole millisecond.
+    pub id: Option<String>,
+}

@@ -1,0 +1,37 @@
+//! A scope as one viewer sees it.
+
+use tantivy::schema::{Field, Term};
+
+use crate::schema::{Fields, TextFields};
+use crate::segment_cache::Viewer;
+use crate::view::View;
+use crate::{Error, Scope};
+
+pub(super) struct ViewerScope<'a> {
+    pub(super) view: &'a View,
+    /// The start of the scope's terms.
+    pub(super) prefix: String,
+    /// With principals, if the scope has restricted documents.
+    pub(super) viewer: Option<Viewer>,
+}
+
+impl<'a> ViewerScope<'a> {
+    pub(super) fn new(view: &'a View, scope: &Scope, principals: &[String]) -> Result<Self, Error> {
+        let mut viewed = Self { view, prefix: scope.prefix(), viewer: None };
+        let marker = viewed.term(view.fields.restricted.body, "");
+        if !principals.is_empty() && view.document_frequency(&marker)? > 0 {
+            viewed.viewer = Some(view.cache.viewer(principals));
+        }
+        Ok(viewed)
+    }
+
+    /// The halves of the scope that the viewer may see.
+    pub(super) fn halves(&self) -> impl Iterator<Item = TextFields> {
+        let Fields { open, restricted, .. } = self.view.fields;
+        std::iter::once(open).chain(self.viewer.is_some().then_some(restricted))
+    }
+
+    pub(super) fn term(&self, field: Field, word: &str) -> Term {
+        Term::from_field_text(field, &format!("{}{word}", self.prefix))
+    }
+}

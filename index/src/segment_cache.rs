@@ -1,0 +1,327 @@
+//! Search results by segment, in 156 MiB at most.
+//!
+//! Segments change only by deletions, so results stay valid across commits. Cached are term infos, totals,
+//! document sets, words of a prefix and lengths. Viewers are keyed by a number for their principals.
+
+use std::hash::{Hash, Hasher};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use quick_cache::sync::Cache;
+use quick_cache::{Equivalent, Weighter};
+use tantivy::DocId;
+use tantivy::index::SegmentId;
+use tantivy::postings::TermInfo;
+use tantivy::schema::Term;
+
+use crate::document_set::DocumentSet;
+use crate::{Query, Scope};
+
+const MAX_TOTALS_BYTES: u64 = 8 << 20;
+const MAX_SETS_BYTES: u64 = 96 << 20;
+/// One set's share of the bytes.
+const MAX_SET_SHARE: u64 = 16;
+const MAX_TERM_INFOS_BYTES: u64 = 16 << 20;
+const MAX_PREFIXES_BYTES: u64 = 16 << 20;
+const MAX_VIEWERS_BYTES: u64 = 16 << 20;
+const MAX_LENGTHS_BYTES: u64 = 4 << 20;
+/// Estimated overhead of an entry.
+const ENTRY_OVERHEAD_BYTES: usize = 128;
+
+pub(crate) struct SegmentCache {
+    totals: WeightedCache<TotalKey, Arc<CachedTotal>>,
+    sets: WeightedCache<SetKey, Arc<DocumentSet>>,
+    term_infos: WeightedCache<Term, Arc<TermInfos>>,
+    prefixes: WeightedCache<PrefixKey, Arc<Vec<DictionaryTerm>>>,
+    viewers: WeightedCache<Arc<[String]>, Viewer>,
+    lengths: WeightedCache<ScopeLengthsKey, ScopeLengths>,
+    next_viewer: AtomicU64,
+}
+
+type WeightedCache<K, V> = Cache<K, V, EntryWeight>;
+
+/// Everything a total depends on, besides segments.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct TotalKey {
+    scope: Scope,
+    query: Query,
+    by_relevance: bool,
+    viewer: u64,
+    from: Option<i64>,
+    to: Option<i64>,
+    author: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Hash)]
+pub(crate) struct TotalKeyRef<'a> {
+    pub(crate) scope: &'a Scope,
+    pub(crate) query: &'a Query,
+    /// Any content word matches.
+    pub(crate) by_relevance: bool,
+    /// 0 without principals.
+    pub(crate) viewer: u64,
+    pub(crate) from: Option<i64>,
+    pub(crate) to: Option<i64>,
+    pub(crate) author: Option<&'a str>,
+}
+
+impl Equivalent<TotalKey> for TotalKeyRef<'_> {
+    fn equivalent(&self, key: &TotalKey) -> bool {
+        self.viewer == key.viewer
+            && self.by_relevance == key.by_relevance
+            && self.from == key.from
+            && self.to == key.to
+            && self.author == key.author.as_deref()
+            && *self.query == key.query
+            && *self.scope == key.scope
+    }
+}
+
+impl TotalKeyRef<'_> {
+    fn into_owned(self) -> TotalKey {
+        TotalKey {
+            scope: self.scope.clone(),
+            query: self.query.clone(),
+            by_relevance: self.by_relevance,
+            viewer: self.viewer,
+            from: self.from,
+            to: self.to,
+            author: self.author.map(str::to_owned),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct CachedTotal {
+    /// Of the counting view.
+    pub(crate) generation: u64,
+    pub(crate) sum: u64,
+    pub(crate) parts: Vec<SegmentTotal>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SegmentTotal {
+    pub(crate) segment: SegmentId,
+    pub(crate) branch: usize,
+    pub(crate) range: Range<DocId>,
+    /// Hash of the words of expanded prefixes.
+    pub(crate) fingerprint: u64,
+    /// Number of deleted documents.
+    pub(crate) deleted: u32,
+    pub(crate) count: u32,
+}
+
+/// The source of a set of documents.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum SetSource {
+    Term(Term),
+    AnyTerm(Arc<[Term]>),
+    /// At their offsets.
+    Phrase(Arc<[(usize, Term)]>),
+    /// Prefix, and fingerprint of its words.
+    Words(Arc<Term>, u64),
+    /// Visible to a viewer, under the scope's prefix.
+    Viewer(u64, Arc<str>),
+}
+
+pub(crate) type SetKey = (SegmentId, SetSource);
+/// Includes field and scope.
+pub(crate) type PrefixKey = (SegmentId, Arc<Term>);
+
+/// The half's marker.
+pub(crate) type ScopeLengthsKey = (SegmentId, Term);
+
+/// Estimated number of words of a scope in a segment.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct ScopeLengths {
+    pub(crate) body: u64,
+    pub(crate) title: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct TermInfos {
+    pub(crate) generation: u64,
+    /// In view order.
+    pub(crate) by_segment: Vec<(SegmentId, Option<TermInfo>)>,
+}
+
+impl TermInfos {
+    /// Document frequency, with deleted documents until merged.
+    pub(crate) fn document_frequency(&self) -> u64 {
+        self.by_segment
+            .iter()
+            .filter_map(|(_, info)| info.as_ref())
+            .map(|info| u64::from(info.doc_freq))
+            .sum()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct DictionaryTerm {
+    pub(crate) term: Vec<u8>,
+    pub(crate) info: TermInfo,
+}
+
+/// A set of principals with a unique number.
+#[derive(Debug, Clone)]
+pub(crate) struct Viewer {
+    pub(crate) number: u64,
+    /// Ascending.
+    pub(crate) principals: Arc<[String]>,
+}
+
+impl SegmentCache {
+    pub(crate) fn new() -> Self {
+        Self {
+            totals: weighted_cache(MAX_TOTALS_BYTES),
+            sets: weighted_cache(MAX_SETS_BYTES),
+            term_infos: weighted_cache(MAX_TERM_INFOS_BYTES),
+            prefixes: weighted_cache(MAX_PREFIXES_BYTES),
+            viewers: weighted_cache(MAX_VIEWERS_BYTES),
+            lengths: weighted_cache(MAX_LENGTHS_BYTES),
+            next_viewer: AtomicU64::new(1),
+        }
+    }
+
+    pub(crate) fn total(&self, key: &TotalKeyRef<'_>) -> Option<Arc<CachedTotal>> {
+        self.totals.get(key)
+    }
+
+    pub(crate) fn insert_total(&self, key: &TotalKeyRef<'_>, total: CachedTotal) {
+        self.totals.insert(key.into_owned(), Arc::new(total));
+    }
+
+    pub(crate) fn set(&self, key: &SetKey) -> Option<Arc<DocumentSet>> {
+        self.sets.get(key)
+    }
+
+    /// Caches a set, unless it is large.
+    pub(crate) fn insert_set(&self, key: SetKey, set: &Arc<DocumentSet>) {
+        if set.bytes() as u64 <= MAX_SETS_BYTES / MAX_SET_SHARE {
+            self.sets.insert(key, Arc::clone(set));
+        }
+    }
+
+    /// Postings as cached in any view.
+    pub(crate) fn term_infos(&self, term: &Term) -> Option<Arc<TermInfos>> {
+        self.term_infos.get(term)
+    }
+
+    pub(crate) fn insert_term_infos(&self, term: Term, term_infos: &Arc<TermInfos>) {
+        self.term_infos.insert(term, Arc::clone(term_infos));
+    }
+
+    pub(crate) fn prefix(&self, key: &PrefixKey) -> Option<Arc<Vec<DictionaryTerm>>> {
+        self.prefixes.get(key)
+    }
+
+    pub(crate) fn insert_prefix(&self, key: PrefixKey, terms: &Arc<Vec<DictionaryTerm>>) {
+        self.prefixes.insert(key, Arc::clone(terms));
+    }
+
+    pub(crate) fn viewer(&self, principals: &[String]) -> Viewer {
+        if let Some(viewer) = self.viewers.get(principals) {
+            return viewer;
+        }
+        let mut sorted = principals.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        // Concurrent calls may create two numbers; both are valid.
+        let number = self.next_viewer.fetch_add(1, Ordering::Relaxed);
+        let viewer = Viewer { number, principals: sorted.into() };
+        self.viewers.insert(principals.into(), viewer.clone());
+        viewer
+    }
+
+    pub(crate) fn lengths(&self, key: &ScopeLengthsKey) -> Option<ScopeLengths> {
+        self.lengths.get(key)
+    }
+
+    pub(crate) fn insert_lengths(&self, key: ScopeLengthsKey, lengths: ScopeLengths) {
+        self.lengths.insert(key, lengths);
+    }
+
+    pub(crate) fn retain_segments(&self, exists: impl Fn(SegmentId) -> bool) {
+        self.sets.retain(|(segment, _), _| exists(*segment));
+        self.prefixes.retain(|(segment, _), _| exists(*segment));
+        self.lengths.retain(|(segment, _), _| exists(*segment));
+    }
+
+    pub(crate) fn clear(&self) {
+        self.totals.clear();
+        self.sets.clear();
+        self.term_infos.clear();
+        self.prefixes.clear();
+        self.viewers.clear();
+        self.lengths.clear();
+    }
+}
+
+fn weighted_cache<K: Eq + Hash, V: Clone>(bytes: u64) -> WeightedCache<K, V>
+where
+    EntryWeight: Weighter<K, V>,
+{
+    Cache::with_weighter(usize::try_from(bytes >> 14).unwrap_or(1_024), bytes, EntryWeight)
+}
+
+#[derive(Clone)]
+struct EntryWeight;
+
+impl Weighter<TotalKey, Arc<CachedTotal>> for EntryWeight {
+    fn weight(&self, key: &TotalKey, total: &Arc<CachedTotal>) -> u64 {
+        let author = key.author.as_ref().map_or(0, String::len);
+        let parts = total.parts.len() * size_of::<SegmentTotal>();
+        (ENTRY_OVERHEAD_BYTES
+            + size_of::<TotalKey>()
+            + key.scope.module.len()
+            + key.query.bytes()
+            + author
+            + parts) as u64
+    }
+}
+
+impl Weighter<SetKey, Arc<DocumentSet>> for EntryWeight {
+    fn weight(&self, (_, of): &SetKey, set: &Arc<DocumentSet>) -> u64 {
+        let each = |term: &Term| size_of::<Term>() + term.serialized_value_bytes().len();
+        let named: usize = match of {
+            SetSource::AnyTerm(terms) => terms.iter().map(each).sum(),
+            SetSource::Phrase(terms) => terms.iter().map(|(_, term)| each(term)).sum(),
+            SetSource::Term(_) | SetSource::Words(..) | SetSource::Viewer(..) => 0,
+        };
+        (ENTRY_OVERHEAD_BYTES + size_of::<SetKey>() + named + set.bytes()) as u64
+    }
+}
+
+impl Weighter<Term, Arc<TermInfos>> for EntryWeight {
+    fn weight(&self, term: &Term, term_infos: &Arc<TermInfos>) -> u64 {
+        let infos = term_infos.by_segment.len() * size_of::<(SegmentId, Option<TermInfo>)>();
+        (ENTRY_OVERHEAD_BYTES + term.serialized_value_bytes().len() + infos) as u64
+    }
+}
+
+impl Weighter<ScopeLengthsKey, ScopeLengths> for EntryWeight {
+    fn weight(&self, (_, marker): &ScopeLengthsKey, _: &ScopeLengths) -> u64 {
+        (ENTRY_OVERHEAD_BYTES + size_of::<ScopeLengths>() + marker.serialized_value_bytes().len()) as u64
+    }
+}
+
+impl Weighter<PrefixKey, Arc<Vec<DictionaryTerm>>> for EntryWeight {
+    fn weight(&self, _: &PrefixKey, terms: &Arc<Vec<DictionaryTerm>>) -> u64 {
+        let terms: usize = terms.iter().map(|entry| size_of::<DictionaryTerm>() + entry.term.len()).sum();
+        (ENTRY_OVERHEAD_BYTES + terms) as u64
+    }
+}
+
+impl Weighter<Arc<[String]>, Viewer> for EntryWeight {
+    fn weight(&self, principals: &Arc<[String]>, _: &Viewer) -> u64 {
+        let each = |principal: &String| 2 * (size_of::<String>() + principal.len());
+        (ENTRY_OVERHEAD_BYTES + principals.iter().map(each).sum::<usize>()) as u64
+    }
+}
+
+pub(crate) fn fingerprint<'a>(terms: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    terms.for_each(|term| term.hash(&mut hasher));
+    hasher.finish()
+}

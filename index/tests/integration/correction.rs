@@ -1,0 +1,37 @@
+//! Correction of words that find nothing.
+
+use trawl_index::{Document, Scope};
+
+use crate::support::{document, index_of, news, owned, restricted_to};
+
+#[test]
+fn unmatched_word_is_corrected_by_one_edit() {
+    let secret = restricted_to(&["u:1"], document("s", "zeppelin"));
+    let (index, _writer) = index_of(vec![
+        document("a", "Quarterly budget meetings of the company"),
+        document("b", "劳动合同 范本"),
+        secret,
+        Document { scope: Scope::new(8, "news"), ..document("c", "elsewhere") },
+    ]);
+    let correct = |keyword: &str, principals: &[&str]| {
+        index.snapshot().correct(&news(), &owned(principals), keyword).unwrap()
+    };
+    let corrected = |keyword: &str| correct(keyword, &[]);
+    for (typed, meant) in [
+        ("budgt", "budget"),
+        ("Quartrely  budget ", "quarterly  budget "),
+        ("\"quarterly bugdet\" -compny author:bob", "\"quarterly budget\" -compny author:bob"),
+        ("companx", "company"),
+        ("劳动合约", "劳动合同"),
+        ("the-budgett!", "the-budget!"),
+    ] {
+        assert_eq!(corrected(typed).as_deref(), Some(meant), "{typed}");
+    }
+    // Found, unfinished, too short, a number, two edits, another tenant's, invisible, excluded.
+    for typed in ["budget", "quarterl", "bud ", "20267", "bxdgxt", "elsewherr", "zeppelim", "", "-budgt"] {
+        assert_eq!(corrected(typed), None, "{typed}");
+    }
+    assert_eq!(correct("zeppelim", &["u:1"]).as_deref(), Some("zeppelin"));
+    // It occurs only in an invisible document.
+    assert_eq!(correct("zeppelim", &["u:2"]), None);
+}

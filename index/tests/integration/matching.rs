@@ -1,0 +1,152 @@
+//! Words, phrases and filters.
+
+use proptest::prelude::*;
+use trawl_index::{Document, Query, Request};
+
+use crate::support::{
+    BEST, NEWEST, document, found, ids, index_of, news, owned, page, put, request, restricted_to,
+};
+
+#[test]
+fn words_match_by_stem_width_case_and_accent() {
+    let (index, _writer) =
+        index_of(vec![document("a", "Running dogs at the Café"), document("b", "ＲＵＮＳ　１２")]);
+    assert_eq!(found(&index, "run "), ["a", "b"]);
+    assert_eq!(found(&index, "RUNNING cafe "), ["a"]);
+    assert_eq!(found(&index, "12"), ["b"]);
+    assert_eq!(found(&index, "cat"), [""; 0]);
+}
+
+#[test]
+fn last_word_matches_as_prefix_for_every_audience() {
+    let restricted = restricted_to(&["u:1"], document("c", "trawling"));
+    let (index, _writer) = index_of(vec![document("a", "trawlers"), document("b", "trains"), restricted]);
+    assert_eq!(found(&index, "tra"), ["a", "b"]);
+    assert_eq!(found(&index, "tra "), [""; 0]);
+    assert_eq!(found(&index, "trawlers tra"), ["a"]);
+    let (scope, query, principals) = (news(), Query::parse("tra"), owned(&["u:1"]));
+    let request = Request { principals: &principals, ..request(&scope, &query, NEWEST, 10) };
+    let page = index.snapshot().search(&request).unwrap();
+    assert_eq!((page.total, ids(page)), (3, owned(&["a", "b", "c"])));
+}
+
+#[test]
+fn prefix_expands_to_most_frequent_words_of_all_segments() {
+    // Of 200 words with the prefix, 70 occur twice and must all be taken.
+    let once = (0..200).map(|number| document(&format!("one{number}"), &format!("word{number:03}")));
+    let again = (100..170).map(|number| document(&format!("two{number}"), &format!("word{number:03}")));
+    let (index, mut writer) = index_of(once.collect());
+    put(&mut writer, again.collect());
+    let several = page(&index.snapshot(), "word", NEWEST, 1_000);
+    let frequent = several.hits.iter().filter(|hit| hit.id.starts_with("two")).count();
+    assert_eq!(frequent, 70);
+    // The others in alphabetical order.
+    assert_eq!(several.total, 70 + 128);
+    writer.merge_all().unwrap();
+    let merged = page(&index.snapshot(), "word", NEWEST, 1_000);
+    assert_eq!(index.snapshot().segments(), 1);
+    assert_eq!(ids(several), ids(merged));
+}
+
+#[test]
+fn phrase_matches_within_one_text_only() {
+    let mut split = document("b", "red");
+    split.brief = "cars".to_owned();
+    let (index, _writer) = index_of(vec![document("a", "two red cars"), split, document("c", "cars red")]);
+    assert_eq!(found(&index, "\"red cars\""), ["a"]);
+    assert_eq!(found(&index, "red cars"), ["a", "b", "c"]);
+    assert_eq!(found(&index, "red -\"red cars\""), ["b", "c"]);
+    assert_eq!(found(&index, "-\"red cars\""), ["b", "c"]);
+}
+
+#[test]
+fn ideographs_match_across_dictionary_words() {
+    let (index, _writer) =
+        index_of(vec![document("a", "中华人民共和国成立70周年iPhone发布"), document("b", "人民日报")]);
+    for keyword in ["人民", "华人", "和国成", "立70周", "年iPhone发", "\"共和国成立70周年\""]
+    {
+        assert!(found(&index, keyword).contains(&"a".to_owned()), "{keyword}");
+    }
+    assert_eq!(found(&index, "日报"), ["b"]);
+    assert_eq!(found(&index, "\"民人\""), [""; 0]);
+}
+
+#[test]
+fn traditional_and_simplified_chinese_match_each_other() {
+    let (index, _writer) = index_of(vec![
+        document("t", "國際經濟與臺灣的後續發展"),
+        document("s", "国际经济与台湾的后续发展"),
+        document("j", "日本の経済発展"),
+        document("q", "乾隆皇后喝乾杯"),
+    ]);
+    for keyword in
+        ["国际", "國際", "經濟", "后续", "後續", "\"与台湾的\"", "\"與臺灣的後續\"", "济与台", "發展 -日本"]
+    {
+        assert_eq!(found(&index, keyword), ["s", "t"], "{keyword}");
+    }
+    for keyword in ["経済", "発展", "日本の", "\"日本の経済発展\""] {
+        assert!(found(&index, keyword).contains(&"j".to_owned()), "{keyword}");
+    }
+    for keyword in ["乾隆", "干隆", "皇後", "\"喝干杯\""] {
+        assert_eq!(found(&index, keyword), ["q"], "{keyword}");
+    }
+}
+
+#[test]
+fn author_matches_by_every_word_of_the_name() {
+    let mut documents = vec![document("a", "x"), document("b", "x"), document("c", "ann lee")];
+    documents[0].author = "Ann Lee".to_owned();
+    documents[1].author = "Ann Poe".to_owned();
+    let (index, _writer) = index_of(documents);
+    assert_eq!(found(&index, "author:ann"), ["a", "b"]);
+    assert_eq!(found(&index, "author:\"lee ANN\""), ["a"]);
+    assert_eq!(found(&index, "x -author:poe"), ["a"]);
+    assert_eq!(found(&index, "author:ann author:poe"), ["b"]);
+}
+
+#[test]
+fn restricted_document_stays_hidden_without_text_words() {
+    let secret = restricted_to(&["u:1"], Document { author: "Ann".to_owned(), ..document("a", "x") });
+    let (index, _writer) = index_of(vec![secret]);
+    for keyword in ["author:ann", "-y", "-y author:ann", "x"] {
+        assert_eq!(page(&index.snapshot(), keyword, NEWEST, 10).total, 0, "{keyword}");
+    }
+}
+
+#[test]
+fn empty_query_matches_nothing() {
+    let (index, _writer) = index_of(vec![document("a", "x")]);
+    for keyword in ["", "!?", "\"\"", "🦀"] {
+        let page = page(&index.snapshot(), keyword, NEWEST, 10);
+        assert_eq!((page.hits.len(), page.total), (0, 0));
+    }
+}
+
+proptest! {
+    #![proptest_config(trawl_seeds::cases(256))]
+
+    #[test]
+    fn any_substring_of_ideographs_matches(
+        text in "[中华人民共和国成立周年上海自来水北京大学生前来报到々〇カなが]{1,40}",
+        start in 0..40_usize,
+        len in 1..7_usize,
+        quoted in any::<bool>(),
+    ) {
+        let (index, _writer) = index_of(vec![document("a", &text)]);
+        let characters: Vec<char> = text.chars().collect();
+        let start = start % characters.len();
+        let stretch: String = characters[start..(start + len).min(characters.len())].iter().collect();
+        let keyword = if quoted { format!("\"{stretch}\"") } else { stretch };
+        prop_assert_eq!(found(&index, &keyword), ["a"]);
+    }
+
+    #[test]
+    fn any_text_and_any_keyword_are_accepted(title in any::<String>(), keyword in any::<String>()) {
+        let (index, _writer) = index_of(vec![document("a", &title)]);
+        index.snapshot().correct(&news(), &[], &keyword).unwrap();
+        for start in [NEWEST, BEST] {
+            let page = page(&index.snapshot(), &keyword, start, 10);
+            prop_assert_eq!(page.hits.len() as u64, page.total);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Shared documents, requests and pages.
+
+use trawl_index::{
+    Audience, Change, Checkpoint, Document, Index, Options, Page, Query, Request, Scope, Snapshot, Start,
+    Writer,
+};
+
+pub(crate) const NEWEST: Start = Start::Time { after: None, whole_ties: None };
+pub(crate) const BEST: Start = Start::Relevance { skip: 0, now: 0 };
+
+pub(crate) fn news() -> Scope {
+    Scope::new(7, "news")
+}
+
+/// Of [`news`], visible to the whole tenant.
+pub(crate) fn document(id: &str, title: &str) -> Document {
+    Document {
+        scope: news(),
+        id: id.to_owned(),
+        display_time: 0,
+        title: title.to_owned(),
+        title_is_name: false,
+        other_names: Vec::new(),
+        text: None,
+        sub_title: String::new(),
+        brief: String::new(),
+        author: String::new(),
+        audience: Audience::Tenant,
+        item: "{}".to_owned(),
+    }
+}
+
+pub(crate) fn restricted_to(principals: &[&str], document: Document) -> Document {
+    Document { audience: Audience::Principals(owned(principals)), ..document }
+}
+
+pub(crate) fn remove(id: &str) -> Change {
+    Change::Remove { scope: news(), id: id.to_owned() }
+}
+
+pub(crate) fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}
+
+pub(crate) fn checkpoint(position: i64) -> Checkpoint {
+    Checkpoint { store: "store".to_owned(), position, complete: true }
+}
+
+pub(crate) fn commit(writer: &mut Writer, changes: Vec<Change>) {
+    writer.apply(changes).unwrap();
+    writer.commit(&checkpoint(1)).unwrap();
+}
+
+pub(crate) fn put(writer: &mut Writer, documents: Vec<Document>) {
+    commit(writer, documents.into_iter().map(Change::Put).collect());
+}
+
+pub(crate) fn index_of(documents: Vec<Document>) -> (Index, Writer) {
+    let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+    put(&mut writer, documents);
+    (index, writer)
+}
+
+/// Without filters and principals.
+pub(crate) fn request<'a>(scope: &'a Scope, query: &'a Query, start: Start, limit: usize) -> Request<'a> {
+    Request { scope, query, principals: &[], from: None, to: None, author: None, start, limit }
+}
+
+pub(crate) fn page(snapshot: &Snapshot, keyword: &str, start: Start, limit: usize) -> Page {
+    snapshot.search(&request(&news(), &Query::parse(keyword), start, limit)).unwrap()
+}
+
+pub(crate) fn ids(page: Page) -> Vec<String> {
+    page.hits.into_iter().map(|hit| hit.id).collect()
+}
+
+/// Ids, newest first.
+pub(crate) fn found(index: &Index, keyword: &str) -> Vec<String> {
+    ids(page(&index.snapshot(), keyword, NEWEST, 1_000))
+}
+
+/// Ids, best first.
+pub(crate) fn ranked(index: &Index, keyword: &str) -> Vec<String> {
+    let page = page(&index.snapshot(), keyword, BEST, 1_000);
+    assert_eq!(page.total, page.hits.len() as u64, "{keyword}");
+    ids(page)
+}

@@ -1,0 +1,134 @@
+//! The page of a search, or why there is none.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::{
+    error::Error,
+    source::{FailureKind, Item},
+};
+
+/// The status of a source in an answer (decisions 5.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It answered.
+    Ok,
+    /// It did not answer in time.
+    Timeout,
+    /// It cannot be reached, or takes no calls now.
+    Unavailable,
+    /// It refused our credentials.
+    Unauthorized,
+    /// It broke the contract.
+    Invalid,
+    /// Anything else.
+    Error,
+}
+
+impl From<FailureKind> for Status {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::Timeout => Self::Timeout,
+            FailureKind::Unavailable => Self::Unavailable,
+            FailureKind::Unauthorized => Self::Unauthorized,
+            FailureKind::Invalid => Self::Invalid,
+            FailureKind::Error => Self::Error,
+        }
+    }
+}
+
+impl Status {
+    /// Its name in answers and metrics.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unavailable",
+            Self::Unauthorized => "unauthorized",
+            Self::Invalid => "invalid",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// The report of one source in an answer.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceReport {
+    /// The id.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The status.
+    pub status: Status,
+    /// Milliseconds of all requests.
+    pub took_ms: u64,
+    /// Matches on all pages, if stated.
+    pub total: Option<u64>,
+    /// The reason of a failure or slip, for people.
+    pub message: Option<String>,
+    /// When a suspended source may be asked again, epoch milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<i64>,
+    /// Whether a cached answer stands in for the failure in `message`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
+}
+
+/// The numbers of sources in the request log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceCounts {
+    /// With status ok.
+    pub ok: usize,
+    /// Others.
+    pub failed: usize,
+}
+
+impl SourceCounts {
+    /// Counts these reports.
+    pub fn of(reports: &[SourceReport]) -> Self {
+        let ok = reports.iter().filter(|report| report.status == Status::Ok).count();
+        Self { ok, failed: reports.len() - ok }
+    }
+}
+
+/// One page of a module.
+#[derive(Debug)]
+pub struct SearchPage {
+    /// The items.
+    pub items: Vec<Item>,
+    /// Matches on all pages, as far as stated (decisions 5.6).
+    pub total: u64,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
+    /// Whether matches may be missing.
+    pub partial: bool,
+    /// The corrected keyword (decisions 5.7).
+    pub corrected: Option<String>,
+    /// The reports of sources.
+    pub sources: Vec<SourceReport>,
+}
+
+/// Why there is no page.
+#[derive(Debug)]
+pub enum Failure {
+    /// The request cannot be served.
+    Refused(Error),
+    /// No source answered: 504 when all timed out, else 502 (decisions 5.5).
+    NoSource {
+        /// Whether every source timed out.
+        all_timed_out: bool,
+        /// The least remaining suspension, if all are suspended.
+        retry_after: Option<Duration>,
+        /// The reports of sources.
+        sources: Vec<SourceReport>,
+    },
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}

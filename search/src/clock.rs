@@ -1,0 +1,24 @@
+//! The clock of suspensions.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A clock.
+pub trait Clock: Send + Sync {
+    /// Epoch milliseconds; they may jump.
+    fn now(&self) -> i64;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> i64 {
+        now_millis()
+    }
+}
+
+pub(crate) fn now_millis() -> i64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX)
+}

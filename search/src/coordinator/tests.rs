@@ -1,0 +1,161 @@
+//! Searches over sources in memory.
+
+mod all_modules;
+mod duplicates;
+mod faults;
+mod lossless;
+mod paging;
+mod read_ahead;
+mod sources;
+
+use std::{iter, time::Duration};
+
+use self::sources::MadeItem;
+use super::*;
+use crate::{
+    duplicates::Duplicates,
+    request::Filters,
+    source::Source,
+    testing::{TestKey, module, paused_runtime, viewer},
+};
+
+/// One flat struct, for struct updates.
+#[derive(Clone, Debug)]
+struct TestSearch {
+    limit: usize,
+    source: Option<String>,
+    start: PageStart,
+    is_exact: bool,
+    order: Order,
+    filters: Filters,
+    timeout: Duration,
+}
+
+fn request(limit: usize) -> TestSearch {
+    TestSearch {
+        limit,
+        source: None,
+        start: PageStart::Beginning,
+        is_exact: true,
+        order: Order::Time,
+        filters: Filters::default(),
+        timeout: Duration::from_secs(2),
+    }
+}
+
+impl TestSearch {
+    fn page(&self) -> PageRequest {
+        PageRequest { source: self.source.clone(), start: self.start.clone(), is_exact: self.is_exact }
+    }
+
+    fn context(&self, cursor_key: Arc<dyn CursorKey>, source_pages: usize) -> PageContext {
+        let parameters = SearchParameters {
+            order: self.order,
+            filters: self.filters.clone(),
+            limit: self.limit,
+            timeout: self.timeout,
+            ..crate::testing::parameters()
+        };
+        let deadline = Instant::now() + self.timeout;
+        let search = Arc::new(SearchContext::new(viewer(), parameters, deadline));
+        PageContext { cursor_key, source_pages, search }
+    }
+}
+
+fn shared(sources: Vec<impl Source + 'static>) -> Vec<Arc<dyn Source>> {
+    sources.into_iter().map(|source| Arc::new(source) as Arc<dyn Source>).collect()
+}
+
+async fn search(sources: &[Arc<dyn Source>], request: &TestSearch) -> Result<SearchPage, Failure> {
+    search_reading(sources, request, 10_000).await
+}
+
+async fn search_reading(
+    sources: &[Arc<dyn Source>],
+    request: &TestSearch,
+    source_pages: usize,
+) -> Result<SearchPage, Failure> {
+    search_module(Duplicates::Keep, sources, request, source_pages).await
+}
+
+async fn search_module(
+    duplicates: Duplicates,
+    sources: &[Arc<dyn Source>],
+    request: &TestSearch,
+    source_pages: usize,
+) -> Result<SearchPage, Failure> {
+    let context = request.context(Arc::new(TestKey::new(1)), source_pages);
+    context.answer(&module("module", duplicates, sources), &request.page()).await
+}
+
+/// Follows the opaque cursor to the end, with `limits` in turn.
+///
+/// A page without any answer is requested again.
+async fn follow_cursor(
+    sources: &[Arc<dyn Source>],
+    request: TestSearch,
+    limits: &[usize],
+) -> Vec<SearchPage> {
+    follow_cursor_of(Duplicates::Keep, &mut iter::repeat(sources), request, limits).await
+}
+
+/// The same with duplicates, and with the next `sources` at each page.
+async fn follow_cursor_of(
+    duplicates: Duplicates,
+    sources: &mut dyn Iterator<Item = &[Arc<dyn Source>]>,
+    mut request: TestSearch,
+    limits: &[usize],
+) -> Vec<SearchPage> {
+    let mut pages = Vec::new();
+    for limit in limits.iter().cycle().take(20_000) {
+        request.limit = *limit;
+        let sources = sources.next().unwrap();
+        let page = match search_module(duplicates, sources, &request, 10_000).await {
+            Ok(page) => page,
+            Err(Failure::NoSource { .. }) => continue,
+            Err(Failure::Refused(error)) => panic!("refused: {error}"),
+        };
+        let cursor = page.cursor.clone();
+        pages.push(page);
+        match cursor {
+            Some(cursor) => request.start = PageStart::Cursor(cursor),
+            None => return pages,
+        }
+    }
+    panic!("the pages have no end");
+}
+
+/// Follows the last item's time to the end.
+async fn follow_time(sources: &[Arc<dyn Source>], request: TestSearch, limits: &[usize]) -> Vec<SearchPage> {
+    follow_time_of(Duplicates::Keep, sources, request, limits).await
+}
+
+/// The same with duplicates.
+async fn follow_time_of(
+    duplicates: Duplicates,
+    sources: &[Arc<dyn Source>],
+    mut request: TestSearch,
+    limits: &[usize],
+) -> Vec<SearchPage> {
+    request.is_exact = false;
+    let mut pages = Vec::new();
+    for limit in limits.iter().cycle().take(20_000) {
+        request.limit = *limit;
+        let page = search_module(duplicates, sources, &request, 10_000).await.unwrap();
+        let Some(last) = page.items.last() else {
+            pages.push(page);
+            return pages;
+        };
+        request.start = PageStart::Before(last.display_time);
+        pages.push(page);
+    }
+    panic!("the pages have no end");
+}
+
+fn ids(pages: &[SearchPage]) -> Vec<String> {
+    pages.iter().flat_map(|page| &page.items).map(|item| item.id.clone()).collect()
+}
+
+fn made_ids<'a>(items: impl IntoIterator<Item = &'a MadeItem>) -> Vec<String> {
+    items.into_iter().map(|item| item.id.clone()).collect()
+}

@@ -1,0 +1,320 @@
+//! Sources that fail, break the contract or never end (decisions 5.5, 6).
+
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use trawl_connectors::DeclaredOrder;
+
+use super::{
+    sources::{CursorForm, FakeSource, Fault, Paging},
+    *,
+};
+use crate::source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest, TimeBound};
+
+fn external(page_size: usize) -> Paging {
+    Paging::External { order: DeclaredOrder::Time, page_size, cursor: CursorForm::PageNumber, empty_pages: 0 }
+}
+
+fn items(source: &str, times: impl IntoIterator<Item = i64>) -> Vec<MadeItem> {
+    times
+        .into_iter()
+        .enumerate()
+        .map(|(number, display_time)| MadeItem {
+            id: format!("{source}{number:03}"),
+            display_time,
+            author: "ann",
+        })
+        .collect()
+}
+
+fn failing(
+    id: &str,
+    paging: Paging,
+    times: impl IntoIterator<Item = i64>,
+    faults: &[Option<Fault>],
+) -> FakeSource {
+    FakeSource { faults: faults.to_vec(), ..FakeSource::new(id, paging, items(id, times)) }
+}
+
+fn statuses(answer: &SearchPage) -> Vec<Status> {
+    answer.sources.iter().map(|report| report.status).collect()
+}
+
+fn message(answer: &SearchPage, place: usize) -> &str {
+    answer.sources[place].message.as_deref().unwrap_or_default()
+}
+
+struct Scripted<F> {
+    id: &'static str,
+    takes: Duration,
+    calls: AtomicUsize,
+    script: F,
+}
+
+impl<F: Fn(usize, &Position) -> SourcePage + Send + Sync> Scripted<F> {
+    fn new(id: &'static str, script: F) -> Self {
+        Self { id, takes: Duration::ZERO, calls: AtomicUsize::new(0), script }
+    }
+}
+
+#[async_trait::async_trait]
+impl<F: Fn(usize, &Position) -> SourcePage + Send + Sync> Source for Scripted<F> {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn name(&self) -> &str {
+        self.id
+    }
+
+    async fn page(&self, _request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
+        if !self.takes.is_zero() {
+            tokio::time::sleep(self.takes).await;
+        }
+        Ok((self.script)(self.calls.fetch_add(1, Relaxed), position))
+    }
+}
+
+fn to(cursor: &str) -> Position {
+    Position::InPage(Some(cursor.to_owned()), Vec::new())
+}
+
+fn page_of(id: &str, display_time: i64, next: Option<&str>) -> SourcePage {
+    let next = next.map(to);
+    let json = serde_json::to_string(id).unwrap();
+    let item = Item { id: id.to_owned(), display_time, json, title_is_name: false };
+    let items = vec![PositionedItem { item, after: next.clone().unwrap_or(Position::End) }];
+    SourcePage { items, next, bound: TimeBound::AtMost(display_time), ..SourcePage::default() }
+}
+
+#[test]
+fn failures_cost_their_own_source_only() {
+    let fault = |fault| vec![Some(fault)];
+    let sources = shared(vec![
+        failing("a", Paging::Builtin, [5, 3], &fault(Fault::Hangs)),
+        failing("b", external(10), [9, 4], &[]),
+        failing("c", external(10), [8], &fault(Fault::Panics)),
+        failing("d", external(10), [7], &fault(Fault::Fails)),
+    ]);
+    let first = paused_runtime().block_on(search(&sources, &request(10))).unwrap();
+    assert_eq!(statuses(&first), [Status::Timeout, Status::Ok, Status::Error, Status::Unavailable]);
+    assert!(first.partial);
+    let next = TestSearch { start: PageStart::Cursor(first.cursor.clone().unwrap()), ..request(10) };
+    assert_eq!(ids(&[first]), ["b000", "b001"]);
+    let second = paused_runtime().block_on(search(&sources, &next)).unwrap();
+    assert_eq!(ids(&[second]), ["c000", "d000", "a000", "a001"]);
+}
+
+#[test]
+fn answer_leaves_at_the_deadline_and_no_round_follows() {
+    paused_runtime().block_on(async {
+        let endless = Scripted::new("a", |call, _: &Position| SourcePage {
+            next: Some(to(&call.to_string())),
+            bound: TimeBound::AtMost(10),
+            ..SourcePage::default()
+        });
+        let endless = Arc::new(Scripted { takes: Duration::from_millis(100), ..endless });
+        let slow = failing("b", external(1), [20, 9], &[None, Some(Fault::Hangs)]);
+        let sources: Vec<Arc<dyn Source>> = vec![Arc::clone(&endless) as _, Arc::new(slow)];
+        let started = Instant::now();
+        let request = TestSearch { timeout: Duration::from_millis(450), ..request(10) };
+        let answer = search(&sources, &request).await.unwrap();
+        assert_eq!(started.elapsed(), Duration::from_millis(450));
+        assert_eq!(statuses(&answer), [Status::Timeout, Status::Timeout]);
+        assert_eq!(endless.calls.load(Relaxed), 4, "the call in flight at the deadline is the last");
+        assert_eq!(ids(std::slice::from_ref(&answer)), ["b000"]);
+        assert!(answer.partial && answer.cursor.is_some());
+    });
+}
+
+#[test]
+fn call_ends_at_its_own_limit_or_at_the_deadline() {
+    let waited = |timeout| {
+        let sources = shared(vec![failing("a", external(1), [1], &[Some(Fault::Hangs)])]);
+        let request = TestSearch { timeout: Duration::from_millis(timeout), ..request(1) };
+        paused_runtime().block_on(async {
+            let started = Instant::now();
+            search(&sources, &request).await.unwrap_err();
+            started.elapsed()
+        })
+    };
+    assert_eq!(waited(300), Duration::from_millis(300));
+    assert_eq!(waited(5_000), Duration::from_secs(1), "the source's own limit");
+}
+
+#[test]
+fn search_without_any_answer_fails() {
+    let failure = |faults: [Fault; 2]| {
+        let [first, second] = faults.map(|fault| failing("x", external(10), [1], &[Some(fault)]));
+        let sources = shared(vec![FakeSource { id: "y".to_owned(), ..first }, second]);
+        match paused_runtime().block_on(search(&sources, &request(10))) {
+            Err(Failure::NoSource { all_timed_out, retry_after: None, sources }) => {
+                (all_timed_out, sources.len())
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(failure([Fault::Hangs, Fault::Hangs]), (true, 2));
+    assert_eq!(failure([Fault::Hangs, Fault::Fails]), (false, 2));
+}
+
+#[test]
+fn source_at_its_end_does_not_count_as_an_answer() {
+    let sources = shared(vec![
+        failing("a", external(10), [9], &[]),
+        failing("b", external(1), [8, 7], &[None, Some(Fault::Hangs)]),
+    ]);
+    paused_runtime().block_on(async {
+        let first = search(&sources, &request(2)).await.unwrap();
+        assert_eq!(ids(std::slice::from_ref(&first)), ["a000", "b000"]);
+        let next = TestSearch { start: PageStart::Cursor(first.cursor.unwrap()), ..request(2) };
+        let failure = search(&sources, &next).await.unwrap_err();
+        assert!(matches!(failure, Failure::NoSource { all_timed_out: true, .. }), "{failure:?}");
+        let second = search(&sources, &next).await.unwrap();
+        assert_eq!(second.total, 3, "the source at its end still counts");
+        assert_eq!((ids(&[second]), first.total), (vec!["b001".to_owned()], 3));
+    });
+}
+
+#[test]
+fn deadline_before_any_call_is_a_failure() {
+    let sources = shared(vec![failing("a", external(10), [9], &[])]);
+    let request = TestSearch { timeout: Duration::ZERO, ..request(2) };
+    let failure = paused_runtime().block_on(search(&sources, &request)).unwrap_err();
+    assert!(matches!(failure, Failure::NoSource { all_timed_out: true, .. }), "{failure:?}");
+}
+
+#[test]
+fn module_without_sources_is_a_failure() {
+    let failure = paused_runtime().block_on(search(&[], &request(10))).unwrap_err();
+    let Failure::NoSource { all_timed_out: false, retry_after: None, sources } = failure else {
+        panic!("{failure:?}")
+    };
+    assert!(sources.is_empty());
+}
+
+#[test]
+fn failure_behind_the_page_does_not_make_it_partial() {
+    let sources = shared(vec![
+        failing("a", external(2), [9, 8, 7, 6], &[]),
+        failing("b", external(1), [9, 3], &[None, Some(Fault::Fails)]),
+    ]);
+    let answer = paused_runtime().block_on(search(&sources, &request(4))).unwrap();
+    assert_eq!(ids(std::slice::from_ref(&answer)), ["a000", "b000", "a001", "a002"]);
+    assert_eq!((answer.partial, statuses(&answer)[1]), (true, Status::Unavailable), "b could have sent 8");
+    let sources = shared(vec![
+        failing("a", external(2), [9, 8, 7, 6], &[]),
+        failing("b", external(2), [9, 3, 2], &[None, Some(Fault::Fails)]),
+    ]);
+    let answer = paused_runtime().block_on(search(&sources, &request(5))).unwrap();
+    assert!(!answer.partial, "the page does not need the rest of b");
+}
+
+#[test]
+fn endless_source_stops_at_the_page_limit_and_continues() {
+    let number = |position: &Position| match position {
+        Position::InPage(Some(cursor), _) => cursor.parse::<usize>().unwrap(),
+        _ => 0,
+    };
+    let endless = Scripted::new("a", move |_, position: &Position| {
+        let next = Some(to(&(number(position) + 1).to_string()));
+        SourcePage { next, bound: TimeBound::AtMost(10), ..SourcePage::default() }
+    });
+    let sources: Vec<Arc<dyn Source>> =
+        vec![Arc::new(endless), Arc::new(failing("b", external(10), [20, 9], &[]))];
+    paused_runtime().block_on(async {
+        let first = search_reading(&sources, &request(10), 7).await.unwrap();
+        assert_eq!(message(&first, 0), "read 7 pages without getting to the end of this one");
+        assert_eq!((first.partial, statuses(&first)), (true, vec![Status::Ok, Status::Ok]));
+        let next = TestSearch { start: PageStart::Cursor(first.cursor.clone().unwrap()), ..request(10) };
+        let second = search_reading(&sources, &next, 7).await.unwrap();
+        assert_eq!(ids(&[first, second]), ["b000", "b001"]);
+    });
+}
+
+#[test]
+fn time_beyond_the_page_limit_is_partial() {
+    let sources = shared(vec![failing("a", external(2), (0..100).rev(), &[])]);
+    let request = TestSearch { start: PageStart::Before(50), is_exact: false, ..request(5) };
+    let answer = paused_runtime().block_on(search_reading(&sources, &request, 10)).unwrap();
+    assert!(answer.partial && answer.items.is_empty() && answer.cursor.is_some());
+    let answer = paused_runtime().block_on(search_reading(&sources, &request, 28)).unwrap();
+    assert_eq!(answer.items.first().map(|item| item.display_time), Some(49));
+    assert!(!answer.partial);
+}
+
+#[test]
+fn cursors_in_a_circle_end_their_source() {
+    let circling = || {
+        Scripted::new("a", |_, position: &Position| match position {
+            Position::InPage(Some(cursor), _) if cursor == "B" => page_of("b", 8, Some("C")),
+            Position::InPage(Some(cursor), _) if cursor == "C" => page_of("c", 8, Some("B")),
+            _ => page_of("first", 9, Some("B")),
+        })
+    };
+    let answer = paused_runtime().block_on(search(&shared(vec![circling()]), &request(10))).unwrap();
+    assert_eq!((statuses(&answer), answer.cursor.is_some()), (vec![Status::Invalid], false));
+    assert!(message(&answer, 0).contains("circle"), "{}", message(&answer, 0));
+    assert_eq!(ids(&[answer]), ["first", "b", "c"]);
+    // Page by page, the cursor carries the guard.
+    let pages = paused_runtime().block_on(follow_cursor(&shared(vec![circling()]), request(1), &[1]));
+    assert!(pages.len() < 8, "{} pages", pages.len());
+    assert_eq!(pages.last().map(statuses), Some(vec![Status::Invalid]));
+}
+
+#[test]
+fn order_broken_between_pages_is_reported() {
+    let breaking = Scripted::new("a", |_, position: &Position| match position {
+        Position::Beginning => page_of("old", 5, Some("B")),
+        _ => page_of("new", 9, None),
+    });
+    let answer = paused_runtime().block_on(search(&shared(vec![breaking]), &request(10))).unwrap();
+    assert_eq!(statuses(&answer), [Status::Invalid]);
+    assert!(message(&answer, 0).contains("time order"), "{}", message(&answer, 0));
+    assert_eq!(ids(&[answer]), ["old", "new"]);
+}
+
+#[test]
+fn repeated_id_is_reported_even_if_it_is_a_duplicate() {
+    let repeating = Scripted::new("b", |_, position: &Position| match position {
+        Position::Beginning => page_of("a000", 8, Some("B")),
+        _ => page_of("a000", 8, None),
+    });
+    let sources: Vec<Arc<dyn Source>> =
+        vec![Arc::new(failing("a", Paging::Builtin, [9], &[])), Arc::new(repeating)];
+    let request = request(10);
+    let answer = search_module(Duplicates::ById, &sources, &request, 10);
+    let answer = paused_runtime().block_on(answer).unwrap();
+    assert_eq!(statuses(&answer), [Status::Ok, Status::Invalid]);
+    assert!(message(&answer, 1).contains("repeat an id"), "{}", message(&answer, 1));
+    assert_eq!(ids(&[answer]), ["a000"]);
+}
+
+#[test]
+fn false_totals_do_not_overflow() {
+    let overstating = |id| {
+        Scripted::new(id, |_, _: &Position| SourcePage { total: Some(u64::MAX), ..SourcePage::default() })
+    };
+    let sources: Vec<Arc<dyn Source>> = vec![Arc::new(overstating("a")), Arc::new(overstating("b"))];
+    assert_eq!(paused_runtime().block_on(search(&sources, &request(1))).unwrap().total, u64::MAX);
+}
+
+#[test]
+fn absent_source_continues_where_it_stood() {
+    let both = shared(vec![
+        failing("a", external(2), [9, 7, 5, 3], &[]),
+        failing("b", Paging::Builtin, [8, 6, 4, 2], &[]),
+    ]);
+    paused_runtime().block_on(async {
+        let first = search(&both, &request(2)).await.unwrap();
+        let next = |page: &SearchPage| TestSearch {
+            start: PageStart::Cursor(page.cursor.clone().unwrap()),
+            ..request(2)
+        };
+        let second = search(&both[..1], &next(&first)).await.unwrap();
+        let third = search(&both, &next(&second)).await.unwrap();
+        let fourth = search(&both, &next(&third)).await.unwrap();
+        let mut found = ids(&[first, second, third, fourth]);
+        found.sort();
+        assert_eq!(found, ["a000", "a001", "a002", "a003", "b000", "b001", "b002", "b003"]);
+    });
+}

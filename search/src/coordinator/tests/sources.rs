@@ -1,0 +1,407 @@
+//! Sources in memory, over the code of real sources.
+
+use std::{
+    cmp::Reverse,
+    fmt,
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use proptest::{collection::vec, prelude::*};
+use tokio::time::timeout;
+use trawl_connectors::{self as connectors, ContentItem, DeclaredOrder};
+use trawl_index as index;
+
+use crate::{
+    request::{Filters, Order},
+    source::{FailureKind, Position, Source, SourceFailure, SourcePage, SourceRequest},
+    sources::{
+        builtin,
+        external::{Origin, RawPage, SourcePageCache, SourcePageKey, into_page, resume_point},
+    },
+    weight::Weight,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct MadeItem {
+    pub(super) id: String,
+    pub(super) display_time: i64,
+    pub(super) author: &'static str,
+}
+
+impl MadeItem {
+    pub(super) fn matches(&self, filters: &Filters) -> bool {
+        filters.from.is_none_or(|from| self.display_time >= from)
+            && filters.to.is_none_or(|to| self.display_time < to)
+            && filters.author.as_deref().is_none_or(|author| self.author == author)
+    }
+
+    fn to_content(&self) -> ContentItem {
+        ContentItem {
+            id: self.id.clone(),
+            title: "a word".to_owned(),
+            author: Some(self.author.to_owned()),
+            display_time: self.display_time,
+            ..EMPTY.clone()
+        }
+    }
+}
+
+static EMPTY: LazyLock<ContentItem> = LazyLock::new(|| {
+    serde_json::from_value(serde_json::json!({"id": "", "title": "", "displayTime": 0})).unwrap()
+});
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paging {
+    Builtin,
+    External { order: DeclaredOrder, page_size: usize, cursor: CursorForm, empty_pages: usize },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CursorForm {
+    PageNumber,
+    Offset,
+    Token,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    Fails,
+    Hangs,
+    Panics,
+}
+
+/// The source's own limit.
+const CALL_LIMIT: Duration = Duration::from_secs(1);
+
+pub(super) struct FakeSource {
+    pub(super) id: String,
+    /// In the source's own order.
+    pub(super) items: Vec<MadeItem>,
+    pub(super) paging: Paging,
+    /// Of its first calls.
+    pub(super) faults: Vec<Option<Fault>>,
+    pub(super) weight: Weight,
+    /// The page lengths of its calls, in turn; else its page size.
+    pub(super) lengths: Vec<usize>,
+    pub(super) cache: Option<SourcePageCache>,
+    pub(super) calls: AtomicUsize,
+}
+
+impl Clone for FakeSource {
+    fn clone(&self) -> Self {
+        Self {
+            id: self.id.clone(),
+            items: self.items.clone(),
+            paging: self.paging,
+            faults: self.faults.clone(),
+            weight: self.weight,
+            lengths: self.lengths.clone(),
+            cache: self.cache.clone(),
+            calls: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl fmt::Debug for FakeSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, items, paging, faults, weight, lengths, .. } = self;
+        formatter
+            .debug_struct("FakeSource")
+            .field("id", id)
+            .field("paging", paging)
+            .field("lengths", lengths)
+            .field("faults", faults)
+            .field("weight", weight)
+            .field("items", items)
+            .finish()
+    }
+}
+
+impl FakeSource {
+    pub(super) fn new(id: &str, paging: Paging, items: Vec<MadeItem>) -> Self {
+        Self {
+            id: id.to_owned(),
+            items,
+            paging,
+            faults: Vec::new(),
+            weight: Weight::ONE,
+            lengths: Vec::new(),
+            cache: None,
+            calls: AtomicUsize::new(0),
+        }
+    }
+
+    pub(super) fn is_ordered_by_time(&self) -> bool {
+        !matches!(self.paging, Paging::External { order: DeclaredOrder::Relevance, .. })
+    }
+
+    pub(super) fn in_order(&self, order: Order, filters: &Filters) -> Vec<MadeItem> {
+        let mut items = self.items.clone();
+        if order == Order::Time {
+            let page_size = match self.paging {
+                Paging::Builtin => items.len().max(1),
+                Paging::External { page_size, .. } => page_size,
+            };
+            for page in items.chunks_mut(page_size) {
+                page.sort_by(|left, right| by_time(left).cmp(&by_time(right)));
+            }
+        }
+        items.retain(|item| item.matches(filters));
+        items
+    }
+
+    fn builtin_page(&self, request: &SourceRequest, position: &Position) -> SourcePage {
+        let parameters = &request.search.parameters;
+        let Some(start) = builtin::start(request, position) else { return SourcePage::default() };
+        let matches = self.in_order(parameters.order, &parameters.filters);
+        let total = matches.len() as u64;
+        let (page, more, cut) = match &start {
+            index::Start::Time { after, whole_ties } => {
+                let is_behind = |item: &MadeItem| match after {
+                    None => true,
+                    Some(index::TimePosition { display_time, id: None }) => item.display_time < *display_time,
+                    Some(index::TimePosition { display_time, id: Some(id) }) => {
+                        by_time(item) > (Reverse(*display_time), id)
+                    }
+                };
+                let behind: Vec<MadeItem> = matches.into_iter().filter(is_behind).collect();
+                let length = page_length(&behind, parameters.limit, *whole_ties);
+                let cut = length < behind.len()
+                    && whole_ties.is_some()
+                    && behind[length].display_time == behind[length - 1].display_time;
+                (behind[..length].to_vec(), length < behind.len(), cut)
+            }
+            index::Start::Relevance { skip, .. } => {
+                let page: Vec<MadeItem> = matches.into_iter().skip(*skip).take(parameters.limit).collect();
+                let more = skip + page.len() < usize::try_from(total).unwrap();
+                (page, more, false)
+            }
+        };
+        let hits = page.iter().map(|made| index::Hit {
+            id: made.id.clone(),
+            display_time: made.display_time,
+            item: serde_json::to_string(&made.to_content()).unwrap(),
+            title_is_name: false,
+        });
+        builtin::into_page(index::Page { hits: hits.collect(), total, more, cut }, request, &start)
+    }
+
+    /// Cursors that count pages need pages of one length.
+    pub(super) fn page_lengths(&self, lengths: Vec<usize>) -> Vec<usize> {
+        match self.paging {
+            Paging::External { page_size, cursor: CursorForm::Offset | CursorForm::Token, .. } => {
+                lengths.into_iter().map(|length| length.min(page_size)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// A built-in source sorts ties by id.
+    pub(super) fn order_by_time(&mut self) {
+        if self.paging == Paging::Builtin {
+            self.items.sort_by(|left, right| by_time(left).cmp(&by_time(right)));
+        } else if self.is_ordered_by_time() {
+            self.items.sort_by_key(|item| Reverse(item.display_time));
+        }
+    }
+
+    fn next_call(&self) -> (Option<Fault>, Option<usize>) {
+        let call = self.calls.fetch_add(1, Relaxed);
+        let length = self.lengths.get(call % self.lengths.len().max(1)).copied();
+        (self.faults.get(call).copied().flatten(), length)
+    }
+
+    fn call(
+        &self,
+        cursor: Option<&str>,
+    ) -> impl Future<Output = Result<Arc<RawPage>, SourceFailure>> + Send + use<> {
+        let (fault, length) = self.next_call();
+        let page = self.read(cursor, length);
+        async move {
+            raise(fault).await?;
+            page.map(Arc::new)
+        }
+    }
+
+    fn read(&self, cursor: Option<&str>, length: Option<usize>) -> Result<RawPage, SourceFailure> {
+        let Paging::External { order, page_size, cursor: form, empty_pages } = self.paging else {
+            unreachable!("only for external sources");
+        };
+        // `empty_pages` empty pages come before each page with items.
+        let (step, begin) = cursor.map_or((0, 0), |cursor| form.read(cursor, page_size));
+        let is_empty = step < empty_pages;
+        let items = if is_empty { &[] } else { self.items.get(begin..).unwrap_or_default() };
+        let length = length.unwrap_or(page_size);
+        let items = &items[..items.len().min(length)];
+        let (next_step, next_begin) = if is_empty { (step + 1, begin) } else { (0, begin + length) };
+        let answer = connectors::Answer {
+            items: items.iter().map(MadeItem::to_content).collect(),
+            total: Some(self.items.len() as u64),
+            cursor: (next_begin < self.items.len()).then(|| form.write(next_step, next_begin, page_size)),
+            ..connectors::Answer::default()
+        };
+        RawPage::read(answer, order, cursor)
+    }
+
+    /// As a registered source, without suspension and hedging.
+    async fn external_page(
+        &self,
+        order: DeclaredOrder,
+        request: &SourceRequest,
+        position: &Position,
+    ) -> Result<SourcePage, SourceFailure> {
+        let Some((cursor, consumed)) = resume_point(position) else { return Ok(SourcePage::default()) };
+        let Some(cache) = &self.cache else {
+            let raw = self.call(cursor).await?;
+            return Ok(into_page(&raw, request, order, cursor, consumed));
+        };
+        let key = Arc::new(SourcePageKey {
+            registration: self.id.bytes().map(u64::from).sum(),
+            keyword: request.search.parameters.keyword.clone(),
+            cursor: cursor.map(str::to_owned),
+        });
+        let begin = |_| {
+            let (call, cache, key) = (self.call(cursor), cache.clone(), Arc::clone(&key));
+            Ok(async move { call.await.inspect(|page| cache.put(key, page)) })
+        };
+        let cached = cache.get(Arc::clone(&key), request.search.deadline, begin).await?;
+        let page = into_page(&cached.page, request, order, cursor, consumed);
+        let stale = matches!(cached.origin, Origin::Stale { .. });
+        Ok(SourcePage { cached: cached.origin != Origin::Call, stale, ..page })
+    }
+}
+
+async fn raise(fault: Option<Fault>) -> Result<(), SourceFailure> {
+    match fault {
+        Some(Fault::Fails) => Err(SourceFailure::new(FailureKind::Unavailable, "made to fail")),
+        Some(Fault::Hangs) => std::future::pending().await,
+        Some(Fault::Panics) => panic!("made to panic"),
+        None => Ok(()),
+    }
+}
+
+fn page_length(items: &[MadeItem], limit: usize, whole_ties: Option<usize>) -> usize {
+    let (Some(largest_tie), true) = (whole_ties, items.len() > limit) else { return items.len().min(limit) };
+    let last = items[limit - 1].display_time;
+    let first_of_the_tie = items.iter().position(|item| item.display_time == last).unwrap();
+    let tie = items[first_of_the_tie..].iter().take_while(|item| item.display_time == last).count();
+    (first_of_the_tie + tie.min(largest_tie)).max(limit)
+}
+
+pub(super) fn by_time(item: &MadeItem) -> (Reverse<i64>, &String) {
+    (Reverse(item.display_time), &item.id)
+}
+
+impl CursorForm {
+    fn write(self, step: usize, begin: usize, page_size: usize) -> String {
+        match self {
+            Self::PageNumber => format!("{step}.{}", begin / page_size),
+            Self::Offset => format!("{step}.{begin}"),
+            Self::Token => format!("step {step} from \u{1f50d} {begin}"),
+        }
+    }
+
+    fn read(self, cursor: &str, page_size: usize) -> (usize, usize) {
+        let mut numbers = cursor.split([' ', '.']).filter_map(|word| word.parse::<usize>().ok());
+        let (step, begin) = (numbers.next().unwrap(), numbers.next().unwrap());
+        (step, if self == Self::PageNumber { begin * page_size } else { begin })
+    }
+}
+
+#[async_trait::async_trait]
+impl Source for FakeSource {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name(&self) -> &str {
+        &self.id
+    }
+
+    fn weight(&self) -> Weight {
+        self.weight
+    }
+
+    async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
+        let page = async {
+            match self.paging {
+                Paging::Builtin => {
+                    raise(self.next_call().0).await?;
+                    Ok(self.builtin_page(request, position))
+                }
+                Paging::External { order, .. } => self.external_page(order, request, position).await,
+            }
+        };
+        timeout(CALL_LIMIT, page).await.unwrap_or_else(|_| Err(SourceFailure::timed_out(CALL_LIMIT)))
+    }
+}
+
+fn any_paging(orders: Vec<DeclaredOrder>) -> impl Strategy<Value = Paging> {
+    let forms = [CursorForm::PageNumber, CursorForm::Offset, CursorForm::Token];
+    let external = (
+        prop::sample::select(orders),
+        prop_oneof![1usize..5, 1usize..51],
+        prop::sample::select(forms.to_vec()),
+        prop_oneof![3 => Just(0usize), 1 => 1usize..3],
+    )
+        .prop_map(|(order, page_size, cursor, empty_pages)| Paging::External {
+            order,
+            page_size,
+            cursor,
+            empty_pages,
+        });
+    prop_oneof![1 => Just(Paging::Builtin), 2 => external]
+}
+
+/// The time, the author, and the beginning of the id.
+type DrawnItem = (i64, &'static str, u16);
+
+/// One to eight sources with few or many different times.
+///
+/// `ordered` by time, external sources keep ties in any order.
+pub(super) fn any_sources(
+    orders: Vec<DeclaredOrder>,
+    ordered: Order,
+) -> impl Strategy<Value = Vec<FakeSource>> {
+    let times = prop_oneof![Just(1i64..2), Just(1i64..6), Just(-20i64..1_000)];
+    times.prop_flat_map(move |times| {
+        let item = (times, prop::sample::select(vec!["ann", "bob"]), any::<u16>());
+        let items = prop_oneof![
+            12 => vec(item.clone(), 0..12),
+            4 => vec(item.clone(), 0..60),
+            1 => vec(item, 60..250),
+        ];
+        let source = (any_paging(orders.clone()), items).boxed();
+        prop_oneof![2 => vec(source.clone(), 1..4), 1 => vec(source, 1..9)].prop_map(move |sources| {
+            let place = |(place, (paging, items)): (usize, (Paging, Vec<DrawnItem>))| {
+                let made =
+                    items.into_iter().enumerate().map(|(number, (display_time, author, random))| MadeItem {
+                        // Random: an order by id differs from one by number.
+                        id: format!("{random:05}/{place}/{number}"),
+                        display_time,
+                        author,
+                    });
+                let mut fake = FakeSource::new(&format!("source {place}"), paging, made.collect());
+                if ordered == Order::Time {
+                    fake.order_by_time();
+                }
+                fake
+            };
+            sources.into_iter().enumerate().map(place).collect()
+        })
+    })
+}
+
+pub(super) fn any_filters() -> impl Strategy<Value = Filters> {
+    let bound = || prop::option::weighted(0.25, prop_oneof![0i64..8, 0i64..1_000]);
+    let author = prop::option::weighted(0.25, Just("ann".to_owned()));
+    (bound(), bound(), author).prop_map(|(from, to, author)| Filters { from, to, author })
+}
+
+pub(super) fn any_limits() -> impl Strategy<Value = Vec<usize>> {
+    vec(prop_oneof![Just(1usize), 1usize..12, 1usize..100], 1..5)
+}

@@ -1,0 +1,212 @@
+use proptest::{collection::vec, prelude::*};
+use tokio::time::Instant;
+
+use super::*;
+use crate::{
+    duplicates::MAX_SEEN,
+    request::{Filters, PageStart, SearchParameters, Viewer},
+    source::ConsumedPart,
+    testing::{TestKey, parameters, viewer},
+};
+
+fn any_position() -> impl Strategy<Value = Position> {
+    let part = (any::<usize>(), any::<i64>(), ".{0,40}").prop_map(|(count, display_time, id)| ConsumedPart {
+        count,
+        display_time,
+        id,
+    });
+    prop_oneof![
+        Just(Position::Beginning),
+        (any::<i64>(), ".{0,40}").prop_map(|(time, id)| Position::AfterItem(time, id)),
+        any::<usize>().prop_map(Position::AfterRank),
+        (prop::option::of(".{0,40}"), vec(part, 0..3))
+            .prop_map(|(cursor, parts)| Position::InPage(cursor, parts)),
+        Just(Position::End),
+    ]
+}
+
+fn any_cursor() -> impl Strategy<Value = Cursor> {
+    let lane = (".{0,10}", any_position(), any::<usize>(), any::<Option<u64>>(), vec(".{0,4}", 0..4));
+    let lane = lane.prop_map(|(source, position, consumed, total, passed)| {
+        let mut guard = LoopGuard::default();
+        for cursor in &passed {
+            guard.pass(cursor);
+        }
+        LaneState { source: SourceKey::of(&source), position, consumed, total, guard }
+    });
+    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), prop::option::of(".{0,10}"))
+        .prop_map(|(before, lanes, seen, corrected)| Cursor { before, lanes, seen, corrected })
+}
+
+proptest! {
+    #![proptest_config(trawl_seeds::cases(256))]
+
+    #[test]
+    fn sealed_cursor_opens_and_is_never_digits(cursor in any_cursor(), context in vec(any::<u8>(), 0..40)) {
+        let text = cursor.seal(&TestKey::new(1), &context).unwrap();
+        prop_assert!(text.bytes().any(|byte| !byte.is_ascii_digit()));
+        prop_assert_eq!(Cursor::open(&text, &TestKey::new(1), &context).unwrap(), cursor);
+    }
+
+    #[test]
+    fn changed_cursor_is_refused(
+        cursor in any_cursor(),
+        place in any::<prop::sample::Index>(),
+        by in prop::sample::select("AQgw09-_.=é".chars().collect::<Vec<_>>()),
+    ) {
+        let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
+        let place = place.index(text.len());
+        let mut changed: Vec<char> = text.chars().collect();
+        prop_assume!(changed[place] != by);
+        changed[place] = by;
+        let changed: String = changed.into_iter().collect();
+        prop_assert!(Cursor::open(&changed, &TestKey::new(1), b"context").is_err());
+        prop_assert!(Cursor::open(&text[..place], &TestKey::new(1), b"context").is_err());
+        prop_assert!(Cursor::open(&text, &TestKey::new(1), b"other context").is_err());
+        prop_assert!(Cursor::open(&text, &TestKey::new(2), b"context").is_err());
+    }
+
+    #[test]
+    fn any_text_is_refused_without_panic(text in ".{0,80}") {
+        let given = format!("{VERSION_PREFIX}{text}");
+        prop_assert!(Cursor::open(&text, &TestKey::new(1), b"context").is_err());
+        prop_assert!(Cursor::open(&given, &TestKey::new(1), b"context").is_err());
+    }
+}
+
+#[test]
+fn binding_tells_searches_apart() {
+    let of = |viewer: Viewer, module: &str, parameters: SearchParameters, page: &PageRequest| {
+        binding(&SearchContext::new(viewer, parameters, Instant::now()), module, page).unwrap()
+    };
+    let first = PageRequest::default();
+    let with = |parameters| of(viewer(), "module", parameters, &first);
+    let filtered = |filters| with(SearchParameters { filters, ..parameters() });
+    let filters = Filters::default;
+    let others = [
+        of(Viewer { tenant_id: 2, ..viewer() }, "module", parameters(), &first),
+        of(Viewer { user_id: Some("mei".to_owned()), ..viewer() }, "module", parameters(), &first),
+        of(viewer(), "modul", parameters(), &first),
+        with(SearchParameters { keyword: "words".to_owned(), ..parameters() }),
+        with(SearchParameters { order: Order::Relevance, ..parameters() }),
+        filtered(Filters { from: Some(1), ..filters() }),
+        filtered(Filters { to: Some(1), ..filters() }),
+        filtered(Filters { author: Some("ann".to_owned()), ..filters() }),
+        of(
+            viewer(),
+            "module",
+            parameters(),
+            &PageRequest { source: Some("ann".to_owned()), ..first.clone() },
+        ),
+        with(parameters()),
+    ];
+    let distinct: std::collections::HashSet<&Vec<u8>> = others.iter().collect();
+    assert_eq!(distinct.len(), others.len());
+    let same = PageRequest { is_exact: true, start: PageStart::Before(1), ..first.clone() };
+    let limited = SearchParameters { limit: 1, ..parameters() };
+    assert_eq!(of(viewer(), "module", limited, &same), with(parameters()));
+}
+
+/// Cursors of earlier releases must open.
+#[test]
+fn bytes_of_cursor_and_binding_are_unchanged() {
+    let part = ConsumedPart { count: 3, display_time: 7, id: "i".to_owned() };
+    let mut guard = LoopGuard::default();
+    guard.pass("a");
+    let state = |position| LaneState {
+        source: SourceKey::of("abc"),
+        position,
+        consumed: 2,
+        total: Some(300),
+        guard: guard.clone(),
+    };
+    let cursor = Cursor {
+        before: Some(-1),
+        lanes: vec![
+            state(Position::AfterItem(9, "x".to_owned())),
+            state(Position::AfterRank(5)),
+            state(Position::InPage(Some("p2".to_owned()), vec![part])),
+            state(Position::End),
+        ],
+        seen: vec![[1; 8]],
+        corrected: Some("w".to_owned()),
+    };
+    let bytes = BASE64_URL_SAFE_NO_PAD.encode(postcard::to_allocvec(&cursor).unwrap());
+    assert_eq!(
+        bytes,
+        "AQEEungWv48Bz-oBEgF4AgGsAgHKl4ESyhu9ygG6eBa_jwHP6gIFAgGsAgHKl4ESyhu9ygG6eBa_jwHP6gMBAnAyAQ\
+         MOAWkCAawCAcqXgRLKG73KAbp4Fr-PAc_qBAIBrAIBypeBEsobvcoBAQEBAQEBAQEBAQF3"
+    );
+    let filters = Filters { from: Some(1), to: None, author: Some("ann".to_owned()) };
+    let parameters = SearchParameters { filters, ..parameters() };
+    let page = PageRequest { source: Some("crm".to_owned()), ..PageRequest::default() };
+    let bound = binding(&SearchContext::new(viewer(), parameters, Instant::now()), "m", &page).unwrap();
+    let expected = r#"[1,null,"m","word",true,[1,null,"ann","crm"]]"#;
+    assert_eq!(String::from_utf8(bound).unwrap(), expected);
+    assert_eq!(versioned(b"x"), b"v3.x");
+}
+
+fn lane(position: Position) -> LaneState {
+    let mut guard = LoopGuard::default();
+    guard.pass("cursor");
+    LaneState { source: SourceKey::of("source"), position, consumed: 1_000, total: Some(100_000), guard }
+}
+
+#[test]
+fn forty_usual_sources_fit_in_an_external_cursor() {
+    let id = || "0b1f4a6e-9a53-4a0c-8d5f-3f6f2c1f6a10".to_owned();
+    let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, id())); 40];
+    let text = Cursor { before: None, lanes, seen: Vec::new(), corrected: None }
+        .seal(&TestKey::new(1), b"context")
+        .unwrap();
+    assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
+}
+
+#[test]
+fn four_usual_sources_with_seen_items_fit_in_an_external_cursor() {
+    let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, "i".repeat(36))); 4];
+    let cursor = Cursor { before: None, lanes, seen: vec![[u8::MAX; 8]; 250], corrected: None };
+    let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
+    assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
+}
+
+/// Positions had at most one part.
+#[test]
+fn position_of_the_first_form_is_read() {
+    #[derive(Serialize)]
+    #[expect(dead_code, reason = "the number of a variant is written")]
+    enum FirstPosition {
+        Beginning,
+        AfterItem(i64, String),
+        AfterRank(usize),
+        InPage(Option<String>, Option<ConsumedPart>),
+    }
+    let part = ConsumedPart { count: 3, display_time: 7, id: "i".to_owned() };
+    for part in [None, Some(part)] {
+        let before = FirstPosition::InPage(Some("next".to_owned()), part.clone());
+        let read: Position = postcard::from_bytes(&postcard::to_allocvec(&before).unwrap()).unwrap();
+        assert_eq!(read, Position::InPage(Some("next".to_owned()), part.into_iter().collect()));
+    }
+}
+
+#[test]
+fn longest_cursor_opens_and_a_longer_one_is_refused() {
+    let part = ConsumedPart { count: usize::MAX, display_time: i64::MIN, id: "i".repeat(512) };
+    let longest = LaneState {
+        consumed: usize::MAX,
+        total: Some(u64::MAX),
+        ..lane(Position::InPage(Some("c".repeat(trawl_connectors::MAX_CURSOR_BYTES)), vec![part]))
+    };
+    let cursor = |sources, seen| Cursor {
+        before: Some(i64::MIN),
+        lanes: vec![longest.clone(); sources],
+        seen: vec![[u8::MAX; 8]; seen],
+        corrected: None,
+    };
+    for (fitting, seen) in [(41, 0), (37, MAX_SEEN)] {
+        let text = cursor(fitting, seen).seal(&TestKey::new(1), b"context").unwrap();
+        assert_eq!(Cursor::open(&text, &TestKey::new(1), b"context").unwrap(), cursor(fitting, seen));
+    }
+    assert!(cursor(43, 0).seal(&TestKey::new(1), b"context").is_err());
+    assert!(Cursor::open(&VERSION_PREFIX.repeat(MAX_BYTES), &TestKey::new(1), b"context").is_err());
+}

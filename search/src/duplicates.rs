@@ -1,0 +1,149 @@
+//! Duplicates: items that several sources have.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use crate::{
+    loop_guard::{Fingerprint, fingerprint},
+    source::Item,
+};
+
+/// Items that a cursor remembers, eight bytes each. Older ones may be shown again.
+pub(crate) const MAX_SEEN: usize = 2_000;
+
+/// The handling of items that several sources have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Duplicates {
+    /// All are shown.
+    #[default]
+    Keep,
+    /// One of each id is shown.
+    ById,
+    /// One of each target of `action` is shown.
+    ByAction,
+}
+
+impl Duplicates {
+    const ALL: [Self; 3] = [Self::Keep, Self::ById, Self::ByAction];
+
+    /// The variant of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|duplicates| duplicates.name() == name)
+    }
+
+    /// The name in registrations.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::ById => "byId",
+            Self::ByAction => "byAction",
+        }
+    }
+
+    /// The fingerprint that duplicates share.
+    fn print_of(self, item: &Item) -> Option<Fingerprint> {
+        match self {
+            Self::Keep => None,
+            Self::ById => Some(fingerprint(&item.id)),
+            Self::ByAction => target(&item.json).map(|target| fingerprint(&target)),
+        }
+    }
+}
+
+/// The target of an item's action, of the web client or else the first.
+///
+/// Addresses are normalised: `HTTPS://Wiki.example:443/a` is `https://wiki.example/a`.
+fn target(item: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct WithAction {
+        action: Option<String>,
+    }
+    let action = serde_json::from_str::<WithAction>(item).ok()?.action?;
+    let clients: BTreeMap<String, String> = serde_json::from_str(&action).ok()?;
+    let web = clients.get("web").and_then(|lines| target_of_lines(lines));
+    web.or_else(|| clients.values().find_map(|lines| target_of_lines(lines)))
+}
+
+/// Reads `[OpenUrl]` with `url=…`, or `[OpenApp]` with `appCode=…` and `appUrl=…`.
+fn target_of_lines(lines: &str) -> Option<String> {
+    let mut lines = lines.lines().map(str::trim).filter(|line| !line.is_empty());
+    let tag = lines.next()?;
+    let fields: Vec<(&str, &str)> = lines
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, value)| (name.trim_end(), value.trim_start()))
+        .collect();
+    let find = |name: &str| {
+        let found = fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value);
+        found.filter(|value| !value.is_empty())
+    };
+    let normal = |address: &str| Url::parse(address).map_or_else(|_| address.to_owned(), String::from);
+    match tag {
+        "[OpenUrl]" => Some(format!("url {}", normal(find("url")?))),
+        // An app alone is no target.
+        "[OpenApp]" => Some(format!("app {} {}", find("appCode")?, normal(find("appUrl")?))),
+        _ => None,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SeenAt {
+    Earlier,
+    /// The number of the page's item.
+    ThisPage(usize),
+}
+
+/// The items that a chain of pages has shown.
+#[derive(Debug, Default)]
+pub(crate) struct SeenItems {
+    duplicates: Duplicates,
+    places: HashMap<Fingerprint, SeenAt>,
+    /// Oldest first.
+    in_order: Vec<Fingerprint>,
+}
+
+impl SeenItems {
+    pub(crate) fn new(duplicates: Duplicates, earlier: Vec<Fingerprint>) -> Self {
+        if duplicates == Duplicates::Keep {
+            return Self::default();
+        }
+        let places = earlier.iter().map(|print| (*print, SeenAt::Earlier)).collect();
+        Self { duplicates, places, in_order: earlier }
+    }
+
+    pub(crate) fn print_of(&self, item: &Item) -> Option<Fingerprint> {
+        self.duplicates.print_of(item)
+    }
+
+    pub(crate) fn find(&self, print: Option<Fingerprint>) -> Option<SeenAt> {
+        self.places.get(&print?).copied()
+    }
+
+    pub(crate) fn add(&mut self, print: Option<Fingerprint>, number: usize) {
+        if let Some(print) = print {
+            self.places.insert(print, SeenAt::ThisPage(number));
+            self.in_order.push(print);
+        }
+    }
+
+    /// Oldest first.
+    pub(crate) fn into_latest(mut self) -> Vec<Fingerprint> {
+        self.in_order.split_off(self.in_order.len().saturating_sub(MAX_SEEN))
+    }
+}
+
+/// Adds `alsoIn` to an item's JSON.
+pub(crate) fn note_also_in(item: &mut Item, sources: &[&str]) {
+    let Ok(sources) = serde_json::to_string(sources) else { return };
+    if item.json.ends_with('}') {
+        item.json.pop();
+        item.json.push_str(",\"alsoIn\":");
+        item.json.push_str(&sources);
+        item.json.push('}');
+    }
+}

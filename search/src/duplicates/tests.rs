@@ -1,0 +1,102 @@
+use serde_json::json;
+
+use super::*;
+
+fn with_action(clients: &serde_json::Value) -> Item {
+    let json = json!({"id": "a", "title": "", "displayTime": 1, "action": clients.to_string()}).to_string();
+    Item { id: "a".to_owned(), display_time: 1, json, title_is_name: false }
+}
+
+fn web(lines: &str) -> Item {
+    with_action(&json!({ "web": lines }))
+}
+
+fn print_of(item: &Item) -> Option<Fingerprint> {
+    Duplicates::ByAction.print_of(item)
+}
+
+#[test]
+fn items_with_the_same_target_are_duplicates() {
+    let wiki = print_of(&web("[OpenUrl]\nurl=https://wiki.example/a?b=c"));
+    assert!(wiki.is_some());
+    for same in [
+        web("\r\n [OpenUrl] \r\ntitle=x\r\n url = https://wiki.example/a?b=c \r\n"),
+        web("[OpenUrl]\nurl=HTTPS://Wiki.example:443/a?b=c"),
+        with_action(
+            &json!({"android": "[OpenUrl]\nurl=app:1", "web": "[OpenUrl]\nurl=https://wiki.example/a?b=c"}),
+        ),
+        // Without a web client, the first other client counts.
+        with_action(&json!({"pc": "[OpenUrl]\nurl=https://wiki.example/a?b=c", "web": "[OpenFile]"})),
+    ] {
+        assert_eq!(print_of(&same), wiki, "{same:?}");
+    }
+    let app = print_of(&web("[OpenApp]\nappCode=leave\nappUrl=/form/7"));
+    assert_eq!(app, print_of(&web("[OpenApp]\nappUrl=/form/7\nappCode=leave")));
+    let others = [
+        web("[OpenUrl]\nurl=https://wiki.example/a?b=d"),
+        web("[OpenUrl]\nurl=https://wiki.example/A?b=c"),
+        web("[OpenApp]\nappCode=other\nappUrl=/form/7"),
+        web("[OpenApp]\nappCode=leave\nappUrl=/form/8"),
+        web("[OpenUrl]\nurl=/form/7"),
+    ];
+    let mut all: Vec<_> = others.iter().map(print_of).chain([wiki, app]).collect();
+    assert!(all.iter().all(Option::is_some));
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 7, "different targets are no duplicates");
+}
+
+#[test]
+fn item_without_target_has_no_duplicates() {
+    let without = Item {
+        id: "a".to_owned(),
+        display_time: 1,
+        json: json!({"id": "a", "title": "", "displayTime": 1, "action": null}).to_string(),
+        title_is_name: false,
+    };
+    let broken = Item { json: json!({"action": "open"}).to_string(), ..without.clone() };
+    let opens_nothing = [
+        with_action(&json!({})),
+        web(""),
+        web("[OpenUrl]"),
+        web("[OpenUrl]\nurl="),
+        web("[OpenApp]\nappCode=leave\nappUrl="),
+    ];
+    for item in [without, broken].iter().chain(&opens_nothing) {
+        assert_eq!(print_of(item), None, "{item:?}");
+        assert!(Duplicates::ById.print_of(item).is_some());
+        assert_eq!(Duplicates::Keep.print_of(item), None);
+    }
+}
+
+#[test]
+fn names_survive_a_round_trip() {
+    for duplicates in Duplicates::ALL {
+        assert_eq!(Duplicates::named(duplicates.name()), Some(duplicates));
+        assert_eq!(serde_json::to_value(duplicates).unwrap(), duplicates.name());
+    }
+    assert_eq!(Duplicates::named("byid"), None);
+}
+
+#[test]
+fn latest_seen_items_are_kept() {
+    let print = |number: usize| fingerprint(&number.to_string());
+    let earlier: Vec<Fingerprint> = (0..MAX_SEEN).map(print).collect();
+    let mut seen = SeenItems::new(Duplicates::ById, earlier.clone());
+    assert_eq!(seen.find(Some(print(0))), Some(SeenAt::Earlier));
+    seen.add(Some(print(5_000)), 0);
+    seen.add(None, 1);
+    assert_eq!(seen.find(Some(print(5_000))), Some(SeenAt::ThisPage(0)));
+    assert_eq!((seen.find(Some(print(1))), seen.find(None)), (Some(SeenAt::Earlier), None));
+    assert_eq!(seen.into_latest(), [&earlier[1..], &[print(5_000)]].concat());
+    assert_eq!(SeenItems::new(Duplicates::Keep, earlier).into_latest(), [] as [Fingerprint; 0]);
+}
+
+#[test]
+fn item_names_its_other_sources() {
+    let mut item =
+        Item { id: "a".to_owned(), display_time: 1, json: r#"{"id":"a"}"#.to_owned(), title_is_name: false };
+    note_also_in(&mut item, &["crm", "say \"x\""]);
+    let read: serde_json::Value = serde_json::from_str(&item.json).unwrap();
+    assert_eq!(read, json!({"id": "a", "alsoIn": ["crm", "say \"x\""]}));
+}

@@ -1,0 +1,42 @@
+//! The coordinator: one search over all sources of a module, answered as one list.
+//!
+//! [`Coordinator`] opens the cursor and plans the page (`plan`). `rounds` asks the sources (`fan_out`) and
+//! merges their pages (`merge`). Modules come through [`ModuleDirectory`]; nothing here knows HTTP or the
+//! database.
+//!
+//! `plan`, `merge`, `cursor`, `loop_guard`, `duplicates` and `suspension` do no I/O.
+
+mod answer;
+pub mod clock;
+mod coordinator;
+mod cursor;
+mod duplicates;
+mod error;
+mod fan_out;
+mod highlight;
+pub mod latencies;
+mod loop_guard;
+mod merge;
+mod module;
+mod plan;
+mod request;
+mod rounds;
+mod settings;
+pub mod slow;
+mod source;
+pub mod sources;
+#[cfg(test)]
+mod testing;
+mod weight;
+
+pub use answer::{Failure, SearchPage, SourceCounts, SourceReport, Status};
+pub use coordinator::{AllModules, AnswerReservation, Coordinator, ModuleAnswer};
+pub use cursor::CursorKey;
+pub use duplicates::Duplicates;
+pub use error::{Error, Result};
+pub use highlight::Highlight;
+pub use module::{Module, ModuleDirectory, TenantModules, TenantSource};
+pub use request::{Filters, ModuleSearch, Order, PageRequest, PageStart, SearchParameters, Viewer};
+pub use settings::{CacheSettings, SuspensionRule, SuspensionSettings};
+pub use source::{FailureKind, Item};
+pub use weight::Weight;

@@ -1,0 +1,336 @@
+//! Merges the pages of many sources into one list (decisions 5.2, 6.4).
+//!
+//! The frontier is the best key that a waiting source may still send. Items above it are released; others
+//! wait until the sources at the frontier send their next page or fail.
+//!
+//! A page is filled up to `limit` items. Where groups of equal times stay whole, its last group is then
+//! closed: all items of that time are released. Items seen before are skipped. A failed source keeps its
+//! position, so later pages catch up.
+//!
+//! A heap holds the lanes' first pending items, a sorted set the bounds of waiting lanes: `n` items of `k`
+//! lanes take O(n log k).
+
+mod key;
+mod lane;
+mod read_ahead;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    cmp::Reverse,
+    collections::{BTreeSet, BinaryHeap, HashSet},
+};
+
+use crate::{
+    duplicates::{SeenAt, SeenItems},
+    loop_guard::Fingerprint,
+    request::Order,
+    source::{Item, Position, SourcePage, TimeBound},
+};
+
+use self::key::SortKey;
+pub(crate) use self::lane::Lane;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PageLength {
+    Exact(usize),
+    /// `limit` items and all others of the last time (decisions 5.3).
+    WholeTies {
+        limit: usize,
+        largest_tie: usize,
+    },
+}
+
+impl PageLength {
+    fn limit(self) -> usize {
+        match self {
+            Self::Exact(limit) | Self::WholeTies { limit, .. } => limit,
+        }
+    }
+
+    pub(crate) fn largest_tie(self) -> Option<usize> {
+        match self {
+            Self::Exact(_) => None,
+            Self::WholeTies { largest_tie, .. } => Some(largest_tie),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct FinishedLane {
+    pub(crate) position: Position,
+    /// Released and skipped items of the chain.
+    pub(crate) consumed: usize,
+    /// A failed lane may have items of this page.
+    pub(crate) misses_items: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ReleasedItem {
+    pub(crate) place: usize,
+    pub(crate) item: Item,
+    /// Other lanes that have it, ascending.
+    pub(crate) also_in: Vec<usize>,
+}
+
+#[derive(Debug)]
+pub(crate) struct MergedPage {
+    pub(crate) items: Vec<ReleasedItem>,
+    pub(crate) lanes: Vec<FinishedLane>,
+    pub(crate) tie_cut: bool,
+    pub(crate) seen: Vec<Fingerprint>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Merge {
+    order: Order,
+    length: PageLength,
+    lanes: Vec<Lane>,
+    /// The first pending item of each lane.
+    heads: BinaryHeap<Reverse<SortKey>>,
+    /// The bounds of waiting lanes; the least is the frontier.
+    waiting: BTreeSet<SortKey>,
+    released: Vec<ReleasedItem>,
+    seen: SeenItems,
+    /// Lanes and ids.
+    skipped: Vec<(usize, String)>,
+    last: Option<SortKey>,
+    /// The lowest released time and its count.
+    tie: Option<(i64, usize)>,
+    tie_cut: bool,
+}
+
+impl Merge {
+    pub(crate) fn new(order: Order, length: PageLength, lanes: Vec<Lane>, seen: SeenItems) -> Self {
+        let mut merge = Self {
+            order,
+            length,
+            lanes,
+            heads: BinaryHeap::new(),
+            waiting: BTreeSet::new(),
+            released: Vec::new(),
+            seen,
+            skipped: Vec::new(),
+            last: None,
+            tie: None,
+            tie_cut: false,
+        };
+        merge.waiting = merge.places().filter(|p| merge.lanes[*p].waits()).map(|p| merge.bound(p)).collect();
+        merge
+    }
+
+    pub(crate) fn supply(&mut self, place: usize, page: SourcePage) {
+        self.waiting.remove(&self.bound(place));
+        let had_none = self.lanes[place].pending.is_empty();
+        self.lanes[place].supply(page, &self.seen);
+        if had_none {
+            self.line_up(place);
+        }
+    }
+
+    /// The ids that a lane has sent for this page.
+    pub(crate) fn ids_of(&self, place: usize) -> HashSet<&str> {
+        let released = self.released.iter().filter(|released| released.place == place);
+        let skipped = self.skipped.iter().filter(|(from, _)| *from == place);
+        let pending = self.lanes[place].pending.iter();
+        released
+            .map(|released| &released.item.id)
+            .chain(skipped.map(|(_, id)| id))
+            .chain(pending.map(|pending| &pending.item.item.id))
+            .map(String::as_str)
+            .collect()
+    }
+
+    /// Gives a lane up; its pending items still count.
+    pub(crate) fn fail(&mut self, place: usize) {
+        self.waiting.remove(&self.bound(place));
+        self.lanes[place].failed = true;
+    }
+
+    pub(crate) fn has_pending(&self, place: usize) -> bool {
+        !self.lanes[place].pending.is_empty()
+    }
+
+    pub(crate) fn next_position(&self, place: usize) -> Option<Position> {
+        self.lanes[place].next.clone()
+    }
+
+    pub(crate) fn time_bound(&self, place: usize) -> TimeBound {
+        self.lanes[place].bound
+    }
+
+    /// Releases the items above the frontier. Returns the lanes whose next page is needed.
+    pub(crate) fn advance(&mut self) -> Vec<usize> {
+        while self.released.len() < self.length.limit() {
+            match (self.heads.peek(), self.waiting.first()) {
+                (Some(Reverse(head)), frontier) if frontier.is_none_or(|frontier| head < frontier) => {
+                    self.take_first();
+                }
+                _ => return self.lanes_to_fill(),
+            }
+        }
+        self.close()
+    }
+
+    pub(crate) fn finish(mut self) -> MergedPage {
+        for place in self.places() {
+            self.skip_seen(place);
+            self.note_pending_duplicates(place);
+        }
+        let misses: Vec<bool> = self.places().map(|place| self.misses_items(place)).collect();
+        if self.order == Order::Time && self.length.largest_tie().is_some() {
+            // Whole groups are sorted by id on every page, however sources cut them. Split groups keep the
+            // source's order, which any page length preserves.
+            let order = |released: &ReleasedItem| (Reverse(released.item.display_time), released.place);
+            self.released.sort_by(|left, right| {
+                order(left).cmp(&order(right)).then_with(|| left.item.id.cmp(&right.item.id))
+            });
+        }
+        let lanes = self.lanes.into_iter().zip(misses).map(|(lane, misses_items)| FinishedLane {
+            position: match (lane.pending.is_empty(), &lane.next) {
+                (true, None) => Position::End,
+                _ => lane.position,
+            },
+            consumed: lane.consumed,
+            misses_items,
+        });
+        MergedPage {
+            lanes: lanes.collect(),
+            items: self.released,
+            tie_cut: self.tie_cut,
+            seen: self.seen.into_latest(),
+        }
+    }
+
+    fn places(&self) -> std::ops::Range<usize> {
+        0..self.lanes.len()
+    }
+
+    fn line_up(&mut self, place: usize) {
+        if let Some(head) = self.key(place, 0) {
+            self.heads.push(Reverse(head));
+        } else if self.lanes[place].waits() {
+            self.waiting.insert(self.bound(place));
+        }
+    }
+
+    /// The key of the pending item behind `ahead` others.
+    fn key(&self, place: usize, ahead: usize) -> Option<SortKey> {
+        let lane = &self.lanes[place];
+        let pending = lane.pending.get(ahead)?;
+        Some(match self.order {
+            Order::Time => SortKey::Time(Reverse(pending.item.item.display_time), place),
+            Order::Relevance => SortKey::Score(Reverse(lane.score(ahead)), place),
+        })
+    }
+
+    /// The best key of a lane's later pages.
+    fn bound(&self, place: usize) -> SortKey {
+        let lane = &self.lanes[place];
+        match (self.order, lane.bound) {
+            (Order::Time, TimeBound::AtMost(time)) => SortKey::Time(Reverse(time), place),
+            (Order::Time, TimeBound::AnyTime) => SortKey::Time(Reverse(i64::MAX), place),
+            (Order::Relevance, _) => SortKey::Score(Reverse(lane.score(lane.pending.len())), place),
+        }
+    }
+
+    /// Completes the last group. Returns the lanes that may hold more of it.
+    fn close(&mut self) -> Vec<usize> {
+        let (Some(largest_tie), Order::Time) = (self.length.largest_tie(), self.order) else {
+            return Vec::new();
+        };
+        let Some((time, _)) = self.tie else { return Vec::new() };
+        let is_open = |lane: &Lane| lane.waits() && lane.may_still_send(time);
+        let mut open: BTreeSet<usize> = self.places().filter(|place| is_open(&self.lanes[*place])).collect();
+        while !self.tie_cut {
+            // Newer items came too late for this page.
+            while self.heads.peek().is_some_and(|head| head.0.is_newer_than(time)) {
+                self.heads.pop();
+            }
+            let at_hand = self.heads.peek().filter(|head| head.0.is_of(time)).map(|head| head.0.place());
+            let is_full = self.tie.is_some_and(|(_, count)| count >= largest_tie);
+            if is_full && (at_hand.is_some() || open.iter().any(|place| self.lanes[*place].tie_goes_on)) {
+                self.tie_cut = true;
+                break;
+            }
+            match at_hand {
+                Some(place) if open.first().is_none_or(|first| place < *first) => {
+                    self.take_first();
+                    if is_open(&self.lanes[place]) {
+                        open.insert(place);
+                    }
+                }
+                _ => return open.into_iter().collect(),
+            }
+        }
+        Vec::new()
+    }
+
+    fn take_first(&mut self) {
+        let Some(Reverse(key)) = self.heads.pop() else { return };
+        let place = key.place();
+        if let Some(seen_at) = self.seen_at(place, 0) {
+            self.skip(place, seen_at);
+        } else if let Some((item, print)) = self.lanes[place].take() {
+            self.release(key, item, print);
+        }
+        self.line_up(place);
+    }
+
+    fn release(&mut self, key: SortKey, item: Item, print: Option<Fingerprint>) {
+        self.last = self.last.max(Some(key));
+        self.tie = match self.tie {
+            Some((time, count)) if time == item.display_time => Some((time, count + 1)),
+            Some((time, count)) if time < item.display_time => Some((time, count)),
+            _ => Some((item.display_time, 1)),
+        };
+        self.seen.add(print, self.released.len());
+        self.released.push(ReleasedItem { place: key.place(), item, also_in: Vec::new() });
+    }
+
+    fn seen_at(&self, place: usize, ahead: usize) -> Option<SeenAt> {
+        self.seen.find(self.lanes[place].pending.get(ahead)?.print)
+    }
+
+    fn skip(&mut self, place: usize, seen_at: SeenAt) {
+        if let Some((item, _)) = self.lanes[place].take() {
+            self.note_duplicate(place, seen_at);
+            self.skipped.push((place, item.id));
+        }
+    }
+
+    /// Skips seen items at the head, so that later pages need not remember them.
+    fn skip_seen(&mut self, place: usize) {
+        while let Some(seen_at) = self.seen_at(place, 0) {
+            self.skip(place, seen_at);
+        }
+    }
+
+    fn note_pending_duplicates(&mut self, place: usize) {
+        for ahead in 0..self.lanes[place].pending.len() {
+            if let Some(seen_at) = self.seen_at(place, ahead) {
+                self.note_duplicate(place, seen_at);
+            }
+        }
+    }
+
+    fn note_duplicate(&mut self, place: usize, seen_at: SeenAt) {
+        let SeenAt::ThisPage(number) = seen_at else { return };
+        let ReleasedItem { place: own, also_in, .. } = &mut self.released[number];
+        if *own != place
+            && let Err(gap) = also_in.binary_search(&place)
+        {
+            also_in.insert(gap, place);
+        }
+    }
+
+    fn misses_items(&self, place: usize) -> bool {
+        let lane = &self.lanes[place];
+        if !lane.failed {
+            return false;
+        }
+        let of_the_last_time = self.length.largest_tie().is_some()
+            && self.tie.is_some_and(|(time, _)| lane.may_still_send(time));
+        self.released.len() < self.length.limit() || Some(self.bound(place)) < self.last || of_the_last_time
+    }
+}

@@ -1,0 +1,120 @@
+//! The modules of a tenant with their sources.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
+
+use serde::Serialize;
+
+use crate::{
+    duplicates::Duplicates,
+    error::Result,
+    source::Source,
+    sources::{
+        InactiveSource,
+        builtin::{self, BuiltinSource},
+        external::ExternalSource,
+    },
+};
+
+/// A search module, as `POST /modules` lists it (decisions 4.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Module {
+    /// The id.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The name of an icon.
+    pub icon: String,
+    /// The code, unique in its tenant; `moduleId` takes it, too.
+    pub code: String,
+    /// The place in lists, ascending.
+    pub order_no: i64,
+    /// 1 article, 2 news, 3 to-do, 4 done, 5 feed, 6 people, 7 department, 8 group, 9 file, 10 favorite, 11 message,
+    /// 100 external, 101 mixed.
+    #[serde(rename = "type")]
+    pub kind: i64,
+    /// Ids of external sources, or `builtin:CODE`.
+    #[serde(skip)]
+    pub sources: Vec<String>,
+    /// The handling of duplicates.
+    #[serde(skip)]
+    pub duplicates: Duplicates,
+}
+
+/// A module and its sources, disabled ones included.
+pub(crate) struct SearchableModule {
+    pub(crate) module: Arc<Module>,
+    pub(crate) sources: Vec<Arc<dyn Source>>,
+}
+
+/// A source of a tenant.
+pub enum TenantSource {
+    /// The content of a module.
+    Builtin(BuiltinSource),
+    /// An external system.
+    External(Arc<ExternalSource>),
+    /// A source that is not asked.
+    Inactive(InactiveSource),
+}
+
+impl TenantSource {
+    fn into_source(self) -> Arc<dyn Source> {
+        match self {
+            Self::Builtin(source) => Arc::new(source),
+            Self::External(source) => source,
+            Self::Inactive(source) => Arc::new(source),
+        }
+    }
+}
+
+/// The modules of one tenant.
+pub struct TenantModules {
+    list: Vec<Arc<SearchableModule>>,
+    by_id_or_code: HashMap<String, Arc<SearchableModule>>,
+    source_ids: HashSet<String>,
+}
+
+impl TenantModules {
+    /// Modules by `orderNo`, and sources by id.
+    pub fn new(modules: Vec<Module>, sources: HashMap<String, TenantSource>) -> Self {
+        let sources: HashMap<String, Arc<dyn Source>> =
+            sources.into_iter().map(|(id, source)| (id, source.into_source())).collect();
+        let searchable = |module: Module| {
+            let found = module.sources.iter().filter_map(|id| sources.get(id)).map(Arc::clone).collect();
+            Arc::new(SearchableModule { module: Arc::new(module), sources: found })
+        };
+        let list: Vec<Arc<SearchableModule>> = modules.into_iter().map(searchable).collect();
+        let names = |searchable: &Arc<SearchableModule>| {
+            let Module { id, code, .. } = &*searchable.module;
+            [id, code].map(|name| (name.clone(), Arc::clone(searchable)))
+        };
+        let by_id_or_code = list.iter().flat_map(names).collect();
+        Self { list, by_id_or_code, source_ids: sources.into_keys().collect() }
+    }
+
+    pub(crate) fn list(&self) -> &[Arc<SearchableModule>] {
+        &self.list
+    }
+
+    pub(crate) fn find(&self, id_or_code: &str) -> Option<&Arc<SearchableModule>> {
+        self.by_id_or_code.get(id_or_code)
+    }
+
+    /// Whether any module shows this built-in content.
+    pub fn has_builtin(&self, code: &str) -> bool {
+        self.source_ids.contains(&builtin::id_of(code))
+    }
+}
+
+/// Finds modules of tenants.
+#[async_trait::async_trait]
+pub trait ModuleDirectory: Send + Sync {
+    /// The modules of a tenant.
+    ///
+    /// # Errors
+    /// [`Error::Internal`](crate::Error::Internal).
+    async fn modules_of(&self, tenant_id: i64) -> Result<Arc<TenantModules>>;
+}

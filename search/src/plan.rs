@@ -1,0 +1,97 @@
+//! Plans one page: its sources, their positions, and its length.
+
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashSet, sync::Arc};
+
+use crate::{
+    cursor::{Cursor, LaneState, SourceKey},
+    duplicates::SeenItems,
+    error::{Error, Result},
+    loop_guard::LoopGuard,
+    merge::PageLength,
+    module::SearchableModule,
+    request::{LARGEST_TIE, Order, PageRequest, PageStart, SearchParameters},
+    source::{Position, Source},
+};
+
+#[derive(Clone)]
+pub(crate) struct PlannedLane {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) position: Position,
+    pub(crate) consumed: usize,
+    pub(crate) total: Option<u64>,
+    pub(crate) guard: LoopGuard,
+}
+
+pub(crate) struct Plan {
+    pub(crate) lanes: Vec<PlannedLane>,
+    /// With their places among all sources of the search.
+    pub(crate) disabled: Vec<(usize, Arc<dyn Source>)>,
+    pub(crate) length: PageLength,
+    pub(crate) before: Option<i64>,
+    /// Absent and disabled sources continue here when they return.
+    pub(crate) absent: Vec<LaneState>,
+    pub(crate) seen: SeenItems,
+}
+
+/// # Errors
+/// [`Error::NoSuchSource`].
+pub(crate) fn plan(
+    parameters: &SearchParameters,
+    page: &PageRequest,
+    module: &SearchableModule,
+    cursor: Option<Cursor>,
+) -> Result<Plan> {
+    let chosen = page.source.as_deref();
+    // A source named twice takes part once.
+    let mut names = HashSet::with_capacity(module.sources.len());
+    let taking_part: Vec<&Arc<dyn Source>> = module
+        .sources
+        .iter()
+        .filter(|source| names.insert(source.id()))
+        .filter(|source| chosen.is_none_or(|chosen| [source.id(), source.name()].contains(&chosen)))
+        .collect();
+    if let (Some(chosen), []) = (chosen, taking_part.as_slice()) {
+        return Err(Error::NoSuchSource(chosen.to_owned()));
+    }
+    let is_exact = page.is_exact || parameters.order == Order::Relevance || cursor.is_some();
+    let length = if is_exact {
+        PageLength::Exact(parameters.limit)
+    } else {
+        PageLength::WholeTies { limit: parameters.limit, largest_tie: LARGEST_TIE }
+    };
+    let Cursor { before, lanes: mut states, seen, .. } = cursor.unwrap_or_else(|| Cursor {
+        before: match page.start {
+            PageStart::Before(time) => Some(time),
+            PageStart::Beginning | PageStart::Cursor(_) => None,
+        },
+        ..Cursor::default()
+    });
+    let (disabled, in_use): (Vec<_>, Vec<_>) =
+        taking_part.into_iter().enumerate().partition(|(_, source)| source.is_disabled());
+    let disabled = disabled.into_iter().map(|(place, source)| (place, Arc::clone(source))).collect();
+    let lanes = in_use.into_iter().map(|(_, source)| continue_lane(source, &mut states)).collect();
+    let seen = SeenItems::new(module.module.duplicates, seen);
+    Ok(Plan { lanes, disabled, length, before, absent: states, seen })
+}
+
+/// Takes a source's state out of the cursor; a new source begins at its beginning.
+fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> PlannedLane {
+    let key = SourceKey::of(source.id());
+    let known = states.iter().position(|state| state.source == key).map(|place| states.swap_remove(place));
+    let source = Arc::clone(source);
+    match known {
+        Some(LaneState { position, consumed, total, guard, .. }) => {
+            PlannedLane { source, position, consumed, total, guard }
+        }
+        None => PlannedLane {
+            source,
+            position: Position::Beginning,
+            consumed: 0,
+            total: None,
+            guard: LoopGuard::default(),
+        },
+    }
+}

@@ -1,0 +1,387 @@
+//! Asks sources in rounds until the page is full, all end, or time is up.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use crate::{
+    answer::{Failure, SearchPage, SourceReport, Status},
+    cursor::{Cursor, LaneState, SourceKey},
+    duplicates::note_also_in,
+    error::Result,
+    fan_out::{CallOutcome, FanOut, SourceCall, call_source},
+    loop_guard::LoopGuard,
+    merge::{Lane, Merge, MergedPage, ReleasedItem},
+    plan::{Plan, PlannedLane},
+    request::SearchContext,
+    source::{
+        FailureKind, Item, Pause, Position, Source, SourceFailure, SourcePage, SourceRequest, TimeBound,
+    },
+};
+
+/// The divisor of the time after which sources are late.
+const LATE_AFTER_PART: u32 = 10;
+
+struct SourceProgress {
+    planned: PlannedLane,
+    status: Option<Status>,
+    message: Option<String>,
+    cached: bool,
+    stale: bool,
+    pause: Option<Pause>,
+    total: Option<u64>,
+    took: Duration,
+    pages: usize,
+    answered: bool,
+    incomplete: Option<String>,
+    /// It counts once the page is needed.
+    failed_ahead: Option<CallOutcome>,
+    cursors: Vec<String>,
+}
+
+pub(crate) struct SearchRounds {
+    request: Arc<SourceRequest>,
+    merge: Merge,
+    sources: Vec<SourceProgress>,
+    disabled: Vec<(usize, Arc<dyn Source>)>,
+    absent: Vec<LaneState>,
+    source_pages: usize,
+}
+
+impl SearchRounds {
+    pub(crate) fn new(plan: Plan, search: Arc<SearchContext>, source_pages: usize) -> Self {
+        let Plan { lanes: planned, disabled, length, before, absent, seen } = plan;
+        let lane = |lane: &PlannedLane| Lane::at(lane.position.clone(), lane.consumed, lane.source.weight());
+        let lanes = planned.iter().map(lane).collect();
+        let merge = Merge::new(search.parameters.order, length, lanes, seen);
+        let request = Arc::new(SourceRequest { search, whole_ties: length.largest_tie(), before });
+        let sources = planned.into_iter().map(SourceProgress::new).collect();
+        Self { request, merge, sources, disabled, absent, source_pages }
+    }
+
+    /// The first round asks all sources, later ones those that the page needs.
+    ///
+    /// While some are late, others are read ahead.
+    pub(crate) async fn run(&mut self) {
+        if self.sources.len() == 1 {
+            return self.run_single().await;
+        }
+        let deadline = self.request.search.deadline;
+        let now = Instant::now();
+        let late_from = now + deadline.saturating_duration_since(now) / LATE_AFTER_PART;
+        let mut fan_out = FanOut::new(Arc::clone(&self.request));
+        loop {
+            let needed = self.merge.advance();
+            // Each report needs a first answer, even if the page does not.
+            let is_silent = |place: &usize| {
+                self.sources[*place].status.is_none() && fan_out.is_asking(*place) && !needed.contains(place)
+            };
+            let silent = (0..self.sources.len()).filter(is_silent);
+            let open: Vec<usize> = needed.iter().copied().chain(silent).collect();
+            if open.is_empty() {
+                return;
+            }
+            if Instant::now() >= deadline {
+                for place in open {
+                    let failed = self.sources[place].failed_ahead.take();
+                    match failed.or_else(|| fan_out.give_up(place)) {
+                        Some(outcome) => self.take_outcome(outcome),
+                        None => self.give_up(place),
+                    }
+                }
+            } else if self.begin(&mut fan_out, &needed) {
+                self.take_round(&mut fan_out, late_from).await;
+            }
+        }
+    }
+
+    /// The same for one source.
+    async fn run_single(&mut self) {
+        let deadline = self.request.search.deadline;
+        while let Some(place) = self.merge.advance().pop() {
+            if Instant::now() >= deadline {
+                self.give_up(place);
+            } else if let Some(call) = self.next_call(place) {
+                let outcome = call_source(Arc::clone(&self.request), call, Some(deadline)).await;
+                self.take_outcome(outcome);
+            }
+        }
+    }
+
+    /// Starts the needed requests. Returns whether to wait.
+    fn begin(&mut self, fan_out: &mut FanOut, needed: &[usize]) -> bool {
+        let mut waits = true;
+        for place in needed.iter().copied() {
+            if fan_out.is_asking(place) {
+                continue;
+            }
+            if let Some(failed) = self.sources[place].failed_ahead.take() {
+                self.take_outcome(failed);
+                waits = false;
+            } else if let Some(call) = self.next_call(place) {
+                fan_out.begin(call);
+            } else {
+                waits = false;
+            }
+        }
+        waits
+    }
+
+    /// Takes a whole round; a late one outcome by outcome, with reading ahead.
+    async fn take_round(&mut self, fan_out: &mut FanOut, late_from: Instant) {
+        while !fan_out.is_idle() {
+            let is_late = Instant::now() >= late_from;
+            if is_late {
+                self.read_ahead(fan_out);
+            }
+            let until = if is_late { self.request.search.deadline } else { late_from };
+            match fan_out.next(until).await {
+                Some(outcome) if outcome.result.is_err() && self.merge.has_pending(outcome.place) => {
+                    let place = outcome.place;
+                    self.sources[place].failed_ahead = Some(outcome);
+                }
+                Some(outcome) => self.take_outcome(outcome),
+                None => {}
+            }
+            if is_late {
+                return;
+            }
+        }
+    }
+
+    fn read_ahead(&mut self, fan_out: &mut FanOut) {
+        for place in self.merge.lanes_to_read_ahead(|place| fan_out.is_asking(place)) {
+            let source = &self.sources[place];
+            // Too many pages fail a source only when they are needed.
+            if source.failed_ahead.is_none()
+                && source.pages < self.source_pages
+                && let Some(call) = self.next_call(place)
+            {
+                fan_out.begin(call);
+            }
+        }
+    }
+
+    fn next_call(&mut self, place: usize) -> Option<SourceCall> {
+        let source = &mut self.sources[place];
+        if source.pages >= self.source_pages {
+            source.message =
+                Some(format!("read {} pages without getting to the end of this one", source.pages));
+            self.merge.fail(place);
+            return None;
+        }
+        source.pages += 1;
+        let position = self.merge.next_position(place)?;
+        Some(SourceCall { place, source: Arc::clone(&source.planned.source), position })
+    }
+
+    fn give_up(&mut self, place: usize) {
+        let message = "the time was over before it could be asked for its next page";
+        let result = Err(SourceFailure::new(FailureKind::Timeout, message));
+        self.take_outcome(CallOutcome { place, result, took: Duration::ZERO });
+    }
+
+    fn take_outcome(&mut self, outcome: CallOutcome) {
+        let CallOutcome { place, result, took } = outcome;
+        self.sources[place].took += took;
+        match result {
+            Ok(mut page) => {
+                self.drop_repeated(place, &mut page);
+                self.check_order(place, &mut page);
+                let source = &mut self.sources[place];
+                source.check_progress(&mut page);
+                source.take_page(&mut page);
+                self.supply(place, page);
+            }
+            Err(failure) => {
+                let source = &mut self.sources[place];
+                source.status = Some(failure.kind.into());
+                source.message = Some(failure.message);
+                source.pause = failure.pause;
+                self.merge.fail(place);
+            }
+        }
+    }
+
+    /// Supplies a page. An incomplete source never ends: later pages may find more.
+    fn supply(&mut self, place: usize, mut page: SourcePage) {
+        let ends_early = page.incomplete.is_some() && page.next.is_none();
+        if ends_early {
+            let last = page.items.last().map(|item| item.after.clone());
+            page.next = last.or_else(|| self.merge.next_position(place));
+        }
+        self.merge.supply(place, page);
+        if ends_early {
+            self.merge.fail(place);
+        }
+    }
+
+    /// Drops ids sent before, and reports a source that ignores its cursor (decisions 6.4).
+    fn drop_repeated(&self, place: usize, page: &mut SourcePage) {
+        if self.sources[place].pages < 2 {
+            return;
+        }
+        let known = self.merge.ids_of(place);
+        let sent = page.items.len();
+        page.items.retain(|item| !known.contains(item.item.id.as_str()));
+        let repeated = sent - page.items.len();
+        // A built-in item may move down between two snapshots.
+        let is_external = matches!(self.merge.next_position(place), Some(Position::InPage(..)));
+        // Cached pages overlap when a new item pushes others down.
+        let is_fresh = !self.sources[place].cached && !page.cached;
+        if repeated > 0 && is_external && is_fresh {
+            let reason = format!("{repeated} of {sent} items repeat an id of an earlier page");
+            page.broken =
+                Some(page.broken.take().map_or(reason.clone(), |broken| format!("{reason}; {broken}")));
+        }
+    }
+
+    /// Reports an order that breaks between pages (decisions 6.4).
+    fn check_order(&self, place: usize, page: &mut SourcePage) {
+        let first = page.items.first().map(|item| item.item.display_time);
+        if let (TimeBound::AtMost(bound), TimeBound::AtMost(_), Some(first)) =
+            (self.merge.time_bound(place), page.bound, first)
+            && first > bound
+        {
+            page.broken
+                .get_or_insert_with(|| "it declares time order and breaks it between pages".to_owned());
+        }
+    }
+
+    /// # Errors
+    /// [`Failure::NoSource`] when no source answered. A source at its end is not asked.
+    pub(crate) fn finish(self, seal: impl FnOnce(Cursor) -> Result<String>) -> Result<SearchPage, Failure> {
+        let Self { request, merge, sources, disabled, absent, .. } = self;
+        let mut reports: Vec<SourceReport> = sources.iter().map(SourceProgress::report).collect();
+        for (place, source) in disabled {
+            reports.insert(place, report_disabled(&*source));
+        }
+        let statuses: Vec<Status> = sources.iter().filter_map(|source| source.status).collect();
+        let answered = sources.iter().any(|source| source.answered);
+        if sources.is_empty() || !statuses.is_empty() && !answered {
+            let all_timed_out =
+                !statuses.is_empty() && statuses.iter().all(|status| *status == Status::Timeout);
+            let asked = sources.iter().filter(|source| source.status.is_some());
+            // A source without suspension can be asked at once: `None` is the least.
+            let retry_after = asked.map(|source| source.pause.map(|pause| pause.remaining)).min().flatten();
+            return Err(Failure::NoSource { all_timed_out, retry_after, sources: reports });
+        }
+        let MergedPage { items, lanes, tie_cut, seen } = merge.finish();
+        let items = items.into_iter().map(|released| into_item(released, &sources)).collect();
+        let partial = tie_cut
+            || lanes.iter().any(|lane| lane.misses_items)
+            || sources.iter().any(|source| source.incomplete.is_some());
+        let total = sources.iter().filter_map(|source| source.total).fold(0, u64::saturating_add);
+        let at_end = lanes.iter().all(|lane| lane.position == Position::End);
+        let states = lanes.into_iter().zip(sources).map(|(lane, source)| LaneState {
+            source: SourceKey::of(source.planned.source.id()),
+            guard: source.guard_at(&lane.position),
+            position: lane.position,
+            consumed: lane.consumed,
+            total: source.total,
+        });
+        let lanes = states.chain(absent).collect();
+        let cursor = if at_end {
+            None
+        } else {
+            Some(seal(Cursor { before: request.before, lanes, seen, corrected: None })?)
+        };
+        Ok(SearchPage { items, total, cursor, partial, corrected: None, sources: reports })
+    }
+}
+
+fn into_item(released: ReleasedItem, sources: &[SourceProgress]) -> Item {
+    let ReleasedItem { mut item, also_in, .. } = released;
+    if !also_in.is_empty() {
+        let ids: Vec<&str> = also_in.iter().map(|place| sources[*place].planned.source.id()).collect();
+        note_also_in(&mut item, &ids);
+    }
+    item
+}
+
+fn report_disabled(source: &dyn Source) -> SourceReport {
+    let SourceFailure { kind, message, .. } = SourceFailure::disabled();
+    SourceReport {
+        id: source.id().to_owned(),
+        name: source.name().to_owned(),
+        status: kind.into(),
+        took_ms: 0,
+        total: None,
+        message: Some(message),
+        retry_at: None,
+        stale: false,
+    }
+}
+
+impl SourceProgress {
+    fn new(planned: PlannedLane) -> Self {
+        Self {
+            total: planned.total,
+            planned,
+            status: None,
+            message: None,
+            pause: None,
+            cached: false,
+            stale: false,
+            took: Duration::ZERO,
+            pages: 0,
+            answered: false,
+            incomplete: None,
+            failed_ahead: None,
+            cursors: Vec::new(),
+        }
+    }
+
+    /// Ends a source whose cursor leads back to an earlier page.
+    fn check_progress(&mut self, page: &mut SourcePage) {
+        let Some(Position::InPage(Some(next), _)) = &page.next else { return };
+        let started_at = matches!(&self.planned.position, Position::InPage(Some(start), _) if start == next);
+        let guard = self.guard_at(&Position::End);
+        if started_at || self.cursors.contains(next) || guard.was_at(next) {
+            page.broken.get_or_insert_with(|| {
+                "its cursors lead in a circle: the next page would be one that was read already".to_owned()
+            });
+            page.next = None;
+        } else {
+            self.cursors.push(next.clone());
+        }
+    }
+
+    fn take_page(&mut self, page: &mut SourcePage) {
+        self.total = page.total.or(self.total);
+        self.answered = true;
+        self.cached |= page.cached;
+        self.stale |= page.stale;
+        self.incomplete = page.incomplete.clone().or(self.incomplete.take());
+        let is_invalid = page.broken.is_some() || self.status == Some(Status::Invalid);
+        self.status = Some(if is_invalid { Status::Invalid } else { Status::Ok });
+        self.message = page.broken.take().or(self.message.take()).or(page.note.take());
+    }
+
+    /// The guard up to `position`, without pages read ahead.
+    fn guard_at(&self, position: &Position) -> LoopGuard {
+        let mut guard = self.planned.guard.clone();
+        let last = match position {
+            Position::InPage(Some(cursor), _) => self.cursors.iter().position(|passed| passed == cursor),
+            Position::End => self.cursors.len().checked_sub(1),
+            _ => None,
+        };
+        self.cursors.iter().take(last.map_or(0, |last| last + 1)).for_each(|cursor| guard.pass(cursor));
+        guard
+    }
+
+    fn report(&self) -> SourceReport {
+        let source = &self.planned.source;
+        SourceReport {
+            id: source.id().to_owned(),
+            name: source.name().to_owned(),
+            // A source at its end is not asked.
+            status: self.status.unwrap_or(Status::Ok),
+            took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+            total: self.total,
+            message: self.incomplete.clone().or_else(|| self.message.clone()),
+            retry_at: self.pause.map(|pause| pause.retry_at),
+            stale: self.stale,
+        }
+    }
+}

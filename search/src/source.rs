@@ -1,0 +1,183 @@
+//! The interface of sources.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    request::{SearchContext, Viewer},
+    weight::Weight,
+};
+
+/// A source that is searched page by page.
+///
+/// Implementations suspend, cache and limit their calls themselves.
+#[async_trait::async_trait]
+pub(crate) trait Source: Send + Sync {
+    fn id(&self) -> &str;
+
+    fn name(&self) -> &str;
+
+    /// Answers name a disabled source, searches skip it.
+    fn is_disabled(&self) -> bool {
+        false
+    }
+
+    fn weight(&self) -> Weight {
+        Weight::ONE
+    }
+
+    /// Replaces words that find nothing here by similar ones (decisions 5.7).
+    async fn correct(&self, _viewer: &Viewer, _keyword: &str) -> Option<String> {
+        None
+    }
+
+    /// The caller ends the wait at the deadline.
+    async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure>;
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SourceRequest {
+    pub(crate) search: Arc<SearchContext>,
+    /// The page keeps this many items of its last time together.
+    pub(crate) whole_ties: Option<usize>,
+    /// The time condition of the chain: items below it only.
+    pub(crate) before: Option<i64>,
+}
+
+impl SourceRequest {
+    pub(crate) fn upper_bound(&self) -> Option<i64> {
+        [self.search.parameters.filters.to, self.before].into_iter().flatten().min()
+    }
+}
+
+/// A source's position, written into cursors: variants and fields keep their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Position {
+    #[default]
+    Beginning,
+    /// Built-in, by time: after this item.
+    AfterItem(i64, String),
+    /// Built-in, by relevance: after this many items.
+    AfterRank(usize),
+    /// External: in the page of this cursor, after these parts.
+    InPage(Option<String>, Vec<ConsumedPart>),
+    End,
+}
+
+/// A consumed part of an external page.
+///
+/// Its last item marks where to continue if the page has shifted. A source may also cut its pages anew at
+/// each call, so several parts may follow each other into the pages behind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ConsumedPart {
+    /// By time: the items sorted together (`usize::MAX`: and all behind), consumed up to the last item. By
+    /// relevance: the consumed items. Filtered items count.
+    pub(crate) count: usize,
+    /// Of the last item.
+    pub(crate) display_time: i64,
+    /// Of the last item.
+    pub(crate) id: String,
+}
+
+/// One item of an answer; its JSON is copied through.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The id.
+    pub id: String,
+    /// Epoch milliseconds.
+    pub display_time: i64,
+    /// The content item.
+    pub json: String,
+    /// Whether highlights match the title by pinyin, too.
+    pub title_is_name: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct PositionedItem {
+    pub(crate) item: Item,
+    pub(crate) after: Position,
+}
+
+/// A page, filtered and ordered.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SourcePage {
+    pub(crate) items: Vec<PositionedItem>,
+    pub(crate) next: Option<Position>,
+    pub(crate) bound: TimeBound,
+    pub(crate) total: Option<u64>,
+    /// A group of equal times was cut (decisions 5.3).
+    pub(crate) tie_cut: bool,
+    /// A breach of the contract with usable items (decisions 6.4).
+    pub(crate) broken: Option<String>,
+    /// A slip that harms no item.
+    pub(crate) note: Option<String>,
+    /// Cached pages may be older than their neighbours.
+    pub(crate) cached: bool,
+    /// A stale page in place of a failure (decisions 6.5).
+    pub(crate) stale: bool,
+    /// Why items may be missing. The source is not at its end then.
+    pub(crate) incomplete: Option<String>,
+}
+
+/// The bound on times of later pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) enum TimeBound {
+    /// No time order.
+    #[default]
+    AnyTime,
+    AtMost(i64),
+}
+
+/// Why a source gave no page. The text is safe for callers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SourceFailure {
+    pub(crate) kind: FailureKind,
+    pub(crate) message: String,
+    pub(crate) retry_after: Option<Duration>,
+    /// The call's cursor is at fault, not the source.
+    pub(crate) is_cursor_fault: bool,
+    pub(crate) pause: Option<Pause>,
+}
+
+/// The rest of a suspension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pause {
+    /// Epoch milliseconds.
+    pub(crate) retry_at: i64,
+    pub(crate) remaining: Duration,
+}
+
+/// The kinds of failure (decisions 5.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FailureKind {
+    /// No answer in time.
+    Timeout,
+    /// It cannot be reached, or takes no calls now.
+    Unavailable,
+    /// Credentials refused, also by the token endpoint.
+    Unauthorized,
+    /// It broke the contract.
+    Invalid,
+    /// Anything else.
+    Error,
+}
+
+impl SourceFailure {
+    pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), retry_after: None, is_cursor_fault: false, pause: None }
+    }
+
+    pub(crate) fn disabled() -> Self {
+        Self::new(FailureKind::Unavailable, "disabled by the operator")
+    }
+
+    pub(crate) fn timed_out(after: Duration) -> Self {
+        Self::new(FailureKind::Timeout, format!("no answer within {} ms", after.as_millis()))
+    }
+
+    pub(crate) fn panicked() -> Self {
+        Self::new(FailureKind::Error, "the source failed inside the server")
+    }
+}

@@ -1,0 +1,31 @@
+//! The built-in index as a source.
+//!
+//! Cheap pages are searched on the runtime's thread, others on a blocking thread and then cached.
+
+mod page_cache;
+mod snapshot;
+mod source;
+
+pub use page_cache::IndexPageCache;
+pub use snapshot::{Incompleteness, IndexView, RebuildProgress, ServedIndex};
+pub use source::BuiltinSource;
+
+#[cfg(test)]
+pub(crate) use source::{into_page, start};
+
+/// As in `builtin:article` (decisions 4.1).
+const ID_PREFIX: &str = "builtin:";
+
+/// The id of a built-in source.
+pub fn id_of(code: &str) -> String {
+    format!("{ID_PREFIX}{code}")
+}
+
+/// The code in the id of a built-in source.
+pub fn code_of(id: &str) -> Option<&str> {
+    id.strip_prefix(ID_PREFIX)
+}
+
+pub(crate) fn is_id(id: &str) -> bool {
+    id.starts_with(ID_PREFIX)
+}

@@ -1,0 +1,166 @@
+use std::sync::mpsc;
+
+use futures::future::join_all;
+use tokio::runtime::Builder;
+use trawl_index::{Audience, Change, Checkpoint, Document, Index, Options, Query, Scope, Start, Writer};
+
+use super::*;
+
+const SETTINGS: CacheSettings = CacheSettings { fresh_ms: 0, stale_ms: 0, bytes: 4 << 20 };
+
+fn index() -> (Index, Writer) {
+    Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap()
+}
+
+fn put(writer: &mut Writer, position: i64, id: &str, length: usize) {
+    let document = Document {
+        scope: Scope::new(1, "article"),
+        id: id.to_owned(),
+        title: "harbour quay".to_owned(),
+        title_is_name: false,
+        other_names: Vec::new(),
+        text: None,
+        sub_title: String::new(),
+        brief: String::new(),
+        author: String::new(),
+        audience: Audience::Tenant,
+        display_time: 1,
+        item: "x".repeat(length),
+    };
+    writer.apply(vec![Change::Put(document)]).unwrap();
+    writer.commit(&Checkpoint { store: "test".to_owned(), position, complete: true }).unwrap();
+}
+
+fn key(keyword: &str) -> Arc<IndexPageKey> {
+    Arc::new(IndexPageKey {
+        scope: Arc::new(Scope::new(1, "article")),
+        query: Arc::new(Query::parse(keyword)),
+        principals: Arc::default(),
+        from: None,
+        to: None,
+        author: None,
+        start: Start::Relevance { skip: 0, now: 0 },
+        limit: 10,
+    })
+}
+
+async fn get(cache: &IndexPageCache, index: &Index, key: &Arc<IndexPageKey>) -> Arc<index::Page> {
+    let failed = |error: &index::Error| panic!("{error}");
+    cache.get(Arc::clone(key), index.snapshot(), failed).await.unwrap()
+}
+
+fn ids(page: &index::Page) -> Vec<&str> {
+    page.hits.iter().map(|hit| hit.id.as_str()).collect()
+}
+
+#[tokio::test]
+async fn page_is_reused_until_the_index_changes() {
+    let (index, mut writer) = index();
+    put(&mut writer, 1, "a", 10);
+    let (cache, key) = (IndexPageCache::new(SETTINGS), key("harbour quay"));
+    let first = get(&cache, &index, &key).await;
+    assert!(Arc::ptr_eq(&first, &get(&cache, &index, &key).await));
+    let before = index.snapshot();
+    put(&mut writer, 2, "b", 10);
+    let second = get(&cache, &index, &key).await;
+    assert_eq!((ids(&first), ids(&second)), (vec!["a"], vec!["a", "b"]));
+    // An earlier snapshot does not replace the later page.
+    let failed = |error: &index::Error| panic!("{error}");
+    let earlier = cache.get(Arc::clone(&key), before, failed).await.unwrap();
+    assert_eq!(ids(&earlier), ["a"]);
+    assert!(Arc::ptr_eq(&second, &get(&cache, &index, &key).await));
+}
+
+#[tokio::test]
+async fn each_field_makes_another_key() {
+    let (index, mut writer) = index();
+    put(&mut writer, 1, "a", 10);
+    let cache = IndexPageCache::new(SETTINGS);
+    let one = IndexPageKey::clone(&key("harbour quay"));
+    let principals = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let after = |id: Option<&str>| {
+        let after = index::TimePosition { display_time: 9, id: id.map(str::to_owned) };
+        Start::Time { after: Some(after), whole_ties: None }
+    };
+    let others = [
+        IndexPageKey { scope: Arc::new(Scope::new(2, "article")), ..one.clone() },
+        IndexPageKey { scope: Arc::new(Scope::new(1, "news")), ..one.clone() },
+        IndexPageKey { query: Arc::new(Query::parse("quay harbour")), ..one.clone() },
+        IndexPageKey { principals: principals(&["user:mei"]), ..one.clone() },
+        IndexPageKey { principals: principals(&["user:omar"]), ..one.clone() },
+        IndexPageKey { from: Some(1), ..one.clone() },
+        IndexPageKey { to: Some(1), ..one.clone() },
+        IndexPageKey { author: Some("ann".to_owned()), ..one.clone() },
+        IndexPageKey { limit: 11, ..one.clone() },
+        IndexPageKey { start: Start::Relevance { skip: 1, now: 0 }, ..one.clone() },
+        IndexPageKey { start: Start::Time { after: None, whole_ties: None }, ..one.clone() },
+        IndexPageKey { start: Start::Time { after: None, whole_ties: Some(1) }, ..one.clone() },
+        IndexPageKey { start: after(None), ..one.clone() },
+        IndexPageKey { start: after(Some("a")), ..one.clone() },
+        one,
+    ];
+    let mut found = Vec::new();
+    for key in others.map(Arc::new) {
+        found.push(get(&cache, &index, &key).await);
+    }
+    for (place, page) in found.iter().enumerate() {
+        assert!(found[..place].iter().all(|other| !Arc::ptr_eq(page, other)), "{place}");
+    }
+}
+
+#[tokio::test]
+async fn identical_concurrent_requests_share_one_search() {
+    let (index, mut writer) = index();
+    put(&mut writer, 1, "a", 10);
+    // Without room in the cache, equal pages were shared.
+    let cache = IndexPageCache::new(CacheSettings { bytes: 0, ..SETTINGS });
+    let key = key("harbour quay");
+    let found = join_all((0..20).map(|_| get(&cache, &index, &key))).await;
+    assert!(found.iter().all(|page| Arc::ptr_eq(page, &found[0])));
+    assert!(cache.in_flight.is_empty());
+    assert!(!Arc::ptr_eq(&found[0], &get(&cache, &index, &key).await));
+}
+
+#[test]
+fn search_without_waiters_is_not_begun() {
+    let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    let (index, mut writer) = index();
+    put(&mut writer, 1, "a", 10);
+    let cache = IndexPageCache::new(SETTINGS);
+    runtime.block_on(async {
+        let (let_go, held) = mpsc::channel::<()>();
+        let busy = tokio::task::spawn_blocking(move || held.recv());
+        let key = key("harbour quay");
+        let mut first = Box::pin(get(&cache, &index, &key));
+        let mut second = Box::pin(get(&cache, &index, &key));
+        assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
+        drop(first);
+        assert!(!cache.in_flight.is_empty(), "one still waits");
+        drop(second);
+        assert!(cache.in_flight.is_empty());
+        let_go.send(()).unwrap();
+        busy.await.unwrap().unwrap();
+        tokio::task::spawn_blocking(|| ()).await.unwrap();
+        assert!(!cache.pages.contains_key(&key));
+        get(&cache, &index, &key).await;
+        assert!(cache.pages.contains_key(&key));
+    });
+}
+
+#[tokio::test]
+async fn cached_pages_are_bounded_and_large_ones_left_out() {
+    let (index, mut writer) = index();
+    for number in 0..20 {
+        put(&mut writer, number, &number.to_string(), 1_000);
+    }
+    let cache = IndexPageCache::new(CacheSettings { bytes: 1 << 20, ..SETTINGS });
+    for number in 0..200 {
+        get(&cache, &index, &key(&format!("harbour -x{number}"))).await;
+    }
+    cache.pages.run_pending_tasks();
+    assert!((10..25).contains(&cache.pages.entry_count()), "{} cache", cache.pages.entry_count());
+    assert!(cache.pages.weighted_size() <= 1 << 18);
+    let large = Arc::new(IndexPageKey { limit: 20, ..IndexPageKey::clone(&key("harbour quay")) });
+    get(&cache, &index, &large).await;
+    assert!(!cache.pages.contains_key(&large), "it would take a twelfth of the room");
+}

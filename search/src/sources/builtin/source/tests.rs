@@ -1,0 +1,178 @@
+//! Cached pages equal those of the current index.
+
+use std::{fmt::Debug, time::Duration};
+
+use proptest::{collection::vec, prelude::*, sample::select};
+use tokio::time::Instant;
+use trawl_index::{Audience, Change, Checkpoint, Document, Index, Options, Scope};
+
+use super::*;
+use crate::{
+    request::{Filters, SearchContext, SearchParameters},
+    settings::CacheSettings,
+    testing::parameters,
+};
+
+const TENANTS: [i64; 2] = [1, 2];
+const MODULES: [&str; 2] = ["article", "news"];
+const WORDS: [&str; 3] = ["harbour", "quay", "crane"];
+/// A single word may be searched inline.
+const KEYWORDS: [&str; 4] = ["harbour ", "harbour quay ", "\"quay crane\"", "har"];
+/// Of persons and documents; without any, the whole tenant sees a document.
+const PRINCIPALS: [&[&str]; 4] = [&[], &["user:mei"], &["user:omar"], &["user:mei", "department:dock"]];
+
+#[derive(Clone, Debug)]
+struct Write {
+    scope: (i64, &'static str),
+    id: u8,
+    /// `None` removes the document.
+    words: Option<Vec<&'static str>>,
+    audience: &'static [&'static str],
+    display_time: i64,
+}
+
+#[derive(Clone, Debug)]
+struct Search {
+    scope: (i64, &'static str),
+    keyword: &'static str,
+    principals: &'static [&'static str],
+    by_relevance: bool,
+    limit: usize,
+    whole_ties: Option<usize>,
+    to: Option<i64>,
+    /// Pages before this one.
+    behind: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write(Write),
+    Search(Search),
+}
+
+fn any_scope() -> impl Strategy<Value = (i64, &'static str)> {
+    (select(TENANTS.to_vec()), select(MODULES.to_vec()))
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    let words = prop::option::weighted(0.8, vec(select(WORDS.to_vec()), 1..4));
+    let write = (any_scope(), 0_u8..6, words, select(PRINCIPALS.to_vec()), 0_i64..4).prop_map(
+        |(scope, id, words, audience, display_time)| {
+            Step::Write(Write { scope, id, words, audience, display_time })
+        },
+    );
+    let whole_ties = prop::option::of(1_usize..4);
+    let search = (
+        (any_scope(), select(KEYWORDS.to_vec()), select(PRINCIPALS.to_vec())),
+        (any::<bool>(), 1_usize..4, whole_ties, prop::option::weighted(0.2, 1_i64..4), 0_usize..2),
+    )
+        .prop_map(|((scope, keyword, principals), (by_relevance, limit, whole_ties, to, behind))| {
+            Step::Search(Search { scope, keyword, principals, by_relevance, limit, whole_ties, to, behind })
+        });
+    prop_oneof![1 => write, 3 => search]
+}
+
+impl Write {
+    fn into_change(self) -> Change {
+        let (scope, id) = (Scope::new(self.scope.0, self.scope.1), self.id.to_string());
+        let Some(words) = self.words else { return Change::Remove { scope, id } };
+        let principals = self.audience.iter().map(|name| (*name).to_owned()).collect();
+        Change::Put(Document {
+            item: format!("{id} {words:?} {:?}", self.audience),
+            scope,
+            id,
+            display_time: self.display_time,
+            title: words.join(" "),
+            title_is_name: false,
+            other_names: Vec::new(),
+            text: None,
+            sub_title: String::new(),
+            brief: String::new(),
+            author: String::new(),
+            audience: if self.audience.is_empty() {
+                Audience::Tenant
+            } else {
+                Audience::Principals(principals)
+            },
+        })
+    }
+}
+
+/// Without the code under test.
+fn index_request<'a>(
+    scope: &'a index::Scope,
+    request: &'a SourceRequest,
+    start: index::Start,
+) -> index::Request<'a> {
+    let search = &*request.search;
+    let SearchParameters { filters, limit, .. } = &search.parameters;
+    index::Request {
+        scope,
+        query: &search.query,
+        principals: &search.viewer.principals,
+        from: filters.from,
+        to: filters.to,
+        author: filters.author.as_deref(),
+        start,
+        limit: *limit,
+    }
+}
+
+impl Search {
+    fn request(&self) -> SourceRequest {
+        let principals = self.principals.iter().map(|name| (*name).to_owned()).collect();
+        let viewer = Viewer { tenant_id: self.scope.0, user_id: None, principals };
+        let parameters = SearchParameters {
+            keyword: self.keyword.to_owned(),
+            order: if self.by_relevance { Order::Relevance } else { Order::Time },
+            filters: Filters { to: self.to, ..Filters::default() },
+            limit: self.limit,
+            ..parameters()
+        };
+        let search = SearchContext::new(viewer, parameters, Instant::now() + Duration::from_mins(1));
+        let whole_ties = self.whole_ties.filter(|_| !self.by_relevance);
+        SourceRequest { search: Arc::new(search), whole_ties, before: None }
+    }
+}
+
+/// Positions follow from the items.
+fn content(page: &SourcePage) -> impl PartialEq + Debug + use<> {
+    let items = page.items.iter().map(|item| (item.item.id.clone(), item.item.json.clone()));
+    (items.collect::<Vec<_>>(), page.next.clone(), page.total, page.tie_cut)
+}
+
+proptest! {
+    #![proptest_config(trawl_seeds::cases(48))]
+
+    #[test]
+    fn page_equals_the_current_one_for_any_writes_and_viewers(steps in vec(any_step(), 1..120)) {
+        let (index, mut writer) =
+            Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap();
+        let served = Arc::new(ServedIndex::of(index.clone()));
+        let pages = IndexPageCache::new(CacheSettings { fresh_ms: 0, stale_ms: 0, bytes: 1 << 20 });
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        for (number, step) in steps.into_iter().enumerate() {
+            match step {
+                Step::Write(write) => {
+                    writer.apply(vec![write.into_change()]).unwrap();
+                    let position = i64::try_from(number).unwrap();
+                    let checkpoint = Checkpoint { store: "test".to_owned(), position, complete: true };
+                    writer.commit(&checkpoint).unwrap();
+                }
+                Step::Search(search) => {
+                    let ((tenant, module), request) = (search.scope, search.request());
+                    let source = BuiltinSource::new(Arc::clone(&served), pages.clone(), tenant, module, module);
+                    let mut position = Position::Beginning;
+                    for _ in 0..=search.behind {
+                        let found = runtime.block_on(source.page(&request, &position)).unwrap();
+                        let Some(start) = start(&request, &position) else { break };
+                        let now = index.snapshot().search(&index_request(&source.scope, &request, start.clone())).unwrap();
+                        prop_assert_eq!(content(&found), content(&into_page(now, &request, &start)), "{:?}", search);
+                        let Some(next) = found.next else { break };
+                        position = next;
+                    }
+                }
+            }
+        }
+    }
+}

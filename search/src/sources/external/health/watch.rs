@@ -1,0 +1,224 @@
+//! The layer of suspension: permits, limits and records calls.
+
+use std::{future::pending, mem, pin::Pin, sync::Arc, time::Duration};
+
+use tokio::{
+    runtime::Handle,
+    time::{Instant, timeout},
+};
+use tracing::{Instrument, Span};
+use trawl_connectors::TraceContext;
+
+use super::{
+    super::{
+        client::PropagateTrace,
+        hedging::HedgedClient,
+        page::RawPage,
+        page_cache::{PageResult, SourcePageKey},
+        suspension::{Admission, CallEnd, Permission, Suspended},
+    },
+    SourceState,
+};
+use crate::source::{FailureKind, Pause, SourceFailure};
+
+pub(crate) struct PageCall {
+    pub(crate) key: Arc<SourcePageKey>,
+    pub(crate) trace: Option<TraceContext>,
+    /// A failure is no fault of the source.
+    pub(crate) is_guess: bool,
+    pub(crate) span: Span,
+}
+
+/// A client behind its suspension.
+pub(crate) struct GuardedClient {
+    client: Arc<HedgedClient>,
+    state: Arc<SourceState>,
+    /// The source's own limit.
+    limit: Duration,
+    propagate_trace: PropagateTrace,
+}
+
+impl GuardedClient {
+    pub(crate) fn new(
+        client: HedgedClient,
+        state: Arc<SourceState>,
+        limit: Duration,
+        propagate_trace: PropagateTrace,
+    ) -> Self {
+        Self { client: Arc::new(client), state, limit, propagate_trace }
+    }
+
+    pub(crate) fn state(&self) -> &SourceState {
+        &self.state
+    }
+
+    /// Begins a call; `put` gets its page, also after `deadline`.
+    ///
+    /// # Errors
+    /// The source is suspended.
+    pub(crate) fn begin<P>(
+        &self,
+        call: PageCall,
+        deadline: Instant,
+        put: P,
+    ) -> Result<impl Future<Output = PageResult> + Send + use<P>, SourceFailure>
+    where
+        P: FnOnce(Arc<SourcePageKey>, &Arc<RawPage>) + Send + 'static,
+    {
+        let permit = self.state.admit()?;
+        self.state.count_call();
+        let PageCall { key, trace, is_guess, span } = call;
+        let (client, propagate_trace, call_span) =
+            (Arc::clone(&self.client), self.propagate_trace, span.clone());
+        let call = async move {
+            let trace = propagate_trace(call_span, trace);
+            let page = client.fetch(&key, trace.as_ref()).await.map_err(|failure| SourceFailure {
+                is_cursor_fault: failure.is_cursor_fault || is_guess,
+                ..failure
+            })?;
+            let page = Arc::new(page);
+            put(key, &page);
+            Ok(page)
+        };
+        Ok(permit.watch(deadline, self.limit, call).instrument(span))
+    }
+
+    pub(crate) async fn warm(&self) -> Result<(), SourceFailure> {
+        self.client.warm().await
+    }
+}
+
+type BoxedCall = Pin<Box<dyn Future<Output = PageResult> + Send>>;
+
+impl SourceState {
+    /// # Errors
+    /// The source is suspended.
+    pub(super) fn admit(self: &Arc<Self>) -> Result<CallPermit, SourceFailure> {
+        let mut record = self.lock();
+        let now = self.clock.now();
+        match record.suspension.admit(now) {
+            Admission::Allowed(permission) => {
+                Ok(CallPermit { state: Arc::clone(self), permission, is_follower: false, is_judged: false })
+            }
+            Admission::Refused(suspended) => Err(refusal(suspended, now)),
+        }
+    }
+}
+
+/// The permission of one call, given back on drop.
+pub(super) struct CallPermit {
+    state: Arc<SourceState>,
+    permission: Permission,
+    /// The one ordinary call that outlives its search.
+    is_follower: bool,
+    is_judged: bool,
+}
+
+impl CallPermit {
+    /// Runs a call within the source's limit.
+    ///
+    /// A call dropped from `deadline` on has timed out; one dropped before was cancelled.
+    pub(super) fn watch(
+        self,
+        deadline: Instant,
+        limit: Duration,
+        call: impl Future<Output = PageResult> + Send + 'static,
+    ) -> impl Future<Output = PageResult> + Send {
+        let state = Arc::clone(&self.state);
+        let started = Instant::now();
+        let late = move |_elapsed| Err(SourceFailure::timed_out(started.elapsed()));
+        // Boxed at once: layers above would move kilobytes.
+        let call = Box::pin(async move { timeout(limit, call).await.unwrap_or_else(late) });
+        async move {
+            let mut guard = CallGuard { call, permit: Some(self), started, deadline };
+            let result = guard.call.as_mut().await;
+            state.record_end(result.as_deref(), started.elapsed());
+            if let Some(permit) = guard.permit.take() {
+                permit.judge(result.as_deref());
+            }
+            result
+        }
+    }
+
+    fn judge(mut self, result: Result<&RawPage, &SourceFailure>) {
+        let end = match result {
+            Ok(_) => CallEnd::Answered,
+            Err(failure) if failure.is_cursor_fault => return,
+            Err(failure) => CallEnd::Failed { cause: failure.kind, retry_after: failure.retry_after },
+        };
+        self.is_judged = true;
+        self.state.judge(self.permission, end);
+    }
+
+    /// Runs the call on without its search.
+    fn follow(mut self, call: BoxedCall) {
+        let Ok(runtime) = Handle::try_current() else { return };
+        if !self.permission.is_probe() {
+            if mem::replace(&mut self.state.lock().has_follower, true) {
+                return;
+            }
+            self.is_follower = true;
+        }
+        runtime.spawn(async move {
+            let result = call.await;
+            self.judge(result.as_deref());
+        });
+    }
+}
+
+impl Drop for CallPermit {
+    fn drop(&mut self) {
+        let mut record = self.state.lock();
+        if self.is_follower {
+            record.has_follower = false;
+        }
+        if !self.is_judged {
+            record.suspension.release(self.permission);
+        }
+    }
+}
+
+/// Records a panic, a timeout or a cancellation on drop.
+struct CallGuard {
+    call: BoxedCall,
+    /// `None` after the end.
+    permit: Option<CallPermit>,
+    started: Instant,
+    deadline: Instant,
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        let Some(permit) = self.permit.take() else { return };
+        let took = self.started.elapsed();
+        if std::thread::panicking() {
+            let failure = SourceFailure::panicked();
+            permit.state.record_end(Err(&failure), took);
+            permit.judge(Err(&failure));
+        } else if Instant::now() >= self.deadline {
+            permit.state.record_end(Err(&SourceFailure::timed_out(took)), took);
+            permit.follow(mem::replace(&mut self.call, Box::pin(pending())));
+        }
+    }
+}
+
+/// The source's words to another caller stay out.
+fn refusal(suspended: Suspended, now: i64) -> SourceFailure {
+    let Suspended { until, cause, times } = suspended;
+    let why = match cause {
+        FailureKind::Timeout => "it did not answer in time",
+        FailureKind::Unavailable => "it could not be reached or took no calls",
+        FailureKind::Unauthorized => "it refused the credentials",
+        FailureKind::Invalid => "nothing in its answers was usable",
+        FailureKind::Error => "its searches failed",
+    };
+    let retry_at = until.max(now);
+    let remaining = Duration::from_millis(u64::try_from(retry_at - now).unwrap_or_default());
+    SourceFailure {
+        pause: Some(Pause { retry_at, remaining }),
+        ..SourceFailure::new(
+            FailureKind::Unavailable,
+            format!("not asked: suspended because {why}; suspensions in a row: {times}"),
+        )
+    }
+}

@@ -1,0 +1,216 @@
+//! The layer of hedging: a second request for a late call.
+//!
+//! Late is beyond the source's 95th percentile. Latencies are recorded from the first request on, so hedges
+//! do not lower it.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use futures::future::select_ok;
+use serde::Serialize;
+use tokio::time::timeout;
+use trawl_connectors::TraceContext;
+
+use super::{client::LazyClient, health::SourceState, page::RawPage, page_cache::SourcePageKey};
+use crate::source::SourceFailure;
+
+/// At most 5 % more calls.
+const CALLS_PER_HEDGE: u32 = 20;
+const MAX_SAVED: u32 = 10;
+
+/// Second requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Hedges {
+    /// Requests sent.
+    pub sent: u64,
+    /// Requests answered first.
+    pub won: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct HedgeBudget {
+    calls: u32,
+}
+
+impl HedgeBudget {
+    fn earn(&mut self) {
+        self.calls = (self.calls + 1).min(MAX_SAVED * CALLS_PER_HEDGE);
+    }
+
+    fn spend(&mut self) -> bool {
+        let left = self.calls.checked_sub(CALLS_PER_HEDGE);
+        self.calls = left.unwrap_or(self.calls);
+        left.is_some()
+    }
+}
+
+pub(super) struct HedgedClient {
+    client: LazyClient,
+    hedge: Option<Hedge>,
+}
+
+impl HedgedClient {
+    /// Hedges if there is a state.
+    pub(super) fn new(client: LazyClient, state: Option<Arc<SourceState>>) -> Self {
+        Self { client, hedge: state.map(|state| Hedge { state }) }
+    }
+
+    pub(super) async fn fetch(
+        &self,
+        key: &SourcePageKey,
+        trace: Option<&TraceContext>,
+    ) -> Result<RawPage, SourceFailure> {
+        let client = self.client.connected().await?;
+        let fetch = || self.client.fetch(client, key, trace);
+        match &self.hedge {
+            // Boxed: calls without hedging need not carry the room of two requests.
+            Some(hedge) => Box::pin(hedge.fetch(fetch, || client.has_room())).await,
+            None => fetch().await,
+        }
+    }
+
+    pub(super) async fn warm(&self) -> Result<(), SourceFailure> {
+        let client = self.client.connected().await?;
+        // The first search reports a failure of the source.
+        drop(client.warm().await);
+        Ok(())
+    }
+}
+
+struct Hedge {
+    state: Arc<SourceState>,
+}
+
+impl Hedge {
+    /// The first page of up to two requests.
+    ///
+    /// # Errors
+    /// The failure of the last request.
+    async fn fetch<P, A>(
+        &self,
+        fetch: impl Fn() -> A,
+        has_room: impl Fn() -> bool,
+    ) -> Result<P, SourceFailure>
+    where
+        A: Future<Output = Result<P, SourceFailure>>,
+    {
+        let request = |is_second| {
+            let answer = fetch();
+            async move { Ok::<_, SourceFailure>((answer.await?, is_second)) }
+        };
+        let mut first = pin!(request(false));
+        let late = self.count_call();
+        // An unknown percentile is never exceeded.
+        let early = timeout(late.unwrap_or(Duration::MAX), &mut first).await;
+        if let Ok(ended) = early {
+            return Ok(ended?.0);
+        }
+        if !has_room() || !self.spend() {
+            return Ok(first.await?.0);
+        }
+        let second = pin!(request(true));
+        let ((page, is_second), _other) = select_ok([first, second]).await?;
+        if is_second {
+            self.state.lock().hedges.won += 1;
+            metrics::counter!("trawl_source_hedges_won_total").increment(1);
+        }
+        Ok(page)
+    }
+
+    /// Returns the 95th percentile.
+    fn count_call(&self) -> Option<Duration> {
+        let mut record = self.state.lock();
+        record.budget.earn();
+        record.latencies.late()
+    }
+
+    fn spend(&self) -> bool {
+        let may = {
+            let mut record = self.state.lock();
+            let may = record.suspension.is_steady() && record.budget.spend();
+            record.hedges.sent += u64::from(may);
+            may
+        };
+        if may {
+            metrics::counter!("trawl_source_hedges_total").increment(1);
+        }
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use proptest::prelude::*;
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+    use crate::{SuspensionSettings, clock::SystemClock, latencies::MIN_CALLS, source::FailureKind};
+
+    /// Calls beyond 10 ms are late.
+    fn hedge() -> Hedge {
+        let state = SourceState::new(1, "x".to_owned(), SuspensionSettings::default(), Arc::new(SystemClock));
+        {
+            let mut record = state.lock();
+            (0..MIN_CALLS).for_each(|_| record.latencies.add(Duration::from_millis(10)));
+            (0..MIN_CALLS).for_each(|_| record.budget.earn());
+        }
+        Hedge { state: Arc::new(state) }
+    }
+
+    /// The answered request, its milliseconds, and the number of requests.
+    fn fetch(ends: &[(u64, bool)]) -> (Option<usize>, u128, usize) {
+        let sent = AtomicUsize::new(0);
+        let request = || {
+            let number = sent.fetch_add(1, Relaxed);
+            let (after, is_answered) = ends[number];
+            async move {
+                sleep(Duration::from_millis(after)).await;
+                let failure = || SourceFailure::new(FailureKind::Error, number.to_string());
+                is_answered.then_some(number).ok_or_else(failure)
+            }
+        };
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        let answer = runtime.block_on(async {
+            let started = Instant::now();
+            let answer = hedge().fetch(request, || true).await;
+            (answer.ok(), started.elapsed().as_millis())
+        });
+        (answer.0, answer.1, sent.into_inner())
+    }
+
+    #[test]
+    fn first_page_of_two_requests_is_the_answer() {
+        assert_eq!(fetch(&[(9, true)]), (Some(0), 9, 1));
+        assert_eq!(fetch(&[(9, false)]), (None, 9, 1));
+        assert_eq!(fetch(&[(40, true), (20, true)]), (Some(1), 30, 2));
+        assert_eq!(fetch(&[(15, true), (20, true)]), (Some(0), 15, 2));
+        // After a failure the other request goes on.
+        assert_eq!(fetch(&[(15, false), (20, true)]), (Some(1), 30, 2));
+        assert_eq!(fetch(&[(40, true), (20, false)]), (Some(0), 40, 2));
+        assert_eq!(fetch(&[(15, false), (20, false)]), (None, 30, 2));
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
+        #[test]
+        fn hedges_are_at_most_one_in_twenty_calls(late in prop::collection::vec(any::<bool>(), 0..2_000)) {
+            let mut budget = HedgeBudget::default();
+            let mut sent = 0;
+            for (calls, late) in (1..).zip(late) {
+                budget.earn();
+                sent += usize::from(late && budget.spend());
+                prop_assert!(sent * 20 <= calls, "{sent} second requests in {calls} calls");
+            }
+        }
+    }
+
+    #[test]
+    fn saved_hedges_are_bounded() {
+        let mut budget = HedgeBudget::default();
+        (0..100_000).for_each(|_| budget.earn());
+        assert_eq!((0..100).filter(|_| budget.spend()).count(), 10);
+    }
+}

@@ -1,0 +1,185 @@
+//! The top layer: pages by registration, keyword and cursor (decisions 6.5).
+
+#[cfg(test)]
+mod tests;
+
+use std::{sync::Arc, time::Duration};
+
+use moka::{ops::compute::Op, sync::Cache};
+use tokio::time::{Instant, timeout_at};
+
+use super::{
+    page::RawPage,
+    positions::TimePositions,
+    single_flight::{SharedCall, SingleFlight},
+};
+use crate::{
+    settings::CacheSettings,
+    source::SourceFailure,
+    sources::{cache_shares, count_page},
+};
+
+/// The wait ends this early if a stale page is at hand, at most a tenth of the time.
+const STALE_LEAD: Duration = Duration::from_millis(100);
+/// The part of the bytes for positions.
+const POSITIONS_PART: u64 = 16;
+/// Keeps large settings within the cache's range.
+const MAX_LIFETIME: Duration = Duration::from_hours(24 * 365);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SourcePageKey {
+    /// A number in this process, of one tenant.
+    pub(crate) registration: u64,
+    pub(crate) keyword: String,
+    /// The source's own cursor.
+    pub(crate) cursor: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CachedPage {
+    pub(crate) page: Arc<RawPage>,
+    pub(crate) origin: Origin,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Begun or joined by this search.
+    Call,
+    /// Fresh.
+    Cache,
+    /// In place of a failure.
+    Stale { failure: SourceFailure, was_called: bool },
+}
+
+pub(crate) type PageResult = Result<Arc<RawPage>, SourceFailure>;
+
+/// The cached pages and the calls in flight. Clones share them.
+#[derive(Clone)]
+pub struct SourcePageCache {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    fresh: Duration,
+    stale: Duration,
+    pages: Cache<Arc<SourcePageKey>, StoredPage>,
+    positions: TimePositions,
+    in_flight: SingleFlight<Arc<SourcePageKey>, PageResult>,
+}
+
+#[derive(Clone)]
+struct StoredPage {
+    page: Arc<RawPage>,
+    since: Instant,
+    /// The page before it was fetched anew since.
+    is_overtaken: bool,
+}
+
+impl SourcePageCache {
+    /// An empty cache.
+    pub fn new(settings: CacheSettings) -> Self {
+        let CacheSettings { fresh_ms, stale_ms, bytes } = settings;
+        let (bytes, _) = cache_shares(bytes);
+        let (fresh, stale) = (Duration::from_millis(fresh_ms), Duration::from_millis(stale_ms));
+        let pages = Cache::builder()
+            .max_capacity(bytes)
+            .weigher(|key: &Arc<SourcePageKey>, stored: &StoredPage| {
+                let texts = key.keyword.len() + key.cursor.as_ref().map_or(0, String::len);
+                u32::try_from(texts + stored.page.bytes()).unwrap_or(u32::MAX)
+            })
+            .time_to_live(stale.max(fresh).min(MAX_LIFETIME))
+            .build();
+        let positions = TimePositions::new(bytes / POSITIONS_PART);
+        let in_flight = SingleFlight::default();
+        Self { inner: Arc::new(Inner { fresh, stale, pages, positions, in_flight }) }
+    }
+
+    /// Calls put their pages themselves, also after their search.
+    pub(crate) fn put(&self, key: Arc<SourcePageKey>, page: &Arc<RawPage>) {
+        if self.inner.stale.max(self.inner.fresh).is_zero() {
+            return;
+        }
+        if let Some(cursor) = &page.cursor {
+            // Items move between pages: the cached page behind is no longer fresh.
+            let behind =
+                Arc::new(SourcePageKey { cursor: Some(cursor.clone()), ..SourcePageKey::clone(&key) });
+            self.inner.pages.entry(behind).and_compute_with(|behind| match behind {
+                Some(behind) => Op::Put(StoredPage { is_overtaken: true, ..behind.into_value() }),
+                None => Op::Nop,
+            });
+        }
+        if let Some(newest) = page.newest() {
+            self.inner.positions.put(&key, newest);
+        }
+        let page = Arc::clone(page);
+        self.inner.pages.insert(key, StoredPage { page, since: Instant::now(), is_overtaken: false });
+    }
+
+    /// The cursor of the page where items below this time may begin.
+    ///
+    /// [`RawPage::newest`] of that page verifies it.
+    pub(crate) fn find_position(&self, registration: u64, keyword: &str, time: i64) -> Option<String> {
+        self.inner.positions.find(registration, keyword, time)
+    }
+
+    pub(crate) fn forget_position(&self, key: &SourcePageKey) {
+        self.inner.positions.forget(key);
+    }
+
+    /// The page: fresh, from a call in flight, or from the call that `begin` permits.
+    ///
+    /// A stale page stands in for a failed, late or refused call. `begin` gets the end of the wait.
+    pub(crate) async fn get<C>(
+        &self,
+        key: Arc<SourcePageKey>,
+        deadline: Instant,
+        begin: impl FnOnce(Instant) -> Result<C, SourceFailure>,
+    ) -> Result<CachedPage, SourceFailure>
+    where
+        C: Future<Output = PageResult> + Send + 'static,
+    {
+        let stored = self.inner.pages.get(&key);
+        let is_fresh =
+            |stored: &&StoredPage| stored.since.elapsed() < self.inner.fresh && !stored.is_overtaken;
+        if let Some(stored) = stored.as_ref().filter(is_fresh) {
+            count_page("external", "hit");
+            return Ok(CachedPage { page: Arc::clone(&stored.page), origin: Origin::Cache });
+        }
+        let stale = stored.filter(|stored| stored.since.elapsed() < self.inner.stale);
+        let now = Instant::now();
+        let left = deadline.saturating_duration_since(now);
+        let until =
+            if stale.is_some() { now + left.saturating_sub(STALE_LEAD.min(left / 10)) } else { deadline };
+        let (result, was_called) = match begin(until) {
+            Ok(call) => {
+                let call = self.join(key, call);
+                let result = if stale.is_some() {
+                    let late = |_elapsed| Err(SourceFailure::timed_out(now.elapsed()));
+                    timeout_at(until, call).await.unwrap_or_else(late)
+                } else {
+                    call.await
+                };
+                (result, true)
+            }
+            Err(failure) => (Err(failure), false),
+        };
+        match (result, stale) {
+            (Ok(page), _) => Ok(CachedPage { page, origin: Origin::Call }),
+            (Err(failure), Some(stored)) => {
+                count_page("external", "stale");
+                Ok(CachedPage { page: stored.page, origin: Origin::Stale { failure, was_called } })
+            }
+            (Err(failure), None) => Err(failure),
+        }
+    }
+
+    fn join(
+        &self,
+        key: Arc<SourcePageKey>,
+        call: impl Future<Output = PageResult> + Send + 'static,
+    ) -> SharedCall<PageResult> {
+        let (call, joined) = self.inner.in_flight.join(key, || Err(SourceFailure::panicked()), call);
+        count_page("external", if joined { "coalesced" } else { "miss" });
+        call
+    }
+}

@@ -1,0 +1,157 @@
+//! Pages of external sources by the time of their first item.
+//!
+//! A search below a time skips the pages before (decisions 5.3). Positions may be outdated. In time order,
+//! items below a time are behind all items at or above it: if the page still begins with such an item, the
+//! search may begin there.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use moka::sync::Cache;
+use tokio::time::Instant;
+
+use super::page_cache::SourcePageKey;
+
+/// A cursor may be a snapshot that shows nothing newer.
+const LIFETIME: Duration = Duration::from_mins(10);
+/// Those nearest to the beginning are dropped first.
+const MAX_PAGES: usize = 512;
+
+pub(super) struct TimePositions {
+    queries: Cache<Arc<QueryKey>, Arc<Mutex<PagesByTime>>>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct QueryKey {
+    registration: u64,
+    keyword: String,
+}
+
+#[derive(Debug, Default)]
+struct PagesByTime {
+    by_time: BTreeMap<i64, PageAtTime>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct PageAtTime {
+    cursor: String,
+    since: Instant,
+}
+
+impl TimePositions {
+    pub(super) fn new(bytes: u64) -> Self {
+        let queries = Cache::builder()
+            .max_capacity(bytes)
+            .weigher(|key: &Arc<QueryKey>, pages: &Arc<Mutex<PagesByTime>>| {
+                u32::try_from(key.keyword.len() + lock(pages).bytes).unwrap_or(u32::MAX)
+            })
+            .time_to_live(LIFETIME)
+            .build();
+        Self { queries }
+    }
+
+    /// A first page needs no position.
+    pub(super) fn put(&self, key: &SourcePageKey, time: i64) {
+        let Some(cursor) = &key.cursor else { return };
+        let query = Arc::new(QueryKey { registration: key.registration, keyword: key.keyword.clone() });
+        let pages = self.queries.get(&query).unwrap_or_default();
+        lock(&pages).put(time, cursor.clone());
+        // Inserted anew to be weighed anew.
+        self.queries.insert(query, pages);
+    }
+
+    /// The last page that began at this time or above.
+    pub(super) fn find(&self, registration: u64, keyword: &str, time: i64) -> Option<String> {
+        let pages = self.queries.get(&QueryKey { registration, keyword: keyword.to_owned() })?;
+        let pages = lock(&pages);
+        let (_, page) = pages.by_time.range(time..).next()?;
+        (page.since.elapsed() < LIFETIME).then(|| page.cursor.clone())
+    }
+
+    pub(super) fn forget(&self, key: &SourcePageKey) {
+        let query = QueryKey { registration: key.registration, keyword: key.keyword.clone() };
+        if let Some(pages) = self.queries.get(&query) {
+            lock(&pages).by_time.retain(|_, page| Some(&page.cursor) != key.cursor.as_ref());
+        }
+    }
+}
+
+impl PagesByTime {
+    fn put(&mut self, time: i64, cursor: String) {
+        const EACH: usize = 128;
+        self.by_time.retain(|_, page| page.since.elapsed() < LIFETIME && page.cursor != cursor);
+        if self.by_time.len() == MAX_PAGES {
+            self.by_time.pop_last();
+        }
+        self.by_time.insert(time, PageAtTime { cursor, since: Instant::now() });
+        self.bytes = self.by_time.values().map(|page| EACH + page.cursor.len()).sum();
+    }
+}
+
+fn lock(pages: &Mutex<PagesByTime>) -> MutexGuard<'_, PagesByTime> {
+    pages.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::advance;
+
+    use super::*;
+
+    fn key(keyword: &str, cursor: &str) -> SourcePageKey {
+        SourcePageKey { registration: 1, keyword: keyword.to_owned(), cursor: Some(cursor.to_owned()) }
+    }
+
+    fn find(positions: &TimePositions, time: i64) -> Option<String> {
+        positions.find(1, "a", time)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_time_is_found_in_the_last_page_that_began_above_it() {
+        let positions = TimePositions::new(1 << 20);
+        for (cursor, time) in [("2", 80), ("3", 60), ("4", 40)] {
+            positions.put(&key("a", cursor), time);
+        }
+        positions.put(&key("b", "of another keyword"), 61);
+        positions.put(&SourcePageKey { registration: 2, ..key("a", "of another source") }, 61);
+        positions.put(&SourcePageKey { cursor: None, ..key("a", "") }, 100);
+        for (time, cursor) in [
+            (81, None),
+            (80, Some("2")),
+            (79, Some("2")),
+            (61, Some("2")),
+            (60, Some("3")),
+            (i64::MIN, Some("4")),
+        ] {
+            assert_eq!(find(&positions, time).as_deref(), cursor, "{time}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_has_one_position_that_expires() {
+        let positions = TimePositions::new(1 << 20);
+        positions.put(&key("a", "2"), 80);
+        positions.put(&key("a", "2"), 70);
+        assert_eq!((find(&positions, 80), find(&positions, 70)), (None, Some("2".to_owned())));
+        positions.forget(&key("a", "2"));
+        assert_eq!(find(&positions, 70), None);
+        positions.put(&key("a", "3"), 60);
+        advance(LIFETIME / 2).await;
+        positions.put(&key("a", "4"), 40);
+        advance(LIFETIME / 2).await;
+        assert_eq!((find(&positions, 60), find(&positions, 40)), (None, Some("4".to_owned())));
+    }
+
+    #[test]
+    fn positions_nearest_to_the_beginning_are_dropped_first() {
+        let most = i64::try_from(MAX_PAGES).unwrap();
+        let mut pages = PagesByTime::default();
+        (0..2 * most).for_each(|page| pages.put(-page, page.to_string()));
+        let times: Vec<i64> = pages.by_time.keys().rev().copied().collect();
+        assert_eq!(times, (most..2 * most).map(|page| -page).collect::<Vec<_>>());
+    }
+}

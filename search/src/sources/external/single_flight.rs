@@ -1,0 +1,104 @@
+//! Identical concurrent calls share one.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    panic::AssertUnwindSafe,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared, WeakShared},
+};
+
+/// One waiter of a call. The last to leave drops it.
+pub type SharedCall<T> = Shared<BoxFuture<'static, T>>;
+
+type InFlight<K, T> = Arc<Mutex<HashMap<K, Flight<T>>>>;
+
+/// The calls in flight. Clones share them.
+pub struct SingleFlight<K, T> {
+    in_flight: InFlight<K, T>,
+}
+
+struct Flight<T> {
+    call: WeakShared<BoxFuture<'static, T>>,
+    /// Tells flights of one key apart.
+    number: u64,
+}
+
+impl<K, T> Clone for SingleFlight<K, T> {
+    fn clone(&self) -> Self {
+        Self { in_flight: Arc::clone(&self.in_flight) }
+    }
+}
+
+impl<K, T> Default for SingleFlight<K, T> {
+    fn default() -> Self {
+        Self { in_flight: Arc::default() }
+    }
+}
+
+impl<K, T> SingleFlight<K, T>
+where
+    K: Clone + Eq + Hash + Send + 'static,
+    T: Clone + Send + Sync + 'static,
+{
+    /// Joins a call or begins this one. Returns whether it joined.
+    ///
+    /// A panic gives all waiters the result of `on_panic`.
+    pub fn join(
+        &self,
+        key: K,
+        on_panic: impl FnOnce() -> T + Send + 'static,
+        call: impl Future<Output = T> + Send + 'static,
+    ) -> (SharedCall<T>, bool) {
+        static NUMBERS: AtomicU64 = AtomicU64::new(0);
+        let mut in_flight = lock(&self.in_flight);
+        if let Some(waiting) = in_flight.get(&key).and_then(|flight| flight.call.upgrade()) {
+            return (waiting, true);
+        }
+        let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let guard = FlightGuard { in_flight: Arc::clone(&self.in_flight), key: key.clone(), number };
+        let waiting = async move {
+            let _guard = guard;
+            AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(|_panic| on_panic())
+        }
+        .boxed()
+        .shared();
+        // Before the first poll there is always a weak handle.
+        if let Some(call) = waiting.downgrade() {
+            in_flight.insert(key, Flight { call, number });
+        }
+        (waiting, false)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.in_flight).is_empty()
+    }
+}
+
+/// Removes an ended or dropped call.
+struct FlightGuard<K: Eq + Hash, T> {
+    in_flight: InFlight<K, T>,
+    key: K,
+    number: u64,
+}
+
+impl<K: Eq + Hash, T> Drop for FlightGuard<K, T> {
+    fn drop(&mut self) {
+        let mut in_flight = lock(&self.in_flight);
+        if in_flight.get(&self.key).is_some_and(|flight| flight.number == self.number) {
+            in_flight.remove(&self.key);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,188 @@
+//! The source itself: the top of the stack.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::time::Instant;
+use tracing::Span;
+use trawl_connectors::DeclaredOrder;
+
+use super::{
+    client::{ClientSettings, LazyClient, PropagateTrace},
+    health::{
+        SourceState,
+        watch::{GuardedClient, PageCall},
+    },
+    hedging::HedgedClient,
+    page::{into_page, resume_point},
+    page_cache::{CachedPage, Origin, SourcePageCache, SourcePageKey},
+};
+use crate::{
+    request::Order,
+    source::{ConsumedPart, Position, Source, SourceFailure, SourcePage, SourceRequest},
+    weight::Weight,
+};
+
+/// An external system with its connections and token.
+pub struct ExternalSource {
+    id: String,
+    name: String,
+    weight: Weight,
+    order: DeclaredOrder,
+    /// Separates the cached pages of registrations.
+    registration: u64,
+    cache: SourcePageCache,
+    client: GuardedClient,
+}
+
+/// The settings of an external source.
+#[derive(Clone, Debug)]
+pub struct ExternalSettings {
+    /// The id.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The weight.
+    pub weight: Weight,
+    /// Whether late calls are hedged.
+    pub hedging: bool,
+    /// The client's settings.
+    pub client: ClientSettings,
+}
+
+impl ExternalSource {
+    /// Builds the stack. The state outlives it.
+    pub fn new(
+        settings: ExternalSettings,
+        state: Arc<SourceState>,
+        cache: SourcePageCache,
+        propagate_trace: PropagateTrace,
+    ) -> Self {
+        static REGISTRATIONS: AtomicU64 = AtomicU64::new(0);
+        let ExternalSettings { id, name, weight, hedging, client } = settings;
+        let (order, limit): (DeclaredOrder, Duration) = (client.order, client.source.timeout);
+        let client = HedgedClient::new(LazyClient::new(client), hedging.then(|| Arc::clone(&state)));
+        let client = GuardedClient::new(client, state, limit, propagate_trace);
+        let registration = REGISTRATIONS.fetch_add(1, Ordering::Relaxed);
+        Self { id, name, weight, order, registration, cache, client }
+    }
+
+    /// Opens a connection and fetches a token.
+    ///
+    /// # Errors
+    /// The client cannot be set up.
+    pub async fn warm(&self) -> Result<(), String> {
+        self.client.warm().await.map_err(|failure| failure.message)
+    }
+}
+
+#[async_trait::async_trait]
+impl Source for ExternalSource {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn weight(&self) -> Weight {
+        self.weight
+    }
+
+    async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
+        let Some((cursor, consumed)) = resume_point(position) else { return Ok(SourcePage::default()) };
+        if *position == Position::Beginning
+            && let Some(time) = self.time_bound(request)
+            // Boxed: few searches need its room.
+            && let Some(page) = Box::pin(self.page_at_time(request, time)).await?
+        {
+            return Ok(page);
+        }
+        let cached = self.get(request, cursor, false).await?;
+        Ok(self.read(request, cached, cursor, consumed))
+    }
+}
+
+impl ExternalSource {
+    /// A guessed cursor that fails is no fault of the source.
+    async fn get(
+        &self,
+        request: &SourceRequest,
+        cursor: Option<&str>,
+        is_guess: bool,
+    ) -> Result<CachedPage, SourceFailure> {
+        let key = Arc::new(self.key(request, cursor));
+        let begin = |until| {
+            let (key, trace) = (Arc::clone(&key), request.search.parameters.trace.clone());
+            let call = PageCall { key, trace, is_guess, span: Span::current() };
+            let cache = self.cache.clone();
+            self.client.begin(call, until, move |key, page| cache.put(key, page))
+        };
+        let cached = self.cache.get(Arc::clone(&key), request.search.deadline, begin).await?;
+        self.client.state().count_page(&cached.origin);
+        Ok(cached)
+    }
+
+    fn key(&self, request: &SourceRequest, cursor: Option<&str>) -> SourcePageKey {
+        SourcePageKey {
+            registration: self.registration,
+            keyword: request.search.parameters.keyword.clone(),
+            cursor: cursor.map(str::to_owned),
+        }
+    }
+
+    fn read(
+        &self,
+        request: &SourceRequest,
+        cached: CachedPage,
+        cursor: Option<&str>,
+        consumed: &[ConsumedPart],
+    ) -> SourcePage {
+        let page = into_page(&cached.page, request, self.order, cursor, consumed);
+        match cached.origin {
+            Origin::Call => page,
+            Origin::Cache => SourcePage { cached: true, ..page },
+            Origin::Stale { failure, .. } => {
+                let note = format!("an earlier answer, as now: {}", failure.message);
+                SourcePage { note: Some(note), cached: true, stale: true, ..page }
+            }
+        }
+    }
+
+    /// The upper bound, if both order by time.
+    fn time_bound(&self, request: &SourceRequest) -> Option<i64> {
+        let is_by_time = request.search.parameters.order == Order::Time && self.order == DeclaredOrder::Time;
+        request.upper_bound().filter(|_| is_by_time)
+    }
+
+    /// The page where an earlier search found this time.
+    async fn page_at_time(
+        &self,
+        request: &SourceRequest,
+        time: i64,
+    ) -> Result<Option<SourcePage>, SourceFailure> {
+        let keyword = &request.search.parameters.keyword;
+        let Some(cursor) = self.cache.find_position(self.registration, keyword, time) else {
+            return Ok(None);
+        };
+        match self.get(request, Some(&cursor), true).await {
+            Ok(CachedPage { origin: Origin::Stale { failure, .. }, .. }) if failure.is_cursor_fault => {}
+            Ok(cached) if cached.page.newest().is_some_and(|newest| newest >= time) => {
+                return Ok(Some(self.read(request, cached, Some(&cursor), &[])));
+            }
+            // It is suspended, or no time is left.
+            Err(failure) if failure.pause.is_some() || Instant::now() >= request.search.deadline => {
+                return Err(failure);
+            }
+            Ok(_) | Err(_) => {}
+        }
+        self.cache.forget_position(&self.key(request, Some(&cursor)));
+        Ok(None)
+    }
+}

@@ -1,0 +1,81 @@
+//! Fixtures of the crate's tests.
+
+use std::{sync::Arc, time::Duration};
+
+use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use tokio::{runtime::Runtime, time::Instant};
+
+use crate::{
+    cursor::CursorKey,
+    duplicates::Duplicates,
+    module::{Module, SearchableModule},
+    request::{Filters, Order, SearchContext, SearchParameters, Viewer},
+    source::{Source, SourceRequest},
+};
+
+/// Its clock moves only when all tasks wait.
+pub(crate) fn paused_runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
+}
+
+pub(crate) fn viewer() -> Viewer {
+    Viewer { tenant_id: 1, user_id: None, principals: Arc::default() }
+}
+
+pub(crate) fn parameters() -> SearchParameters {
+    SearchParameters {
+        keyword: "word".to_owned(),
+        order: Order::Time,
+        filters: Filters::default(),
+        limit: 10,
+        highlight: false,
+        timeout: Duration::from_secs(2),
+        trace: None,
+    }
+}
+
+pub(crate) fn source_request(parameters: SearchParameters) -> SourceRequest {
+    let deadline = Instant::now() + parameters.timeout;
+    let search = Arc::new(SearchContext::new(viewer(), parameters, deadline));
+    SourceRequest { search, whole_ties: None, before: None }
+}
+
+pub(crate) fn module(code: &str, duplicates: Duplicates, sources: &[Arc<dyn Source>]) -> SearchableModule {
+    let module = Module {
+        id: code.to_owned(),
+        name: code.to_owned(),
+        icon: String::new(),
+        code: code.to_owned(),
+        order_no: 0,
+        kind: 101,
+        sources: sources.iter().map(|source| source.id().to_owned()).collect(),
+        duplicates,
+    };
+    SearchableModule { module: Arc::new(module), sources: sources.to_vec() }
+}
+
+pub(crate) struct TestKey(RandomizedNonceKey);
+
+impl TestKey {
+    pub(crate) fn new(byte: u8) -> Self {
+        Self(RandomizedNonceKey::new(&AES_256_GCM, &[byte; 32]).unwrap())
+    }
+}
+
+impl CursorKey for TestKey {
+    fn seal(&self, context: &[u8], plain: &[u8]) -> Option<Vec<u8>> {
+        let mut sealed = plain.to_vec();
+        let nonce = self.0.seal_in_place_append_tag(Aad::from(context), &mut sealed).ok()?;
+        sealed.extend_from_slice(nonce.as_ref());
+        Some(sealed)
+    }
+
+    fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (sealed, nonce) = sealed.split_last_chunk::<NONCE_LEN>()?;
+        let mut plain = sealed.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        let length = self.0.open_in_place(nonce, Aad::from(context), &mut plain).ok()?.len();
+        plain.truncate(length);
+        Some(plain)
+    }
+}

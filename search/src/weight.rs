@@ -1,0 +1,133 @@
+//! Reciprocal rank fusion: an item scores weight / (60 + rank), compared exactly.
+
+use std::{cmp::Ordering, ops::RangeInclusive};
+
+/// Dampens the first ranks (Cormack, Clarke and Büttcher, 2009).
+const DAMPING: u64 = 60;
+
+/// A source's weight in relevance order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weight(u32);
+
+impl Weight {
+    /// The default.
+    pub const ONE: Self = Self(1_000);
+
+    /// 0.01 to 100.
+    const THOUSANDTHS: RangeInclusive<u32> = 10..=100_000;
+
+    /// Clamps to the range.
+    pub fn from_thousandths(thousandths: i64) -> Self {
+        let (least, most) = (*Self::THOUSANDTHS.start(), *Self::THOUSANDTHS.end());
+        let within = thousandths.clamp(i64::from(least), i64::from(most));
+        Self(u32::try_from(within).unwrap_or(most))
+    }
+
+    /// A weight of 0.01 to 100 with at most three decimals.
+    pub fn of(value: f64) -> Option<Self> {
+        let thousandths = value * 1_000.0;
+        let whole = thousandths.round();
+        let is_whole = (thousandths - whole).abs() < 1e-6;
+        let bounds = f64::from(*Self::THOUSANDTHS.start())..=f64::from(*Self::THOUSANDTHS.end());
+        #[expect(clippy::cast_possible_truncation, reason = "it is within the bounds")]
+        (is_whole && bounds.contains(&whole)).then(|| Self::from_thousandths(whole as i64))
+    }
+
+    /// Thousandths.
+    pub fn thousandths(self) -> i64 {
+        i64::from(self.0)
+    }
+
+    /// The number.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / 1_000.0
+    }
+
+    /// Ranks count from 1.
+    pub(crate) fn score_at(self, rank: usize) -> Score {
+        let rank = u64::try_from(rank).unwrap_or(u64::MAX);
+        Score { weight: self.0, divisor: rank.saturating_add(DAMPING) }
+    }
+}
+
+/// A fraction; the greater is more relevant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Score {
+    weight: u32,
+    divisor: u64,
+}
+
+impl Ord for Score {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let product = |score: &Self, divisor: u64| u128::from(score.weight) * u128::from(divisor);
+        product(self, other.divisor).cmp(&product(other, self.divisor))
+    }
+}
+
+impl PartialOrd for Score {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Score {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Score {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn weights_have_at_most_three_decimals() {
+        for (value, thousandths) in [(1.0, 1_000), (0.01, 10), (100.0, 100_000), (2.345, 2_345), (0.3, 300)] {
+            assert_eq!(Weight::of(value).map(Weight::thousandths), Some(thousandths), "{value}");
+        }
+        for value in [0.0, -1.0, 0.009, 0.0099, 100.001, 1e300, 1.000_5, f64::NAN, f64::INFINITY] {
+            assert_eq!(Weight::of(value), None, "{value}");
+        }
+        assert_eq!(Weight::from_thousandths(0), Weight(10));
+        assert_eq!(Weight::from_thousandths(i64::MAX), Weight(100_000));
+    }
+
+    #[test]
+    fn equal_fractions_are_equal_scores() {
+        // 2 / (60 + 62) = 1 / (60 + 1)
+        assert_eq!(Weight(2_000).score_at(62), Weight::ONE.score_at(1));
+        assert!(Weight(2_000).score_at(61) > Weight::ONE.score_at(1));
+        assert!(Weight(2_000).score_at(63) < Weight::ONE.score_at(1));
+        assert!(Weight(10).score_at(usize::MAX) < Weight(10).score_at(usize::MAX - 100));
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
+        #[test]
+        fn every_weight_survives_a_round_trip(thousandths in 10u32..=100_000) {
+            let weight = Weight(thousandths);
+            prop_assert_eq!(Weight::of(weight.value()), Some(weight));
+            prop_assert_eq!(Weight::from_thousandths(weight.thousandths()), weight);
+            let text = serde_json::to_string(&weight.value()).unwrap();
+            prop_assert_eq!(Weight::of(serde_json::from_str(&text).unwrap()), Some(weight));
+        }
+
+        #[test]
+        fn better_rank_or_greater_weight_scores_higher(
+            left in (10u32..=100_000, 1usize..100_000), right in (10u32..=100_000, 1usize..100_000),
+        ) {
+            let score = |(weight, rank): (u32, usize)| Weight(weight).score_at(rank);
+            let as_fraction = |(weight, rank): (u32, usize)| f64::from(weight) / (60.0 + f64::from(u32::try_from(rank).unwrap()));
+            let (left_fraction, right_fraction) = (as_fraction(left), as_fraction(right));
+            if (left_fraction - right_fraction).abs() > 1e-9 {
+                prop_assert_eq!(score(left) > score(right), left_fraction > right_fraction);
+            }
+            prop_assert!(score((left.0, left.1)) > score((left.0, left.1 + 1)));
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Operator routes (decisions 3, 7.2).
+
+pub mod applications;
+pub mod audit;
+pub mod index;
+pub mod keys;
+pub mod modules;
+pub mod searches;
+pub mod sources;
+pub mod tenants;
+
+use std::sync::Arc;
+
+use trawl_search::slow::SlowSearches;
+
+use crate::{indexer::IndexControl, registry::Registry, store::Store};
+
+/// State of the operator routes.
+#[derive(Clone)]
+pub struct AdminState {
+    pub(crate) store: Store,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) index: Arc<IndexControl>,
+    pub(crate) slow_searches: Arc<SlowSearches>,
+}

@@ -1,0 +1,45 @@
+//! `/admin/v1/index`: state and rebuild of the full-text index.
+
+use axum::extract::State;
+use trawl_macros::operation;
+
+use crate::{
+    admin::AdminState,
+    auth::extract::Identified,
+    error::Result,
+    http::envelope::{Envelope, FailureEnvelope, Refusals},
+    indexer::IndexState,
+};
+
+/// State of the shared full-text index.
+#[operation(tag = "admin", responses(
+    (status = 200, description = "The index", body = Envelope<IndexState>),
+    Refusals,
+))]
+pub async fn show_index(
+    State(state): State<AdminState>,
+    Identified(_caller): Identified,
+) -> Result<Envelope<IndexState>> {
+    Ok(Envelope::of(state.index.state().await?))
+}
+
+/// Rebuilds the full-text index of all tenants; the old one answers, as `partial`, until then.
+#[operation(
+    tag = "admin",
+    responses(
+        (status = 200, description = "It has begun; how the index is now", body = Envelope<IndexState>),
+        Refusals,
+        (status = 409, description = "It is being filled already, or there cannot be two at once; the message says which",
+            body = FailureEnvelope),
+        (status = 503, description = "The disk has no room for a second index, or the indexer does not answer",
+            body = FailureEnvelope),
+    )
+)]
+pub async fn rebuild_index(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+) -> Result<Envelope<IndexState>> {
+    let state = state.index.rebuild().await?;
+    tracing::info!(client_id = %caller.client_id, "an operator has the full-text index rebuilt");
+    Ok(Envelope::of(state))
+}

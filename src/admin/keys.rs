@@ -1,0 +1,42 @@
+//! `/admin/v1/signing_keys` (decisions 3.1).
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use trawl_macros::operation;
+
+use crate::{
+    audit::Actor,
+    auth::{AuthState, extract::Identified, signing_keys::SigningKeyInfo},
+    error::Result,
+    http::envelope::{Envelope, FailureEnvelope, Refusals},
+};
+
+/// Lists the keys that verify tokens, the signing one first.
+#[operation(tag = "admin", responses(
+    (status = 200, description = "The keys, without what signs", body = Envelope<Vec<SigningKeyInfo>>),
+    Refusals,
+))]
+pub async fn list_signing_keys(
+    State(auth): State<AuthState>,
+    Identified(_caller): Identified,
+) -> Envelope<Vec<SigningKeyInfo>> {
+    Envelope::list(auth.authenticator.tokens().describe_keys())
+}
+
+/// Rotates the signing key; the old one verifies until its last token expires.
+#[operation(
+    tag = "admin",
+    responses(
+        (status = 200, description = "The new key", body = Envelope<SigningKeyInfo>),
+        Refusals,
+        (status = 409, description = "Too many keys are kept already", body = FailureEnvelope),
+    )
+)]
+pub async fn rotate_signing_key(
+    State(auth): State<AuthState>,
+    Identified(caller): Identified,
+) -> Result<Envelope<SigningKeyInfo>> {
+    let tokens = auth.authenticator.tokens();
+    Ok(Envelope::of(tokens.rotate_key(Actor::caller(&caller), Arc::clone(&caller.tenant)).await?))
+}

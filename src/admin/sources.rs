@@ -1,0 +1,197 @@
+//! `/admin/v1/sources` (decisions 7.1, 7.2).
+
+use axum::{
+    extract::State,
+    http::HeaderMap,
+    response::{IntoResponse, Response, sse::Event},
+};
+use serde::Deserialize;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::{Instrument, Span};
+use trawl_connectors::check::{CLAUSES, Decided};
+use trawl_macros::operation;
+use trawl_search::sources::external::health::SourceHealth;
+
+use crate::{
+    admin::AdminState,
+    auth::extract::Identified,
+    error::{Error, Result},
+    http::{
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        events,
+        extract::{JsonObject, PathParameter, QueryParameters},
+    },
+    platform::search::accept::wants_events,
+    registry::{RegisteredSource, SourceCheck, SourceForm},
+};
+
+/// Lists the tenant's external sources by name.
+#[operation(tag = "admin", responses(
+    (status = 200, description = "The sources", body = Envelope<Vec<RegisteredSource>>),
+    Refusals,
+))]
+pub async fn list_sources(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+) -> Result<Envelope<Vec<RegisteredSource>>> {
+    Ok(Envelope::list(state.registry.list_sources(caller.tenant.id).await?))
+}
+
+/// Registers an external source.
+#[operation(
+    tag = "admin", request_body = SourceForm,
+    responses(
+        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>),
+        Refusals, BodyRefusals,
+        (status = 409, description = "Its id is taken, or the tenant has as many sources as it may", body = FailureEnvelope),
+    )
+)]
+pub async fn create_source(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+    JsonObject(form): JsonObject<SourceForm>,
+) -> Result<Envelope<RegisteredSource>> {
+    Ok(Envelope::of(state.registry.create_source(caller.tenant.id, form).await?))
+}
+
+/// Returns one external source.
+#[operation(
+    tag = "admin",
+    params(("id" = String, Path, description = "The source's id")),
+    responses(
+        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>),
+        Refusals,
+        (status = 404, description = "There is no such source", body = FailureEnvelope),
+    )
+)]
+pub async fn find_source(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+    PathParameter(id): PathParameter,
+) -> Result<Envelope<RegisteredSource>> {
+    Ok(Envelope::of(state.registry.find_source(caller.tenant.id, &id).await?))
+}
+
+/// Replaces an external source; absent fields get defaults, the secret stays.
+#[operation(
+    tag = "admin", request_body = SourceForm,
+    params(("id" = String, Path, description = "The source's id")),
+    responses(
+        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>),
+        Refusals, BodyRefusals,
+        (status = 404, description = "There is no such source", body = FailureEnvelope),
+    )
+)]
+pub async fn replace_source(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+    PathParameter(id): PathParameter,
+    JsonObject(form): JsonObject<SourceForm>,
+) -> Result<Envelope<RegisteredSource>> {
+    Ok(Envelope::of(state.registry.replace_source(caller.tenant.id, id, form).await?))
+}
+
+/// Removes an external source that no module shows.
+#[operation(
+    tag = "admin",
+    params(("id" = String, Path, description = "The source's id")),
+    responses(
+        (status = 200, description = "It is removed", body = Envelope<Option<String>>),
+        Refusals,
+        (status = 404, description = "There is no such source", body = FailureEnvelope),
+        (status = 409, description = "Modules show it; the message names them", body = FailureEnvelope),
+    )
+)]
+pub async fn remove_source(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+    PathParameter(id): PathParameter,
+) -> Result<Envelope<()>> {
+    state.registry.remove_source(caller.tenant.id, id).await?;
+    Ok(Envelope::of(()))
+}
+
+/// Returns an external source's health since the server started.
+#[operation(
+    tag = "admin",
+    params(("id" = String, Path, description = "The source's id")),
+    responses(
+        (status = 200, description = "From real calls", body = Envelope<SourceHealth>),
+        Refusals,
+        (status = 404, description = "There is no such source", body = FailureEnvelope),
+    )
+)]
+pub async fn show_health(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+    PathParameter(id): PathParameter,
+) -> Result<Envelope<SourceHealth>> {
+    Ok(Envelope::of(state.registry.health_of(caller.tenant.id, &id).await?))
+}
+
+/// Check options.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub struct CheckQuery {
+    /// A word with more than ten matches; default: some common words.
+    keyword: Option<String>,
+}
+
+/// Checks an external source against the contract by about thirty real calls.
+///
+/// `Accept: text/event-stream` sends each clause as it completes.
+#[operation(
+    tag = "admin",
+    params(("id" = String, Path, description = "The source's id"), CheckQuery),
+    responses(
+        (status = 200, description = "The report: `{url, method, passed, clauses: [{id, title, verdict, seen, expected, \
+            curl}], latencyMs: {p50, p90, p99}}`. As a stream: an event `clause` for each clause, once, when nothing that is \
+            still to come can change it, its data the clause with its place in the report, `index`, and the number of \
+            clauses, `count`; then an event `done` with the report. A stream without `done` broke off.",
+            content((Envelope<serde_json::Value> = "application/json"), (String = "text/event-stream"))),
+        Refusals,
+        (status = 404, description = "There is no such source", body = FailureEnvelope),
+        (status = 503, description = "Other checks are running", body = FailureEnvelope),
+    )
+)]
+pub async fn check_source(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+    PathParameter(id): PathParameter,
+    QueryParameters(query): QueryParameters<CheckQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let check = state.registry.prepare_check(caller.tenant.id, &id, query.keyword).await?;
+    if wants_events(&headers) {
+        return Ok(send_check(check));
+    }
+    Ok(Envelope::of(check.run(&mut |_decided| {}).await).into_response())
+}
+
+/// Sends the check as events; its task ends with the body.
+fn send_check(check: SourceCheck) -> Response {
+    // Holds every event: a slow reader does not delay the check.
+    let (sender, receiver) = mpsc::channel(CLAUSES + 1);
+    let sending = async move {
+        let mut failure = None;
+        let mut tell = |clause: Decided| {
+            if let Err(error) = send_event(&sender, "clause", &clause) {
+                failure = Some(error);
+            }
+        };
+        let report = check.run(&mut tell).await;
+        failure.map_or(Ok(()), Err)?;
+        send_event(&sender, "done", &report)
+    };
+    let span = Span::current();
+    let task = AbortOnDropHandle::new(tokio::spawn(sending.instrument(span.clone())));
+    events::answer(receiver, task, span)
+}
+
+fn send_event(sender: &mpsc::Sender<(Event, ())>, name: &str, data: &impl serde::Serialize) -> Result<()> {
+    let data = serde_json::to_string(data).map_err(Error::internal)?;
+    // A closed stream ends the task.
+    drop(sender.try_send((Event::default().event(name).data(data), ())));
+    Ok(())
+}

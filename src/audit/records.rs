@@ -1,0 +1,125 @@
+//! Stored audit records: listing, newest first, and removal by age.
+
+use serde::Serialize;
+
+use crate::{
+    error::{Error, Result},
+    store::{Connection, FromRow, Store, Value, now_millis, sql},
+};
+
+const PORTION: u64 = 1_000;
+
+const DAY: i64 = 24 * 3_600 * 1_000;
+
+/// A filter of records; `None` matches all.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Tenant acted on.
+    pub tenant_id: Option<i64>,
+    /// Action.
+    pub action: Option<String>,
+    /// Kind of object.
+    pub object_kind: Option<String>,
+    /// Object id.
+    pub object_id: Option<String>,
+    /// Acting application.
+    pub client_id: Option<String>,
+    /// Only records before this position.
+    pub before: Option<i64>,
+}
+
+/// A stored audit record.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct KeptDeed {
+    /// Position; later records have larger ones.
+    pub id: i64,
+    /// Time, epoch milliseconds.
+    pub at: i64,
+    /// The code of the tenant acted on, at that time.
+    pub tenant: Option<String>,
+    /// The acting application; null for the command line.
+    pub client_id: Option<String>,
+    /// The person acted for, or the operator signed in with a browser.
+    pub user_id: Option<String>,
+    /// The action: `create`, `change`, `delete`, `freeze`, `rotate` …
+    pub action: String,
+    /// The kind of object: `tenant`, `application`, `secret`, `signing-key`, `token`, `user` …
+    pub object_kind: String,
+    /// Object id.
+    pub object_id: String,
+    /// Details; never a secret.
+    #[schema(value_type = Object)]
+    pub details: serde_json::Value,
+}
+
+#[derive(FromRow)]
+struct Row {
+    position: i64,
+    at: i64,
+    tenant_code: Option<String>,
+    client_id: Option<String>,
+    user_id: Option<String>,
+    action: String,
+    object_kind: String,
+    object_id: String,
+    details: String,
+}
+
+/// Up to `limit` records, newest first.
+pub async fn list(connection: &Connection, filter: Filter, limit: u64) -> Result<Vec<KeptDeed>> {
+    let conditions: [(&str, Option<Value>); 6] = [
+        ("tenant_id = ?", filter.tenant_id.map(Value::from)),
+        ("action = ?", filter.action.map(Value::from)),
+        ("object_kind = ?", filter.object_kind.map(Value::from)),
+        ("object_id = ?", filter.object_id.map(Value::from)),
+        ("client_id = ?", filter.client_id.map(Value::from)),
+        ("position < ?", filter.before.map(Value::from)),
+    ];
+    let mut text =
+        "SELECT position, at, tenant_code, client_id, user_id, action, object_kind, object_id, details \
+                    FROM audit WHERE TRUE"
+            .to_owned();
+    let mut values = Vec::new();
+    for (condition, value) in conditions {
+        if let Some(value) = value {
+            text.push_str(" AND ");
+            text.push_str(condition);
+            values.push(value);
+        }
+    }
+    text.push_str(" ORDER BY position DESC LIMIT ?");
+    values.push(limit.into());
+    let rows = sql(text, values).fetch_all::<Row>(connection).await?;
+    rows.into_iter().map(KeptDeed::try_from).collect()
+}
+
+impl TryFrom<Row> for KeptDeed {
+    type Error = Error;
+
+    fn try_from(row: Row) -> Result<Self> {
+        Ok(Self {
+            id: row.position,
+            at: row.at,
+            tenant: row.tenant_code,
+            client_id: row.client_id,
+            user_id: row.user_id,
+            action: row.action,
+            object_kind: row.object_kind,
+            object_id: row.object_id,
+            details: serde_json::from_str(&row.details).map_err(Error::internal)?,
+        })
+    }
+}
+
+/// Removes some records older than `keep_days`; 0 keeps all. Returns whether none is left.
+pub async fn remove_old(store: &Store, keep_days: u32) -> Result<bool> {
+    if keep_days == 0 {
+        return Ok(true);
+    }
+    let last = now_millis() - i64::from(keep_days) * DAY;
+    // By position, to need no index by time.
+    let text = "SELECT position FROM (SELECT position, at FROM audit ORDER BY position LIMIT ?) WHERE at < ?";
+    let old = sql(text, [PORTION.into(), last.into()]);
+    store.delete_batch("audit", "position", old, PORTION).await
+}

@@ -1,0 +1,125 @@
+//! Authorization codes: tokens of signed-in people.
+//!
+//! (RFC 6749 §4.1.3, RFC 7636 §4.5, decisions 3.4 b.)
+
+use std::time::Instant;
+
+use secrecy::ExposeSecret;
+
+use super::{GrantError, Grants, TokenRequest, Wanted, missing, subject_of};
+use crate::{
+    audit::{self, Actor, Deed},
+    auth::{
+        applications::Application,
+        directory::{self, Person, SubjectKind},
+        oauth::{
+            authorization::codes::{Granted, Outcome, Use},
+            revocations,
+        },
+        sessions::SignedIn,
+        tenants,
+    },
+};
+
+/// One text for every failure, so that guesses learn nothing.
+const REFUSED: &str =
+    "the code is not known, used already, too old, or not of this client, redirect_uri and code_verifier";
+
+pub(super) async fn user_token(
+    grants: Grants<'_>,
+    application: Application,
+    request: &TokenRequest,
+) -> Result<Wanted, GrantError> {
+    let code = request.code.as_ref().ok_or_else(|| missing("code"))?;
+    let code_use = Use {
+        code: code.expose_secret(),
+        client_id: &application.client_id,
+        redirect_uri: request.redirect_uri.as_deref().ok_or_else(|| missing("redirect_uri"))?,
+        code_verifier: request
+            .code_verifier
+            .as_ref()
+            .ok_or_else(|| missing("code_verifier"))?
+            .expose_secret(),
+    };
+    let token_seconds = grants.authenticator.tokens().lifetime_seconds();
+    let (granted, jti) = match grants.codes.take(code_use, token_seconds, Instant::now()) {
+        Outcome::Granted { granted, jti } => (granted, jti),
+        Outcome::Refused => return Err(GrantError::InvalidGrant(REFUSED)),
+        Outcome::UsedAgain { jti, expires_at, tenant_id } => {
+            take_back(grants, &application.client_id, jti, expires_at, tenant_id).await?;
+            return Err(GrantError::InvalidGrant(REFUSED));
+        }
+    };
+    let person = person(grants, &application, &granted).await?;
+    let scopes = granted.scopes.intersection(&application.scopes.for_user());
+    let device_id = granted.device_id.as_deref();
+    let subject = subject_of(grants.store, application, person, device_id, scopes).await?;
+    Ok(Wanted { subject, issued_token_type: None, jti })
+}
+
+/// Repeats revoke nothing: browsers cause them on back and reload, and no token exists.
+pub(super) async fn signed_in(
+    grants: Grants<'_>,
+    application: &Application,
+    code_use: Use<'_>,
+) -> Result<SignedIn, GrantError> {
+    let Outcome::Granted { granted, .. } = grants.codes.take(code_use, 0, Instant::now()) else {
+        return Err(GrantError::InvalidGrant(REFUSED));
+    };
+    let person = person(grants, application, &granted).await?;
+    Ok(SignedIn {
+        tenant_id: granted.tenant_id,
+        user_id: person.user_id,
+        user_epoch: person.epoch,
+        login_id: granted.login_id,
+        client_id: application.client_id.clone(),
+        client_epoch: application.epoch,
+        issuer: None,
+    })
+}
+
+async fn person(
+    grants: Grants<'_>,
+    application: &Application,
+    granted: &Granted,
+) -> Result<Person, GrantError> {
+    let reader = grants.store.reader();
+    if application.tenant_id != granted.tenant_id || application.is_frozen {
+        return Err(GrantError::InvalidGrant("tenant is frozen"));
+    }
+    let person =
+        directory::find_person(reader, granted.tenant_id, SubjectKind::UserId, &granted.user_id).await?;
+    person
+        .filter(|person| person.epoch == granted.user_epoch)
+        .ok_or(GrantError::InvalidGrant("the user may not sign in any more, or has to do so again"))
+}
+
+/// A reused code may be stolen (RFC 6749 §4.1.2).
+async fn take_back(
+    grants: Grants<'_>,
+    client_id: &str,
+    jti: String,
+    expires_at: u64,
+    tenant_id: i64,
+) -> Result<(), GrantError> {
+    if revocations::is_revoked(grants.store.reader(), &jti).await? {
+        return Ok(());
+    }
+    let forget = grants.authenticator.forgetting_callers(tenant_id);
+    let actor = Actor::application(client_id);
+    let job = grants.store.write(move |transaction| {
+        Box::pin(async move {
+            if !revocations::revoke(transaction, &jti, expires_at).await? {
+                return Ok(());
+            }
+            if let Some(tenant) = tenants::find_by_id(transaction, tenant_id).await? {
+                let deed =
+                    Deed::new("revoke", "token", jti).with("reason", "its authorization code was used again");
+                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+            }
+            transaction.after_commit(forget);
+            Ok(())
+        })
+    });
+    Ok(job.await?)
+}

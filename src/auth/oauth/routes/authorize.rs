@@ -1,0 +1,256 @@
+//! `GET` and `POST /oauth2/authorize`: the login page.
+//!
+//! (RFC 6749 §4.1, RFC 7636, RFC 9207; decisions 3.4 b.)
+//!
+//! The form holds the request, sealed with the browser's cookie against changes and login forgery. Each login serves
+//! one application once.
+
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+
+use super::page::{Form, Language, Message, render};
+use trawl_macros::operation;
+
+use crate::{
+    auth::{
+        AuthState,
+        directory::Person,
+        login::{self, Login},
+        oauth::authorization::{self, Asking, AuthorizationRequest, Refusal, codes::Granted},
+        sessions::cookies::{browser_of, keep_browser, new_browser},
+        throttle::{Account, TooMany},
+        tokens::epoch_seconds,
+    },
+    error::{Error, Kind, Result},
+    http::{
+        client_address::client_address,
+        extract::{check_content_type, read_body},
+    },
+    json,
+};
+
+const FORM_LIFE: Duration = Duration::from_mins(15);
+
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    request: AuthorizationRequest,
+    /// Epoch seconds.
+    expires_at: u64,
+}
+
+#[derive(Deserialize)]
+struct Filled {
+    form: String,
+    login: String,
+    password: SecretString,
+}
+
+/// Shows the login page.
+#[operation(
+    tag = "identity", security(()),
+    params(
+        ("response_type" = String, Query, description = "`code`"),
+        ("client_id" = String, Query, description = "The application"),
+        ("redirect_uri" = String, Query, description =
+            "One that is registered for the application, letter for letter; of the loopback interface with any port"),
+        ("code_challenge" = String, Query, description = "RFC 7636"),
+        ("code_challenge_method" = String, Query, description = "`S256`"),
+        ("scope" = Option<String>, Query, description = "Without it, all that a user token of the application may carry"),
+        ("state" = Option<String>, Query, description = "Given back to the application"),
+        ("login_hint" = Option<String>, Query, description = "Whom the application takes the person for"),
+        ("device_id" = Option<String>, Query, description = "The person's device: the token dies when it is unbound"),
+    ),
+    responses(
+        (status = 200, description = "The login page", content_type = "text/html"),
+        (status = 303, description = "Back to the application with `error`, `app` and `iss`"),
+        (status = 400, description = "A page: the application or its redirect URI is not known", content_type = "text/html"),
+    )
+)]
+pub async fn show_login(State(auth): State<AuthState>, request: Request) -> Response {
+    let language = Language::of(request.headers());
+    let query = request.uri().query().unwrap_or_default();
+    match authorization::read(&auth.store, &auth.public_url, query).await {
+        Ok((request_read, asking)) => {
+            let browser = browser_of(&auth, request.headers());
+            let opened = open_form(&auth, language, None, browser, request_read, &asking);
+            opened.unwrap_or_else(|error| failed(language, &error))
+        }
+        Err(refusal) => refuse(language, refusal),
+    }
+}
+
+/// Checks the login and redirects to the application with a code.
+#[operation(
+    tag = "identity", security(()),
+    request_body(content_type = "application/x-www-form-urlencoded", content = String, description = "The login page's form"),
+    responses(
+        (status = 303, description = "Back to the application with `code`, or with `error`; with `app` and `iss`"),
+        (status = 400, description = "The login page: the form is too old, or of another browser", content_type = "text/html"),
+        (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),
+        (status = 429, description = "The login page: too many attempts; `Retry-After` says when to come back",
+            content_type = "text/html"),
+        (status = 408, description = "The login page: the form did not arrive in time", content_type = "text/html"),
+        (status = 413, description = "The login page: the form is larger than its limit", content_type = "text/html"),
+        (status = 415, description = "The login page: the body is no form", content_type = "text/html"),
+        (status = 503, description = "The login page: the server cannot take this now; `Retry-After` says when to come back",
+            content_type = "text/html"),
+    )
+)]
+pub async fn log_in(State(auth): State<AuthState>, request: Request) -> Response {
+    let language = Language::of(request.headers());
+    attempt(&auth, language, request).await.unwrap_or_else(|error| failed(language, &error))
+}
+
+async fn attempt(auth: &AuthState, language: Language, request: Request) -> Result<Response> {
+    let address = client_address(&request, &auth.trusted_proxies)?;
+    check_content_type(request.headers(), "application/x-www-form-urlencoded")?;
+    let browser = browser_of(auth, request.headers());
+    let filled: Filled = json::read_form(&read_body(request).await?).map_err(Error::bad_request)?;
+    let opened = browser.as_deref().and_then(|browser| unseal(auth, browser, &filled.form));
+    let (Some(sealed), Some(browser)) = (opened, browser) else {
+        return render(language, Some(Message::Foreign), None);
+    };
+    let asking = match authorization::confirm(&auth.store, &auth.public_url, &sealed.request).await {
+        Ok(asking) => asking,
+        Err(refusal) => return Ok(refuse(language, refusal)),
+    };
+    if sealed.expires_at <= epoch_seconds() {
+        return open_form(auth, language, Some(Message::Expired), Some(browser), sealed.request, &asking);
+    }
+    let shown = |message| {
+        let (request, login) = (&sealed.request, filled.login.as_str());
+        render(language, Some(message), Some(&Form { sealed: &filled.form, request, asking: &asking, login }))
+    };
+    let account = Account::login(asking.tenant.id, &filled.login);
+    let attempt = match auth.throttle.begin_login(address, account) {
+        Ok(attempt) => attempt,
+        Err(TooMany(wait)) => {
+            // Debug, as throttled attempts are unbounded.
+            tracing::debug!(target: "trawl::audit", %address, tenant = asking.tenant.code, "too many logins");
+            return shown(Message::Wait(wait.as_secs() + 1));
+        }
+    };
+    let tenant_id = asking.tenant.id;
+    let login =
+        login::check(&auth.store, &auth.secret_checker, tenant_id, &filled.login, &filled.password).await?;
+    log(address, &asking, &login);
+    let Some(person) = login.person else {
+        attempt.failed();
+        return shown(Message::Wrong);
+    };
+    attempt.succeeded();
+    send_back(auth, &sealed.request, tenant_id, person)
+}
+
+fn send_back(
+    auth: &AuthState,
+    request: &AuthorizationRequest,
+    tenant_id: i64,
+    person: Person,
+) -> Result<Response> {
+    let granted = Granted {
+        client_id: request.client_id.clone(),
+        redirect_uri: request.redirect_uri.clone(),
+        code_challenge: request.code_challenge.clone(),
+        tenant_id,
+        user_id: person.user_id,
+        user_epoch: person.epoch,
+        login_id: person.login_id,
+        scopes: request.scopes.clone(),
+        device_id: request.device_id.clone(),
+    };
+    let code = auth.codes.give(granted, Instant::now())?;
+    let back = authorization::answer(&auth.public_url, request, code.expose_secret());
+    let back = back.ok_or_else(|| Error::internal("a redirect URI that was good leads nowhere"))?;
+    Ok(send_to(back.as_str()))
+}
+
+/// Unknown login accounts may be mistyped passwords.
+fn log(address: IpAddr, asking: &Asking, login: &Login) {
+    let (client_id, tenant) = (asking.application.client_id.as_str(), asking.tenant.code.as_str());
+    let user_id = login.named.as_deref();
+    if login.person.is_some() {
+        tracing::info!(target: "trawl::audit", %address, client_id, tenant, user_id, "signed in");
+    } else {
+        tracing::warn!(target: "trawl::audit", %address, client_id, tenant, user_id, "a login failed");
+    }
+}
+
+fn open_form(
+    auth: &AuthState,
+    language: Language,
+    message: Option<Message>,
+    browser: Option<String>,
+    request: AuthorizationRequest,
+    asking: &Asking,
+) -> Result<Response> {
+    let browser = match browser {
+        Some(browser) => browser,
+        None => new_browser()?,
+    };
+    let sealed = Sealed { request, expires_at: epoch_seconds() + FORM_LIFE.as_secs() };
+    let plain = postcard::to_allocvec(&sealed).map_err(Error::internal)?;
+    let bytes = auth.keys.logins.seal(browser.as_bytes(), &plain).map_err(Error::internal)?;
+    let text = BASE64_URL_SAFE_NO_PAD.encode(bytes);
+    let login = sealed.request.login_hint.as_deref().unwrap_or_default();
+    let form = Form { sealed: &text, request: &sealed.request, asking, login };
+    let mut response = render(language, message, Some(&form))?;
+    response.headers_mut().insert(header::SET_COOKIE, keep_browser(auth, browser)?);
+    Ok(response)
+}
+
+fn unseal(auth: &AuthState, browser: &str, text: &str) -> Option<Sealed> {
+    let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
+    let plain = auth.keys.logins.open(browser.as_bytes(), &bytes).ok()?;
+    postcard::from_bytes(&plain).ok()
+}
+
+fn refuse(language: Language, refusal: Refusal) -> Response {
+    match refusal {
+        Refusal::Told(url) => send_to(url.as_str()),
+        Refusal::Shown(shown) => page(language, Message::Refused(shown)),
+        Refusal::Failed(error) => failed(language, &error),
+    }
+}
+
+/// 303 resends no password.
+fn send_to(url: &str) -> Response {
+    let Ok(location) = HeaderValue::try_from(url) else {
+        return Error::internal("a redirect URI cannot be sent in a header").into_response();
+    };
+    let headers = [
+        (header::LOCATION, location),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    ];
+    (StatusCode::SEE_OTHER, headers).into_response()
+}
+
+fn page(language: Language, message: Message) -> Response {
+    render(language, Some(message), None).unwrap_or_else(IntoResponse::into_response)
+}
+
+fn failed(language: Language, error: &Error) -> Response {
+    error.log();
+    let message = match error.kind {
+        Kind::Unavailable => Message::Busy(error.retry_after.map_or(1, |wait| wait.as_secs().max(1))),
+        Kind::Internal => Message::Failed,
+        _ => Message::Foreign,
+    };
+    let mut response = page(language, message);
+    if let Ok(status) = StatusCode::from_u16(error.kind.status()) {
+        *response.status_mut() = status;
+    }
+    response
+}

@@ -1,0 +1,75 @@
+//! `POST /oauth2/revoke` (RFC 7009).
+
+use axum::{
+    extract::{Request, State},
+    http::StatusCode,
+    response::{IntoResponse, Response},
+};
+use secrecy::SecretString;
+use serde::Deserialize;
+
+use super::{TokenFailure, client::Asking, into_response, without_storing};
+use trawl_macros::operation;
+
+use crate::auth::{
+    AuthState, applications,
+    oauth::{
+        grants::{ClientCredentials, GrantError},
+        revocations::Revocation,
+    },
+};
+
+/// The form of a revocation; `token_type_hint` is ignored.
+#[derive(Debug, Deserialize)]
+struct RevocationRequest {
+    token: Option<String>,
+    client_id: Option<String>,
+    client_secret: Option<SecretString>,
+}
+
+/// Revokes a token; only its application may, and unknown tokens succeed.
+#[operation(
+    tag = "identity", security(()),
+    request_body(content_type = "application/x-www-form-urlencoded", description =
+        "`token`. The client authenticates as at the token endpoint; a public one gives its `client_id`.", content = String),
+    responses(
+        (status = 200, description = "The token is worthless; the body is empty"),
+        (status = 400, description = "RFC 6749 §5.2: `token` is missing, or it was issued to another client", body = TokenFailure),
+        (status = 401, description = "The client is not known or its secret is wrong", body = TokenFailure),
+        (status = 408, description = "The form did not arrive in time", body = TokenFailure),
+        (status = 413, description = "The form is larger than its limit", body = TokenFailure),
+        (status = 429, description = "Too many failed proofs; `Retry-After` says when to come back", body = TokenFailure),
+        (status = 503, description = "The server cannot take this now; `Retry-After` says when to come back", body = TokenFailure),
+    )
+)]
+pub async fn revoke_token(State(auth): State<AuthState>, request: Request) -> Response {
+    match revoke(&auth, request).await {
+        Ok(()) => without_storing(StatusCode::OK.into_response()),
+        Err(error) => into_response(error),
+    }
+}
+
+async fn revoke(auth: &AuthState, request: Request) -> Result<(), GrantError> {
+    let (asking, form) = Asking::read::<RevocationRequest>(auth, request).await?;
+    let RevocationRequest { token, client_id, client_secret } = form;
+    asking.admit(auth, client_id, client_secret, async |client| take_back(auth, client, token).await).await
+}
+
+async fn take_back(
+    auth: &AuthState,
+    client: ClientCredentials,
+    token: Option<String>,
+) -> Result<(), GrantError> {
+    let ClientCredentials { client_id, client_secret } = client;
+    let (usage, checker) = (auth.authenticator.usage(), &auth.secret_checker);
+    let application =
+        applications::authenticate(&auth.store, usage, checker, &client_id, client_secret).await;
+    let application = application.map_err(GrantError::of_client)?;
+    let token = token.ok_or_else(|| GrantError::InvalidRequest("token is missing".to_owned()))?;
+    match auth.authenticator.revoke(&application, &token).await? {
+        Revocation::Done => Ok(()),
+        Revocation::Foreign => {
+            Err(GrantError::UnauthorizedClient("the token was issued to another client".to_owned()))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Text extraction from file contents for search.
+//!
+//! Contents are untrusted, and their parsers are not hardened. A separate process ([`process`]) therefore
+//! reads them, with limits and without access to the server's data. If it dies, the text up to then counts.
+//! External causes lead to a retry.
+
+pub mod confined;
+mod kind;
+mod office;
+mod pdf;
+mod plain;
+pub mod process;
+mod sheets;
+#[cfg(test)]
+mod tests;
+mod text;
+mod turns;
+pub mod worker;
+
+use std::io::Write;
+
+use self::kind::Kind;
+pub use self::{kind::ReadAs, text::Text};
+
+/// Above this size only the beginning is read, as plain text.
+pub const MOST_BYTES: u64 = 64 << 20;
+
+/// Bytes of a plain text that are read.
+pub const MOST_PLAIN_BYTES: u64 = 1 << 20;
+
+/// Reasons why extraction stopped early.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// The text limit is reached.
+    #[error("there is more text than is kept")]
+    Full,
+    /// The receiver of the text is gone.
+    #[error("the text cannot be written: {0}")]
+    Lost(#[from] std::io::Error),
+    /// The content is damaged or mislabelled.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl Stop {
+    fn unreadable(error: impl std::fmt::Display) -> Self {
+        Self::Unreadable(error.to_string())
+    }
+}
+
+/// Extracts a content's text; only plain text from partial contents.
+///
+/// # Errors
+/// The reason for an early stop; the text up to then is written.
+pub fn extract<W: Write>(
+    content: &[u8],
+    read_as: ReadAs,
+    is_whole: bool,
+    text: &mut Text<W>,
+) -> Result<(), Stop> {
+    match Kind::of(content, read_as) {
+        Kind::Plain => plain::plain(content, text),
+        Kind::Markdown => plain::markdown(content, text),
+        Kind::Html => plain::html(content, text),
+        _ if !is_whole => Ok(()),
+        Kind::Pdf => pdf::pdf(content, text),
+        Kind::Word => office::word(content, text),
+        Kind::Slides => office::slides(content, text),
+        Kind::OpenDocument => office::open_document(content, text),
+        Kind::Xlsx => sheets::xlsx(content, text),
+        Kind::Xlsb => sheets::xlsb(content, text),
+        Kind::Xls => sheets::xls(content, text),
+        Kind::Other => Ok(()),
+    }
+}

@@ -1,0 +1,228 @@
+//! Client of a `ClamAV` daemon's `INSTREAM` command: length-prefixed chunks, one line in response.
+//!
+//! The available crates lose clamd's early response to an oversized content, after which it closes.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use futures::TryStreamExt;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
+    net::{TcpStream, UnixStream},
+    sync::Semaphore,
+    time::timeout,
+};
+
+use super::{Scanner, Verdict};
+use crate::{
+    blobs::Pieces,
+    config,
+    error::{BusinessCode, Error, Result},
+};
+
+/// Connect timeout.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// Maximum response length; malware names are short.
+const MOST_ANSWERED: u64 = 4 << 10;
+
+/// Maximum chunk size.
+const CHUNK: usize = 256 << 10;
+
+trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
+
+/// A `clamd` that scans contents.
+#[derive(Debug)]
+pub struct Clamd {
+    address: Address,
+    idle: Duration,
+    at_once: Semaphore,
+}
+
+#[derive(Debug)]
+enum Address {
+    Tcp(String),
+    Socket(PathBuf),
+}
+
+impl Clamd {
+    /// Builds the client if the settings name a daemon.
+    pub fn new(settings: &config::Scanner) -> Option<Self> {
+        let address = settings.clamd.as_deref()?;
+        let address = match address.strip_prefix("unix:") {
+            Some(path) => Address::Socket(path.into()),
+            None => Address::Tcp(address.to_owned()),
+        };
+        let idle = Duration::from_secs(settings.idle_seconds.into());
+        Some(Self { address, idle, at_once: Semaphore::new(settings.at_once) })
+    }
+
+    async fn connect(&self) -> Result<Box<dyn Connection>, Failure> {
+        let connecting = async {
+            let connection: Box<dyn Connection> = match &self.address {
+                Address::Tcp(address) => {
+                    let stream = TcpStream::connect(address).await?;
+                    // A length prefix must not wait for its chunk.
+                    stream.set_nodelay(true)?;
+                    Box::new(stream)
+                }
+                Address::Socket(path) => Box::new(UnixStream::connect(path).await?),
+            };
+            io::Result::Ok(connection)
+        };
+        match timeout(CONNECT, connecting).await {
+            Ok(connected) => connected.map_err(Failure::Unreachable),
+            Err(_) => Err(Failure::Late),
+        }
+    }
+
+    /// Sends a content and reads the response, which may come early.
+    async fn ask(&self, content: Pieces) -> Result<Answer, Failure> {
+        let (from, mut to) = tokio::io::split(self.connect().await?);
+        let mut answered = std::pin::pin!(read_answer(from));
+        tokio::select! {
+            answer = &mut answered => answer,
+            sent = send(&mut to, content, self.idle) => match sent {
+                Err(failure @ Failure::Content(_)) => Err(failure),
+                // A failed send may follow an early response.
+                sent => match timeout(self.idle, answered).await {
+                    Ok(Ok(answer)) => Ok(answer),
+                    Ok(Err(failure)) => Err(sent.err().unwrap_or(failure)),
+                    Err(_) => Err(Failure::Late),
+                },
+            },
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Scanner for Clamd {
+    async fn scan(&self, content: Pieces) -> Result<Verdict> {
+        let _turn = self.at_once.acquire().await.map_err(Error::internal)?;
+        let answer = match self.ask(content).await {
+            Ok(answer) => answer,
+            Err(failure) => return Err(failure.into()),
+        };
+        match answer {
+            Answer::Safe => Ok(Verdict::Safe),
+            Answer::Found(what) => Ok(Verdict::Unsafe(what)),
+            Answer::TooLarge => Err(not_scanned("it is larger than what the scanner takes")),
+            Answer::Other(line) => Err(not_scanned("the scanner failed").caused_by(line)),
+        }
+    }
+}
+
+#[derive(Debug)]
+enum Failure {
+    /// The content could not be read.
+    Content(Error),
+    Unreachable(io::Error),
+    Lost(io::Error),
+    Late,
+}
+
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Content(error) => error,
+            Failure::Unreachable(cause) => not_scanned("the scanner is not reached").caused_by(cause),
+            Failure::Lost(cause) => not_scanned("the scanner went away").caused_by(cause),
+            Failure::Late => not_scanned("the scanner did not answer in time"),
+        }
+    }
+}
+
+fn not_scanned(why: &str) -> Error {
+    Error::business(BusinessCode::General, format!("the file could not be scanned for harm, as {why}"))
+}
+
+async fn send(
+    to: &mut (impl AsyncWrite + Unpin),
+    mut content: Pieces,
+    idle: Duration,
+) -> Result<(), Failure> {
+    within(idle, to.write_all(b"zINSTREAM\0")).await?;
+    while let Some(piece) = content.try_next().await.map_err(Failure::Content)? {
+        for chunk in piece.chunks(CHUNK) {
+            let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
+            within(idle, to.write_u32(length)).await?;
+            within(idle, to.write_all(chunk)).await?;
+        }
+    }
+    within(idle, to.write_u32(0)).await?;
+    within(idle, to.flush()).await
+}
+
+async fn within(idle: Duration, writing: impl Future<Output = io::Result<()>>) -> Result<(), Failure> {
+    timeout(idle, writing).await.map_err(|_| Failure::Late)?.map_err(Failure::Lost)
+}
+
+/// clamd's response.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Safe,
+    Found(String),
+    TooLarge,
+    /// Any other response.
+    Other(String),
+}
+
+async fn read_answer(from: impl AsyncRead + Unpin) -> Result<Answer, Failure> {
+    let mut answer = Vec::new();
+    let read = BufReader::new(from.take(MOST_ANSWERED)).read_until(0, &mut answer).await;
+    if let Err(error) = read
+        && answer.is_empty()
+    {
+        return Err(Failure::Lost(error));
+    }
+    // A truncated response is worthless.
+    let Some(line) = answer.strip_suffix(&[0]) else {
+        return Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into()));
+    };
+    Ok(Answer::of(&String::from_utf8_lossy(line)))
+}
+
+impl Answer {
+    /// Parses a response line (clamd(8), "INSTREAM").
+    fn of(line: &str) -> Self {
+        let verdict = line.strip_prefix("stream: ");
+        match verdict {
+            Some("OK") => Self::Safe,
+            _ if line == "INSTREAM size limit exceeded. ERROR" => Self::TooLarge,
+            _ => match verdict.and_then(|verdict| verdict.strip_suffix(" FOUND")) {
+                Some(what) if !what.is_empty() => Self::Found(what.to_owned()),
+                _ => Self::Other(line.to_owned()),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Answer;
+
+    #[test]
+    fn only_what_says_so_is_safe_or_unsafe() {
+        for (line, meaning) in [
+            ("stream: OK", Answer::Safe),
+            ("stream: Eicar-Test FOUND", Answer::Found("Eicar-Test".to_owned())),
+            ("INSTREAM size limit exceeded. ERROR", Answer::TooLarge),
+        ] {
+            assert_eq!(Answer::of(line), meaning);
+        }
+        for line in [
+            "",
+            "OK",
+            "stream: ok",
+            "stream: OK\n",
+            "stream:  FOUND",
+            "stream: FOUND",
+            "stream: Heuristics.Limits ERROR",
+            "other: X FOUND",
+            "UNKNOWN COMMAND",
+            "COMMAND READ TIMED OUT",
+        ] {
+            assert_eq!(Answer::of(line), Answer::Other(line.to_owned()));
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Detects compression and format by content, never by file name.
+
+use std::fmt;
+
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::Value;
+
+pub(super) const HEAD_BYTES: usize = 64 * 1024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InputFormat {
+    /// One JSON object a line.
+    Lines,
+    /// One JSON array of objects.
+    Array,
+    /// RSS, Atom or JSON Feed.
+    Feed,
+}
+
+/// Magic bytes of RFC 1952 and RFC 8878, with the skippable frames of `pzstd`.
+pub(super) fn compression(magic: &[u8]) -> Compression {
+    match magic {
+        [0x1f, 0x8b, ..] => Compression::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
+        _ => Compression::None,
+    }
+}
+
+pub(super) fn byte_order_mark(head: &[u8]) -> usize {
+    if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
+}
+
+/// Detects the format of an inflated input without byte order mark.
+///
+/// # Errors
+/// The input cannot be read.
+pub(super) fn format(head: &[u8]) -> Result<InputFormat, &'static str> {
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return Err("the encoding must be UTF-8, not UTF-16");
+    }
+    match head.trim_ascii_start().first() {
+        Some(b'[') => Ok(InputFormat::Array),
+        Some(b'<') => Ok(InputFormat::Feed),
+        Some(b'{') if is_json_feed(head) => Ok(InputFormat::Feed),
+        _ => Ok(InputFormat::Lines),
+    }
+}
+
+/// Whether the first object has a JSON Feed `version`, or `items` where `version` is out of sight.
+fn is_json_feed(head: &[u8]) -> bool {
+    let mut seen = JsonFeedVisitor::default();
+    let ended = serde_json::Deserializer::from_slice(head).deserialize_map(&mut seen);
+    seen.is_feed.unwrap_or(seen.items && ended.is_err_and(|error| error.is_eof()))
+}
+
+#[derive(Default)]
+struct JsonFeedVisitor {
+    is_feed: Option<bool>,
+    items: bool,
+}
+
+impl<'de> Visitor<'de> for &mut JsonFeedVisitor {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "version" {
+                let version = map.next_value::<Value>()?;
+                let address = version.as_str().unwrap_or_default();
+                self.is_feed = Some(address.starts_with("https://jsonfeed.org/version/"));
+            } else {
+                self.items |= key == "items";
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compression_is_detected_by_magic_bytes() {
+        assert_eq!(compression(&[0x1f, 0x8b, 8, 0]), Compression::Gzip);
+        assert_eq!(compression(&zstd::encode_all(&b"x"[..], 1).unwrap()), Compression::Zstd);
+        assert_eq!(compression(&[0x50, 0x2a, 0x4d, 0x18]), Compression::Zstd);
+        assert_eq!(compression(b"{\"i"), Compression::None);
+        assert_eq!(compression(b""), Compression::None);
+    }
+
+    #[test]
+    fn format_is_detected_by_the_first_character() {
+        assert_eq!(format(b"{\"id\":1}\n{\"id\":2}\n"), Ok(InputFormat::Lines));
+        assert_eq!(format(b" \r\n [{\"id\":1}]"), Ok(InputFormat::Array));
+        assert_eq!(format(b"\n<?xml version='1.0'?><rss/>"), Ok(InputFormat::Feed));
+        assert_eq!(format(b""), Ok(InputFormat::Lines));
+        assert_eq!(format(b"no JSON at all"), Ok(InputFormat::Lines));
+        assert!(format(b"\xff\xfe{\0").is_err());
+    }
+
+    #[test]
+    fn json_feed_declares_itself() {
+        let feed = r#"{"title":"t","version":"https://jsonfeed.org/version/1.1","items":[]}"#;
+        assert_eq!(format(feed.as_bytes()), Ok(InputFormat::Feed));
+        let row = r#"{"text":"see \"version\":\"https://jsonfeed.org/version/1\"","version":3}"#;
+        assert_eq!(format(row.as_bytes()), Ok(InputFormat::Lines));
+        assert_eq!(format(br#"{"id":1,"items":[1,2]}"#), Ok(InputFormat::Lines));
+    }
+
+    #[test]
+    fn json_feed_with_late_version_is_detected_by_items() {
+        let long = format!(r#"{{"items":[{{"id":"1","content_text":"{}"}}]"#, "x".repeat(HEAD_BYTES));
+        assert_eq!(format(&long.as_bytes()[..HEAD_BYTES]), Ok(InputFormat::Feed));
+        let other = format!(r#"{{"id":"1","text":"{}"}}"#, "x".repeat(HEAD_BYTES));
+        assert_eq!(format(&other.as_bytes()[..HEAD_BYTES]), Ok(InputFormat::Lines));
+    }
+}

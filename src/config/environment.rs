@@ -1,0 +1,87 @@
+//! Environment variables of the program; clap reads those of flags.
+
+use std::{env, path::PathBuf};
+
+use figment::{
+    Figment,
+    providers::{Env, Serialized},
+};
+use secrecy::SecretString;
+
+/// Other `TRAWL_…` variables are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
+const SETTINGS: [&str; 20] = [
+    "listen",
+    "public_url",
+    "trusted_proxies",
+    "data",
+    "log",
+    "auth",
+    "store",
+    "index",
+    "search",
+    "connectors",
+    "cache",
+    "suspension",
+    "limits",
+    "tasks",
+    "storage",
+    "scanner",
+    "audit",
+    "telemetry",
+    "web",
+    "console",
+];
+
+/// Separated by commas (decisions 1).
+const LISTS: [&str; 3] = ["connectors.allow_http_hosts", "console.operators", "trusted_proxies"];
+
+/// Read literally: figment would read digits as a number and show a secret in its error.
+const TEXTS: [&str; 4] =
+    ["storage.s3.bucket", "storage.s3.access_key_id", "storage.s3.secret_access_key", "telemetry.headers"];
+
+/// Adds the settings of `TRAWL_SECTION__KEY` variables.
+pub(super) fn merge(settings: Figment) -> Figment {
+    let variables = Env::prefixed("TRAWL_")
+        .filter(|key| {
+            let section = key.as_str().split("__").next().unwrap_or_default();
+            contains(&SETTINGS, section)
+        })
+        .split("__");
+    let decoded =
+        variables.clone().filter(|key| !contains(&LISTS, key.as_str()) && !contains(&TEXTS, key.as_str()));
+    variables.iter().fold(settings.merge(decoded), |settings, (key, value)| {
+        let key = key.as_str();
+        if contains(&LISTS, key) {
+            settings.merge(Serialized::default(key, elements(&value)))
+        } else if contains(&TEXTS, key) {
+            settings.merge(Serialized::default(key, value))
+        } else {
+            settings
+        }
+    })
+}
+
+/// `TRAWL_MASTER_KEY`.
+pub(super) fn master_key() -> Option<SecretString> {
+    env::var("TRAWL_MASTER_KEY").ok().map(SecretString::from)
+}
+
+/// `TRAWL_CLIENT_SECRET`, for commands that call a server.
+pub fn client_secret() -> Option<SecretString> {
+    env::var("TRAWL_CLIENT_SECRET").ok().map(SecretString::from)
+}
+
+/// `$XDG_STATE_HOME` unless relative, or `~/.local/state`; none without a home directory.
+pub fn state_directory() -> Option<PathBuf> {
+    let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.or_else(|| Some(env::home_dir()?.join(".local/state")))
+}
+
+fn contains(names: &[&str], name: &str) -> bool {
+    names.iter().any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Splits literally: figment would read `[::1]` as an array.
+fn elements(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|element| !element.is_empty()).map(str::to_owned).collect()
+}

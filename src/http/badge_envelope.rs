@@ -1,0 +1,128 @@
+//! The badge envelope, with `date` as text (specification, "Badges"; decisions 2.1).
+
+use axum::{
+    extract::Request,
+    http::StatusCode,
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+
+use super::envelope::{FailureEnvelope, json};
+use crate::time::{now_millis, rfc3339};
+
+const PATH: &str = "/v1/badge";
+
+/// The envelope of a success.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct DatedEnvelope<T> {
+    /// 200.
+    pub code: u16,
+    /// null.
+    pub message: Option<String>,
+    /// Result.
+    pub data: T,
+    /// Total items of a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<u64>,
+    /// Items in this answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<usize>,
+    /// The next page's cursor; null at the end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub cursor: Option<Option<String>>,
+    /// Server time, RFC 3339.
+    pub date: String,
+}
+
+impl<T> DatedEnvelope<T> {
+    /// A success, now.
+    pub fn of(data: T) -> Self {
+        let now = rfc3339(now_millis());
+        Self { code: 200, message: None, data, total: None, count: None, cursor: None, date: now }
+    }
+}
+
+impl<T> DatedEnvelope<Vec<T>> {
+    /// A page of a list.
+    pub fn page(data: Vec<T>, total: Option<u64>, cursor: Option<String>) -> Self {
+        let count = data.len();
+        Self { total, count: Some(count), cursor: Some(cursor), ..Self::of(data) }
+    }
+}
+
+impl<T: Serialize> IntoResponse for DatedEnvelope<T> {
+    fn into_response(self) -> Response {
+        json(StatusCode::OK, &self)
+    }
+}
+
+/// The envelope of a failure.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub struct DatedFailure {
+    /// HTTP status.
+    pub code: u32,
+    /// The problem, the field and the correct form.
+    pub message: String,
+    /// null.
+    #[schema(value_type = Option<Object>)]
+    pub data: (),
+    /// Server time, RFC 3339.
+    pub date: String,
+}
+
+impl From<FailureEnvelope> for DatedFailure {
+    fn from(failure: FailureEnvelope) -> Self {
+        let FailureEnvelope { code, message, data, date } = failure;
+        Self { code, message, data, date: rfc3339(date) }
+    }
+}
+
+/// The failures of each of these operations; see `Refusals`.
+#[derive(utoipa::IntoResponses)]
+pub enum DatedRefusals {
+    /// Malformed request; the message names the field
+    #[response(status = 400)]
+    BadRequest(DatedFailure),
+    /// Missing or invalid credentials
+    #[response(status = 401)]
+    Unauthorized(DatedFailure),
+    /// Wrong identity or missing scope
+    #[response(status = 403)]
+    Forbidden(DatedFailure),
+    /// Rate limit exceeded
+    #[response(status = 429)]
+    TooManyRequests(DatedFailure),
+    /// Temporarily unavailable
+    #[response(status = 503)]
+    Unavailable(DatedFailure),
+}
+
+/// Further failures of operations with a body; see `BodyRefusals`.
+#[derive(utoipa::IntoResponses)]
+pub enum DatedBodyRefusals {
+    /// The body did not arrive in time
+    #[response(status = 408)]
+    RequestTimeout(DatedFailure),
+    /// The body is larger than its limit
+    #[response(status = 413)]
+    TooLarge(DatedFailure),
+    /// The body is not JSON in UTF-8
+    #[response(status = 415)]
+    UnsupportedMediaType(DatedFailure),
+}
+
+/// Rewrites failures to the badge envelope.
+pub async fn answer(request: Request, next: Next) -> Response {
+    let is_dated =
+        request.uri().path().strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let mut response = next.run(request).await;
+    if !is_dated {
+        return response;
+    }
+    let Some(failure) = response.extensions_mut().remove::<FailureEnvelope>() else { return response };
+    let body = json(response.status(), &DatedFailure::from(failure)).into_body();
+    *response.body_mut() = body;
+    response
+}

@@ -1,0 +1,203 @@
+//! Reads bodies and query parameters (decisions 2.3, 2.4).
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::{BodyDataStream, Bytes},
+    extract::{FromRequest, FromRequestParts, Path, Request},
+    http::{HeaderMap, header, request::Parts},
+};
+use futures::StreamExt;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use crate::{
+    budget::BodyReservation,
+    error::{Error, Kind, Result},
+    json,
+};
+
+/// Draining lets the client read the answer.
+const DRAINED_BYTES: usize = 64 << 20;
+
+/// Announced bytes may never come.
+const RESERVED_BYTES: usize = 64 << 10;
+
+const FULL_FOR: Duration = Duration::from_secs(1);
+
+/// The limits on a request's body.
+#[derive(Clone)]
+pub struct BodyRule {
+    /// Maximum bytes.
+    pub most_bytes: usize,
+    /// Timeout for the whole body.
+    pub timeout: Duration,
+    /// Accounts for the body's bytes.
+    pub reservation: BodyReservation,
+    /// Admits the caller again after the body, if required.
+    pub recheck: Option<Arc<dyn AdmissionRecheck>>,
+}
+
+/// Repeats the admission after a slow body.
+#[async_trait::async_trait]
+pub trait AdmissionRecheck: Send + Sync {
+    /// # Errors
+    /// As at admission; 503 where visibility has changed.
+    async fn confirm(&self) -> Result<()>;
+}
+
+/// A JSON body.
+pub struct JsonBody<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        check_content_type(request.headers(), "application/json")?;
+        let body = read_body(request).await?;
+        json::read(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+    }
+}
+
+/// A JSON body that is an object.
+pub struct JsonObject<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonObject<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        check_content_type(request.headers(), "application/json")?;
+        let body = read_body(request).await?;
+        json::read_object(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+    }
+}
+
+/// The only path parameter.
+pub struct PathParameter(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        read_path(parts, state).await.map(Self)
+    }
+}
+
+/// Several path parameters, by name.
+pub struct PathParameters<T>(pub T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParameters<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
+        read_path(parts, state).await.map(Self)
+    }
+}
+
+async fn read_path<T: DeserializeOwned + Send, S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<T> {
+    let Path(read) = Path::<T>::from_request_parts(parts, state).await.map_err(|rejection| {
+        Error::bad_request("path: must be UTF-8, percent-encoded").caused_by(rejection)
+    })?;
+    Ok(read)
+}
+
+/// Query parameters, each at most once.
+pub struct QueryParameters<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParameters<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self> {
+        json::read_form(parts.uri.query().unwrap_or_default().as_bytes())
+            .map(Self)
+            .map_err(Error::bad_request)
+    }
+}
+
+/// 503: no room for the body.
+pub fn no_room() -> Error {
+    Error::unavailable("the bodies of other requests take all the room; try again shortly", FULL_FOR)
+}
+
+/// Whether the request has a body.
+pub fn has_body(request: &Request) -> bool {
+    request.extensions().get::<BodyRule>().is_some()
+}
+
+/// Requires the content type `expected` and UTF-8.
+pub fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<()> {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let mut parts = value.split(';').map(str::trim);
+    let is_expected = parts.next().is_some_and(|kind| kind.eq_ignore_ascii_case(expected));
+    let is_utf8 = parts
+        .filter_map(|parameter| parameter.split_once('='))
+        .filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"))
+        .all(|(_, charset)| charset.trim().trim_matches('"').eq_ignore_ascii_case("utf-8"));
+    if is_expected && is_utf8 {
+        Ok(())
+    } else {
+        Err(Error::unsupported_media_type(format!(
+            "Content-Type: must be {expected} in UTF-8, not {value:?}"
+        )))
+    }
+}
+
+/// Reads a body.
+///
+/// # Errors
+/// 413 too large, 408 timeout, 503 no room, 400 incomplete.
+pub async fn read_body(mut request: Request) -> Result<Bytes> {
+    let Some(rule) = request.extensions_mut().remove::<BodyRule>() else { return Ok(Bytes::new()) };
+    let late = |_elapsed| {
+        Error::request_timeout(format!("body: did not arrive within {} ms", rule.timeout.as_millis()))
+    };
+    let announced = announced_bytes(request.headers());
+    let mut chunks = request.into_body().into_data_stream();
+    let read = timeout(rule.timeout, read_chunks(&mut chunks, announced, &rule)).await;
+    let body = read.map_err(late).flatten();
+    if body.as_ref().is_err_and(|refusal| refusal.kind != Kind::RequestTimeout) {
+        rule.reservation.release();
+        drop(timeout(rule.timeout, drain(chunks)).await);
+    }
+    let body = body?;
+    if let Some(recheck) = &rule.recheck {
+        recheck.confirm().await?;
+    }
+    Ok(body)
+}
+
+fn announced_bytes(headers: &HeaderMap) -> usize {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    length.and_then(|length| length.parse().ok()).unwrap_or(0)
+}
+
+async fn read_chunks(
+    chunks: &mut BodyDataStream,
+    announced: usize,
+    BodyRule { most_bytes, reservation, .. }: &BodyRule,
+) -> Result<Bytes> {
+    let limit = *most_bytes;
+    let mut body = Vec::with_capacity(announced.min(limit).min(RESERVED_BYTES));
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|error| Error::bad_request("body: it broke off").caused_by(error))?;
+        if body.len() + chunk.len() > limit || announced > limit {
+            return Err(Error::too_large(format!("body: must be at most {limit} bytes")));
+        }
+        if reservation.grow(chunk.len()).is_err() {
+            return Err(no_room());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.into())
+}
+
+/// Drains a refused body, so that the client reads the answer.
+pub async fn drain(mut chunks: BodyDataStream) {
+    let mut left = DRAINED_BYTES;
+    while let Some(Ok(chunk)) = chunks.next().await {
+        if chunk.len() > left {
+            return;
+        }
+        left -= chunk.len();
+    }
+}

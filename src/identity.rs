@@ -1,0 +1,4 @@
+//! Basic identity types.
+
+pub mod scopes;
+pub mod tenant;

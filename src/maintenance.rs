@@ -1,0 +1,261 @@
+//! What has to be done now and then and for no request in particular, one after the other: rows of tenants, groups and folders
+//! that are gone, messages of groups that came to another tenant, files whose documents changed with a folder's name or a text, when
+//! applications and sessions were last used, what has expired. On a task of their own, as their store may be slow or away: contents that no file
+//! has any more, and what is left of uploads.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::Notify, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    audit::records,
+    auth::{oauth::revocations, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
+    blobs::contents::{self, Contents},
+    error::Result,
+    index_progress::BulkGate,
+    platform::{
+        files::{abandoned, following},
+        folders, groups, robots,
+        tenants::removal,
+    },
+    store::Store,
+};
+
+/// Between two rounds, unless one is asked for.
+const EVERY: Duration = Duration::from_secs(30);
+
+/// Portions of each part of the work that are done before everything else has its turn again.
+const PORTIONS: usize = 20;
+
+/// The running upkeep.
+pub struct Upkeep {
+    rounds: Arc<Rounds>,
+    wake: Arc<Notify>,
+    tasks: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What a round needs.
+pub(crate) struct Rounds {
+    pub(crate) store: Store,
+    pub(crate) usage: Arc<Usage>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) tokens: Arc<Tokens>,
+    pub(crate) keep_days: u32,
+    pub(crate) upload_hours: u32,
+    pub(crate) bulk: BulkGate,
+    pub(crate) contents: Arc<Contents>,
+    pub(crate) stop: CancellationToken,
+}
+
+impl Upkeep {
+    /// Starts it; what an earlier process left undone comes first.
+    pub(crate) fn start(rounds: Rounds) -> Self {
+        let (rounds, wake) = (Arc::new(rounds), Arc::new(Notify::new()));
+        let over = Arc::new(Notify::new());
+        let tasks = vec![
+            tokio::spawn(run_rows(Arc::clone(&rounds), Arc::clone(&wake), Arc::clone(&over))),
+            tokio::spawn(run_contents(Arc::clone(&rounds), over)),
+        ];
+        Self { rounds, wake, tasks: Mutex::new(tasks) }
+    }
+
+    /// Has a round begin soon.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// What has a round begin soon when it is notified.
+    pub(crate) fn waker(&self) -> Arc<Notify> {
+        Arc::clone(&self.wake)
+    }
+
+    /// Makes a round now, and ends with it.
+    ///
+    /// # Errors
+    /// The first part of it that failed; the others are done all the same.
+    pub async fn make_round(&self) -> Result<()> {
+        let rows = self.rounds.make_rows().await;
+        rows.and(self.rounds.make_contents().await)
+    }
+
+    /// Ends after what is in hand, and writes down what is only in memory. The rest is done after the next start.
+    pub async fn stop(&self) {
+        self.rounds.stop.cancel();
+        let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
+        for task in tasks {
+            if let Err(error) = task.await {
+                tracing::error!(%error, "the upkeep did not end in order");
+            }
+        }
+        if let Err(error) = self.rounds.write_usage().await {
+            tracing::warn!(%error, "when applications and sessions were last used could not be written down");
+        }
+    }
+}
+
+/// Tells at the end of each round: files that went may have left contents.
+async fn run_rows(rounds: Arc<Rounds>, wake: Arc<Notify>, over: Arc<Notify>) {
+    while !rounds.stop.is_cancelled() {
+        if let Err(error) = rounds.make_rows().await {
+            tracing::warn!(%error, "a round of the upkeep failed; it is tried again");
+        }
+        over.notify_one();
+        rounds.pause(&wake).await;
+    }
+}
+
+async fn run_contents(rounds: Arc<Rounds>, wake: Arc<Notify>) {
+    while !rounds.stop.is_cancelled() {
+        rounds.pause(&wake).await;
+        if let Err(error) = rounds.make_contents().await {
+            tracing::warn!(%error, "contents that no file has any more could not all be removed; it is tried again");
+        }
+    }
+}
+
+/// The parts of a round, in this order: what may have to wait for the index is last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    Tenants,
+    Groups,
+    Folders,
+    Usage,
+    Sessions,
+    Keys,
+    Revocations,
+    Uploads,
+    Audit,
+    Histories,
+    Files,
+}
+
+const PARTS: [Part; 11] = [
+    Part::Tenants,
+    Part::Groups,
+    Part::Folders,
+    // Before what was not used for long goes.
+    Part::Usage,
+    Part::Sessions,
+    Part::Keys,
+    Part::Revocations,
+    Part::Uploads,
+    Part::Audit,
+    Part::Histories,
+    Part::Files,
+];
+
+impl Rounds {
+    async fn pause(&self, wake: &Notify) {
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = wake.notified() => {}
+            () = tokio::time::sleep(EVERY) => {}
+        }
+    }
+
+    /// All parts in turn until nothing is left to do, but for those that failed: these wait for the next round.
+    async fn make_rows(&self) -> Result<()> {
+        let (mut parts, mut outcome) = (PARTS.to_vec(), Ok(()));
+        let mut is_done = false;
+        while !is_done && !self.stop.is_cancelled() {
+            is_done = true;
+            for part in std::mem::take(&mut parts) {
+                // What was used lately may not look like it.
+                if part == Part::Sessions && !parts.contains(&Part::Usage) {
+                    continue;
+                }
+                match self.make(part).await {
+                    Ok(is_last) => {
+                        is_done &= is_last;
+                        parts.push(part);
+                    }
+                    Err(error) => outcome = outcome.and(Err(error)),
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Contents that no file has any more, and what is left of uploads.
+    async fn make_contents(&self) -> Result<()> {
+        let mut is_done = false;
+        while !is_done && !self.stop.is_cancelled() {
+            let doubtful = self.contents.remove_doubtful(&self.store, &self.stop).await;
+            let left = contents::discard_leftovers(&self.contents, &self.store, &self.stop).await;
+            is_done = doubtful? & left?;
+        }
+        Ok(())
+    }
+
+    /// Some portions of a part. Answers whether these were the last.
+    async fn make(&self, part: Part) -> Result<bool> {
+        let store = &self.store;
+        for _ in 0..PORTIONS {
+            if self.stop.is_cancelled() {
+                return Ok(true);
+            }
+            let is_last = match part {
+                Part::Tenants => return self.remove_tenants().await,
+                Part::Usage => self.write_usage().await.map(|()| true)?,
+                Part::Sessions => self.sessions.remove_expired(store).await?,
+                Part::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
+                Part::Groups => groups::service::remove_portion(store).await?,
+                Part::Folders => folders::removal::remove_portion(store).await?,
+                Part::Revocations => revocations::remove_expired(store).await?,
+                Part::Uploads => abandoned::remove_old(store, self.upload_hours).await?,
+                Part::Audit => records::remove_old(store, self.keep_days).await?,
+                Part::Histories => robots::backfill::follow_portion(store).await?,
+                Part::Files => following::follow_portion(store).await?,
+            };
+            if is_last {
+                return Ok(true);
+            }
+            // What others write meanwhile is not to wait in the change log behind a whole history.
+            let portion = match part {
+                Part::Histories => robots::backfill::PORTION,
+                Part::Files => following::PORTION,
+                _ => continue,
+            };
+            tokio::select! {
+                () = self.stop.cancelled() => return Ok(true),
+                room = self.bulk.wait_for_room(portion) => room?,
+            }
+        }
+        Ok(false)
+    }
+
+    async fn write_usage(&self) -> Result<()> {
+        let applications = self.usage.write_down(&self.store).await;
+        applications.and(self.sessions.write_down(&self.store).await)
+    }
+
+    /// Some portions of each tenant's rows.
+    async fn remove_tenants(&self) -> Result<bool> {
+        let (mut are_last, mut outcome) = (true, Ok(()));
+        for tenant_id in tenants::removed(self.store.reader()).await? {
+            match self.remove_tenant(tenant_id).await {
+                Ok(is_last) => are_last &= is_last,
+                // What fails with one is no reason to leave the others' rows.
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        outcome.map(|()| are_last)
+    }
+
+    async fn remove_tenant(&self, tenant_id: i64) -> Result<bool> {
+        for _ in 0..PORTIONS {
+            if self.stop.is_cancelled() {
+                return Ok(true);
+            }
+            if removal::remove_portion(&self.store, tenant_id).await? {
+                tracing::info!(tenant_id, "the last rows of a deleted tenant are removed");
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}

@@ -1,0 +1,122 @@
+//! The search page, the console and their assets.
+//!
+//! A hash in the asset path lets browsers cache forever and never mix versions.
+
+mod bundle;
+pub mod session;
+
+use axum::{
+    Router,
+    body::Body,
+    extract::{FromRef, Path, State},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use headers::{ETag, HeaderMapExt, IfNoneMatch};
+use minijinja::{Environment, context};
+
+use self::bundle::{Bundle, Encoded, Encoding};
+use crate::{
+    auth::AuthState,
+    error::{Error, Result},
+};
+
+/// The content security policy: own resources only, no inline code.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+    form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
+const OPEN_SEARCH: &str = include_str!("pages/opensearch.xml");
+
+/// The pages and their assets.
+pub fn pages<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    AuthState: FromRef<S>,
+{
+    Router::new()
+        .route("/", get(show_search))
+        .route("/console", get(show_console))
+        .route("/assets/{hash}/{*path}", get(show_asset))
+        .route("/opensearch.xml", get(show_open_search))
+}
+
+async fn show_search(headers: HeaderMap) -> Result<Response> {
+    show_page(&headers, "search.html").await
+}
+
+async fn show_console(headers: HeaderMap) -> Result<Response> {
+    show_page(&headers, "console.html").await
+}
+
+async fn show_page(headers: &HeaderMap, name: &str) -> Result<Response> {
+    let bundle = Bundle::get().await?;
+    let page = bundle.page(name).ok_or_else(|| Error::internal(format!("there is no page {name}")))?;
+    let mut response = encoded(headers, page);
+    let answered = response.headers_mut();
+    // Shows new versions at once.
+    answered.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    for (name, value) in [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    ] {
+        answered.insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+async fn show_asset(headers: HeaderMap, Path((hash, path)): Path<(String, String)>) -> Result<Response> {
+    let bundle = Bundle::get().await?;
+    let asset = (hash == bundle.hash()).then(|| bundle.asset(&path)).flatten();
+    let asset = asset.ok_or_else(|| {
+        Error::not_found("there is no such file of the pages; they may be of another version")
+    })?;
+    let mut response = encoded(&headers, asset);
+    let kept = HeaderValue::from_static("public, max-age=31536000, immutable");
+    response.headers_mut().insert(header::CACHE_CONTROL, kept);
+    Ok(response)
+}
+
+fn encoded(headers: &HeaderMap, file: &Encoded) -> Response {
+    let encoding = Encoding::accepted(headers);
+    let mut response = Response::new(Body::empty());
+    let is_known =
+        |tag: &ETag| headers.typed_get::<IfNoneMatch>().is_some_and(|known| !known.precondition_passes(tag));
+    if let Ok(tag) = file.tag(encoding).parse::<ETag>() {
+        if is_known(&tag) {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        }
+        response.headers_mut().typed_insert(tag);
+    }
+    let answered = response.headers_mut();
+    answered.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type));
+    answered.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    answered.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if let Some(name) = encoding.name() {
+        answered.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
+    }
+    if response.status() == StatusCode::OK {
+        *response.body_mut() = Body::from(file.bytes(encoding));
+    }
+    response
+}
+
+async fn show_open_search(State(auth): State<AuthState>) -> Result<Response> {
+    let public_url = auth.public_url;
+    let mut environment = Environment::new();
+    // The template's extension enables escaping.
+    environment.add_template("opensearch.xml", OPEN_SEARCH).map_err(Error::internal)?;
+    let template = environment.get_template("opensearch.xml").map_err(Error::internal)?;
+    let text = template.render(context! { public_url }).map_err(Error::internal)?;
+    let headers = [
+        (
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/opensearchdescription+xml; charset=utf-8"),
+        ),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ];
+    Ok((headers, text).into_response())
+}

@@ -1,0 +1,42 @@
+// Addresses of views.
+
+/** In the order of the navigation. */
+export const VIEWS = ["overview", "sources", "modules", "searches", "applications", "tenants", "keys", "audit"];
+
+/** Views outside the navigation, with the section that they belong to. */
+const WITHIN = { "add-source": "sources", "signed-in": "overview" };
+
+/**
+ * Reads a place from an address; an unknown view becomes the overview.
+ *
+ * @param {string} search such as `location.search`
+ * @returns {{view: string, tenant?: string, id?: string, step?: string}}
+ */
+export function readPlace(search) {
+    const place = Object.fromEntries(new URLSearchParams(search));
+    // Belongs to the arrival, not to the place.
+    delete place.signin;
+    if (!VIEWS.includes(place.view) && !Object.hasOwn(WITHIN, place.view)) {
+        place.view = VIEWS[0];
+    }
+    return place;
+}
+
+/**
+ * The address of a place, relative to the page.
+ *
+ * @param {Record<string, string | null | undefined>} place
+ */
+export function writePlace(place) {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(place)) {
+        if (value !== null && value !== undefined && value !== "") {
+            parameters.set(name, value);
+        }
+    }
+    return `?${parameters}`;
+}
+
+export function sectionOf(view) {
+    return WITHIN[view] ?? view;
+}

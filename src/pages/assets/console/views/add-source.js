@@ -1,0 +1,155 @@
+// Adds a source in steps. It is registered, disabled, before its check: the list can continue it.
+
+import { element, isolate } from "../../shared/dom.js";
+import { t } from "../../shared/language.js";
+import { Check } from "../check.js";
+import { saveDraft, readDraft } from "../drafts.js";
+import { cancelLink, makeForm } from "../form.js";
+import { addToModuleForm } from "../add-to-module.js";
+import { accessGroups, addressFields, formOf, limitFields, toSource } from "../source-fields.js";
+import { icon } from "../icons.js";
+import { stateBadge } from "../source-state.js";
+import { View } from "../view.js";
+
+const STEPS = ["address", "access", "check", "module"];
+
+class AddSource extends View {
+    /** Steps without an id share one view. */
+    goTo(place) {
+        if (place.id || this.place.id) {
+            return false;
+        }
+        this.#showForm(place.step, null);
+        return true;
+    }
+
+    open() {
+        const { id, step } = this.place;
+        if (!id) {
+            this.#showForm(step, null);
+            return;
+        }
+        this.heading = t("add.title");
+        this.loading(
+            async () => (await this.call("GET", `/admin/v1/sources/${encodeURIComponent(id)}`)).data,
+            (source) => (step === "module" ? this.#showModule(source) : this.#showCheck(source)),
+        );
+    }
+
+    get #draft() {
+        return readDraft(this.console.session, this.tenant);
+    }
+
+    #keep(draft) {
+        saveDraft(this.console.session, this.tenant, draft);
+    }
+
+    #render(step, ...children) {
+        const place = STEPS.indexOf(step);
+        const steps = element("ol", { class: "steps", "aria-label": t("add.steps") }, ...STEPS.map((name, other) => element(
+            "li", { class: other < place ? "done" : null, "aria-current": other === place ? "step" : null },
+            other < place ? icon("ok") : element("span", { class: "number", "aria-hidden": "true" }, other + 1),
+            element("span", {}, t(`add.step-${name}`)),
+        )));
+        this.render(t("add.title"), {}, steps, ...children);
+    }
+
+    /** The first two steps: forms, nothing is registered yet. */
+    #showForm(step, refused) {
+        const draft = this.#draft;
+        if (step !== "access" || !draft.url) {
+            const form = makeForm({
+                groups: [{ fields: addressFields(draft) }], action: t("add.next"), beside: [cancelLink(this.console.href({ view: "sources" }))],
+                send: async (values) => {
+                    this.#keep({ ...this.#draft, ...values });
+                    await this.go({ view: "add-source", step: "access" });
+                },
+            });
+            this.#render("address", form.node);
+            if (refused) {
+                form.refuse(refused);
+            }
+            return;
+        }
+        const back = element("a", { class: "button", href: this.console.href({ view: "add-source", step: "address" }) }, icon("back"), t("add.back"));
+        const form = makeForm({
+            groups: [...accessGroups(draft), { legend: t("source.limits"), fields: limitFields(draft) }],
+            action: t("add.register"), beside: [back],
+            send: async (values) => {
+                const { auth: _, ...first } = this.#draft;
+                const wanted = { ...first, ...toSource(values), enabled: false };
+                this.#keep({ ...wanted, auth: { ...wanted.auth, clientSecret: undefined } });
+                const { data } = await this.call("POST", "/admin/v1/sources", { body: wanted });
+                this.#keep(null);
+                // Going back would register it twice.
+                await this.go({ view: "add-source", id: data.id, step: "check" }, { said: t("add.registered"), replace: true });
+            },
+            elsewhere: (name, message) => {
+                const isHere = addressFields().some((field) => field.name === name);
+                if (isHere) {
+                    this.console.recordPlace({ view: "add-source", step: "address" });
+                    this.place = this.console.place;
+                    this.#showForm("address", { status: 400, message: `${name}: ${message}` });
+                }
+                return isHere;
+            },
+        });
+        this.#render("access", element("p", { class: "lead" }, isolate(draft.name), " · ", isolate(draft.url)), form.node);
+    }
+
+    #showCheck(source) {
+        const after = element("div", { class: "after-check" });
+        const check = new Check(this, source.id, (report) => this.#offer(after, source, report), after);
+        this.#render(
+            "check",
+            element("p", { class: "lead" }, isolate(source.name), " · ", isolate(source.url), " ", stateBadge(source)),
+            element("p", {}, t("add.check-text")),
+            check.node,
+        );
+        this.#offer(after, source, null);
+    }
+
+    /** Actions after a check; enabling after a failure is marked as grave. */
+    #offer(after, source, report) {
+        const edit = element("a", { class: "button", href: this.console.href({ view: "sources", id: source.id, step: "edit" }) }, t("sources.edit"));
+        const later = element("a", { href: this.console.href({ view: "sources" }) }, t("add.later"));
+        const enable = (label) => {
+            const button = element("button", { type: "button", class: report?.passed ? "main" : "grave" }, label);
+            button.addEventListener("click", async () => {
+                button.disabled = true;
+                try {
+                    await this.change(`/admin/v1/sources/${encodeURIComponent(source.id)}`, (now) => ({ ...formOf(now), enabled: true }));
+                    await this.go({ view: "add-source", id: source.id, step: "module" }, { said: t("sources.enabled-said", { name: source.name }) });
+                } catch (failure) {
+                    this.console.showError(failure);
+                    button.disabled = false;
+                }
+            });
+            return button;
+        };
+        const next = element("a", { class: "button main", href: this.console.href({ view: "add-source", id: source.id, step: "module" }) }, t("add.to-module"));
+        if (source.enabled) {
+            after.replaceChildren(element("div", { class: "actions" }, next, edit));
+        } else if (!report) {
+            after.replaceChildren(element("div", { class: "actions" }, edit, later));
+        } else if (report.passed) {
+            after.replaceChildren(element("div", { class: "actions" }, enable(t("add.enable")), edit, later));
+        } else {
+            after.replaceChildren(
+                element("p", { class: "notice warning" }, icon("warning"), element("span", {}, t("add.failed-text"))),
+                element("div", { class: "actions" }, edit, later, enable(t("add.enable-all-the-same"))),
+            );
+        }
+    }
+
+    async #showModule(source) {
+        const node = await addToModuleForm(this, source, async (said) => {
+            await this.go({ view: "sources", id: source.id }, { said });
+        });
+        if (!this.signal.aborted) {
+            this.#render("module", element("p", { class: "lead" }, isolate(source.name), " ", stateBadge(source)), node);
+        }
+    }
+}
+
+customElements.define("console-add-source", AddSource);

@@ -1,0 +1,98 @@
+// The address is the page's state.
+
+/**
+ * @typedef {object} Place
+ * @property {string} q the keyword; empty at the start
+ * @property {string} module a module's code or id; empty for all modules
+ * @property {"time" | "relevance"} sort
+ * @property {string} from the first day, such as "2024-01-31"; empty without one
+ * @property {string} to the last day
+ * @property {string} author
+ * @property {string} source a source's id; only with a module
+ */
+
+export const START = Object.freeze({ q: "", module: "", sort: "time", from: "", to: "", author: "", source: "" });
+
+/** Longest keyword (decisions 6), in UTF-16 units as an input counts them. */
+export const LONGEST = 256;
+
+export const FILTERS = Object.freeze(["from", "to", "author", "source"]);
+
+/**
+ * Reads a place from an address; invalid parts are dropped.
+ *
+ * @param {string} query such as `location.search`
+ * @returns {Place}
+ */
+export function readAddress(query) {
+    const parameters = new URLSearchParams(query);
+    const text = (name) => (parameters.get(name) ?? "").trim();
+    return {
+        // Never half of a surrogate pair.
+        q: text("q").slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "").trim(),
+        module: text("module"),
+        sort: text("sort") === "relevance" ? "relevance" : "time",
+        from: startOf(text("from")) === null ? "" : text("from"),
+        to: startOf(text("to")) === null ? "" : text("to"),
+        author: text("author"),
+        source: text("module") ? text("source") : "",
+    };
+}
+
+/**
+ * The address's query of a place; empty at the start.
+ *
+ * @param {Place} place
+ */
+export function writeAddress(place) {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(place)) {
+        if (value && value !== START[name] && !(name === "source" && !place.module)) {
+            parameters.set(name, value);
+        }
+    }
+    return parameters.size ? `?${parameters}` : "";
+}
+
+/**
+ * The search parameters of a place.
+ *
+ * @param {Place} place
+ * @returns {Record<string, string | number | boolean | undefined>}
+ */
+export function question(place) {
+    return {
+        keyword: place.q,
+        sort: place.sort,
+        from: startOf(place.from) ?? undefined,
+        // The server's `to` is exclusive.
+        to: startOf(place.to, 1) ?? undefined,
+        author: place.author,
+        highlight: true,
+    };
+}
+
+export function filtersOf(place) {
+    return FILTERS.filter((name) => place[name]).length;
+}
+
+/**
+ * The start of a day in the local time zone, epoch milliseconds; null for an invalid date.
+ *
+ * @param {string} day such as "2024-01-31"
+ * @param {number} [later] days to add
+ */
+export function startOf(day, later = 0) {
+    const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(day)?.slice(1).map(Number);
+    if (!parts) {
+        return null;
+    }
+    const [year, month, date] = parts;
+    const begin = new Date(2000, 0, 1);
+    begin.setFullYear(year, month - 1, date);
+    if (begin.getMonth() !== month - 1 || begin.getDate() !== date) {
+        return null;
+    }
+    begin.setDate(date + later);
+    return begin.getTime();
+}

@@ -1,0 +1,102 @@
+// Around the results: head, module links, announcements.
+
+import { element, fill, isolate } from "../shared/dom.js";
+import { t } from "../shared/language.js";
+import { nameOf } from "./section.js";
+
+/** Milliseconds without change before an announcement. */
+const CALM = 700;
+
+export function head(box) {
+    const who = element("div", { class: "person-place" });
+    const node = element("header", {},
+        element("a", { class: "brand", href: "./", "aria-label": t("search.home") }, element("span", { class: "brand-icon" }), "trawl"),
+        box.form, who);
+    return { node, who };
+}
+
+export class Modules {
+    #links = new Map();
+
+    /** @param {(module: object | null) => void} open */
+    constructor(open) {
+        this.open = open;
+        this.list = element("ul", {});
+        this.element = element("nav", { class: "modules", "aria-label": t("modules.label") }, this.list);
+    }
+
+    /** @param {object[]} modules by their order */
+    set modules(modules) {
+        this.#links = new Map([null, ...modules].map((module) => [module, this.#link(module)]));
+        fill(this.list, ...[...this.#links.values()].map((link) => element("li", {}, link)));
+    }
+
+    /**
+     * Marks the current module and updates the links.
+     *
+     * @param {object | undefined} current
+     * @param {(module: object | null) => string} address
+     */
+    mark(current, address) {
+        for (const [module, link] of this.#links) {
+            link.href = address(module);
+            const isCurrent = (module?.id ?? null) === (current?.id ?? null);
+            if (!isCurrent) {
+                link.removeAttribute("aria-current");
+            } else if (!link.ariaCurrent) {
+                link.setAttribute("aria-current", "page");
+                // Sideways on narrow screens, else vertically.
+                const { offsetLeft, offsetTop, offsetWidth, offsetHeight } = link;
+                this.list.scrollLeft = offsetLeft - (this.list.clientWidth - offsetWidth) / 2;
+                this.list.scrollTop = offsetTop - (this.list.clientHeight - offsetHeight) / 2;
+            }
+        }
+    }
+
+    #link(module) {
+        const link = element("a", { href: "./" }, module ? isolate(nameOf(module)) : t("modules.all"));
+        link.addEventListener("click", (event) => {
+            if (!event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey) {
+                event.preventDefault();
+                this.open(module);
+            }
+        });
+        return link;
+    }
+}
+
+/** Announcements for screen readers. */
+export class Announcer {
+    #timer = 0;
+
+    constructor() {
+        this.element = element("p", { class: "unseen", role: "status" });
+    }
+
+    /**
+     * Announces the result count after a calm moment.
+     *
+     * @param {{count: number, modules: number, gap: "nobody" | "unreached" | "unread" | null}} found `gap` as of `gapOf`, or
+     *     "nobody" where no source answered
+     */
+    count({ count, modules, gap }) {
+        if (gap === "nobody") {
+            this.#later(t("say.nobody"));
+            return;
+        }
+        const none = t(gap ? "say.nothing-yet" : "say.nothing");
+        const parts = [count ? t("say.count", { count }) : none, modules > 1 ? t("say.modules", { count: modules }) : null,
+            gap && t(`say.${gap}`)];
+        this.#later(parts.filter(Boolean).join(" "));
+    }
+
+    clear() {
+        clearTimeout(this.#timer);
+        fill(this.element);
+    }
+
+    #later(text) {
+        clearTimeout(this.#timer);
+        this.#timer = setTimeout(() => fill(this.element, text), CALM);
+    }
+}

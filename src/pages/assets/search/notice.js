@@ -1,0 +1,76 @@
+// Shows failures and retries by itself where that makes sense. It covers no results.
+
+import { element, fill } from "../shared/dom.js";
+import { t } from "../shared/language.js";
+import { describeFailure } from "./failure.js";
+
+export class Notice {
+    #timer = 0;
+    #tries = 0;
+    #again = null;
+    #isHeld = false;
+
+    #restoreFocus;
+
+    /** @param {() => void} restoreFocus moves focus when the notice had it */
+    constructor(restoreFocus) {
+        this.#restoreFocus = restoreFocus;
+        this.element = element("div", { class: "notice", role: "status", hidden: true });
+        globalThis.addEventListener("online", () => this.#isHeld || this.#retry());
+        globalThis.addEventListener("offline", () => this.#isHeld || this.show(t("trouble.offline")));
+    }
+
+    clear() {
+        const wasHere = this.element.contains(document.activeElement);
+        clearTimeout(this.#timer);
+        this.#again = null;
+        this.#isHeld = false;
+        this.element.hidden = true;
+        fill(this.element);
+        if (wasHere) {
+            this.#restoreFocus();
+        }
+    }
+
+    /** Resets the backoff. */
+    succeed() {
+        this.#tries = 0;
+        this.clear();
+    }
+
+    show(text, ...actions) {
+        fill(this.element, element("span", { dir: "auto" }, text), ...actions);
+        this.element.hidden = false;
+    }
+
+    /** Shows a text that neither the network nor time resolves. */
+    showLasting(text, ...actions) {
+        this.clear();
+        this.#isHeld = true;
+        this.show(text, ...actions);
+    }
+
+    /**
+     * Shows a failure and schedules a retry where one makes sense.
+     *
+     * @param {import("../shared/api.js").Failure} failure
+     * @param {() => void} again
+     * @param {{byItself?: boolean}} how false if somebody else retries
+     */
+    showFailure(failure, again, { byItself = true } = {}) {
+        this.clear();
+        const { text, wait, again: mayAsk } = describeFailure(failure, { online: navigator.onLine, tries: this.#tries });
+        this.#tries += 1;
+        this.#again = again;
+        if (byItself && wait !== null) {
+            this.#timer = setTimeout(() => this.#retry(), wait);
+        }
+        this.show(text, mayAsk ? element("button", { type: "button", click: () => this.#retry() }, t("common.retry")) : null);
+    }
+
+    #retry() {
+        const again = this.#again;
+        this.clear();
+        again?.();
+    }
+}

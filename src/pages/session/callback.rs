@@ -1,0 +1,157 @@
+//! `GET /session/callback`: the return from login.
+
+use axum::{
+    extract::{Request, State},
+    http::HeaderValue,
+    response::Response,
+};
+use secrecy::SecretString;
+
+use super::{Outcome, Visit, page, pending::Pending, redirect_uri, send_to};
+use trawl_macros::operation;
+
+use crate::{
+    auth::{
+        AuthState, applications,
+        directory::{self, SubjectKind},
+        issuers::{SignIn, SignInAnswer},
+        oauth::grants::{GrantError, Grants, Redemption},
+        sessions::{self, SignedIn, cookies},
+        throttle::{Account, TooMany},
+    },
+    error::Result,
+};
+
+/// Completes a sign-in and redirects to the original page.
+#[operation(
+    tag = "identity", security(()),
+    params(
+        ("state" = Option<String>, Query, description = "What `/session/start` sent along"),
+        ("code" = Option<String>, Query, description = "What the sign-in is worth"),
+        ("iss" = Option<String>, Query, description = "Who sends him"),
+        ("error" = Option<String>, Query, description = "Why there is no code"),
+    ),
+    responses(
+        (status = 303, description =
+            "To the page that he came from; where he is not signed in, with `signin` `refused`, `expired`, `busy`, `unknown` or `failed`"),
+    )
+)]
+pub async fn come_back(State(auth): State<AuthState>, request: Request) -> Result<Response> {
+    let visit = Visit::read(&auth, request)?;
+    let pending = cookies::browser_of(&auth, &visit.headers)
+        .zip(visit.parameter("state"))
+        .and_then(|(browser, state)| Pending::open(&auth, &browser, &state));
+    // Another browser's sign-in leads to the first page.
+    let page = page(&auth, pending.as_ref().map_or("/", |pending| &pending.to))?;
+    let outcome = match pending {
+        Some(pending) => sign_in(&auth, &visit, pending).await,
+        None => Err(Outcome::Failed),
+    };
+    Ok(match outcome {
+        Ok(cookie) => send_to(&page.told(None), vec![cookie]),
+        Err(outcome) => send_to(&page.told(Some(outcome.as_str())), Vec::new()),
+    })
+}
+
+async fn sign_in(auth: &AuthState, visit: &Visit, pending: Pending) -> Result<HeaderValue, Outcome> {
+    let issuer = pending.issuer.as_ref().map(|id| auth.authenticator.issuers().sign_in(id));
+    let issuer = issuer.map(|issuer| issuer.ok_or(Outcome::Unknown)).transpose()?;
+    let said = visit.parameter("iss");
+    // Answers of other issuers are ignored (RFC 9207).
+    let is_answer = match issuer {
+        Some(issuer) => issuer.may_have_answered(said.as_deref()),
+        None => said.as_deref() == Some(&*auth.public_url),
+    };
+    if !is_answer {
+        return Err(Outcome::Failed);
+    }
+    if pending.is_over() {
+        return Err(Outcome::Expired);
+    }
+    if let Some(error) = visit.parameter("error") {
+        return Err(of_answer(&error));
+    }
+    let code = visit.parameter("code").ok_or(Outcome::Failed)?.into();
+    let signed_in = match issuer {
+        Some(issuer) => {
+            // Every code costs a request to the issuer; refusals count.
+            let attempt = auth.throttle.begin_guess(Account::sign_ins_at(visit.address));
+            let attempt = attempt.map_err(|TooMany(_)| Outcome::Busy)?;
+            let redeemed = redeem_at(auth, issuer, &pending, code, said.as_deref()).await;
+            match redeemed {
+                Ok(_) => attempt.succeeded(),
+                // An unreachable issuer does not throttle the address.
+                Err(Outcome::Busy) => attempt.withdrawn(),
+                Err(_) => drop(attempt),
+            }
+            redeemed?
+        }
+        None => redeem(auth, &pending, code).await?,
+    };
+    let (tenant_id, user_id) = (signed_in.tenant_id, signed_in.user_id.clone());
+    let before = cookies::session_of(auth, &visit.headers);
+    let secret = auth.authenticator.begin_session(signed_in, before).await?;
+    let address = visit.address;
+    tracing::info!(target: "trawl::audit", %address, tenant_id, user_id, "a session began");
+    Ok(cookies::keep_session(auth, &secret)?)
+}
+
+/// The outcome of the login page's error (RFC 6749 §4.1.2.1).
+fn of_answer(error: &str) -> Outcome {
+    match error {
+        "temporarily_unavailable" => Outcome::Busy,
+        "server_error" => Outcome::Failed,
+        _ => Outcome::Refused,
+    }
+}
+
+async fn redeem_at(
+    auth: &AuthState,
+    issuer: &SignIn,
+    pending: &Pending,
+    code: SecretString,
+    said: Option<&str>,
+) -> Result<SignedIn, Outcome> {
+    let answer = SignInAnswer {
+        code,
+        issuer: said,
+        redirect_uri: &redirect_uri(auth),
+        nonce: &pending.nonce,
+        code_verifier: pending.verifier.clone().into(),
+    };
+    let login_id = issuer.redeem(answer).await?;
+    let (reader, tenant_id) = (auth.store.reader(), pending.tenant_id);
+    let client_id = sessions::application::client_id(tenant_id);
+    let application = applications::find(reader, &client_id).await?;
+    let application = application.filter(|application| !application.is_disabled && !application.is_frozen);
+    let person = directory::find_person(reader, tenant_id, SubjectKind::LoginId, &login_id).await?;
+    let Some((application, person)) = application.zip(person) else {
+        tracing::warn!(target: "trawl::audit", issuer = issuer.name(), tenant_id, "whom an issuer names may not sign in");
+        return Err(Outcome::Refused);
+    };
+    Ok(SignedIn {
+        tenant_id,
+        user_id: person.user_id,
+        login_id: person.login_id,
+        user_epoch: person.epoch,
+        client_id,
+        client_epoch: application.epoch,
+        issuer: Some(issuer.id().to_owned()),
+    })
+}
+
+async fn redeem(auth: &AuthState, pending: &Pending, code: SecretString) -> Result<SignedIn, Outcome> {
+    let AuthState { store, authenticator, secret_checker: checker, codes, .. } = auth;
+    let grants = Grants { store, authenticator, checker, codes };
+    let redemption = Redemption {
+        client_id: sessions::application::client_id(pending.tenant_id),
+        code,
+        redirect_uri: redirect_uri(auth),
+        code_verifier: pending.verifier.clone().into(),
+    };
+    grants.redeem(redemption).await.map_err(|error| match error {
+        GrantError::Failed(error) => Outcome::of(&error),
+        GrantError::InvalidClient | GrantError::UnauthorizedClient(_) => Outcome::Refused,
+        _ => Outcome::Failed,
+    })
+}

@@ -1,0 +1,108 @@
+//! Index documents of departments (decisions 4.5).
+//!
+//! Paths use current names; `fullPathName` may name renamed, hidden or deleted ancestors.
+
+mod rows;
+
+use std::collections::HashMap;
+
+use trawl_connectors::ContentItem;
+use trawl_index::{Audience, Document, Scope};
+
+use self::rows::{Above, DepartmentRow};
+pub use self::rows::{count, record_below, shown_names};
+use crate::{
+    error::{Error, Result},
+    platform::shared::contact_text::{joined, number_words, tells},
+    store::Connection,
+};
+
+/// Module code of departments.
+pub const DEPARTMENT: &str = "department";
+
+const MOST_LEVELS: usize = 64;
+
+/// Documents of visible departments.
+pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
+    into_documents(reader, rows::find(reader, tenant_id, ids).await?).await
+}
+
+/// Up to `limit` documents after `sequence`, and the last sequence number.
+pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
+    let rows = rows::scan(reader, sequence, limit).await?;
+    let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
+    Ok(Some((into_documents(reader, rows).await?, last)))
+}
+
+async fn into_documents(reader: &Connection, mut rows: Vec<DepartmentRow>) -> Result<Vec<Document>> {
+    rows.retain(|row| !row.is_hidden && !row.is_deleted);
+    rows.sort_by_key(|row| row.tenant_id);
+    let mut documents = Vec::with_capacity(rows.len());
+    for of_tenant in rows.chunk_by(|left, right| left.tenant_id == right.tenant_id) {
+        let [first, ..] = of_tenant else { continue };
+        let parents: Vec<&str> = of_tenant.iter().filter_map(|row| row.parent_id.as_deref()).collect();
+        let above = rows::above(reader, first.tenant_id, &parents).await?;
+        for row in of_tenant {
+            documents.push(document(row, &above)?);
+        }
+    }
+    Ok(documents)
+}
+
+/// Visible names from the top; empty without ancestors. Ends at deleted ancestors, like members' visibility.
+fn path(row: &DepartmentRow, above: &HashMap<String, Above>) -> String {
+    let mut names = vec![row.name.as_str()];
+    let mut next = row.parent_id.as_ref();
+    for _ in 1..MOST_LEVELS {
+        let Some(parent) = next.and_then(|id| above.get(id)) else { break };
+        if !parent.is_hidden {
+            names.push(&parent.name);
+        }
+        next = parent.parent_id.as_ref();
+    }
+    names.reverse();
+    if names.len() > 1 { names.join(" / ") } else { String::new() }
+}
+
+fn document(row: &DepartmentRow, above: &HashMap<String, Above>) -> Result<Document> {
+    let details = row.details();
+    let sub_title = path(row, above);
+    let contact = [details.telephone.as_deref(), details.email.as_deref()];
+    let is_public = row.secret_level == 0;
+    let [telephone, email] = contact.map(|detail| detail.filter(|_| is_public));
+    let brief = joined([details.description.as_deref(), telephone, email]);
+    let is_kept = |name: &str| !is_public && contact.into_iter().flatten().any(|detail| tells(name, detail));
+    let names = [&details.org_num, &details.full_name].into_iter().flatten();
+    let mut other_names: Vec<String> =
+        names.filter(|name| **name != row.name && !is_kept(name)).cloned().collect();
+    other_names.extend(telephone.map(number_words).unwrap_or_default());
+    let item = ContentItem {
+        id: row.org_id.clone(),
+        title: row.name.clone(),
+        sub_title: Some(sub_title.clone()).filter(|text| !text.is_empty()),
+        brief: Some(brief.clone()).filter(|text| !text.is_empty()),
+        image: None,
+        author: None,
+        display_time: row.created_at,
+        action: None,
+        attach_info: None,
+        attach_description: None,
+    };
+    Ok(Document {
+        scope: Scope::new(row.tenant_id, DEPARTMENT),
+        id: row.org_id.clone(),
+        display_time: row.created_at,
+        item: serde_json::to_string(&item).map_err(Error::internal)?,
+        title: item.title,
+        title_is_name: true,
+        other_names,
+        text: None,
+        sub_title,
+        brief,
+        author: String::new(),
+        audience: Audience::Tenant,
+    })
+}
+
+#[cfg(test)]
+mod tests;

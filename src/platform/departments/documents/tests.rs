@@ -1,0 +1,158 @@
+//! Document contents, and propagation of changes to descendants.
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::{
+    auth::tenants,
+    store::{Store, change_log, sql},
+};
+
+/// Two tenants with equal departments: id, parent, name, hidden, deleted.
+async fn store(departments: &'static [(&str, &str, &str, bool, bool)]) -> (TempDir, Store, [i64; 2]) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path(), 1).await.unwrap();
+    let made = store.write(move |transaction| {
+        Box::pin(async move {
+            let mut ids = [0; 2];
+            for (id, code) in ids.iter_mut().zip(["acme", "other"]) {
+                *id = tenants::create(transaction, code).await?.id;
+                for (number, (org_id, parent, name, is_hidden, is_deleted)) in (1_i64..).zip(departments) {
+                    let text = "INSERT INTO organizations (tenant_id, org_id, platform_org_id, parent_id, name, status, \
+                                is_hidden, is_deleted, created_at, updated_at) VALUES (?, ?, ?, NULLIF(?, ''), ?, 1, ?, ?, 5, ?)";
+                    let values = [
+                        (*id).into(),
+                        (*org_id).into(),
+                        (*org_id).into(),
+                        (*parent).into(),
+                        format!("{name} of {code}").into(),
+                        (*is_hidden).into(),
+                        (*is_deleted).into(),
+                        number.into(),
+                    ];
+                    sql(text, values).execute(transaction).await?;
+                }
+            }
+            Ok(ids)
+        })
+    });
+    let ids = made.await.unwrap();
+    (directory, store, ids)
+}
+
+const TREE: &[(&str, &str, &str, bool, bool)] = &[
+    ("top", "", "Top", false, false),
+    ("secret", "top", "Secret", true, false),
+    ("team", "secret", "Team", false, false),
+    ("gone", "top", "Gone", false, true),
+    ("left", "gone", "Left", false, false),
+    ("below", "left", "Below", false, false),
+    ("round", "circle", "Round", false, false),
+    ("circle", "round", "Circle", false, false),
+];
+
+async fn shown(store: &Store, tenant_id: i64) -> Vec<(String, Option<String>)> {
+    let ids: Vec<String> = TREE.iter().map(|(id, ..)| (*id).to_owned()).collect();
+    let mut shown: Vec<(String, Option<String>)> = find(store.reader(), tenant_id, &ids)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|document| (document.id, serde_json::from_str::<ContentItem>(&document.item).unwrap().sub_title))
+        .collect();
+    shown.sort_unstable();
+    shown
+}
+
+#[tokio::test]
+async fn the_path_names_what_is_above_and_may_be_shown() {
+    let (_directory, store, [acme, other]) = store(TREE).await;
+    for (tenant_id, code) in [(acme, "acme"), (other, "other")] {
+        let named = |path: &str| Some(path.replace('@', &format!("of {code}")));
+        let shown = shown(&store, tenant_id).await;
+        let of = |id: &str| shown.iter().find(|(known, _)| known == id).unwrap().1.clone();
+        let ids: Vec<&str> = shown.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(ids, ["below", "circle", "left", "round", "team", "top"], "neither hidden nor deleted");
+        assert_eq!(of("top"), None);
+        assert_eq!(of("team"), named("Top @ / Team @"));
+        assert_eq!(of("left"), None);
+        assert_eq!(of("below"), named("Left @ / Below @"));
+        assert!(of("round").is_some_and(|path| path.len() < 2_000), "a circle is no end of names");
+    }
+    let (documents, last) = scan(store.reader(), 0, 100).await.unwrap().unwrap();
+    let found = i64::try_from(documents.len()).unwrap();
+    assert_eq!((found, last), (count(store.reader()).await.unwrap(), 16));
+    assert!(scan(store.reader(), last, 100).await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn contact_details_are_shown_where_they_may_be() {
+    let (_directory, store, [acme, _]) = store(&TREE[..1]).await;
+    let mut shown = Vec::new();
+    for secret_level in [0, 1, 2] {
+        let set = store.write(move |transaction| {
+            Box::pin(async move {
+                let text = "UPDATE organizations SET secret_level = ?, details = ?";
+                let details = r#"{"description":"All of us","telephone":"010-5550142","email":"top@acme.example",
+                    "orgNum":"D-7","fullName":"The Top","fullPathName":"Secret / Top","principal":"Mei"}"#;
+                sql(text, [secret_level.into(), details.into()]).execute(transaction).await?;
+                Ok(())
+            })
+        });
+        set.await.unwrap();
+        let document = find(store.reader(), acme, &["top".to_owned()]).await.unwrap().remove(0);
+        assert!(document.title_is_name && !format!("{document:?}").contains("Secret"), "{document:?}");
+        shown.push((document.brief, document.other_names));
+    }
+    let public = ["D-7", "The Top", "0142", "0105550142"].map(str::to_owned).to_vec();
+    let confidential = ("All of us".to_owned(), public[..2].to_vec());
+    let everything = ("All of us · 010-5550142 · top@acme.example".to_owned(), public);
+    assert_eq!(shown, [everything, confidential.clone(), confidential]);
+}
+
+#[tokio::test]
+async fn a_number_or_full_name_that_is_a_contact_detail_is_kept_like_it() {
+    let (_directory, store, [acme, _]) = store(&TREE[..1]).await;
+    let mut names = Vec::new();
+    for secret_level in [0, 1, 2] {
+        let set = store.write(move |transaction| {
+            Box::pin(async move {
+                let text = "UPDATE organizations SET secret_level = ?, details = ?";
+                let details = r#"{"telephone":"+49 139005550 / １３９００００１１１１","email":"Top <top@acme.example>",
+                    "orgNum":"0139005550","fullName":"top@acme.example"}"#;
+                sql(text, [secret_level.into(), details.into()]).execute(transaction).await?;
+                Ok(())
+            })
+        });
+        set.await.unwrap();
+        names.push(find(store.reader(), acme, &["top".to_owned()]).await.unwrap().remove(0).other_names);
+    }
+    assert_eq!(names[0][..2], ["0139005550", "top@acme.example"]);
+    assert_eq!(names[1..], [[""; 0], [""; 0]]);
+}
+
+async fn below(store: &Store, tenant_id: i64, ids: &'static [&str]) -> Vec<String> {
+    let before = change_log::last_position(store.reader()).await.unwrap();
+    let recorded = store.write(move |transaction| Box::pin(record_below(transaction, tenant_id, ids)));
+    recorded.await.unwrap();
+    let entries = change_log::entries_after(store.reader(), before, 100).await.unwrap();
+    let mut ids: Vec<String> = entries
+        .into_iter()
+        .map(|entry| {
+            assert_eq!((entry.tenant_id, entry.module.as_str()), (tenant_id, DEPARTMENT));
+            entry.item_id
+        })
+        .collect();
+    ids.sort_unstable();
+    ids
+}
+
+#[tokio::test]
+async fn a_change_reaches_all_whose_paths_name_it() {
+    let (_directory, store, [acme, _]) = store(TREE).await;
+    assert_eq!(below(&store, acme, &["top"]).await, ["secret", "team"]);
+    assert_eq!(below(&store, acme, &["secret", "left"]).await, ["below", "team"]);
+    assert_eq!(below(&store, acme, &["gone"]).await, ["below", "left"]);
+    assert_eq!(below(&store, acme, &["round"]).await, ["circle", "round"]);
+    assert_eq!(below(&store, acme, &["team"]).await, [""; 0]);
+    assert_eq!(below(&store, acme, &[]).await, [""; 0]);
+}

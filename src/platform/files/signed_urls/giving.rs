@@ -1,0 +1,134 @@
+//! `GET /storage/files/{fileId}/{version}`: gives a content to the one whom its address was made for.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use headers::{ETag, HeaderMapExt, LastModified};
+
+use super::{
+    embedded, now,
+    preconditions::{Asked, asked},
+};
+use trawl_macros::operation;
+
+use crate::{
+    blobs::{
+        shown,
+        signing::{DownloadQuery, SignedFile},
+    },
+    error::{Error, Kind, Result},
+    http::{
+        envelope::FailureEnvelope,
+        extract::{PathParameters, QueryParameters},
+    },
+    platform::files::{given, signed_urls::SignedUrlsState},
+};
+
+/// What every answer with a content says besides. Whatever a browser takes it for, it runs nothing of it. It may keep it, and asks
+/// again each time: the right to it may be gone.
+const HEADERS: [(HeaderName, HeaderValue); 4] = [
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'")),
+    (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
+    (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
+];
+
+/// Gives the content of a file, or a range of it.
+///
+/// The address is what `POST /v1/stream/download` answered, and needs no token. It is good for whom it was made for as long as he
+/// may take the file. Several ranges at once are answered with the whole.
+#[operation(
+    tag = "storage", security(()),
+    params(
+        ("fileId" = String, Path, description = "The file"),
+        ("version" = String, Path, description = "Which version of it"),
+        ("user" = Option<String>, Query, description = "Whom the address was made for"),
+        ("expires" = Option<String>, Query, description = "Until when, epoch seconds"),
+        ("signature" = Option<String>, Query, description = "What says that the server made this address"),
+    ),
+    responses(
+        (status = 200, description = "The content", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 206, description = "A range of it", content_type = "application/octet-stream", body = Vec<u8>),
+        (status = 304, description = "The caller has it already"),
+        (status = 400, description = "The request is malformed", body = FailureEnvelope),
+        (status = 403, description = "The address is not valid, or no longer; the tenant is frozen; or the file is unsafe", body = FailureEnvelope),
+        (status = 404, description = "The file is not there any more, or may not be taken any more", body = FailureEnvelope),
+        (status = 412, description = "It is not what `If-Match` names", body = FailureEnvelope),
+        (status = 416, description = "There are no such bytes", body = FailureEnvelope),
+        (status = 503, description = "The server cannot give it at the moment", body = FailureEnvelope),
+    )
+)]
+pub async fn give_file(
+    State(state): State<SignedUrlsState>,
+    method: Method,
+    PathParameters((file_id, version)): PathParameters<(String, String)>,
+    QueryParameters(query): QueryParameters<DownloadQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let signed = embedded(&state)?.signer().check_download(&file_id, &version, &query, now())?;
+    let kept = given::find(state.store.reader(), &signed).await?;
+    let e_tag: ETag = format!("\"{}\"", kept.sha256).parse().map_err(Error::internal)?;
+    let changed = Duration::from_millis(u64::try_from(kept.created_at).unwrap_or(0));
+    let last_modified = LastModified::from(UNIX_EPOCH + changed);
+    let size = u64::try_from(kept.size).unwrap_or(0);
+    let (status, range) = match asked(&method, &headers, size, &e_tag, last_modified) {
+        Asked::Whole => (StatusCode::OK, 0..size),
+        Asked::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
+        Asked::Known => (StatusCode::NOT_MODIFIED, 0..0),
+        Asked::Other => return Err(Error::precondition_failed("If-Match: the content is another one")),
+        Asked::Beyond => return beyond(size),
+    };
+    let is_given = status != StatusCode::NOT_MODIFIED && method != Method::HEAD;
+    let body = if is_given {
+        let pieces = match state.blobs.read(&kept.store_key, range.clone()).await {
+            Err(error) if error.kind == Kind::NotFound => return Err(missing(&state, &signed, error).await),
+            opened => opened?,
+        };
+        Body::from_stream(pieces)
+    } else {
+        Body::empty()
+    };
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.extend(HEADERS);
+    headers.typed_insert(e_tag);
+    headers.typed_insert(last_modified);
+    if status != StatusCode::NOT_MODIFIED {
+        for (name, text) in [
+            (header::CONTENT_TYPE, shown::content_type(&kept.name).to_string()),
+            (header::CONTENT_DISPOSITION, shown::disposition(&kept.name)),
+        ] {
+            headers.insert(name, HeaderValue::try_from(text).map_err(Error::internal)?);
+        }
+        headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
+    }
+    if status == StatusCode::PARTIAL_CONTENT {
+        let told = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+        headers.insert(header::CONTENT_RANGE, HeaderValue::try_from(told).map_err(Error::internal)?);
+    }
+    Ok(response)
+}
+
+/// 416, which says how many bytes there are.
+fn beyond(size: u64) -> Result<Response> {
+    let refusal = Error::range_not_satisfiable(format!("Range: lies behind the end; there are {size} bytes"));
+    let mut response = refusal.into_response();
+    let told = HeaderValue::try_from(format!("bytes */{size}")).map_err(Error::internal)?;
+    response.headers_mut().insert(header::CONTENT_RANGE, told);
+    Ok(response)
+}
+
+/// What it means that a content is not in the store: that the file has just been deleted, or that something is broken.
+async fn missing(state: &SignedUrlsState, signed: &SignedFile, error: Error) -> Error {
+    match given::find(state.store.reader(), signed).await {
+        Ok(kept) => Error::internal(format!("the content {} is not in the store", kept.sha256)),
+        Err(refusal) if refusal.kind == Kind::NotFound => refusal,
+        Err(_) => error,
+    }
+}

@@ -1,0 +1,243 @@
+//! `PUT /storage/uploads/{uploadId}/{partNumber}`: takes a part of an upload in.
+
+use std::time::Duration;
+
+use axum::{
+    body::{Body, BodyDataStream, Bytes},
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, HeaderValue, header, request::Parts},
+    response::Response,
+};
+use futures::{Stream, StreamExt, stream};
+use tokio::time::timeout;
+
+use super::{embedded, now};
+use trawl_macros::operation;
+
+use crate::{
+    blobs::{
+        BlobStore,
+        local::{Coming, upload_gone},
+        reservations::{self, OpenUpload},
+        signing::{SignedPart, UploadQuery},
+    },
+    error::{Error, Kind, Result},
+    http::{
+        envelope::FailureEnvelope,
+        extract::{PathParameters, QueryParameters, drain},
+    },
+    platform::files::signed_urls::SignedUrlsState,
+};
+
+/// So many bytes of a content of unknown length are asked for at once at the most.
+const UNANNOUNCED_STEP: u64 = 8 << 20;
+
+/// After so many bytes it is looked whether the upload is there still.
+const ANNOUNCED_STEP: u64 = 64 << 20;
+
+/// Takes the content of an upload in, or one part of it.
+///
+/// The address is what `POST /v1/stream/upload` or `POST /v1/stream/multipart/upload/parts` answered, and needs no token. A part
+/// that is sent again takes the place of the earlier one. What breaks off leaves nothing. The answer has no body; its `ETag` names
+/// the part at the commit.
+#[operation(
+    tag = "storage", security(()),
+    params(
+        ("uploadId" = String, Path, description = "The upload"),
+        ("partNumber" = String, Path, description = "The part's number"),
+        ("size" = Option<String>, Query, description = "The bytes that it may have"),
+        ("expires" = Option<String>, Query, description = "Until when, epoch seconds"),
+        ("signature" = Option<String>, Query, description = "What says that the server made this address"),
+    ),
+    request_body(content = Vec<u8>, content_type = "application/octet-stream"),
+    responses(
+        (status = 200, description = "The part is there; `ETag` names it", headers(("etag" = String, description = "Its SHA-256"))),
+        (status = 400, description = "The request is malformed, or the content broke off", body = FailureEnvelope),
+        (status = 403, description = "The address is not valid, or no longer; or the tenant is frozen", body = FailureEnvelope),
+        (status = 404, description = "The upload is over", body = FailureEnvelope),
+        (status = 408, description = "Nothing came for too long", body = FailureEnvelope),
+        (status = 413, description = "It is larger than it may be, or a quota does not suffice", body = FailureEnvelope),
+        (status = 503, description = "There is no room for it at the moment", body = FailureEnvelope),
+    )
+)]
+pub async fn receive_part(State(state): State<SignedUrlsState>, request: Request) -> Result<Response> {
+    let (mut parts, body) = request.into_parts();
+    let mut chunks = body.into_data_stream();
+    match admit(&state, &mut parts).await {
+        Ok(admitted) => {
+            let received = receive(&state, admitted, &mut chunks).await;
+            if received
+                .as_ref()
+                .is_err_and(|error| !matches!(error.kind, Kind::RequestTimeout | Kind::BadRequest))
+            {
+                throw_away(&state, chunks).await;
+            }
+            received
+        }
+        Err(error) => {
+            // Who asks first is answered first, and keeps his content.
+            if !parts.headers.contains_key(header::EXPECT) {
+                throw_away(&state, chunks).await;
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn throw_away(state: &SignedUrlsState, chunks: BodyDataStream) {
+    let patience = Duration::from_millis(state.limits.body_timeout_ms);
+    // However long that takes, it stays refused for what it was.
+    drop(timeout(patience, drain(chunks)).await);
+}
+
+/// A part that may come in.
+struct Admitted {
+    part: SignedPart,
+    /// Whether its sender said how many bytes it has: these are counted then.
+    is_announced: bool,
+    coming: Coming,
+}
+
+/// Looks whether a part may come in, before anything of it is read.
+async fn admit(state: &SignedUrlsState, parts: &mut Parts) -> Result<Admitted> {
+    let local = embedded(state)?;
+    let PathParameters((upload_id, part_number)) =
+        PathParameters::<(String, String)>::from_request_parts(parts, &()).await?;
+    let QueryParameters(query) = QueryParameters::<UploadQuery>::from_request_parts(parts, &()).await?;
+    let part = local.signer().check_upload(&upload_id, &part_number, &query, now())?;
+    let announced = announced_bytes(&parts.headers);
+    if announced.is_some_and(|bytes| bytes > part.most_bytes) {
+        return Err(Error::too_large(format!("body: this address allows {} bytes at most", part.most_bytes)));
+    }
+    let upload = reservations::find_open(state.store.reader(), &part.upload_id).await?;
+    let mut coming = local.expect(&part).await?;
+    local.check_room(announced.unwrap_or(0))?;
+    let bytes = coming.set(announced.unwrap_or(0));
+    check_size(state, bytes)?;
+    reservations::reserve(&state.store, &upload, bytes).await?;
+    Ok(Admitted { part, is_announced: announced.is_some(), coming })
+}
+
+fn check_size(state: &SignedUrlsState, bytes: u64) -> Result<()> {
+    let most = state.limits.file_bytes;
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(Error::too_large(format!(
+        "body: with it the parts of this upload have more than {most} bytes, as a file may have"
+    )))
+}
+
+fn announced_bytes(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+async fn receive(
+    state: &SignedUrlsState,
+    admitted: Admitted,
+    chunks: &mut BodyDataStream,
+) -> Result<Response> {
+    let local = embedded(state)?;
+    let Admitted { part, is_announced, mut coming } = admitted;
+    let patience = Duration::from_millis(state.limits.idle_timeout_ms);
+    let watch = Watch::new(state, &part, is_announced, &mut coming);
+    let arrived = local.receive(&part, watch.over(impatiently(chunks, patience))).await?;
+    let placed = local.place(arrived).await?;
+    // Whoever ends an upload takes its row away first: either he finds the part, or we see that.
+    if !reservations::is_there(state.store.reader(), &part.upload_id).await? {
+        local.discard(&part.upload_id).await?;
+        return Err(upload_gone());
+    }
+    let mut response = Response::new(Body::empty());
+    let e_tag = HeaderValue::try_from(format!("\"{}\"", placed.e_tag)).map_err(Error::internal)?;
+    response.headers_mut().insert(header::ETAG, e_tag);
+    Ok(response)
+}
+
+/// Looks, while a part comes in, whether more of it may.
+struct Watch<'a> {
+    state: &'a SignedUrlsState,
+    part: &'a SignedPart,
+    is_announced: bool,
+    coming: &'a mut Coming,
+    /// Bytes that have come.
+    come: u64,
+    /// Bytes that may come before it is looked again.
+    allowed: u64,
+    /// Bytes that are asked for at once at the most.
+    step: u64,
+}
+
+impl<'a> Watch<'a> {
+    fn new(
+        state: &'a SignedUrlsState,
+        part: &'a SignedPart,
+        is_announced: bool,
+        coming: &'a mut Coming,
+    ) -> Self {
+        let allowed = if is_announced { ANNOUNCED_STEP } else { 0 };
+        Self { state, part, is_announced, coming, come: 0, allowed, step: UNANNOUNCED_STEP }
+    }
+
+    /// The same content, which ends with the refusal.
+    fn over(
+        self,
+        content: impl Stream<Item = Result<Bytes>> + Send + Unpin,
+    ) -> impl Stream<Item = Result<Bytes>> + Send + Unpin {
+        let watched = stream::try_unfold((self, content), async |(mut watch, mut content)| {
+            let Some(chunk) = content.next().await.transpose()? else { return Ok(None) };
+            watch.pass(chunk.len() as u64).await?;
+            Ok(Some((chunk, (watch, content))))
+        });
+        Box::pin(watched)
+    }
+
+    async fn pass(&mut self, bytes: u64) -> Result<()> {
+        self.come = self.come.saturating_add(bytes);
+        // What is more than the address allows is refused for that, where it is taken.
+        if self.come <= self.allowed || self.come > self.part.most_bytes {
+            return Ok(());
+        }
+        let upload = reservations::find_open(self.state.store.reader(), &self.part.upload_id).await?;
+        if self.is_announced {
+            self.allowed = self.come.saturating_add(ANNOUNCED_STEP);
+            return Ok(());
+        }
+        // As much again as there is: a small content has nothing counted that never comes.
+        let more = self.come.saturating_add(self.step.min(self.come)).min(self.part.most_bytes);
+        let counted = self.count(&upload, more).await;
+        if !matches!(&counted, Err(error) if error.kind == Kind::TooLarge) {
+            return counted;
+        }
+        // Less than a step is left. What is asked for beyond it is halved each time, so that there are few of them.
+        self.step /= 2;
+        self.count(&upload, self.come).await
+    }
+
+    /// Has quotas count so many bytes of the part.
+    async fn count(&mut self, upload: &OpenUpload, bytes: u64) -> Result<()> {
+        let all = self.coming.set(bytes);
+        check_size(self.state, all)?;
+        reservations::reserve(&self.state.store, upload, all).await?;
+        self.allowed = bytes;
+        Ok(())
+    }
+}
+
+/// The pieces of a body, each of which has to come in time.
+fn impatiently(
+    chunks: &mut BodyDataStream,
+    patience: Duration,
+) -> impl Stream<Item = Result<Bytes>> + Send + Unpin {
+    let pieces = stream::unfold(chunks, move |chunks| async move {
+        let piece = match timeout(patience, chunks.next()).await {
+            Ok(piece) => piece?.map_err(|error| Error::bad_request("body: it broke off").caused_by(error)),
+            Err(_elapsed) => {
+                let told = format!("body: nothing of it came for {} ms", patience.as_millis());
+                Err(Error::request_timeout(told))
+            }
+        };
+        Some((piece, chunks))
+    });
+    Box::pin(pieces)
+}

@@ -1,0 +1,28 @@
+//! Folders and their permissions (specification, "Folders"; decisions 10).
+
+pub mod access;
+mod changes;
+pub mod fields;
+mod grants;
+mod listing;
+pub mod names;
+pub mod permissions;
+pub mod removal;
+pub mod repo;
+pub mod routes;
+mod subjects;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use crate::{auth::caller::Authenticator, config::Limits, store::Store};
+
+/// State of the folder routes.
+#[derive(Clone)]
+pub struct FoldersState {
+    pub(crate) store: Store,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) authenticator: Arc<Authenticator>,
+    pub(crate) maintenance: Arc<Notify>,
+}

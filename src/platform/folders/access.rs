@@ -1,0 +1,287 @@
+//! A person's access to a folder by ownership, grants along the path, and locks.
+//!
+//! Changes check it in their own transaction.
+
+use super::permissions::{Locks, Permissions, Role};
+use crate::{
+    auth::{
+        caller::Caller,
+        directory::{may_be_given_rights, owner_principal, user_principal},
+    },
+    error::{BusinessCode, Error, Result},
+    store::{self, Connection, FromRow, Transaction, Value, now_millis, sql},
+};
+
+/// Callers' name of their root (decisions 10.1).
+pub const ROOT: &str = "root";
+
+/// Maximum depth with root.
+pub const MOST_DEPTH: usize = 64;
+
+/// Person who views folders.
+#[derive(Clone, Copy, Debug)]
+pub struct FolderViewer<'a> {
+    /// Tenant id.
+    pub tenant_id: i64,
+    /// Source user id.
+    pub user_id: &'a str,
+    /// Ascending principals; folders with grants may be missing.
+    pub principals: &'a [String],
+}
+
+impl<'a> FolderViewer<'a> {
+    /// Person of a user token; 403 for applications.
+    pub fn of(caller: &'a Caller) -> Result<Self> {
+        let user = caller.require_user()?;
+        Ok(Self { tenant_id: caller.tenant.id, user_id: &user.person.user_id, principals: &user.principals })
+    }
+
+    /// Whether the person owns the subject's folders.
+    pub fn owns(&self, subject: &str) -> bool {
+        let principal = owner_principal(subject);
+        self.principals.binary_search(&principal).is_ok()
+    }
+
+    /// JSON list of the person's grant targets.
+    pub(super) fn targets(&self) -> store::Result<Value> {
+        let targets: Vec<&String> =
+            self.principals.iter().filter(|principal| may_be_given_rights(principal)).collect();
+        Value::json(&targets)
+    }
+}
+
+/// Folder with the viewer's access.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// Id.
+    pub id: String,
+    /// Name; empty for roots.
+    pub name: String,
+    /// Parent id; none for roots.
+    pub parent_id: Option<String>,
+    /// Version.
+    pub version: i64,
+    /// Readable names from the top, each after a slash.
+    pub full_path: String,
+    /// Whether only its root may be readable above it.
+    pub is_topmost: bool,
+    /// Id of its root, or its own.
+    pub root_id: String,
+    /// Owning principal.
+    pub subject: String,
+    /// Ancestors.
+    pub depth: usize,
+    /// Viewer's role.
+    pub role: Role,
+    /// Locks for the viewer.
+    pub locks: Locks,
+    /// Time of the uppermost lock.
+    pub locked_at: Option<i64>,
+}
+
+/// Permission for a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needed {
+    /// Add.
+    Upload,
+    /// Rename, or add versions.
+    Edit,
+    /// Delete folder or contents.
+    Delete,
+    /// Copy contents.
+    Download,
+    /// Grant rights, lock, unlock.
+    Manage,
+}
+
+impl Access {
+    /// Readable folder; [`ROOT`] is the person's root, which may not exist yet.
+    pub async fn find(
+        connection: &Connection,
+        seer: &FolderViewer<'_>,
+        directory_id: &str,
+    ) -> store::Result<Option<Self>> {
+        let links = Link::chain(connection, seer, directory_id).await?;
+        Ok(Self::of(seer, &links))
+    }
+
+    /// Readable folder; fails with `missing`.
+    pub async fn require(
+        connection: &Connection,
+        seer: &FolderViewer<'_>,
+        directory_id: &str,
+        missing: BusinessCode,
+    ) -> Result<Self> {
+        let found = Self::find(connection, seer, directory_id).await?;
+        found.ok_or_else(|| Error::business(missing, "there is no folder with this id that you may read"))
+    }
+
+    /// Access by the path, folder first.
+    pub(super) fn of(seer: &FolderViewer<'_>, links: &[Link]) -> Option<Self> {
+        let root = links.last()?;
+        // Removed folders have no subject.
+        let subject = root.subject.clone()?;
+        let granted = links.iter().filter_map(|link| link.role).max().and_then(Role::from_number);
+        let role = if seer.owns(&subject) { Some(Role::Manager) } else { granted }?;
+        // Names of unreadable ancestors stay hidden (decisions 2.2).
+        let first_level = links.len().saturating_sub(2);
+        let topmost =
+            if seer.owns(&subject) { None } else { links.iter().rposition(|link| link.role.is_some()) };
+        let topmost = topmost.map_or(first_level, |topmost| topmost.min(first_level));
+        let locked: Vec<&Link> = links.iter().filter(|link| link.locked_by.is_some()).collect();
+        let locks = Locks {
+            itself: links[0].locked_by.is_some(),
+            above: links[1..].iter().any(|link| link.locked_by.is_some()),
+            by_another: locked.iter().any(|link| link.locked_by.as_deref() != Some(seer.user_id)),
+        };
+        let shown = if links.len() == 1 { &[] } else { &links[..=topmost] };
+        let names = shown.iter().rev().map(|link| format!("/{}", link.name));
+        Some(Self {
+            full_path: names.collect(),
+            is_topmost: topmost == 0,
+            root_id: root.id.clone(),
+            depth: links.len() - 1,
+            locked_at: locked.last().and_then(|link| link.locked_at),
+            id: links[0].id.clone(),
+            name: links[0].name.clone(),
+            parent_id: links[0].parent_id.clone(),
+            version: links[0].version,
+            subject,
+            role,
+            locks,
+        })
+    }
+
+    /// Whether it is a root.
+    pub fn is_root(&self) -> bool {
+        self.parent_id.is_none()
+    }
+
+    pub(super) fn child(&self, seer: &FolderViewer<'_>, link: Link) -> Self {
+        let is_locked = link.locked_by.is_some();
+        let locks = Locks {
+            itself: is_locked,
+            above: self.locks.itself || self.locks.above,
+            by_another: self.locks.by_another || is_locked && link.locked_by.as_deref() != Some(seer.user_id),
+        };
+        Self {
+            full_path: format!("{}/{}", self.full_path, link.name),
+            is_topmost: self.is_root(),
+            root_id: self.root_id.clone(),
+            depth: self.depth + 1,
+            locked_at: self.locked_at.or(link.locked_at),
+            id: link.id,
+            name: link.name,
+            parent_id: link.parent_id,
+            version: link.version,
+            subject: self.subject.clone(),
+            role: link.role.and_then(Role::from_number).map_or(self.role, |role| role.max(self.role)),
+            locks,
+        }
+    }
+
+    /// Permissions.
+    pub fn permissions(&self) -> Permissions {
+        Permissions::of(self.role, self.locks)
+    }
+
+    /// Requires a role (430011) and no other person's lock (430017).
+    pub fn check(&self, needed: Needed) -> Result<()> {
+        self.check_role(needed)?;
+        self.check_locks(needed)
+    }
+
+    /// Role part of [`Access::check`].
+    pub fn check_role(&self, needed: Needed) -> Result<()> {
+        let least = match needed {
+            Needed::Download => Role::Downloader,
+            Needed::Upload | Needed::Edit | Needed::Delete => Role::Editor,
+            Needed::Manage => Role::Manager,
+        };
+        if self.role < least {
+            let message = format!("this needs the role {} here; yours is {}", least.id(), self.role.id());
+            return Err(Error::business(BusinessCode::NotPermitted, message));
+        }
+        Ok(())
+    }
+
+    /// Lock part of [`Access::check`].
+    pub fn check_locks(&self, needed: Needed) -> Result<()> {
+        if self.locks.by_another && matches!(needed, Needed::Upload | Needed::Edit | Needed::Delete) {
+            return Err(locked());
+        }
+        Ok(())
+    }
+}
+
+/// 430017: locked by another person.
+pub fn locked() -> Error {
+    Error::business(
+        BusinessCode::Locked,
+        "the folder or one above it is locked by somebody else; he alone may change what is in it",
+    )
+}
+
+/// Id of the subject's root, created on demand.
+pub async fn root_of(
+    transaction: &Transaction,
+    seer: &FolderViewer<'_>,
+    subject: &str,
+) -> store::Result<String> {
+    let now = now_millis();
+    let id = uuid::Uuid::now_v7().to_string();
+    let statement = sql(
+        "INSERT INTO directories (id, tenant_id, subject, name, name_key, created_by, created_at, updated_at) \
+         VALUES (?, ?, ?, '', '', ?, ?, ?) ON CONFLICT (tenant_id, subject) DO UPDATE SET subject = excluded.subject RETURNING id",
+        [id.into(), seer.tenant_id.into(), subject.into(), seer.user_id.into(), now.into(), now.into()],
+    );
+    statement.fetch_value(transaction).await
+}
+
+/// Id of the person's root, created on demand.
+pub async fn own_root(transaction: &Transaction, seer: &FolderViewer<'_>) -> store::Result<String> {
+    root_of(transaction, seer, &user_principal(seer.user_id)).await
+}
+
+/// Path element with the person's grant.
+#[derive(Clone, Debug, FromRow)]
+pub(super) struct Link {
+    pub(super) id: String,
+    name: String,
+    parent_id: Option<String>,
+    subject: Option<String>,
+    version: i64,
+    locked_by: Option<String>,
+    locked_at: Option<i64>,
+    role: Option<i64>,
+}
+
+impl Link {
+    /// Path up to the root.
+    async fn chain(
+        connection: &Connection,
+        seer: &FolderViewer<'_>,
+        directory_id: &str,
+    ) -> store::Result<Vec<Self>> {
+        let (column, value) = if directory_id == ROOT {
+            ("subject", user_principal(seer.user_id))
+        } else {
+            ("id", directory_id.to_owned())
+        };
+        let targets = seer.targets()?;
+        let text = format!(
+            "WITH RECURSIVE above (depth, id, name, parent_id, subject, version, locked_by, locked_at) AS ( \
+               SELECT 0, id, name, parent_id, subject, version, locked_by, locked_at FROM directories \
+                 WHERE {column} = ?2 AND +tenant_id = ?1 \
+               UNION ALL \
+               SELECT depth + 1, next.id, next.name, next.parent_id, next.subject, next.version, next.locked_by, next.locked_at \
+                 FROM directories AS next JOIN above ON next.id = above.parent_id) \
+             SELECT above.*, (SELECT MAX(role) FROM directory_grants WHERE directory_id = above.id \
+                 AND target IN (SELECT value FROM json_each(?3))) AS role \
+             FROM above ORDER BY depth"
+        );
+        let text = if column == "subject" { text.replace("+tenant_id", "tenant_id") } else { text };
+        let statement = sql(text, [seer.tenant_id.into(), value.into(), targets]);
+        statement.fetch_all::<Self>(connection).await
+    }
+}

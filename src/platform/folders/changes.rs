@@ -1,0 +1,230 @@
+//! Changes folders; the writing transaction checks read access, permission, locks, then the rest.
+
+use std::sync::Arc;
+
+use super::{
+    access::{self, Access, FolderViewer, MOST_DEPTH, Needed, ROOT},
+    fields::{Directory, NewDirectory, Place},
+    names, removal, repo,
+    subjects::{find_owned, principals_now, seer},
+};
+use crate::{
+    audit::{self, Actor, Deed},
+    auth::caller::Caller,
+    error::{BusinessCode, Error, Result},
+    platform::{files::following, folders::FoldersState},
+    store::Transaction,
+};
+
+/// Maximum direct children.
+pub(super) const MOST_CHILDREN: i64 = 10_000;
+
+/// Creates a folder; with `skip`, may return an existing one.
+pub(super) async fn create(
+    state: &FoldersState,
+    caller: Arc<Caller>,
+    new: NewDirectory,
+) -> Result<Directory> {
+    let name = names::check_folder(&state.limits, &new.name);
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move {
+            let principals = principals_now(transaction, &caller).await?;
+            let seer = seer(&caller, &principals)?;
+            let parent = find_place(transaction, &caller, &seer, &new.place).await?;
+            parent.check(Needed::Upload)?;
+            let name = name?;
+            let id = match repo::find_named(transaction, &parent.id, &name).await? {
+                Some(id) if new.skip => id,
+                Some(_) => return Err(exists()),
+                None => {
+                    check_room(transaction, &parent).await?;
+                    repo::insert(transaction, &seer, &parent.id, &name).await?
+                }
+            };
+            let made = Access::require(transaction, &seer, &id, BusinessCode::NotFound).await?;
+            Ok(Directory::from(made))
+        })
+    });
+    job.await
+}
+
+async fn find_place(
+    transaction: &Transaction,
+    caller: &Caller,
+    seer: &FolderViewer<'_>,
+    place: &Place,
+) -> Result<Access> {
+    let id = match place {
+        Place::Directory(id) if id != ROOT => id.clone(),
+        Place::Directory(_) | Place::Own => access::own_root(transaction, seer).await?,
+        Place::Subject(id) => {
+            let subject = find_owned(transaction, caller, seer, id).await?;
+            access::root_of(transaction, seer, &subject).await?
+        }
+    };
+    Access::require(transaction, seer, &id, BusinessCode::NotFound).await
+}
+
+async fn check_room(transaction: &Transaction, parent: &Access) -> Result<()> {
+    let refuse = |reason: String| Err(Error::business(BusinessCode::General, reason));
+    // The parent adds one level.
+    if parent.depth + 2 > MOST_DEPTH {
+        return refuse(format!("folders lie at most {} deep", MOST_DEPTH - 1));
+    }
+    if repo::count_children(transaction, &parent.id).await? >= MOST_CHILDREN {
+        return refuse(format!("a folder holds at most {MOST_CHILDREN} folders"));
+    }
+    Ok(())
+}
+
+fn exists() -> Error {
+    Error::business(BusinessCode::FolderExists, "name: there is a folder of this name already")
+}
+
+pub(super) async fn rename(
+    state: &FoldersState,
+    caller: Arc<Caller>,
+    directory_id: String,
+    name: String,
+) -> Result<Directory> {
+    let name = names::check_folder(&state.limits, &name);
+    let upkeep = state.clone();
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move {
+            let principals = principals_now(transaction, &caller).await?;
+            let seer = seer(&caller, &principals)?;
+            let found = find(transaction, &seer, &directory_id, Needed::Edit).await?;
+            let (name, parent_id) = (name?, found.parent_id.unwrap_or_default());
+            let named = repo::find_named(transaction, &parent_id, &name).await?;
+            if named.is_some_and(|named| named != found.id) {
+                return Err(exists());
+            }
+            if name.shown != found.name {
+                repo::rename(transaction, &found.id, &name).await?;
+                // Indexed files show folder names.
+                if following::record_renamed(transaction, seer.tenant_id, &found.id).await? {
+                    transaction.after_commit(move || upkeep.maintenance.notify_one());
+                }
+            }
+            Ok(Directory::only(found.id))
+        })
+    });
+    job.await
+}
+
+/// Removes a folder and its contents; maintenance deletes the rows later.
+pub(super) async fn remove(
+    state: &FoldersState,
+    caller: Arc<Caller>,
+    directory_id: String,
+) -> Result<Directory> {
+    let upkeep = state.clone();
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move {
+            let principals = principals_now(transaction, &caller).await?;
+            let seer = seer(&caller, &principals)?;
+            let found = find(transaction, &seer, &directory_id, Needed::Delete).await?;
+            if repo::is_locked_below(transaction, &seer, &found.id).await? {
+                return Err(Error::business(
+                    BusinessCode::Locked,
+                    "a folder below this one is locked by somebody else; he alone may remove it",
+                ));
+            }
+            removal::remove(transaction, seer.tenant_id, &found).await?;
+            record(transaction, &caller, "delete", &found.id).await?;
+            transaction.after_commit(move || upkeep.maintenance.notify_one());
+            Ok(Directory::only(found.id))
+        })
+    });
+    job.await
+}
+
+/// Locks a folder: only this person may change its contents.
+pub(super) async fn lock(
+    state: &FoldersState,
+    caller: Arc<Caller>,
+    directory_id: String,
+) -> Result<Directory> {
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move {
+            let principals = principals_now(transaction, &caller).await?;
+            let seer = seer(&caller, &principals)?;
+            let found = find(transaction, &seer, &directory_id, Needed::Manage).await?;
+            if found.locks.itself || found.locks.above {
+                return Err(Error::business(
+                    BusinessCode::Locked,
+                    "the folder or one above it is locked already",
+                ));
+            }
+            check_safe(transaction, &seer, &found.id).await?;
+            repo::set_lock(transaction, &found.id, Some(seer.user_id)).await?;
+            record(transaction, &caller, "lock", &found.id).await?;
+            Ok(Directory::only(found.id))
+        })
+    });
+    job.await
+}
+
+/// Unlocks a folder, even another person's.
+pub(super) async fn unlock(
+    state: &FoldersState,
+    caller: Arc<Caller>,
+    directory_id: String,
+) -> Result<Directory> {
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move {
+            let principals = principals_now(transaction, &caller).await?;
+            let seer = seer(&caller, &principals)?;
+            let found = find(transaction, &seer, &directory_id, Needed::Manage).await?;
+            if found.locks.above {
+                return Err(Error::business(
+                    BusinessCode::Locked,
+                    "a folder above this one is locked; that one is to be unlocked first",
+                ));
+            }
+            check_safe(transaction, &seer, &found.id).await?;
+            if !found.locks.itself {
+                return Err(Error::business(BusinessCode::General, "dirId: this folder is not locked"));
+            }
+            repo::set_lock(transaction, &found.id, None).await?;
+            record(transaction, &caller, "unlock", &found.id).await?;
+            Ok(Directory::only(found.id))
+        })
+    });
+    job.await
+}
+
+/// Folder, not a root, on which the person has the permission.
+async fn find(
+    transaction: &Transaction,
+    seer: &FolderViewer<'_>,
+    directory_id: &str,
+    needed: Needed,
+) -> Result<Access> {
+    let refuse_root = || {
+        let message = "dirId: a root is neither renamed nor removed nor locked";
+        Error::business(BusinessCode::NotPermitted, message)
+    };
+    // The own root exists implicitly.
+    if directory_id == ROOT {
+        return Err(refuse_root());
+    }
+    let found = Access::require(transaction, seer, directory_id, BusinessCode::NotFound).await?;
+    found.check(needed)?;
+    if found.is_root() { Err(refuse_root()) } else { Ok(found) }
+}
+
+async fn check_safe(transaction: &Transaction, seer: &FolderViewer<'_>, id: &str) -> Result<()> {
+    if repo::is_unsafe(transaction, seer.tenant_id, id).await? {
+        return Err(Error::business(
+            BusinessCode::UnsafeFolder,
+            "the folder holds a file that was found unsafe; it is to be deleted, or to get a safe version, first",
+        ));
+    }
+    Ok(())
+}
+
+async fn record(transaction: &Transaction, caller: &Caller, action: &'static str, id: &str) -> Result<()> {
+    let deed = Deed::new(action, "folder", id);
+    Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?)
+}

@@ -1,0 +1,237 @@
+//! Forms of folders.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    access::Access,
+    permissions::{Permissions, Role},
+};
+use crate::{
+    error::{Error, Result},
+    platform::shared::patch::check_id_of,
+};
+
+/// Maximum targets of one grant request.
+pub const MOST_TARGETS: usize = 100;
+
+/// Folder as the caller sees it (specification, "`DirectoryResponse`").
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Directory {
+    /// Id.
+    pub id: String,
+    /// Name.
+    #[schema(required)]
+    pub name: Option<String>,
+    /// Readable names from the top, each after a slash.
+    #[schema(required)]
+    pub full_path: Option<String>,
+    /// Parent id, or empty if unreadable.
+    #[schema(required)]
+    pub parent_id: Option<String>,
+    /// Increases with each renaming.
+    #[schema(required)]
+    pub version: Option<i64>,
+    /// The caller's permissions.
+    #[schema(required)]
+    pub permissions: Option<Permissions>,
+}
+
+impl Directory {
+    /// Response with only the id.
+    pub(super) fn only(id: String) -> Self {
+        Self { id, name: None, full_path: None, parent_id: None, version: None, permissions: None }
+    }
+}
+
+impl From<Access> for Directory {
+    fn from(access: Access) -> Self {
+        let permissions = access.permissions();
+        let parent_id = access.parent_id.filter(|_| !access.is_topmost);
+        Self {
+            id: access.id,
+            name: Some(access.name),
+            full_path: Some(access.full_path),
+            parent_id: Some(parent_id.unwrap_or_default()),
+            version: Some(access.version),
+            permissions: Some(permissions),
+        }
+    }
+}
+
+/// Folder to change.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DirectoryForm {
+    /// Folder id.
+    dir_id: String,
+}
+
+impl DirectoryForm {
+    pub(super) fn checked(self) -> Result<String> {
+        checked("dirId", self.dir_id)
+    }
+}
+
+/// Folder to create.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CreationForm {
+    /// Name.
+    name: String,
+    /// Parent id, or `root`; absent or empty: first level.
+    parent_id: Option<String>,
+    /// Owner at the first level: user id, eCode, group or department id; default the caller.
+    principal_id: Option<String>,
+    /// Whether to return an existing folder of this name.
+    skip: Option<bool>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In this folder.
+    Directory(String),
+    /// At this subject's first level.
+    Subject(String),
+    /// At the caller's first level.
+    Own,
+}
+
+#[derive(Debug)]
+pub(super) struct NewDirectory {
+    pub(super) name: String,
+    pub(super) place: Place,
+    pub(super) skip: bool,
+}
+
+impl CreationForm {
+    pub(super) fn checked(self) -> Result<NewDirectory> {
+        let given = |id: Option<String>| id.filter(|id| !id.is_empty());
+        let place = match (given(self.parent_id), given(self.principal_id)) {
+            (Some(id), _) => Place::Directory(checked("parentId", id)?),
+            (None, Some(id)) => Place::Subject(checked("principalId", id)?),
+            (None, None) => Place::Own,
+        };
+        Ok(NewDirectory { name: self.name, place, skip: self.skip.unwrap_or_default() })
+    }
+}
+
+/// Renaming of a folder.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RenamingForm {
+    /// Folder id.
+    dir_id: String,
+    /// New name.
+    name: String,
+}
+
+impl RenamingForm {
+    pub(super) fn checked(self) -> Result<(String, String)> {
+        Ok((checked("dirId", self.dir_id)?, self.name))
+    }
+}
+
+/// Type of target ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TargetKind {
+    User,
+    /// Group or department.
+    Group,
+}
+
+impl TargetKind {
+    fn from_number(number: i64) -> Result<Self> {
+        match number {
+            1 => Ok(Self::User),
+            2 => Ok(Self::Group),
+            _ => Err(Error::bad_request(format!(
+                "targetType: must be 1 (users) or 2 (groups or departments), not {number}"
+            ))),
+        }
+    }
+}
+
+/// Rights to grant.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantForm {
+    /// Folder id, or `root`.
+    dir_id: String,
+    /// `viewer`, `downloader`, `editor`, `manager`; the highest counts.
+    #[schema(min_items = 1)]
+    role_ids: Vec<String>,
+    /// Up to 100 user ids, or group and department ids.
+    #[schema(min_items = 1, max_items = 100)]
+    auth_target: Vec<String>,
+    /// 1 users, 2 groups or departments.
+    #[schema(minimum = 1, maximum = 2)]
+    target_type: i64,
+}
+
+#[derive(Debug)]
+pub(super) struct NewGrants {
+    pub(super) directory_id: String,
+    pub(super) role: Role,
+    pub(super) kind: TargetKind,
+    /// Distinct, in request order.
+    pub(super) targets: Vec<String>,
+}
+
+impl GrantForm {
+    pub(super) fn checked(self) -> Result<NewGrants> {
+        let mut role = None;
+        for id in &self.role_ids {
+            let read = Role::from_id(id).ok_or_else(|| {
+                Error::bad_request("roleIds: must be among viewer, downloader, editor and manager")
+            })?;
+            role = role.max(Some(read));
+        }
+        let role = role.ok_or_else(|| Error::bad_request("roleIds: must name a role"))?;
+        if self.auth_target.is_empty() || self.auth_target.len() > MOST_TARGETS {
+            return Err(Error::bad_request(format!("authTarget: must hold 1 to {MOST_TARGETS} ids")));
+        }
+        let mut targets: Vec<String> = Vec::with_capacity(self.auth_target.len());
+        for id in self.auth_target {
+            let id = checked("authTarget", id)?;
+            if !targets.contains(&id) {
+                targets.push(id);
+            }
+        }
+        let kind = TargetKind::from_number(self.target_type)?;
+        Ok(NewGrants { directory_id: checked("dirId", self.dir_id)?, role, kind, targets })
+    }
+}
+
+/// Right to revoke.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct GrantRemovalForm {
+    /// Folder id, or `root`.
+    dir_id: String,
+    /// User, group or department id.
+    target: String,
+    /// 1 user, 2 group or department.
+    #[schema(minimum = 1, maximum = 2)]
+    target_type: i64,
+}
+
+#[derive(Debug)]
+pub(super) struct GrantToRemove {
+    pub(super) directory_id: String,
+    pub(super) kind: TargetKind,
+    pub(super) target: String,
+}
+
+impl GrantRemovalForm {
+    pub(super) fn checked(self) -> Result<GrantToRemove> {
+        let kind = TargetKind::from_number(self.target_type)?;
+        let (directory_id, target) = (checked("dirId", self.dir_id)?, checked("target", self.target)?);
+        Ok(GrantToRemove { directory_id, kind, target })
+    }
+}
+
+pub(super) fn checked(field: &str, id: String) -> Result<String> {
+    check_id_of(field, &id).map_err(Error::bad_request)?;
+    Ok(id)
+}

@@ -1,0 +1,204 @@
+//! Grants and revokes rights on folders (decisions 10.7).
+//!
+//! Rights change callers' principals (`auth/directory`), not documents.
+
+use std::sync::Arc;
+
+use super::{
+    access::{self, Access, FolderViewer, Needed, ROOT},
+    fields::{GrantToRemove, NewGrants, TargetKind},
+    permissions::Role,
+    subjects::{find_group_or_department, principals_now, seer},
+};
+use crate::{
+    audit::{self, Actor, Deed},
+    auth::{
+        caller::Caller,
+        directory::{department_principal, group_principal, user_principal},
+    },
+    error::{BusinessCode, Error, Result},
+    platform::{
+        folders::FoldersState,
+        users::model::{NamedBy, find_shown},
+    },
+    store::{self, Transaction, now_millis, sql},
+};
+
+/// Maximum rights on one folder.
+pub(super) const MOST_OF_A_FOLDER: i64 = 1_000;
+
+/// Maximum rights of one target on one subject's folders; `auth/directory` limits the sum.
+pub(super) const MOST_OF_A_TARGET: i64 = 1_000;
+
+/// Replaces the targets' previous rights.
+pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: NewGrants) -> Result<()> {
+    let forgetting = state.clone();
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move {
+            let principals = principals_now(transaction, &caller).await?;
+            let seer = seer(&caller, &principals)?;
+            let found = find(transaction, &seer, &new.directory_id).await?;
+            let targets = find_targets(transaction, &caller, &seer, &new).await?;
+            for target in &targets {
+                put(transaction, &seer, &found, target, new.role).await?;
+            }
+            check_room(transaction, &seer, &found, &targets).await?;
+            let deed = Deed::new("authorize", "folder", found.id)
+                .with("role", new.role.id())
+                .with("targets", targets);
+            finish(&forgetting, transaction, &caller, deed).await
+        })
+    });
+    job.await
+}
+
+/// Revokes a right on this folder only; returns whether it existed.
+pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: GrantToRemove) -> Result<bool> {
+    let forgetting = state.clone();
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move {
+            let principals = principals_now(transaction, &caller).await?;
+            let seer = seer(&caller, &principals)?;
+            // People may revoke their own rights.
+            let is_own = grant.kind == TargetKind::User && grant.target == seer.user_id;
+            let found = if is_own && grant.directory_id != ROOT {
+                Access::require(transaction, &seer, &grant.directory_id, BusinessCode::NotFound).await?
+            } else {
+                find(transaction, &seer, &grant.directory_id).await?
+            };
+            // Missing or invisible targets can still lose rights.
+            let targets = match grant.kind {
+                TargetKind::User => vec![user_principal(&grant.target)],
+                TargetKind::Group => {
+                    vec![group_principal(&grant.target), department_principal(&grant.target)]
+                }
+            };
+            let mut removed = Vec::new();
+            for target in targets {
+                let statement = sql(
+                    "DELETE FROM directory_grants WHERE directory_id = ? AND target = ?",
+                    [found.id.as_str().into(), target.as_str().into()],
+                );
+                if statement.execute(transaction).await? > 0 {
+                    removed.push(target);
+                }
+            }
+            if removed.is_empty() {
+                return Ok(false);
+            }
+            let deed = Deed::new("remove-authorization", "folder", found.id).with("targets", removed);
+            finish(&forgetting, transaction, &caller, deed).await?;
+            Ok(true)
+        })
+    });
+    job.await
+}
+
+/// Folder whose rights the person may manage; roots require ownership.
+async fn find(transaction: &Transaction, seer: &FolderViewer<'_>, directory_id: &str) -> Result<Access> {
+    if directory_id == ROOT {
+        access::own_root(transaction, seer).await?;
+    }
+    let found = Access::require(transaction, seer, directory_id, BusinessCode::NotFound).await?;
+    found.check(Needed::Manage)?;
+    if found.is_root() && !seer.owns(&found.subject) {
+        let message = "dirId: only its owner gives and takes rights on a root";
+        return Err(Error::business(BusinessCode::NotPermitted, message));
+    }
+    Ok(found)
+}
+
+/// Principals of the targets; failures name the first invisible one.
+async fn find_targets(
+    transaction: &Transaction,
+    caller: &Caller,
+    seer: &FolderViewer<'_>,
+    new: &NewGrants,
+) -> Result<Vec<String>> {
+    let unknown = |kind: &str, id: &str| {
+        let message = format!("authTarget: there is no {kind} with the id {id:?}; nothing was changed");
+        Error::business(BusinessCode::General, message)
+    };
+    let mut principals = Vec::with_capacity(new.targets.len());
+    match new.kind {
+        TargetKind::User => {
+            let people = find_shown(transaction, seer.tenant_id, NamedBy::UserId, &new.targets).await?;
+            for id in &new.targets {
+                // Callers see themselves.
+                if id != seer.user_id && !people.iter().any(|person| person.user_id == *id) {
+                    return Err(unknown("user", id));
+                }
+                principals.push(user_principal(id));
+            }
+        }
+        TargetKind::Group => {
+            for id in &new.targets {
+                let found = find_group_or_department(transaction, caller, seer, id).await?;
+                principals.push(found.ok_or_else(|| unknown("group or department", id))?);
+            }
+        }
+    }
+    Ok(principals)
+}
+
+async fn put(
+    transaction: &Transaction,
+    seer: &FolderViewer<'_>,
+    found: &Access,
+    target: &str,
+    role: Role,
+) -> store::Result<()> {
+    let statement = sql(
+        "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) VALUES (?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (directory_id, target) DO UPDATE SET role = excluded.role",
+        [
+            found.id.as_str().into(),
+            target.into(),
+            seer.tenant_id.into(),
+            found.root_id.as_str().into(),
+            role.number().into(),
+            now_millis().into(),
+        ],
+    );
+    statement.execute(transaction).await.map(drop)
+}
+
+/// Checks the limits after the insert; failure rolls back.
+async fn check_room(
+    transaction: &Transaction,
+    seer: &FolderViewer<'_>,
+    found: &Access,
+    targets: &[String],
+) -> Result<()> {
+    let statement = sql(
+        "SELECT COUNT(*) AS count FROM directory_grants WHERE directory_id = ?",
+        [found.id.as_str().into()],
+    );
+    if statement.fetch_value::<i64>(transaction).await? > MOST_OF_A_FOLDER {
+        let message =
+            format!("a folder has rights of at most {MOST_OF_A_FOLDER} users, groups and departments");
+        return Err(Error::business(BusinessCode::General, message));
+    }
+    for target in targets {
+        let statement = sql(
+            "SELECT COUNT(*) AS count FROM directory_grants WHERE tenant_id = ? AND target = ? AND root_id = ?",
+            [seer.tenant_id.into(), target.as_str().into(), found.root_id.as_str().into()],
+        );
+        if statement.fetch_value::<i64>(transaction).await? > MOST_OF_A_TARGET {
+            let id = target.split_once(':').map_or(target.as_str(), |(_, id)| id);
+            let message = format!(
+                "authTarget: {id:?} has a right on {MOST_OF_A_TARGET} folders of this subject, as many as one may"
+            );
+            return Err(Error::business(BusinessCode::General, message));
+        }
+    }
+    Ok(())
+}
+
+/// Audits the change and invalidates cached principals.
+async fn finish(state: &FoldersState, transaction: &Transaction, caller: &Caller, deed: Deed) -> Result<()> {
+    audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?;
+    let (state, tenant_id) = (state.clone(), caller.tenant.id);
+    transaction.after_commit(move || state.authenticator.forget_callers(tenant_id));
+    Ok(())
+}

@@ -1,0 +1,83 @@
+//! Lists files and folders.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    access::{Access, FolderViewer, ROOT},
+    fields::Directory,
+    repo::{self, ListedFile},
+};
+use crate::{
+    auth::caller::Caller,
+    error::{BusinessCode, Result},
+    platform::folders::FoldersState,
+    store::{Connection, Store},
+};
+
+/// Maximum starting folders, as in one folder.
+const MOST_TOPMOST: usize = 10_000;
+
+/// Folders per path query.
+const STARTS_AT_A_TIME: usize = 500;
+
+/// Files directly in a folder, by name.
+pub(super) async fn list_files(
+    state: &FoldersState,
+    caller: Arc<Caller>,
+    directory_id: String,
+) -> Result<Vec<ListedFile>> {
+    let read = |store: Store| async move {
+        let seer = FolderViewer::of(&caller)?;
+        match find(store.reader(), &seer, &directory_id).await? {
+            Some(access) => Ok(repo::files_in(store.reader(), &access.id).await?),
+            None => Ok(Vec::new()),
+        }
+    };
+    state.store.scan(read).await
+}
+
+/// Child folders by name, or the uppermost readable ones.
+pub(super) async fn list_directories(
+    state: &FoldersState,
+    caller: Arc<Caller>,
+    parent_id: Option<String>,
+) -> Result<Vec<Directory>> {
+    let read = |store: Store| async move {
+        let (reader, seer) = (store.reader(), FolderViewer::of(&caller)?);
+        let found = match parent_id {
+            None => topmost(reader, &seer).await?,
+            Some(id) => match find(reader, &seer, &id).await? {
+                Some(parent) => repo::children(reader, &seer, &parent).await?,
+                None => Vec::new(),
+            },
+        };
+        Ok(found.into_iter().map(Directory::from).collect())
+    };
+    state.store.scan(read).await
+}
+
+/// The own root exists implicitly.
+async fn find(reader: &Connection, seer: &FolderViewer<'_>, directory_id: &str) -> Result<Option<Access>> {
+    if directory_id == ROOT {
+        return Ok(Access::find(reader, seer, ROOT).await?);
+    }
+    Access::require(reader, seer, directory_id, BusinessCode::NotFound).await.map(Some)
+}
+
+/// Owned first-level folders, then uppermost granted ones. Children replace invisible roots.
+async fn topmost(reader: &Connection, seer: &FolderViewer<'_>) -> Result<Vec<Access>> {
+    let mut found = BTreeMap::new();
+    for starts in repo::starts(reader, seer).await?.chunks(STARTS_AT_A_TIME) {
+        for start in repo::find_all(reader, seer, starts).await? {
+            let folders =
+                if start.is_root() { repo::children(reader, seer, &start).await? } else { vec![start] };
+            for folder in folders.into_iter().filter(|folder| folder.is_topmost) {
+                if found.len() >= MOST_TOPMOST {
+                    return Ok(found.into_values().collect());
+                }
+                found.insert((folder.name.to_lowercase(), folder.id.clone()), folder);
+            }
+        }
+    }
+    Ok(found.into_values().collect())
+}

@@ -1,0 +1,145 @@
+//! Permissions by role and lock (decisions 10.2, 10.7).
+
+use serde::Serialize;
+
+/// Right on a folder and its contents, ascending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Reads contents.
+    Viewer = 1,
+    /// Copies contents.
+    Downloader = 2,
+    /// Changes contents.
+    Editor = 3,
+    /// Manages rights, like the subject's owner.
+    Manager = 4,
+}
+
+impl Role {
+    /// Every role.
+    pub const ALL: [Self; 4] = [Self::Viewer, Self::Downloader, Self::Editor, Self::Manager];
+
+    /// Role by stored number.
+    pub fn from_number(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.number() == number)
+    }
+
+    /// Stored number.
+    pub fn number(self) -> i64 {
+        self as i64
+    }
+
+    /// Role by id (`roleIds`).
+    pub fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.id() == id)
+    }
+
+    /// Id.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Downloader => "downloader",
+            Self::Editor => "editor",
+            Self::Manager => "manager",
+        }
+    }
+}
+
+/// Locks of a folder, for one viewer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Locks {
+    /// The folder is locked.
+    pub itself: bool,
+    /// An ancestor is locked.
+    pub above: bool,
+    /// Another person holds a lock.
+    pub by_another: bool,
+}
+
+/// Permissions on a folder or its files (specification, "Permissions object").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_excessive_bools, reason = "the specification's object")]
+pub struct Permissions {
+    /// Add files and folders.
+    pub uploadable: bool,
+    /// View files.
+    pub previewable: bool,
+    /// Delete folder or contents.
+    pub deleteable: bool,
+    /// Share files.
+    pub shareable: bool,
+    /// Copy files.
+    pub downloadable: bool,
+    /// Rename, and add versions.
+    pub editable: bool,
+    /// Restore versions.
+    pub restoreable: bool,
+    /// Manage rights.
+    pub manageable: bool,
+    /// Lock.
+    pub lockable: bool,
+    /// Unlock.
+    pub unlockable: bool,
+    /// Read.
+    pub readable: bool,
+}
+
+impl Permissions {
+    /// Permissions of a role; another person's lock still allows reading and managing rights.
+    pub fn of(role: Role, locks: Locks) -> Self {
+        let is_open = !locks.by_another;
+        Self {
+            readable: true,
+            previewable: true,
+            downloadable: role >= Role::Downloader,
+            shareable: role >= Role::Downloader,
+            uploadable: role >= Role::Editor && is_open,
+            editable: role >= Role::Editor && is_open,
+            deleteable: role >= Role::Editor && is_open,
+            restoreable: role >= Role::Editor && is_open,
+            manageable: role >= Role::Manager,
+            lockable: role >= Role::Manager && !locks.itself && !locks.above,
+            unlockable: role >= Role::Manager && locks.itself && !locks.above,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Table of decisions 10.7.
+    #[test]
+    fn each_role_extends_the_previous_one() {
+        let of = |role| {
+            let unlocked = serde_json::to_value(Permissions::of(role, Locks::default())).unwrap();
+            let mut names: Vec<String> = unlocked
+                .as_object()
+                .unwrap()
+                .iter()
+                .filter(|(_, is_true)| **is_true == serde_json::Value::Bool(true))
+                .map(|(name, _)| name.clone())
+                .collect();
+            names.sort();
+            names.join(" ")
+        };
+        assert_eq!(of(Role::Viewer), "previewable readable");
+        assert_eq!(of(Role::Downloader), "downloadable previewable readable shareable");
+        let editor = "deleteable downloadable editable previewable readable restoreable shareable uploadable";
+        assert_eq!(of(Role::Editor), editor);
+        let manager = "deleteable downloadable editable lockable manageable previewable readable restoreable shareable uploadable";
+        assert_eq!(of(Role::Manager), manager);
+    }
+
+    #[test]
+    fn lock_forbids_changes_by_others() {
+        let own = Permissions::of(Role::Manager, Locks { itself: true, above: false, by_another: false });
+        assert!(own.uploadable && own.deleteable && own.unlockable && !own.lockable);
+        let anothers = Permissions::of(Role::Manager, Locks { itself: true, above: false, by_another: true });
+        assert!(anothers.readable && anothers.downloadable && anothers.manageable && anothers.unlockable);
+        assert!(!anothers.uploadable && !anothers.editable && !anothers.deleteable && !anothers.restoreable);
+        let below = Permissions::of(Role::Manager, Locks { itself: false, above: true, by_another: false });
+        assert!(below.uploadable && !below.lockable && !below.unlockable);
+    }
+}

@@ -1,0 +1,78 @@
+//! Folder owners by public id: person, enterprise, group, department (decisions 10.1).
+
+use super::access::FolderViewer;
+use crate::{
+    auth::{
+        caller::Caller,
+        directory::{self, ENTERPRISE, department_principal, group_principal, user_principal},
+    },
+    error::{BusinessCode, Error, Kind, Result},
+    platform::{departments, groups::service::SeenGroup},
+    store::Transaction,
+};
+
+/// Principals now; authentication's may be outdated.
+pub(super) async fn principals_now(transaction: &Transaction, caller: &Caller) -> Result<Vec<String>> {
+    let person = &caller.require_user()?.person;
+    Ok(directory::standing(transaction, caller.tenant.id, person).await?)
+}
+
+pub(super) fn seer<'a>(caller: &'a Caller, principals: &'a [String]) -> Result<FolderViewer<'a>> {
+    Ok(FolderViewer { principals, ..FolderViewer::of(caller)? })
+}
+
+/// Principal of a visible (430003) subject that the caller owns (430011).
+pub(super) async fn find_owned(
+    transaction: &Transaction,
+    caller: &Caller,
+    seer: &FolderViewer<'_>,
+    id: &str,
+) -> Result<String> {
+    let subject = find(transaction, caller, seer, id).await?.ok_or_else(|| {
+        Error::business(BusinessCode::NotFound, "principalId: there is no such subject that you may see")
+    })?;
+    if seer.owns(&subject) {
+        return Ok(subject);
+    }
+    Err(Error::business(
+        BusinessCode::NotPermitted,
+        "principalId: only who owns the folders of this subject makes first-level folders there: a group's owner, who is in \
+         charge of a department, and for the enterprise whom its operator named",
+    ))
+}
+
+async fn find(
+    transaction: &Transaction,
+    caller: &Caller,
+    seer: &FolderViewer<'_>,
+    id: &str,
+) -> Result<Option<String>> {
+    if id == seer.user_id {
+        return Ok(Some(user_principal(id)));
+    }
+    if id == caller.tenant.code {
+        return Ok(Some(ENTERPRISE.to_owned()));
+    }
+    find_group_or_department(transaction, caller, seer, id).await
+}
+
+pub(super) async fn find_group_or_department(
+    transaction: &Transaction,
+    caller: &Caller,
+    seer: &FolderViewer<'_>,
+    id: &str,
+) -> Result<Option<String>> {
+    match SeenGroup::find(transaction, caller, id).await {
+        Ok(group) => return Ok(Some(group_principal(&group.id))),
+        Err(error) if error.kind == Kind::NotFound => {}
+        Err(error) => return Err(error),
+    }
+    let department = department_principal(id);
+    // Owners may use hidden departments.
+    let there = if seer.owns(&department) {
+        departments::model::existing(transaction, seer.tenant_id, &[id]).await?
+    } else {
+        departments::model::shown(transaction, seer.tenant_id, &[id]).await?
+    };
+    Ok(there.contains(id).then_some(department))
+}

@@ -1,0 +1,23 @@
+//! `POST /modules`, `/contents/search` and `/contents/search/all` (decisions 5).
+
+pub mod accept;
+pub mod all;
+mod events;
+mod page;
+mod parameters;
+pub mod routes;
+
+use std::{sync::Arc, time::Duration};
+
+use trawl_search::{Coordinator, slow::SlowSearches};
+
+use crate::config::Limits;
+
+/// State of the search routes.
+#[derive(Clone)]
+pub struct SearchState {
+    pub(crate) coordinator: Arc<Coordinator>,
+    pub(crate) slow_searches: Arc<SlowSearches>,
+    pub(crate) limits: Arc<Limits>,
+    pub(crate) timeout: Duration,
+}

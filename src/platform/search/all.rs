@@ -1,0 +1,249 @@
+//! `/contents/search/all`: all modules at once, as JSON or an event stream (decisions 5.9).
+
+use std::{collections::HashSet, time::Instant};
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use trawl_search::{
+    AnswerReservation, Failure, Module, ModuleAnswer, PageRequest, SourceReport, slow::TimedModules,
+};
+
+use super::{
+    accept::wants_events,
+    events,
+    page::{
+        ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, say_no_source, write_envelope,
+        write_page,
+    },
+    parameters::{Given, TermParameters},
+    routes::viewer,
+};
+use trawl_macros::operation;
+
+use crate::{
+    auth::{caller::Caller, extract::Identified},
+    error::{Error, Result},
+    http::envelope::{BodyRefusals, FailureEnvelope, Refusals, json_text},
+    platform::search::SearchState,
+};
+
+/// The answer of a search of every module (decisions 5.9).
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described; `answer_whole` writes it")]
+struct AllEnvelope {
+    /// 200.
+    code: u16,
+    /// null.
+    message: Option<String>,
+    /// The modules by `orderNo`, with their results.
+    data: Vec<ModulePage>,
+    #[schema(inline)]
+    #[serde(flatten)]
+    account: AllAccount,
+}
+
+/// The envelope's fields beside `data`.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct AllAccount {
+    /// The number of modules.
+    total: usize,
+    /// The number of modules.
+    count: usize,
+    /// Whether any module is incomplete.
+    partial: bool,
+}
+
+/// A module with its result; `/contents/search` continues its `cursor`.
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described; `Entry` writes it")]
+struct ModulePage {
+    /// The module.
+    module: Module,
+    /// 200, or the failure of `/contents/search`, such as 502, 504 or 413. A failed module is `partial` and
+    /// has no items.
+    code: u16,
+    /// null, or the failure.
+    message: Option<String>,
+    /// The items as their sources gave them.
+    data: Vec<ContentItemSchema>,
+    #[schema(inline)]
+    #[serde(flatten)]
+    account: PageAccount,
+}
+
+/// Searches all modules of the caller; `Accept: text/event-stream` sends each module when ready.
+#[operation(
+    tag = "search", params(TermParameters),
+    request_body(content = Option<Object>, description = "The same names as the query parameters"),
+    responses(
+        (status = 200, description = "At least one module answered, or there is none. As a stream: an event `module` for \
+            each module as it gets ready, its data one element of the envelope's `data` in one line; then an event `done` \
+            with `{count, tookMs, partial}`, `count` being the number of modules. A stream without `done` broke off.",
+            content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
+        Refusals, BodyRefusals,
+        (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
+        (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
+    )
+)]
+pub async fn post_search_all(
+    State(state): State<SearchState>,
+    Identified(caller): Identified,
+    request: Request,
+) -> Result<Response> {
+    let as_events = wants_events(request.headers());
+    search_all(&state, &caller, &Given::read(request).await?, as_events).await
+}
+
+/// Searches all modules of the caller, by GET.
+#[operation(
+    tag = "search", params(TermParameters),
+    responses(
+        (status = 200, description = "As by POST",
+            content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
+        Refusals,
+        (status = 405, description = "HEAD", body = FailureEnvelope),
+        (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
+        (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
+    )
+)]
+pub async fn get_search_all(
+    State(state): State<SearchState>,
+    Identified(caller): Identified,
+    request: Request,
+) -> Result<Response> {
+    // A search for HEAD would be wasted.
+    if request.method() == Method::HEAD {
+        let refusal = Error::method_not_allowed("/contents/search/all does not answer HEAD");
+        let allowed = [(header::ALLOW, HeaderValue::from_static("GET,POST"))];
+        return Ok((allowed, refusal).into_response());
+    }
+    search_all(&state, &caller, &Given::in_query(&request), wants_events(request.headers())).await
+}
+
+async fn search_all(
+    state: &SearchState,
+    caller: &Caller,
+    given: &Given,
+    as_events: bool,
+) -> Result<Response> {
+    let started = Instant::now();
+    let parameters = given.parameters(state)?;
+    let timer = state.slow_searches.start(caller.tenant.id, &parameters, &PageRequest::default());
+    let search = state.coordinator.search_all(viewer(caller), parameters).await?;
+    let mut search = TimedModules::new(search, timer);
+    // The status is open until a module has answered.
+    let mut first = Vec::new();
+    let mut has_answer = search.count() == 0;
+    while !has_answer && let Some(answer) = search.next().await {
+        has_answer = answer.result.is_ok();
+        first.push(answer);
+    }
+    if !has_answer {
+        return none_answered(first);
+    }
+    let first = first.into_iter().map(Entry::write).collect::<Result<Vec<_>>>()?;
+    if as_events { Ok(events::answer(first, search, started)) } else { answer_whole(first, search).await }
+}
+
+/// A serialized module.
+pub(super) struct Entry {
+    place: usize,
+    /// A [`ModulePage`] in one line.
+    pub(super) text: String,
+    /// Whether the module is incomplete.
+    pub(super) partial: bool,
+    /// Held as long as the text.
+    pub(super) reservation: AnswerReservation,
+}
+
+/// A failed module.
+#[derive(Serialize)]
+struct FailedModule<'a> {
+    module: &'a Module,
+    code: u16,
+    message: String,
+    data: [(); 0],
+    #[serde(flatten)]
+    account: PageAccount,
+}
+
+impl Entry {
+    pub(super) fn write(answer: ModuleAnswer) -> Result<Self> {
+        let ModuleAnswer { place, module, result, reservation } = answer;
+        let partial = result.as_ref().map_or(true, |page| page.partial);
+        let text = match result {
+            Ok(page) => {
+                let module = serde_json::to_string(&*module).map_err(Error::internal)?;
+                write_page(&format!(r#"{{"module":{module},"#), page)?
+            }
+            Err(failure) => write_failed(&module, failure)?,
+        };
+        Ok(Self { place, text, partial, reservation })
+    }
+}
+
+/// Its `code` distinguishes it from an empty module (decisions 5.5).
+fn write_failed(module: &Module, failure: Failure) -> Result<String> {
+    let (code, message, sources) = match failure {
+        Failure::NoSource { all_timed_out, sources, .. } => {
+            let (status, message) = say_no_source("the module", all_timed_out);
+            (status.as_u16(), message, sources)
+        }
+        Failure::Refused(error) => {
+            let error = Error::from(error);
+            error.log();
+            (error.kind.status(), error.message, Vec::new())
+        }
+    };
+    let account = PageAccount { total: 0, count: 0, cursor: None, partial: true, corrected: None, sources };
+    let failed = FailedModule { module, code, message, data: [], account };
+    serde_json::to_string(&failed).map_err(Error::internal)
+}
+
+/// The JSON response, by `orderNo`.
+async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Result<Response> {
+    while let Some(answer) = search.next().await {
+        entries.push(Entry::write(answer)?);
+    }
+    entries.sort_unstable_by_key(|entry| entry.place);
+    let count = entries.len();
+    let account = AllAccount { total: count, count, partial: entries.iter().any(|entry| entry.partial) };
+    let body = write_envelope("{", entries, |entry| &entry.text, &account)?;
+    Ok(json_text(StatusCode::OK, body))
+}
+
+/// The response if no module answered (decisions 5.5).
+///
+/// # Errors
+/// The first refusal, if no module asked its sources.
+fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
+    let all_timed_out = failures
+        .iter()
+        .all(|answer| matches!(answer.result, Err(Failure::NoSource { all_timed_out: true, .. })));
+    let mut reports: Vec<SourceReport> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut refusal = None;
+    let mut has_asked = false;
+    let mut waits = Vec::new();
+    for answer in failures {
+        match answer.result {
+            Err(Failure::NoSource { sources, retry_after: wait, .. }) => {
+                has_asked = true;
+                waits.push(wait);
+                reports.extend(sources.into_iter().filter(|report| seen.insert(report.id.clone())));
+            }
+            Err(Failure::Refused(error)) => refusal = refusal.or(Some(error)),
+            Ok(_) => {}
+        }
+    }
+    // Sources without a suspension can be retried at once.
+    let retry_after = waits.into_iter().min().flatten();
+    match refusal {
+        Some(error) if !has_asked => Err(error.into()),
+        _ => Ok(no_source("any module", all_timed_out, retry_after, reports)),
+    }
+}

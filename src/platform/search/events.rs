@@ -1,0 +1,68 @@
+//! Search of all modules as server-sent events, then `done` (decisions 5.9).
+
+use std::time::Instant;
+
+use axum::response::{Response, sse::Event};
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+use tracing::{Instrument, Span};
+use trawl_search::{AnswerReservation, slow::TimedModules};
+
+use super::all::Entry;
+use crate::{
+    error::{Error, Result},
+    http::events,
+};
+
+/// An event, with its memory reservation until it is sent.
+type Ready = (Event, AnswerReservation);
+
+/// The last event.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Done {
+    /// The number of modules.
+    count: usize,
+    /// Milliseconds since the request.
+    took_ms: u64,
+    /// Whether any module is incomplete.
+    partial: bool,
+}
+
+/// Streams the ready modules, then the others.
+pub(super) fn answer(first: Vec<Entry>, search: TimedModules, started: Instant) -> Response {
+    // Room for every event, so that a slow reader does not prolong the search.
+    let (sender, receiver) = mpsc::channel(search.count() + 1);
+    let span = Span::current();
+    let sending = send_events(first, search, started, sender).instrument(span.clone());
+    events::answer(receiver, AbortOnDropHandle::new(tokio::spawn(sending)), span)
+}
+
+async fn send_events(
+    first: Vec<Entry>,
+    mut search: TimedModules,
+    started: Instant,
+    sender: mpsc::Sender<Ready>,
+) -> Result<()> {
+    let count = search.count();
+    let mut partial = false;
+    let mut send = async |entry: Entry| {
+        partial |= entry.partial;
+        let event = Event::default().event("module").data(entry.text);
+        // Without a reader this task ends with the stream.
+        drop(sender.send((event, entry.reservation)).await);
+    };
+    for entry in first {
+        send(entry).await;
+    }
+    while let Some(answer) = search.next().await {
+        send(Entry::write(answer)?).await;
+    }
+    // The search is over, even for a slow reader.
+    drop(search);
+    let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let done = serde_json::to_string(&Done { count, took_ms, partial }).map_err(Error::internal)?;
+    drop(sender.send((Event::default().event("done").data(done), AnswerReservation::default())).await);
+    Ok(())
+}

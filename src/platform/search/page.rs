@@ -1,0 +1,155 @@
+//! Search responses: copied items and a report per source (decisions 5.4, 5.5).
+
+use std::time::Duration;
+
+use axum::{
+    http::{HeaderValue, StatusCode, header::RETRY_AFTER},
+    response::Response,
+};
+use serde::Serialize;
+use trawl_search::{Highlight, SearchPage, SourceCounts, SourceReport};
+
+use crate::{
+    error::{Error, Result},
+    http::envelope::{FailureEnvelope, json},
+    store::now_millis,
+};
+
+/// A search response with source reports (decisions 5.4, 5.5).
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described; `write_page` writes it")]
+pub(super) struct SearchEnvelope {
+    /// 200.
+    code: u16,
+    /// null.
+    message: Option<String>,
+    /// The items as their sources gave them.
+    data: Vec<ContentItemSchema>,
+    #[schema(inline)]
+    #[serde(flatten)]
+    account: PageAccount,
+}
+
+/// The envelope's fields beside `data`.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct PageAccount {
+    /// All matches, as external sources state them. Duplicates count once per source.
+    pub(super) total: u64,
+    /// Items in `data`.
+    pub(super) count: usize,
+    /// The cursor of the next page; null at the end.
+    pub(super) cursor: Option<String>,
+    /// Whether the page is incomplete.
+    pub(super) partial: bool,
+    /// The corrected keyword that was searched instead; absent without a correction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) corrected: Option<String>,
+    /// A report per source.
+    pub(super) sources: Vec<SourceReport>,
+}
+
+/// The response without any answering source: 502, or 504 if all timed out.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct NoSourceEnvelope {
+    #[serde(flatten)]
+    failure: FailureEnvelope,
+    /// A report per source.
+    sources: Vec<SourceReport>,
+}
+
+/// A search content item.
+#[derive(utoipa::ToSchema)]
+#[schema(as = ContentItem)]
+#[expect(dead_code, reason = "only described")]
+pub(super) struct ContentItemSchema {
+    /// Content id.
+    id: String,
+    /// Title.
+    title: String,
+    /// Subtitle.
+    #[schema(rename = "subTitle")]
+    sub_title: Option<String>,
+    /// Summary.
+    brief: Option<String>,
+    /// Icon.
+    image: Option<String>,
+    /// Author.
+    author: Option<String>,
+    /// Epoch milliseconds.
+    #[schema(rename = "displayTime")]
+    display_time: i64,
+    /// Click-handling action, a JSON object in a string, keyed by client kind.
+    action: Option<String>,
+    /// Additional information.
+    #[schema(rename = "attachInfo")]
+    attach_info: Option<String>,
+    /// Description of the additional information.
+    #[schema(rename = "attachDescription")]
+    attach_description: Option<String>,
+    /// Ids of further sources with this item, if the module shows duplicates once.
+    #[schema(rename = "alsoIn")]
+    also_in: Option<Vec<String>>,
+    /// The matching texts, with `highlight=true`.
+    highlight: Option<Highlight>,
+}
+
+/// Writes a page's envelope after `head`, which opens the object.
+pub(super) fn write_page(head: &str, page: SearchPage) -> Result<String> {
+    let SearchPage { items, total, cursor, partial, corrected, sources } = page;
+    let account = PageAccount { total, count: items.len(), cursor, partial, corrected, sources };
+    write_envelope(head, items, |item| &item.json, &account)
+}
+
+/// Copies the JSON elements of `data` after `head`, which opens the object.
+pub(super) fn write_envelope<T>(
+    head: &str,
+    data: Vec<T>,
+    json: impl Fn(&T) -> &str,
+    account: &impl Serialize,
+) -> Result<String> {
+    const START: &str = r#""code":200,"message":null,"data":["#;
+    let account = serde_json::to_string(account).map_err(Error::internal)?;
+    let length: usize = data.iter().map(|element| json(element).len() + 1).sum();
+    let mut text = String::with_capacity(head.len() + START.len() + length + account.len() + 2);
+    text.push_str(head);
+    text.push_str(START);
+    for (place, element) in data.into_iter().enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        text.push_str(json(&element));
+    }
+    text.push_str("],");
+    text.push_str(account.trim_start_matches('{'));
+    Ok(text)
+}
+
+/// Status and message if no source of `whom` answered (decisions 5.5).
+pub(super) fn say_no_source(whom: &str, all_timed_out: bool) -> (StatusCode, String) {
+    if all_timed_out {
+        (StatusCode::GATEWAY_TIMEOUT, format!("no source of {whom} answered in time"))
+    } else {
+        (StatusCode::BAD_GATEWAY, format!("no source of {whom} answered; `sources` says why"))
+    }
+}
+
+/// The response if no source of `whom` answered, with `Retry-After`.
+pub(super) fn no_source(
+    whom: &str,
+    all_timed_out: bool,
+    retry_after: Option<Duration>,
+    sources: Vec<SourceReport>,
+) -> Response {
+    let (status, message) = say_no_source(whom, all_timed_out);
+    let failure = FailureEnvelope { code: status.as_u16().into(), message, data: (), date: now_millis() };
+    let counts = SourceCounts::of(&sources);
+    let mut response = json(status, &NoSourceEnvelope { failure, sources });
+    response.extensions_mut().insert(counts);
+    if let Some(wait) = retry_after {
+        // Rounded up, so that a retry is not early.
+        let seconds = wait.as_millis().div_ceil(1_000).max(1);
+        let seconds = HeaderValue::try_from(seconds.to_string()).ok();
+        response.headers_mut().extend(seconds.map(|seconds| (RETRY_AFTER, seconds)));
+    }
+    response
+}

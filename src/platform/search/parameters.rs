@@ -1,0 +1,275 @@
+//! Search parameters in the query or a JSON body; the query wins (decisions 5.1).
+
+use std::{fmt::Display, str::FromStr, time::Duration};
+
+use axum::{body::Bytes, extract::Request, http::Uri};
+use serde::{Deserialize, Deserializer, de::DeserializeOwned};
+use trawl_connectors::TraceContext;
+use trawl_search::{Filters, Order, PageRequest, PageStart, SearchParameters};
+
+use crate::{
+    error::{Error, Result},
+    http::extract::{check_content_type, has_body, read_body},
+    json,
+    platform::search::SearchState,
+};
+
+/// Default items per page.
+const DEFAULT_LIMIT: usize = 10;
+
+/// The search condition.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct TermParameters {
+    /// Words joined by AND, the last also as a prefix; `"a phrase"`, `-word`, `author:NAME`. Required.
+    #[param(required = true)]
+    keyword: Option<String>,
+    /// Items per page.
+    #[serde(deserialize_with = "number_or_text")]
+    #[param(value_type = Option<u16>, minimum = 1, maximum = 1000, default = 10)]
+    limit: Option<String>,
+    /// `time` (the default) or `relevance`.
+    #[param(value_type = Option<String>, example = "time")]
+    sort: Option<String>,
+    /// Earliest `displayTime`, inclusive, epoch milliseconds.
+    #[serde(deserialize_with = "number_or_text")]
+    #[param(value_type = Option<i64>)]
+    from: Option<String>,
+    /// Latest `displayTime`, exclusive, epoch milliseconds.
+    #[serde(deserialize_with = "number_or_text")]
+    #[param(value_type = Option<i64>)]
+    to: Option<String>,
+    /// Only this author's items.
+    author: Option<String>,
+    /// `true` adds texts as HTML, with `<em>` around matches (`highlight`).
+    #[serde(deserialize_with = "boolean_or_text")]
+    #[param(value_type = Option<bool>, default = false)]
+    highlight: Option<String>,
+    /// The deadline in milliseconds.
+    #[serde(deserialize_with = "number_or_text")]
+    #[param(value_type = Option<u64>, minimum = 50, maximum = 10000, default = 2000)]
+    timeout: Option<String>,
+}
+
+/// The searched module and page.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PlaceParameters {
+    /// The module's id or code. Required.
+    #[param(required = true)]
+    module_id: Option<String>,
+    /// The `cursor` of a response; digits select items with an earlier `displayTime`, in epoch milliseconds.
+    #[serde(deserialize_with = "number_or_text")]
+    cursor: Option<String>,
+    /// `cursor`: every page holds exactly `limit` items.
+    #[param(inline, value_type = Option<String>, example = "cursor")]
+    paging: Option<String>,
+    /// Only this source's items, by its id or name.
+    source: Option<String>,
+}
+
+/// The raw parameters of a call.
+pub(super) struct Given {
+    uri: Uri,
+    body: Option<Bytes>,
+    trace: Option<TraceContext>,
+}
+
+impl Given {
+    /// The query's parameters.
+    pub(super) fn in_query(request: &Request) -> Self {
+        Self { uri: request.uri().clone(), body: None, trace: TraceContext::read(request.headers()) }
+    }
+
+    /// # Errors
+    /// 413 and 415 for the body.
+    pub(super) async fn read(request: Request) -> Result<Self> {
+        let mut given = Self::in_query(&request);
+        if has_body(&request) {
+            check_content_type(request.headers(), "application/json")?;
+            given.body = Some(read_body(request).await?);
+        }
+        Ok(given)
+    }
+
+    /// The validated search parameters.
+    ///
+    /// # Errors
+    /// 400 for an invalid parameter.
+    pub(super) fn parameters(&self, state: &SearchState) -> Result<SearchParameters> {
+        self.terms()?.check(state, self.trace.clone())
+    }
+
+    fn terms(&self) -> Result<TermParameters> {
+        let (query, body) = self.read_both::<TermParameters>()?;
+        Ok(TermParameters {
+            keyword: query.keyword.or(body.keyword),
+            limit: query.limit.or(body.limit),
+            sort: query.sort.or(body.sort),
+            from: query.from.or(body.from),
+            to: query.to.or(body.to),
+            author: query.author.or(body.author),
+            highlight: query.highlight.or(body.highlight),
+            timeout: query.timeout.or(body.timeout),
+        })
+    }
+
+    /// # Errors
+    /// 400 naming the parameter.
+    pub(super) fn place(&self) -> Result<PlaceParameters> {
+        let (query, body) = self.read_both::<PlaceParameters>()?;
+        Ok(PlaceParameters {
+            module_id: query.module_id.or(body.module_id),
+            cursor: query.cursor.or(body.cursor),
+            paging: query.paging.or(body.paging),
+            source: query.source.or(body.source),
+        })
+    }
+
+    /// The query's parameters and the body's.
+    fn read_both<T: DeserializeOwned + Default>(&self) -> Result<(T, T)> {
+        let query = self.uri.query().unwrap_or_default();
+        let query = json::read_form(query.as_bytes()).map_err(Error::bad_request)?;
+        let body = match &self.body {
+            Some(body) => {
+                json::read_object(body).map_err(|reason| Error::bad_request(format!("body: {reason}")))?
+            }
+            None => T::default(),
+        };
+        Ok((query, body))
+    }
+}
+
+/// A number or its text.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "must be one number or one text")]
+enum NumberOrText {
+    Number(serde_json::Number),
+    Text(String),
+}
+
+fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let value = Option::<NumberOrText>::deserialize(deserializer)?;
+    Ok(value.map(|value| match value {
+        NumberOrText::Number(number) => number.to_string(),
+        NumberOrText::Text(text) => text,
+    }))
+}
+
+/// A boolean or its text.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "must be `true` or `false`")]
+enum BooleanOrText {
+    Boolean(bool),
+    Text(String),
+}
+
+fn boolean_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let value = Option::<BooleanOrText>::deserialize(deserializer)?;
+    Ok(value.map(|value| match value {
+        BooleanOrText::Boolean(boolean) => boolean.to_string(),
+        BooleanOrText::Text(text) => text,
+    }))
+}
+
+impl TermParameters {
+    /// # Errors
+    /// 400 for an invalid parameter.
+    fn check(self, state: &SearchState, trace: Option<TraceContext>) -> Result<SearchParameters> {
+        let most = state.limits.keyword_chars;
+        let keyword = self.keyword.filter(|keyword| !keyword.trim().is_empty());
+        let keyword =
+            keyword.ok_or_else(|| Error::bad_request("keyword: is required and must not be blank"))?;
+        if keyword.chars().count() > most {
+            return Err(Error::bad_request(format!("keyword: must be at most {most} characters")));
+        }
+        let order = match self.sort.as_deref() {
+            None | Some("" | "time") => Order::Time,
+            Some("relevance") => Order::Relevance,
+            Some(other) => {
+                return Err(Error::bad_request(format!(
+                    "sort: must be `time` or `relevance`, not {other:?}"
+                )));
+            }
+        };
+        let highlight = match self.highlight.as_deref() {
+            None | Some("" | "false") => false,
+            Some("true") => true,
+            Some(other) => {
+                return Err(Error::bad_request(format!(
+                    "highlight: must be `true` or `false`, not {other:?}"
+                )));
+            }
+        };
+        let filters = Filters {
+            from: parse("from", self.from, &i64::MIN, &i64::MAX)?,
+            to: parse("to", self.to, &i64::MIN, &i64::MAX)?,
+            author: self.author.filter(|author| !author.trim().is_empty()),
+        };
+        Ok(SearchParameters {
+            keyword,
+            order,
+            filters,
+            limit: parse("limit", self.limit, &1, &1_000)?.unwrap_or(DEFAULT_LIMIT),
+            highlight,
+            timeout: parse("timeout", self.timeout, &50, &10_000)?
+                .map_or(state.timeout, Duration::from_millis),
+            trace,
+        })
+    }
+}
+
+impl PlaceParameters {
+    /// The module and the page in this order.
+    ///
+    /// # Errors
+    /// 400 for an invalid parameter.
+    pub(super) fn check(self, order: Order) -> Result<(String, PageRequest)> {
+        let module = self
+            .module_id
+            .filter(|module| !module.is_empty())
+            .ok_or_else(|| Error::bad_request("moduleId: is required, a module's id or code"))?;
+        let is_exact = match self.paging.as_deref() {
+            None | Some("") => false,
+            Some("cursor") => true,
+            Some(other) => {
+                return Err(Error::bad_request(format!("paging: must be `cursor` or absent, not {other:?}")));
+            }
+        };
+        let start = start(self.cursor, order)?;
+        let source = self.source.filter(|source| !source.is_empty());
+        Ok((module, PageRequest { source, start, is_exact }))
+    }
+}
+
+/// Digits are a time condition; other texts are cursors (decisions 5.3, 5.4).
+fn start(cursor: Option<String>, order: Order) -> Result<PageStart> {
+    let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else { return Ok(PageStart::Beginning) };
+    if !cursor.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(PageStart::Cursor(cursor));
+    }
+    if order == Order::Relevance {
+        return Err(Error::bad_request(
+            "cursor: a time does not page by relevance; send the cursor of the last answer",
+        ));
+    }
+    cursor
+        .parse()
+        .map(PageStart::Before)
+        .map_err(|_| Error::bad_request("cursor: as digits it must be epoch milliseconds"))
+}
+
+fn parse<T: FromStr + PartialOrd + Display>(
+    name: &str,
+    text: Option<String>,
+    least: &T,
+    most: &T,
+) -> Result<Option<T>> {
+    let Some(text) = text else { return Ok(None) };
+    match text.trim().parse() {
+        Ok(value) if value >= *least && value <= *most => Ok(Some(value)),
+        _ => Err(Error::bad_request(format!("{name}: must be an integer, {least} to {most}, not {text:?}"))),
+    }
+}

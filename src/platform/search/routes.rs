@@ -1,0 +1,102 @@
+//! `POST /modules`, `/contents/search` and `/contents/search/all` (decisions 5).
+
+use axum::{
+    extract::{Request, State},
+    http::StatusCode,
+    response::Response,
+};
+use trawl_macros::operation;
+use trawl_search::{Failure, Module, ModuleSearch, SourceCounts, Viewer, slow::SearchOutcome};
+
+use crate::{
+    auth::{caller::Caller, extract::Identified},
+    error::Result,
+    http::envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals, json_text},
+    platform::search::{
+        SearchState,
+        page::{NoSourceEnvelope, SearchEnvelope, no_source, write_page},
+        parameters::{Given, PlaceParameters, TermParameters},
+    },
+};
+
+/// Lists the modules that the caller may search, by `orderNo`.
+#[operation(tag = "search", responses(
+    (status = 200, description = "The modules", body = Envelope<Vec<Module>>),
+    Refusals,
+))]
+pub async fn list_modules(
+    State(state): State<SearchState>,
+    Identified(caller): Identified,
+) -> Result<Envelope<Vec<Module>>> {
+    let modules = state.coordinator.modules(caller.tenant.id).await?;
+    Ok(Envelope::list(modules.iter().map(|module| Module::clone(module)).collect()))
+}
+
+/// Searches all sources of one module.
+#[operation(
+    tag = "search", params(TermParameters, PlaceParameters),
+    request_body(content = Option<Object>, description = "The same names as the query parameters"),
+    responses(
+        (status = 200, description = "One page", body = SearchEnvelope),
+        Refusals, BodyRefusals,
+        (status = 404, description = "There is no such module", body = FailureEnvelope),
+        (status = 502, description = "No source answered", body = NoSourceEnvelope),
+        (status = 504, description = "Every source timed out", body = NoSourceEnvelope),
+    )
+)]
+pub async fn post_search(
+    State(state): State<SearchState>,
+    Identified(caller): Identified,
+    request: Request,
+) -> Result<Response> {
+    search(&state, &caller, &Given::read(request).await?).await
+}
+
+/// Searches one module, by GET.
+#[operation(
+    tag = "search", params(TermParameters, PlaceParameters),
+    responses(
+        (status = 200, description = "One page", body = SearchEnvelope),
+        Refusals,
+        (status = 404, description = "There is no such module", body = FailureEnvelope),
+        (status = 502, description = "No source answered", body = NoSourceEnvelope),
+        (status = 504, description = "Every source timed out", body = NoSourceEnvelope),
+    )
+)]
+pub async fn get_search(
+    State(state): State<SearchState>,
+    Identified(caller): Identified,
+    request: Request,
+) -> Result<Response> {
+    search(&state, &caller, &Given::in_query(&request)).await
+}
+
+async fn search(state: &SearchState, caller: &Caller, given: &Given) -> Result<Response> {
+    let parameters = given.parameters(state)?;
+    let (module, page) = given.place()?.check(parameters.order)?;
+    let timer = state.slow_searches.start(caller.tenant.id, &parameters, &page);
+    let search = ModuleSearch { module: module.clone(), page, parameters };
+    let result = state.coordinator.search(viewer(caller), search).await;
+    timer.end(|| state.coordinator.code_of(caller.tenant.id, &module), || SearchOutcome::of(&result)).await;
+    match result {
+        Ok(answer) => {
+            let counts = SourceCounts::of(&answer.sources);
+            let mut response = json_text(StatusCode::OK, write_page("{", answer)?);
+            response.extensions_mut().insert(counts);
+            Ok(response)
+        }
+        Err(Failure::Refused(error)) => Err(error.into()),
+        Err(Failure::NoSource { all_timed_out, retry_after, sources }) => {
+            Ok(no_source("the module", all_timed_out, retry_after, sources))
+        }
+    }
+}
+
+/// Viewer for search.
+pub(super) fn viewer(caller: &Caller) -> Viewer {
+    Viewer {
+        tenant_id: caller.tenant.id,
+        user_id: caller.user.as_ref().map(|user| user.person.user_id.clone()),
+        principals: caller.principals(),
+    }
+}

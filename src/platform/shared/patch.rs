@@ -1,0 +1,228 @@
+//! Field rules of write forms, and failures of single rows.
+
+use std::ops::RangeInclusive;
+
+use secrecy::SecretString;
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::Value;
+
+/// Maximum bytes of an id.
+pub const ID_BYTES: usize = 512;
+
+/// Integers that JSON readers represent exactly.
+pub const WHOLE_NUMBERS: RangeInclusive<i64> = -((1 << 53) - 1)..=(1 << 53) - 1;
+
+/// Checks `id`.
+pub fn check_id(id: &str) -> Result<(), String> {
+    check_id_of("id", id)
+}
+
+/// Checks the id in `field`.
+pub fn check_id_of(field: &str, id: &str) -> Result<(), String> {
+    if id.is_empty() || id.len() > ID_BYTES || id.chars().any(char::is_control) {
+        return Err(format!("{field}: must be 1 to {ID_BYTES} bytes of UTF-8 without control characters"));
+    }
+    Ok(())
+}
+
+/// Failure of one row (specification, "sync failure entry").
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct SyncFailure {
+    /// Source id of the row, or empty.
+    pub id: String,
+    /// Failure reason.
+    pub message: String,
+}
+
+/// Applies a text field: absent keeps `known`, empty clears it.
+pub fn written_text(field: Option<&String>, known: Option<&String>) -> Option<String> {
+    match field {
+        None => known.cloned(),
+        Some(text) if text.is_empty() => None,
+        Some(text) => Some(text.clone()),
+    }
+}
+
+/// Limit of a text field.
+#[derive(Clone, Copy, Debug)]
+pub enum TextRule {
+    /// One line of at most these bytes, without control characters.
+    Line(usize),
+    /// Lines of at most these bytes.
+    Lines(usize),
+}
+
+impl TextRule {
+    /// Checks a text; errors omit it.
+    pub fn check(self, field: &str, text: &str) -> Result<(), String> {
+        match self {
+            Self::Line(most) if text.len() > most || text.chars().any(char::is_control) => {
+                Err(format!("{field}: must be at most {most} bytes of UTF-8 without control characters"))
+            }
+            Self::Lines(most) if text.len() > most => {
+                Err(format!("{field}: must be at most {most} bytes of UTF-8"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Field of a write form; empty text means clear.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Written<T> {
+    /// Absent or null: no change.
+    #[default]
+    Keep,
+    /// Set to null or the default.
+    Clear,
+    /// Set to this.
+    Set(T),
+}
+
+impl<T: Clone> Written<T> {
+    /// Resulting value of a nullable field.
+    pub fn over(&self, known: Option<&T>) -> Option<T> {
+        match self {
+            Self::Keep => known.cloned(),
+            Self::Clear => None,
+            Self::Set(value) => Some(value.clone()),
+        }
+    }
+
+    /// Resulting value, with `default` for null.
+    pub fn over_default(&self, known: Option<&T>, default: T) -> T {
+        self.over(known).unwrap_or(default)
+    }
+
+    /// This field, or `other` if this one keeps.
+    #[must_use]
+    pub fn or<'a>(&'a self, other: &'a Self) -> &'a Self {
+        if matches!(self, Self::Keep) { other } else { self }
+    }
+}
+
+impl Written<i64> {
+    /// Checks the range; errors name `meaning`.
+    pub fn check(&self, field: &str, range: &RangeInclusive<i64>, meaning: &str) -> Result<(), String> {
+        match self {
+            Self::Set(number) if !range.contains(number) => {
+                Err(format!("{field}: must be {meaning}, not {number}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Value type of a field.
+pub trait FieldValue: Sized {
+    /// Expected type, for messages.
+    const EXPECTED: &'static str;
+
+    /// Converts a JSON value.
+    fn from_json(value: Value) -> Option<Self>;
+}
+
+impl FieldValue for i64 {
+    const EXPECTED: &'static str = "an integer";
+
+    fn from_json(value: Value) -> Option<Self> {
+        value.as_i64()
+    }
+}
+
+impl FieldValue for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn from_json(value: Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl FieldValue for SecretString {
+    const EXPECTED: &'static str = "a text";
+
+    fn from_json(value: Value) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(text.into()),
+            _ => None,
+        }
+    }
+}
+
+impl FieldValue for Vec<String> {
+    const EXPECTED: &'static str = "an array of texts";
+
+    fn from_json(value: Value) -> Option<Self> {
+        serde_json::from_value(value).ok()
+    }
+}
+
+impl<'de, T: FieldValue> Deserialize<'de> for Written<T> {
+    /// Errors omit the value: it may be secret.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match Value::deserialize(deserializer)? {
+            Value::Null => Ok(Self::Keep),
+            Value::String(text) if text.is_empty() => Ok(Self::Clear),
+            value => T::from_json(value)
+                .map(Self::Set)
+                .ok_or_else(|| D::Error::custom(format_args!("must be {}", T::EXPECTED))),
+        }
+    }
+}
+
+/// Default and largest page size (decisions 9.6).
+const PAGE_ROWS: i64 = 100;
+const MOST_PAGE_ROWS: i64 = 1_000;
+
+/// Page of directory changes, oldest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangesAfter {
+    /// Exclusive start, epoch milliseconds.
+    pub cursor: i64,
+    /// Page size.
+    pub limit: i64,
+}
+
+impl ChangesAfter {
+    /// Validates the parameters (decisions 9.6).
+    pub fn new(cursor: Option<i64>, limit: Option<i64>) -> Result<Self, String> {
+        let limit = limit.unwrap_or(PAGE_ROWS);
+        if !(1..=MOST_PAGE_ROWS).contains(&limit) {
+            return Err(format!("limit: must be 1 to {MOST_PAGE_ROWS}, not {limit}"));
+        }
+        Ok(Self { cursor: cursor.unwrap_or(i64::MIN), limit })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read<T: FieldValue>(json: &str) -> Result<Written<T>, String> {
+        serde_json::from_str(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn null_keeps_and_empty_text_clears() {
+        assert_eq!(read::<i64>("null"), Ok(Written::Keep));
+        assert_eq!(read::<i64>("\"\""), Ok(Written::Clear));
+        assert_eq!(read::<bool>("false"), Ok(Written::Set(false)));
+        assert_eq!(read::<Vec<String>>("[\"a\"]"), Ok(Written::Set(vec!["a".to_owned()])));
+        assert_eq!(Written::Keep.over_default(Some(&7), 1), 7);
+        assert_eq!(Written::Clear.over_default(Some(&7), 1), 1);
+        assert_eq!(Written::<i64>::Clear.over(Some(&7)), None);
+        assert_eq!(Written::Keep.or(&Written::Set(3)), &Written::Set(3));
+        assert_eq!(Written::Clear.or(&Written::Set(3)), &Written::Clear);
+    }
+
+    #[test]
+    fn wrong_type_is_refused_and_not_echoed() {
+        for sent in ["\"hunter2\"", "1.5", "[3]", "{\"a\":1}", "99999999999999999999"] {
+            let reason = read::<i64>(sent).unwrap_err();
+            assert!(reason.starts_with("must be an integer"), "{reason}");
+        }
+        assert!(read::<bool>("1").unwrap_err().starts_with("must be true or false"));
+        let secret = serde_json::from_str::<Written<SecretString>>("4711").unwrap_err().to_string();
+        assert!(secret.starts_with("must be a text") && !secret.contains("4711"), "{secret}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Common steps of directory synchronisations.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use crate::{
+    auth::caller::{Authenticator, Caller},
+    error::{Error, Result},
+    http::envelope::Envelope,
+    index_progress::BulkGate,
+    json,
+    platform::shared::patch::SyncFailure,
+    store::{Store, Transaction, WriteFuture},
+};
+
+/// State for writing a synchronisation.
+#[derive(Clone)]
+pub struct Synchronisation {
+    pub(crate) store: Store,
+    pub(crate) bulk: BulkGate,
+    pub(crate) authenticator: Arc<Authenticator>,
+}
+
+/// Parsed rows and failures of the others.
+#[derive(Debug)]
+pub struct Rows<T> {
+    /// Parsed rows in order.
+    pub rows: Vec<T>,
+    /// Failures of unreadable rows.
+    pub failures: Vec<SyncFailure>,
+}
+
+/// Parses up to `most` rows; unreadable ones fail alone, under `id_field` or position.
+pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
+    rows: Vec<Box<RawValue>>,
+    id_field: &'static str,
+    most: usize,
+) -> Result<Rows<T>> {
+    if rows.len() > most {
+        return Err(Error::bad_request(format!("body: must hold at most {most} rows, not {}", rows.len())));
+    }
+    // Parsing would block the runtime.
+    tokio::task::spawn_blocking(move || {
+        let mut read = Rows { rows: Vec::with_capacity(rows.len()), failures: Vec::new() };
+        for (place, raw) in (1_usize..).zip(rows) {
+            let id = json::field_as_text(&raw, id_field);
+            match json::read_object(raw.get().as_bytes()) {
+                Err(message) if id.is_empty() => {
+                    read.failures.push(SyncFailure { id, message: format!("row {place}: {message}") });
+                }
+                Err(message) => read.failures.push(SyncFailure { id, message }),
+                Ok(_) if id.is_empty() => {
+                    let message = format!("row {place}: {id_field}: is required");
+                    read.failures.push(SyncFailure { id, message });
+                }
+                Ok(row) => read.rows.push(row),
+            }
+        }
+        read
+    })
+    .await
+    .map_err(Error::internal)
+}
+
+/// Runs `apply` in one transaction; it returns failures and whether anything changed.
+pub async fn write<T, A>(
+    sync: &Synchronisation,
+    caller: &Arc<Caller>,
+    rows: Rows<T>,
+    apply: A,
+) -> Result<Envelope<Vec<SyncFailure>>>
+where
+    T: Send + 'static,
+    A: for<'a> FnOnce(&'a Transaction, Vec<T>) -> WriteFuture<'a, (Vec<SyncFailure>, bool)> + Send + 'static,
+{
+    let Rows { rows, mut failures } = rows;
+    if rows.is_empty() {
+        return Ok(Envelope::list(failures));
+    }
+    sync.bulk.wait_for_room(rows.len()).await?;
+    let tenant_id = caller.tenant.id;
+    let (remembering, calling) = (Arc::clone(&sync.authenticator), Arc::clone(caller));
+    let refused = sync.store.write(move |transaction| {
+        Box::pin(async move {
+            // Access may have ended meanwhile.
+            calling.confirm(transaction).await?;
+            let (refused, is_changed) = apply(transaction, rows).await?;
+            if is_changed {
+                // Cached principals depend on the directory.
+                transaction.after_commit(move || remembering.forget_callers(tenant_id));
+            }
+            Ok(refused)
+        })
+    });
+    failures.extend(refused.await?);
+    Ok(Envelope::list(failures))
+}
+
+/// Page without total.
+pub fn page<T>(rows: Vec<T>) -> Envelope<Vec<T>> {
+    Envelope { count: Some(rows.len()), ..Envelope::of(rows) }
+}

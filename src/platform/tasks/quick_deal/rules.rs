@@ -1,0 +1,84 @@
+//! Checks, callback body and signature of quick handling, without I/O (decisions 8.3).
+
+use aws_lc_rs::hmac;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
+
+use crate::{
+    error::{Error, Result},
+    platform::tasks::{
+        forms::Task,
+        repo::StoredTask,
+        service::{Actor, TaskRole, absent},
+        states::{TaskMove, TaskStatus, after},
+    },
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Handling {
+    /// Content with the current `status`.
+    pub(super) task: Task,
+    pub(super) callback: String,
+    pub(super) target: TaskStatus,
+}
+
+impl Handling {
+    /// 404 if invisible, 403 if not theirs, 409 if status or application rule it out.
+    pub(super) fn of(row: &StoredTask, actor: &Actor) -> Result<Self> {
+        match actor.role(row)? {
+            None => return Err(absent()),
+            Some(TaskRole::Assignee) => {}
+            Some(_) => return Err(Error::forbidden("only the assignee may handle this task")),
+        }
+        Self::check(row.status()?, serde_json::from_str(&row.task).map_err(Error::internal)?)
+    }
+
+    fn check(status: TaskStatus, mut task: Task) -> Result<Self> {
+        let target = after(status, TaskMove::Complete, None).ok_or_else(|| {
+            let name = status.name();
+            Error::conflict(format!("this task is {name}; only one that is to-do or to-read can be handled"))
+        })?;
+        task.status = Some(status.number());
+        // True, the default, means not supported.
+        if task.quick_deal.unwrap_or(true) {
+            let refusal = "quickDeal: this task does not support quick handling (it is true)";
+            return Err(Error::conflict(refusal));
+        }
+        let callback = task.quick_deal_callback.clone().filter(|callback| !callback.is_empty());
+        let callback = callback.ok_or_else(|| {
+            Error::conflict("quickDealCallback: this task has none, so it cannot be handled quickly")
+        })?;
+        Ok(Self { task, callback, target })
+    }
+}
+
+/// Callback body.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct TaskInfo<'a> {
+    #[serde(flatten)]
+    pub(super) task: &'a Task,
+    pub(super) id: &'a str,
+    pub(super) handler_login_id: &'a str,
+    /// Start time, epoch milliseconds.
+    pub(super) handled_at: i64,
+}
+
+impl TaskInfo<'_> {
+    /// Unique id, by which callbacks detect repeated deliveries.
+    pub(super) fn delivery(&self) -> String {
+        format!("{}-{}", self.id, self.handled_at)
+    }
+}
+
+/// `X-Trawl-Signature`, sent at epoch `seconds`.
+pub(super) fn sign(key: &SecretString, seconds: i64, body: &[u8]) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, key.expose_secret().as_bytes());
+    let mut signed = hmac::Context::with_key(&key);
+    signed.update(format!("{seconds}.").as_bytes());
+    signed.update(body);
+    format!("t={seconds},v1={}", hex::encode(signed.sign()))
+}
+
+#[cfg(test)]
+mod tests;

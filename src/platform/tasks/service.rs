@@ -1,0 +1,149 @@
+//! Permissions for task moves, and their execution (decisions 3.5, 8.1).
+
+use super::{
+    documents::DONE,
+    forms::{Ending, TaskDetails, TaskForm},
+    repo::{self, MoveOutcome, StoredTask},
+    states::{TaskMove, TaskStatus},
+};
+use crate::{
+    auth::{caller::Caller, directory::Person},
+    error::{Error, Result},
+    store::{Connection, Transaction},
+};
+
+/// Caller acting on a task.
+#[derive(Clone, Debug)]
+pub enum Actor {
+    /// Application by client id; acts on tasks it created.
+    Application(String),
+    /// Person; handles tasks assigned to them.
+    Person {
+        /// User id of the synchronising party.
+        user_id: String,
+        /// Login account.
+        login_id: String,
+    },
+}
+
+/// Role of an actor for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskRole {
+    /// The creating application.
+    Owner,
+    /// The assigned person.
+    Assignee,
+    /// The sending person.
+    Creator,
+}
+
+impl Actor {
+    /// Actor of this caller.
+    pub fn of(caller: &Caller) -> Self {
+        match caller.user.as_deref() {
+            None => Self::Application(caller.client_id.to_string()),
+            Some(user) => {
+                let Person { user_id, login_id, .. } = &user.person;
+                Self::Person { user_id: user_id.clone(), login_id: login_id.clone() }
+            }
+        }
+    }
+
+    /// `None` if invisible: removed for all, paused for the assignee.
+    pub(super) fn role(&self, row: &StoredTask) -> Result<Option<TaskRole>> {
+        let status = row.status()?;
+        if status == TaskStatus::Removed {
+            return Ok(None);
+        }
+        Ok(match self {
+            Self::Application(client_id) => (row.application == *client_id).then_some(TaskRole::Owner),
+            Self::Person { user_id, login_id } => {
+                let is_assignee = match &row.assignee_user_id {
+                    Some(assignee) => assignee == user_id,
+                    // An unknown login stands for its future person.
+                    None => row.assignee_login_id == *login_id,
+                };
+                if row.creator_id.as_ref() == Some(user_id) && !is_assignee {
+                    Some(TaskRole::Creator)
+                } else {
+                    (is_assignee && status != TaskStatus::Paused).then_some(TaskRole::Assignee)
+                }
+            }
+        })
+    }
+}
+
+impl TaskRole {
+    /// The application may make every move, the assignee only handling moves.
+    fn check(self, task_move: TaskMove) -> Result<()> {
+        match (self, task_move) {
+            (Self::Owner, _) | (Self::Assignee, TaskMove::Complete) => Ok(()),
+            (Self::Assignee, _) => Err(Error::forbidden(format!(
+                "this task can be {} only by the application that created it",
+                task_move.participle()
+            ))),
+            (Self::Creator, _) => Err(Error::forbidden("only the assignee may handle this task")),
+        }
+    }
+}
+
+/// Makes a move of a task and returns the new status.
+///
+/// # Errors
+///
+/// 404 if invisible to the actor, 403 if visible but not theirs to handle, 409 naming the status if the move is
+/// invalid.
+pub async fn make(
+    transaction: &Transaction,
+    tenant_id: i64,
+    actor: &Actor,
+    id: &str,
+    task_move: TaskMove,
+    ending: &Ending,
+) -> Result<TaskStatus> {
+    let rows = repo::find(transaction, tenant_id, &[id.to_owned()]).await?;
+    let row = rows.into_iter().next().ok_or_else(absent)?;
+    actor.role(&row)?.ok_or_else(absent)?.check(task_move)?;
+    match repo::make_move(transaction, &row, task_move, ending).await? {
+        MoveOutcome::To(status) => Ok(status),
+        MoveOutcome::Refused(status) => {
+            let names: Vec<&str> = task_move.starts_from().into_iter().map(TaskStatus::name).collect();
+            let (names, done) = (names.join(" or "), task_move.participle());
+            let Error { message, .. } = refused(status);
+            Err(Error::conflict(format!("{message}; only one that is {names} can be {done}")))
+        }
+    }
+}
+
+/// Returns a visible task; `None` also for one of the other module.
+///
+/// # Errors
+///
+/// Errors of the store.
+pub async fn show(
+    reader: &Connection,
+    tenant_id: i64,
+    actor: &Actor,
+    id: &str,
+    form: TaskForm,
+) -> Result<Option<TaskDetails>> {
+    let Some((row, details)) = repo::find_details(reader, tenant_id, id).await? else { return Ok(None) };
+    let is_done = row.status()?.module() == Some(DONE);
+    let is_shown = is_done == (form == TaskForm::Done) && actor.role(&row)?.is_some();
+    Ok(is_shown.then_some(details))
+}
+
+/// 404: missing, or invisible to the caller.
+pub(super) fn absent() -> Error {
+    Error::not_found("there is no such task")
+}
+
+/// 409: invalid move from this status.
+pub(super) fn refused(status: TaskStatus) -> Error {
+    Error::conflict(format!("this task is {}", status.name()))
+}
+
+/// Assigns tasks of formerly unknown logins to their people (decisions 8.2).
+pub async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
+    repo::claim(transaction, tenant_id, logins).await
+}

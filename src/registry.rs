@@ -1,0 +1,136 @@
+//! The modules and sources of tenants, as registered and as searched (decisions 4.1, 7).
+//!
+//! Modules are cached under a generation that grows before a change is answered.
+
+mod changes;
+mod forms;
+mod loader;
+mod modules;
+mod repo;
+mod sources;
+#[cfg(test)]
+mod tests;
+mod validated_settings;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use moka::sync::Cache;
+use tokio::sync::Semaphore;
+use trawl_search::{
+    CacheSettings, ModuleDirectory, SuspensionSettings, TenantModules,
+    clock::Clock,
+    sources::{builtin::ServedIndex, external::SingleFlight},
+};
+
+use self::loader::Loader;
+use crate::{
+    auth::keys::Keys,
+    store::{Store, now_millis},
+};
+
+pub use self::{
+    changes::SourceCheck,
+    modules::{ModuleForm, RegisteredModule, create_default_modules},
+    sources::{AuthForm, RegisteredAuth, RegisteredSource, SourceForm},
+    validated_settings::SourcePolicy,
+};
+
+/// Each makes about thirty calls.
+const MAX_CHECKS: usize = 4;
+const MAX_TENANTS: u64 = 100_000;
+
+/// The generation and the tenant.
+type TenantKey = (u64, i64);
+
+/// The modules and sources of every tenant.
+pub struct Registry {
+    store: Store,
+    keys: Arc<Keys>,
+    policy: SourcePolicy,
+    loader: Arc<Loader>,
+    generation: AtomicU64,
+    tenants: Cache<TenantKey, Arc<TenantModules>>,
+    loads: SingleFlight<TenantKey, Result<Arc<TenantModules>, String>>,
+    checks: Arc<Semaphore>,
+    /// Epoch milliseconds.
+    started: i64,
+    /// The same by `clock`.
+    began: i64,
+}
+
+impl Registry {
+    /// `clock` is that of suspensions.
+    pub fn new(
+        store: Store,
+        index: Arc<ServedIndex>,
+        keys: Arc<Keys>,
+        policy: SourcePolicy,
+        cache: CacheSettings,
+        suspension: SuspensionSettings,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let began = clock.now();
+        let loader =
+            Loader::new(store.clone(), index, Arc::clone(&keys), policy.clone(), cache, (suspension, clock));
+        Self {
+            store,
+            keys,
+            policy,
+            loader: Arc::new(loader),
+            generation: AtomicU64::new(0),
+            tenants: Cache::new(MAX_TENANTS),
+            loads: SingleFlight::default(),
+            checks: Arc::new(Semaphore::new(MAX_CHECKS)),
+            started: now_millis(),
+            began,
+        }
+    }
+
+    /// The modules of a tenant.
+    ///
+    /// # Errors
+    /// [`trawl_search::Error::Internal`].
+    pub async fn modules_of(&self, tenant_id: i64) -> trawl_search::Result<Arc<TenantModules>> {
+        let key = (self.generation.load(Ordering::Acquire), tenant_id);
+        if let Some(modules) = self.tenants.get(&key) {
+            return Ok(modules);
+        }
+        let (loader, tenants) = (Arc::clone(&self.loader), self.tenants.clone());
+        let panicked = || Err("loading the modules of a tenant panicked".to_owned());
+        let (load, _joined) = self.loads.join(key, panicked, async move {
+            let modules = Arc::new(loader.load(tenant_id).await.map_err(|error| error.to_string())?);
+            tenants.insert(key, Arc::clone(&modules));
+            Ok(modules)
+        });
+        let modules = load.await.map_err(trawl_search::Error::internal)?;
+        if self.generation.load(Ordering::Acquire) != key.0 {
+            self.tenants.invalidate(&key);
+        }
+        // Replaced sources close their connections now.
+        self.tenants.run_pending_tasks();
+        self.loader.run_pending_tasks();
+        Ok(modules)
+    }
+
+    fn forget_modules(&self) {
+        // An earlier load caches its modules under the old generation.
+        self.generation.fetch_add(1, Ordering::AcqRel);
+        self.tenants.invalidate_all();
+    }
+
+    /// Forgets a deleted tenant.
+    pub fn forget_tenant(&self, tenant_id: i64) {
+        self.forget_modules();
+        self.loader.forget_tenant(tenant_id);
+    }
+}
+
+#[async_trait::async_trait]
+impl ModuleDirectory for Registry {
+    async fn modules_of(&self, tenant_id: i64) -> trawl_search::Result<Arc<TenantModules>> {
+        self.modules_of(tenant_id).await
+    }
+}

@@ -1,0 +1,352 @@
+//! Operators' changes of modules and sources (decisions 7.2), each checked in its own transaction.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::OwnedSemaphorePermit;
+use trawl_connectors::check::{self as conformance, CheckSettings};
+use trawl_search::{Module, sources::external::health::SourceHealth};
+
+use super::{
+    ModuleForm, RegisteredModule, RegisteredSource, Registry, SourceForm,
+    forms::{check_same_id, new_id},
+    modules, repo,
+    repo::sources::SourceRow,
+    sources, validated_settings,
+    validated_settings::validate,
+};
+use crate::{
+    error::{Error, Result},
+    store::{Transaction, WriteFuture},
+};
+
+const CHECKS_RETRY_AFTER: Duration = Duration::from_secs(5);
+const MAX_NAMED_MODULES: usize = 10;
+
+/// A conformance check and its permit.
+pub struct SourceCheck {
+    check: conformance::Check,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl SourceCheck {
+    /// Runs the check; `tell` gets each decided clause.
+    pub async fn run(self, tell: &mut conformance::Tell<'_>) -> conformance::Report {
+        self.check.run(tell).await
+    }
+}
+
+fn no_module() -> Error {
+    Error::not_found("id: the tenant has no such module")
+}
+
+fn no_source() -> Error {
+    Error::not_found("id: the tenant has no such source")
+}
+
+/// Modules.
+impl Registry {
+    /// The modules by `orderNo`.
+    pub async fn list_modules(&self, tenant_id: i64) -> Result<Vec<RegisteredModule>> {
+        let modules = repo::modules::list(self.store.reader(), tenant_id).await?;
+        Ok(modules.into_iter().map(RegisteredModule::from).collect())
+    }
+
+    /// The module with this id.
+    ///
+    /// # Errors
+    /// 404.
+    pub async fn find_module(&self, tenant_id: i64, id: &str) -> Result<RegisteredModule> {
+        let module = repo::modules::find(self.store.reader(), tenant_id, id).await?;
+        module.map(RegisteredModule::from).ok_or_else(no_module)
+    }
+
+    /// Registers a module.
+    ///
+    /// # Errors
+    /// 400, 409 for a taken id or code, or too many modules.
+    pub async fn create_module(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        form: ModuleForm,
+    ) -> Result<RegisteredModule> {
+        let module = form.clone().checked(new_id(form.id.as_deref())?)?;
+        self.change(move |transaction| {
+            Box::pin(async move {
+                let others = repo::modules::list(transaction, tenant_id).await?;
+                modules::check_beside(&module, &others)?;
+                put_module(transaction, tenant_id, module).await
+            })
+        })
+        .await
+    }
+
+    /// Replaces a module.
+    ///
+    /// # Errors
+    /// 400, 404, 409 for a taken code.
+    pub async fn replace_module(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        id: String,
+        form: ModuleForm,
+    ) -> Result<RegisteredModule> {
+        check_same_id(&id, form.id.as_deref())?;
+        let module = form.checked(id)?;
+        self.change(move |transaction| {
+            Box::pin(async move {
+                let mut others = repo::modules::list(transaction, tenant_id).await?;
+                let place = others.iter().position(|other| other.id == module.id).ok_or_else(no_module)?;
+                others.swap_remove(place);
+                modules::check_beside(&module, &others)?;
+                put_module(transaction, tenant_id, module).await
+            })
+        })
+        .await
+    }
+
+    /// Removes a module; its content stays.
+    ///
+    /// # Errors
+    /// 404.
+    pub async fn remove_module(self: &Arc<Self>, tenant_id: i64, id: String) -> Result<()> {
+        self.change(move |transaction| {
+            Box::pin(async move {
+                let removed = repo::modules::remove(transaction, tenant_id, &id).await?;
+                if removed { Ok(()) } else { Err(no_module()) }
+            })
+        })
+        .await
+    }
+}
+
+async fn put_module(transaction: &Transaction, tenant_id: i64, module: Module) -> Result<RegisteredModule> {
+    let registered = repo::sources::ids(transaction, tenant_id).await?;
+    modules::check_sources_exist(&module, &registered)?;
+    repo::modules::put(transaction, tenant_id, &module).await?;
+    Ok(module.into())
+}
+
+/// Sources.
+impl Registry {
+    /// The external sources by name.
+    pub async fn list_sources(&self, tenant_id: i64) -> Result<Vec<RegisteredSource>> {
+        let rows = repo::sources::list(self.store.reader(), tenant_id).await?;
+        Ok(rows.into_iter().map(|row| self.show(tenant_id, row)).collect())
+    }
+
+    /// The source with this id.
+    ///
+    /// # Errors
+    /// 404.
+    pub async fn find_source(&self, tenant_id: i64, id: &str) -> Result<RegisteredSource> {
+        Ok(self.show(tenant_id, self.row_of(tenant_id, id).await?))
+    }
+
+    /// The health of a source.
+    ///
+    /// # Errors
+    /// 404.
+    pub async fn health_of(&self, tenant_id: i64, id: &str) -> Result<SourceHealth> {
+        let row = self.row_of(tenant_id, id).await?;
+        let state = self.loader.state_of(tenant_id, id);
+        let mut health = state.health(row.id.clone(), row.enabled, self.started, self.began);
+        health.summary = self.show(tenant_id, row).health;
+        Ok(health)
+    }
+
+    /// Registers a source.
+    ///
+    /// # Errors
+    /// 400, 409 for a taken id or too many sources.
+    pub async fn create_source(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        form: SourceForm,
+    ) -> Result<RegisteredSource> {
+        let id = new_id(form.id.as_deref())?;
+        let row = self.check(tenant_id, id, form)?;
+        if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
+            return Err(Error::bad_request("auth.clientSecret: is required"));
+        }
+        let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
+        let row = self
+            .change_then(after, move |transaction| {
+                Box::pin(async move {
+                    let others = repo::sources::ids(transaction, tenant_id).await?;
+                    sources::check_beside(&row.id, &others)?;
+                    repo::sources::put(transaction, tenant_id, row.clone()).await?;
+                    Ok(row)
+                })
+            })
+            .await?;
+        Ok(self.show(tenant_id, row))
+    }
+
+    /// Replaces a source; a form without a secret keeps the stored one.
+    ///
+    /// # Errors
+    /// 400, 404.
+    pub async fn replace_source(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        id: String,
+        form: SourceForm,
+    ) -> Result<RegisteredSource> {
+        check_same_id(&id, form.id.as_deref())?;
+        let mut row = self.check(tenant_id, id, form)?;
+        let keys = Arc::clone(&self.keys);
+        let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
+        let row = self
+            .change_then(after, move |transaction| {
+                Box::pin(async move {
+                    let stored = repo::sources::find(transaction, tenant_id, &row.id).await?;
+                    let stored = stored.ok_or_else(no_source)?;
+                    if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
+                        sources::check_secret_stays(&stored, &row)?;
+                        let sealed = validated_settings::keep_sealed(&keys.secrets, tenant_id, stored)?;
+                        row.client_secret_sealed = Some(sealed);
+                    }
+                    repo::sources::put(transaction, tenant_id, row.clone()).await?;
+                    Ok(row)
+                })
+            })
+            .await?;
+        Ok(self.show(tenant_id, row))
+    }
+
+    /// Removes a source.
+    ///
+    /// # Errors
+    /// 404, 409 if modules show it.
+    pub async fn remove_source(self: &Arc<Self>, tenant_id: i64, id: String) -> Result<()> {
+        let key = (tenant_id, id.clone());
+        let after = move |registry: &Self, (): &()| registry.loader.forget_source(&key);
+        self.change_then(after, move |transaction| {
+            Box::pin(async move {
+                let modules = repo::modules::list(transaction, tenant_id).await?;
+                if repo::sources::remove(transaction, tenant_id, &id).await? {
+                    check_unused(&id, &modules)
+                } else {
+                    Err(no_source())
+                }
+            })
+        })
+        .await
+    }
+
+    /// Prepares a conformance check, also of a disabled source.
+    ///
+    /// # Errors
+    /// 400, 404, 503 while the maximum of checks runs.
+    pub async fn prepare_check(
+        &self,
+        tenant_id: i64,
+        id: &str,
+        keyword: Option<String>,
+    ) -> Result<SourceCheck> {
+        if keyword.as_deref().is_some_and(|keyword| keyword.trim().is_empty()) {
+            return Err(Error::bad_request("keyword: must not be blank"));
+        }
+        let permit = Arc::clone(&self.checks).try_acquire_owned().map_err(|_| {
+            Error::unavailable("other checks are running; try again shortly", CHECKS_RETRY_AFTER)
+        })?;
+        let row = self.row_of(tenant_id, id).await?;
+        let sealed = row.client_secret_sealed.clone().unwrap_or_default();
+        let secret = || validated_settings::open(&self.keys.secrets, tenant_id, id, &sealed);
+        let settings =
+            validate(&row, &self.policy, secret).map_err(|invalid| Error::bad_request(invalid.message()))?;
+        let settings = CheckSettings { source: settings.source, order: settings.order, keyword };
+        let check = conformance::Check::new(settings, &self.policy.addresses)
+            .map_err(|error| Error::bad_request(error.to_string()))?;
+        Ok(SourceCheck { check, _permit: permit })
+    }
+
+    fn check(&self, tenant_id: i64, id: String, form: SourceForm) -> Result<SourceRow> {
+        let (mut row, secret) = form.into_row(id)?;
+        let given = secret.clone().unwrap_or_default();
+        validate(&row, &self.policy, || Ok(given))
+            .map_err(|invalid| Error::bad_request(invalid.to_string()))?;
+        if let Some(secret) = secret {
+            let sealed = validated_settings::seal(&self.keys.secrets, tenant_id, &row.id, &secret);
+            row.client_secret_sealed = Some(sealed.map_err(Error::internal)?);
+        }
+        Ok(row)
+    }
+
+    async fn row_of(&self, tenant_id: i64, id: &str) -> Result<SourceRow> {
+        repo::sources::find(self.store.reader(), tenant_id, id).await?.ok_or_else(no_source)
+    }
+
+    fn show(&self, tenant_id: i64, row: SourceRow) -> RegisteredSource {
+        let invalid = self.loader.source(tenant_id, &row).err().map(|invalid| invalid.message());
+        let last = self.loader.state_of(tenant_id, &row.id).summary();
+        RegisteredSource::new(row, last, invalid)
+    }
+}
+
+/// # Errors
+/// 409 that names the modules.
+fn check_unused(id: &String, modules: &[Module]) -> Result<()> {
+    let showing: Vec<&str> = modules
+        .iter()
+        .filter(|module| module.sources.contains(id))
+        .map(|module| module.code.as_str())
+        .collect();
+    if showing.is_empty() {
+        return Ok(());
+    }
+    let named = showing.iter().take(MAX_NAMED_MODULES).copied().collect::<Vec<_>>().join(", ");
+    let more = match showing.len().saturating_sub(MAX_NAMED_MODULES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Err(Error::conflict(format!(
+        "id: the source is shown by the modules {named}{more}; take it out of them first"
+    )))
+}
+
+impl Registry {
+    /// Writes; every search after the answer sees the change.
+    async fn change<T, J>(self: &Arc<Self>, job: J) -> Result<T>
+    where
+        T: Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
+    {
+        self.change_then(|_, _| (), job).await
+    }
+
+    /// Writes, and then runs `after`.
+    async fn change_then<T, J, A>(self: &Arc<Self>, after: A, job: J) -> Result<T>
+    where
+        T: Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
+        A: FnOnce(&Self, &T) + Send + 'static,
+    {
+        let registry = Arc::clone(self);
+        // In a task of its own: a write commits even if its caller leaves.
+        let written = tokio::spawn(async move {
+            let written = registry.store.write(job).await;
+            registry.forget_modules();
+            if let Ok(written) = &written {
+                after(&registry, written);
+            }
+            written
+        });
+        written.await.map_err(Error::internal)?
+    }
+
+    /// Ends the suspension of a written source, and connects it in the background.
+    fn prepare(&self, tenant_id: i64, row: &SourceRow) {
+        self.loader.state_of(tenant_id, &row.id).resume();
+        if !row.enabled {
+            return;
+        }
+        if let Ok(source) = self.loader.source(tenant_id, row) {
+            tokio::spawn(async move {
+                if let Err(reason) = source.warm().await {
+                    tracing::warn!(tenant_id, reason, "a source has no client");
+                }
+            });
+        }
+    }
+}

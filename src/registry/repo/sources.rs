@@ -1,0 +1,111 @@
+//! Rows of external sources.
+
+use crate::{
+    error::Result,
+    store::{Connection, FromRow, RowResult, Transaction, sql},
+};
+
+/// The row of an external source; its settings may be invalid.
+#[derive(Clone, Default, PartialEq, Eq, FromRow)]
+pub(in crate::registry) struct SourceRow {
+    pub(in crate::registry) id: String,
+    pub(in crate::registry) name: String,
+    pub(in crate::registry) url: String,
+    pub(in crate::registry) method: String,
+    pub(in crate::registry) auth_type: String,
+    pub(in crate::registry) token_url: Option<String>,
+    pub(in crate::registry) client_id: Option<String>,
+    pub(in crate::registry) client_secret_sealed: Option<Vec<u8>>,
+    pub(in crate::registry) scope: Option<String>,
+    pub(in crate::registry) audience: Option<String>,
+    pub(in crate::registry) result_order: String,
+    pub(in crate::registry) timeout_ms: i64,
+    pub(in crate::registry) page_size: i64,
+    pub(in crate::registry) max_concurrency: i64,
+    pub(in crate::registry) enabled: bool,
+    /// In thousandths.
+    pub(in crate::registry) weight: i64,
+    pub(in crate::registry) hedging: bool,
+}
+
+/// By name. An unreadable row keeps its id alone.
+pub(in crate::registry) async fn list(connection: &Connection, tenant_id: i64) -> Result<Vec<SourceRow>> {
+    let statement =
+        sql("SELECT * FROM search_sources WHERE tenant_id = ? ORDER BY name, id", [tenant_id.into()]);
+    let rows: Vec<FoundRow> = statement.fetch_all(connection).await?;
+    Ok(rows.into_iter().map(FoundRow::into_source).collect())
+}
+
+/// A row that may be unreadable.
+#[derive(FromRow)]
+struct FoundRow {
+    id: String,
+    #[sqlx(flatten)]
+    source: RowResult<SourceRow>,
+}
+
+impl FoundRow {
+    fn into_source(self) -> SourceRow {
+        self.source.0.unwrap_or_else(|error| {
+            tracing::error!(%error, source = self.id, "the row of a source cannot be read");
+            SourceRow { name: self.id.clone(), id: self.id, enabled: true, ..SourceRow::default() }
+        })
+    }
+}
+
+pub(in crate::registry) async fn find(
+    connection: &Connection,
+    tenant_id: i64,
+    id: &str,
+) -> Result<Option<SourceRow>> {
+    let statement =
+        sql("SELECT * FROM search_sources WHERE tenant_id = ? AND id = ?", [tenant_id.into(), id.into()]);
+    Ok(statement.fetch_optional(connection).await?.map(FoundRow::into_source))
+}
+
+pub(in crate::registry) async fn ids(connection: &Connection, tenant_id: i64) -> Result<Vec<String>> {
+    let statement = sql("SELECT id FROM search_sources WHERE tenant_id = ?", [tenant_id.into()]);
+    Ok(statement.fetch_values(connection).await?)
+}
+
+pub(in crate::registry) async fn put(
+    transaction: &Transaction,
+    tenant_id: i64,
+    row: SourceRow,
+) -> Result<()> {
+    let statement = sql(
+        "INSERT OR REPLACE INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
+         client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled, \
+         weight, hedging) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            row.id.into(),
+            tenant_id.into(),
+            row.name.into(),
+            row.url.into(),
+            row.method.into(),
+            row.auth_type.into(),
+            row.token_url.into(),
+            row.client_id.into(),
+            row.client_secret_sealed.into(),
+            row.scope.into(),
+            row.audience.into(),
+            row.result_order.into(),
+            row.timeout_ms.into(),
+            row.page_size.into(),
+            row.max_concurrency.into(),
+            row.enabled.into(),
+            row.weight.into(),
+            row.hedging.into(),
+        ],
+    );
+    statement.execute(transaction).await?;
+    Ok(())
+}
+
+/// Returns whether it existed.
+pub(in crate::registry) async fn remove(transaction: &Transaction, tenant_id: i64, id: &str) -> Result<bool> {
+    let statement =
+        sql("DELETE FROM search_sources WHERE tenant_id = ? AND id = ?", [tenant_id.into(), id.into()]);
+    Ok(statement.execute(transaction).await? > 0)
+}

@@ -1,0 +1,274 @@
+//! External sources as registered, and their rules (decisions 7.1, 7.2).
+
+use std::ops::RangeInclusive;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer, Serialize};
+use trawl_search::{
+    Weight,
+    sources::external::health::{HealthStatus, Summary},
+};
+use url::Url;
+
+use super::{
+    forms::{number, optional, required, weight},
+    repo::sources::SourceRow,
+};
+use crate::{
+    error::{Error, Result},
+    json,
+};
+
+const MAX_SOURCES: usize = 1_000;
+const NAME_BYTES: usize = 256;
+const URL_BYTES: usize = 2 << 10;
+const CREDENTIAL_BYTES: usize = 4 << 10;
+
+const TIMEOUT_MS: RangeInclusive<i64> = 50..=10_000;
+const DEFAULT_TIMEOUT_MS: i64 = 2_000;
+const PAGE_SIZE: RangeInclusive<i64> = 1..=1_000;
+const DEFAULT_PAGE_SIZE: i64 = 20;
+const MAX_CONCURRENCY: RangeInclusive<i64> = 1..=256;
+const DEFAULT_MAX_CONCURRENCY: i64 = 8;
+
+pub(super) const GET: &str = "GET";
+pub(super) const POST: &str = "POST";
+pub(super) const TIME: &str = "time";
+pub(super) const RELEVANCE: &str = "relevance";
+pub(super) const NONE: &str = "NONE";
+pub(super) const OAUTH2_CLIENT: &str = "OAUTH2_CLIENT";
+
+/// The form of an external source (decisions 7.1).
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceForm {
+    /// The id: 1 to 64 of A-Z, a-z, 0-9, _ and -; generated if absent.
+    pub id: Option<String>,
+    /// The name. Required.
+    pub name: Option<String>,
+    /// The URL: https, or http to a host of the server's settings. Required.
+    pub url: Option<String>,
+    /// `GET` or `POST`; GET if absent.
+    pub method: Option<String>,
+    /// The credentials. Required.
+    #[serde(default, deserialize_with = "json::object")]
+    pub auth: Option<AuthForm>,
+    /// The order of matches: `time` or `relevance`; time if absent.
+    pub order: Option<String>,
+    /// The limit of one call in milliseconds: 50 to 10000, 2000 if absent.
+    pub timeout_ms: Option<i64>,
+    /// Items of one call: 1 to 1000, 20 if absent.
+    pub page_size: Option<i64>,
+    /// Concurrent calls: 1 to 256, 8 if absent.
+    pub max_concurrency: Option<i64>,
+    /// Whether searches ask it; true if absent.
+    pub enabled: Option<bool>,
+    /// The weight in `sort=relevance`: 0.01 to 100 with up to 3 decimals.
+    /// Default: 1, as for built-in sources.
+    #[schema(minimum = 0.01, maximum = 100)]
+    pub weight: Option<f64>,
+    /// Whether calls beyond the 95th percentile are sent a second time; false if absent.
+    pub hedging: Option<bool>,
+}
+
+/// The form of a source's credentials.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthForm {
+    /// `OAUTH2_CLIENT`, or `NONE` if the server allows it. Required.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The token endpoint. Required with `OAUTH2_CLIENT`.
+    pub token_url: Option<String>,
+    /// The client account. Required with `OAUTH2_CLIENT`.
+    pub client_id: Option<String>,
+    /// The secret, never shown. Required with `OAUTH2_CLIENT`.
+    ///
+    /// A PUT without it keeps the stored one if the origin of `tokenUrl` and `clientId` stay.
+    #[serde(default, deserialize_with = "secret")]
+    #[schema(value_type = Option<String>, write_only)]
+    pub client_secret: Option<SecretString>,
+    /// Scopes, separated by spaces.
+    pub scope: Option<String>,
+    /// The `audience`.
+    pub audience: Option<String>,
+}
+
+/// The failure does not repeat the value, which may be a secret.
+fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
+    match serde_json::Value::deserialize(deserializer)? {
+        serde_json::Value::Null => Ok(None),
+        serde_json::Value::String(text) => Ok(Some(text.into())),
+        _ => Err(serde::de::Error::custom("must be a text")),
+    }
+}
+
+/// An external source without its secret (decisions 7.2).
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegisteredSource {
+    /// The id.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The URL.
+    pub url: String,
+    /// `GET` or `POST`.
+    pub method: String,
+    /// The credentials.
+    pub auth: RegisteredAuth,
+    /// `time` or `relevance`.
+    pub order: String,
+    /// The limit of one call in milliseconds.
+    pub timeout_ms: i64,
+    /// Items of one call.
+    pub page_size: i64,
+    /// Concurrent calls.
+    pub max_concurrency: i64,
+    /// Whether searches ask it.
+    pub enabled: bool,
+    /// The weight.
+    pub weight: f64,
+    /// Whether late calls are hedged.
+    pub hedging: bool,
+    /// The health in short.
+    pub health: Summary,
+}
+
+/// Credentials without the secret.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RegisteredAuth {
+    /// `OAUTH2_CLIENT` or `NONE`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The token endpoint; null with `NONE`.
+    pub token_url: Option<String>,
+    /// The client account; null with `NONE`.
+    pub client_id: Option<String>,
+    /// The scopes.
+    pub scope: Option<String>,
+    /// The `audience`.
+    pub audience: Option<String>,
+}
+
+impl RegisteredSource {
+    /// Invalid settings precede the last call.
+    pub(super) fn new(row: SourceRow, last: Summary, invalid: Option<String>) -> Self {
+        let health = match invalid {
+            Some(message) => {
+                Summary { status: HealthStatus::Error, message: Some(message), suspended: None, ..last }
+            }
+            None => last,
+        };
+        Self {
+            id: row.id,
+            name: row.name,
+            url: row.url,
+            method: row.method,
+            auth: RegisteredAuth {
+                kind: row.auth_type,
+                token_url: row.token_url,
+                client_id: row.client_id,
+                scope: row.scope,
+                audience: row.audience,
+            },
+            order: row.result_order,
+            timeout_ms: row.timeout_ms,
+            page_size: row.page_size,
+            max_concurrency: row.max_concurrency,
+            enabled: row.enabled,
+            weight: Weight::from_thousandths(row.weight).value(),
+            hedging: row.hedging,
+            health,
+        }
+    }
+}
+
+impl SourceForm {
+    /// The row and its secret. `validate` checks the meaning of its texts.
+    pub(super) fn into_row(self, id: String) -> Result<(SourceRow, Option<SecretString>)> {
+        let mut row = SourceRow {
+            id,
+            name: required("name", self.name, NAME_BYTES)?,
+            url: required("url", self.url, URL_BYTES)?,
+            method: self.method.unwrap_or_else(|| GET.to_owned()),
+            result_order: self.order.unwrap_or_else(|| TIME.to_owned()),
+            timeout_ms: number(
+                "timeoutMs",
+                self.timeout_ms,
+                DEFAULT_TIMEOUT_MS,
+                &TIMEOUT_MS,
+                "milliseconds",
+            )?,
+            page_size: number("pageSize", self.page_size, DEFAULT_PAGE_SIZE, &PAGE_SIZE, "items")?,
+            max_concurrency: number(
+                "maxConcurrency",
+                self.max_concurrency,
+                DEFAULT_MAX_CONCURRENCY,
+                &MAX_CONCURRENCY,
+                "calls",
+            )?,
+            enabled: self.enabled.unwrap_or(true),
+            weight: weight("weight", self.weight)?.thousandths(),
+            hedging: self.hedging.unwrap_or(false),
+            ..SourceRow::default()
+        };
+        let auth = self.auth.unwrap_or_default();
+        row.auth_type = auth.kind.unwrap_or_default();
+        if row.auth_type != OAUTH2_CLIENT {
+            return Ok((row, None));
+        }
+        row.token_url = Some(required("auth.tokenUrl", auth.token_url, URL_BYTES)?);
+        row.client_id = Some(required("auth.clientId", auth.client_id, CREDENTIAL_BYTES)?);
+        row.scope = optional("auth.scope", auth.scope, CREDENTIAL_BYTES)?;
+        row.audience = optional("auth.audience", auth.audience, CREDENTIAL_BYTES)?;
+        if let Some(secret) = &auth.client_secret {
+            check_secret(secret.expose_secret())?;
+        }
+        Ok((row, auth.client_secret))
+    }
+}
+
+fn check_secret(secret: &str) -> Result<()> {
+    if secret.is_empty() || secret.len() > CREDENTIAL_BYTES || secret.chars().any(char::is_control) {
+        return Err(Error::bad_request(format!(
+            "auth.clientSecret: must be 1 to {CREDENTIAL_BYTES} bytes of UTF-8 without control characters; leave it \
+             out to keep the one that is there"
+        )));
+    }
+    Ok(())
+}
+
+/// # Errors
+/// 409 for too many sources or a taken id.
+pub(super) fn check_beside(id: &str, others: &[String]) -> Result<()> {
+    if others.iter().any(|other| other == id) {
+        return Err(Error::conflict("id: is taken by another source"));
+    }
+    if others.len() >= MAX_SOURCES {
+        return Err(Error::conflict(format!(
+            "a tenant may have {MAX_SOURCES} sources, and has them already"
+        )));
+    }
+    Ok(())
+}
+
+/// A stored secret is sent only where the operator sent it.
+///
+/// # Errors
+/// 400 that requires the secret.
+pub(super) fn check_secret_stays(stored: &SourceRow, row: &SourceRow) -> Result<()> {
+    let anew = |reason: &str| Err(Error::bad_request(format!("auth.clientSecret: must be given{reason}")));
+    if stored.client_secret_sealed.is_none() {
+        return anew(", as there is none yet");
+    }
+    let origin = |url: &Option<String>| Some(Url::parse(url.as_deref()?).ok()?.origin());
+    if origin(&stored.token_url).is_none_or(|before| origin(&row.token_url) != Some(before)) {
+        return anew(" anew, as auth.tokenUrl moves to another origin");
+    }
+    if stored.client_id != row.client_id {
+        return anew(" anew, as auth.clientId changes");
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! Validates stored settings of sources, and seals their secrets.
+//!
+//! A row may become invalid by another master key or other server settings.
+
+use std::{fmt, time::Duration};
+
+use secrecy::{ExposeSecret, SecretString};
+use trawl_connectors::{
+    AddressRules, Authentication, ClientCredentials, DeclaredOrder, Method, SourceSettings,
+};
+use trawl_search::sources::external::ClientSettings;
+use url::Url;
+
+use super::{
+    repo::sources::SourceRow,
+    sources::{GET, NONE, OAUTH2_CLIENT, POST, RELEVANCE, TIME},
+};
+use crate::{
+    auth::keys::{CannotOpen, SealingKey},
+    error::Error,
+};
+
+/// The server's limits on external sources (decisions 6.2, 7.4).
+#[derive(Clone, Debug)]
+pub struct SourcePolicy {
+    /// The permitted addresses.
+    pub addresses: AddressRules,
+    /// Whether calls without credentials are permitted.
+    pub auth_none: bool,
+    /// The largest inflated answer.
+    pub max_body_bytes: usize,
+}
+
+/// The invalid field, and what would be right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InvalidSettings {
+    field: &'static str,
+    reason: String,
+}
+
+impl InvalidSettings {
+    fn new(field: &'static str, reason: impl Into<String>) -> Self {
+        Self { field, reason: reason.into() }
+    }
+
+    pub(super) fn message(&self) -> String {
+        format!("its settings are not usable: {self}")
+    }
+}
+
+impl fmt::Display for InvalidSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.field, self.reason)
+    }
+}
+
+/// A secret opens for its own source and tenant only.
+fn seal_context(tenant_id: i64, source_id: &str) -> Vec<u8> {
+    format!("source:{tenant_id}:{source_id}").into_bytes()
+}
+
+pub(super) fn seal(
+    key: &SealingKey,
+    tenant_id: i64,
+    source_id: &str,
+    secret: &SecretString,
+) -> Result<Vec<u8>, CannotOpen> {
+    key.seal(&seal_context(tenant_id, source_id), secret.expose_secret().as_bytes())
+}
+
+/// The oldest secrets are bound to the source's id alone.
+pub(super) fn open(
+    key: &SealingKey,
+    tenant_id: i64,
+    source_id: &str,
+    sealed: &[u8],
+) -> Result<SecretString, CannotOpen> {
+    let opened = key
+        .open(&seal_context(tenant_id, source_id), sealed)
+        .or_else(|CannotOpen| key.open(source_id.as_bytes(), sealed))?;
+    String::from_utf8(opened).map(SecretString::from).map_err(|_| CannotOpen)
+}
+
+/// The stored secret; one of the oldest is sealed anew.
+///
+/// # Errors
+/// 400 when it does not open.
+pub(super) fn keep_sealed(key: &SealingKey, tenant_id: i64, stored: SourceRow) -> Result<Vec<u8>, Error> {
+    let sealed = stored.client_secret_sealed.unwrap_or_default();
+    if key.open(&seal_context(tenant_id, &stored.id), &sealed).is_ok() {
+        return Ok(sealed);
+    }
+    let secret = open(key, tenant_id, &stored.id, &sealed).map_err(|CannotOpen| {
+        Error::bad_request(
+            "auth.clientSecret: must be given anew, as the stored one does not open with the server's master key",
+        )
+    })?;
+    seal(key, tenant_id, &stored.id, &secret).map_err(Error::internal)
+}
+
+/// `secret` is evaluated if there are credentials.
+///
+/// # Errors
+/// The first invalid field.
+pub(super) fn validate(
+    row: &SourceRow,
+    policy: &SourcePolicy,
+    secret: impl FnOnce() -> Result<SecretString, CannotOpen>,
+) -> Result<ClientSettings, InvalidSettings> {
+    let url = address("url", &row.url, policy)?;
+    let method = match row.method.as_str() {
+        GET => Method::Get,
+        POST => Method::Post,
+        _ => return Err(InvalidSettings::new("method", "must be GET or POST")),
+    };
+    let order = match row.result_order.as_str() {
+        TIME => DeclaredOrder::Time,
+        RELEVANCE => DeclaredOrder::Relevance,
+        _ => return Err(InvalidSettings::new("order", "must be time or relevance")),
+    };
+    let source = SourceSettings {
+        url,
+        method,
+        authentication: authentication(row, policy, secret)?,
+        timeout: Duration::from_millis(positive("timeoutMs", row.timeout_ms)?),
+        max_concurrency: positive("maxConcurrency", row.max_concurrency)?,
+        max_body_bytes: policy.max_body_bytes,
+    };
+    let page_size = positive("pageSize", row.page_size)?;
+    Ok(ClientSettings { source, order, page_size, addresses: policy.addresses.clone() })
+}
+
+fn positive<T: TryFrom<i64>>(field: &'static str, number: i64) -> Result<T, InvalidSettings> {
+    Some(number)
+        .filter(|number| *number > 0)
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| InvalidSettings::new(field, "must be positive"))
+}
+
+fn address(field: &'static str, text: &str, policy: &SourcePolicy) -> Result<Url, InvalidSettings> {
+    let url = Url::parse(text)
+        .map_err(|_| InvalidSettings::new(field, "must be an absolute address, such as https://host/path"))?;
+    policy.addresses.check_url(&url).map_err(|refusal| InvalidSettings::new(field, refusal.to_string()))?;
+    Ok(url)
+}
+
+fn authentication(
+    row: &SourceRow,
+    policy: &SourcePolicy,
+    secret: impl FnOnce() -> Result<SecretString, CannotOpen>,
+) -> Result<Authentication, InvalidSettings> {
+    match row.auth_type.as_str() {
+        NONE if policy.auth_none => Ok(Authentication::None),
+        NONE => Err(InvalidSettings::new(
+            "auth.type",
+            "NONE is not allowed here: connectors.allow_auth_none is false",
+        )),
+        OAUTH2_CLIENT => {
+            let token_url = address("auth.tokenUrl", row.token_url.as_deref().unwrap_or_default(), policy)?;
+            let client_id =
+                row.client_id.clone().ok_or_else(|| InvalidSettings::new("auth.clientId", "is required"))?;
+            let client_secret = secret().map_err(|CannotOpen| {
+                InvalidSettings::new(
+                    "auth.clientSecret",
+                    "cannot be opened with the server's master key; it must be given anew",
+                )
+            })?;
+            let (scope, audience) = (row.scope.clone(), row.audience.clone());
+            let credentials = ClientCredentials { token_url, client_id, client_secret, scope, audience };
+            Ok(Authentication::OAuth2Client(credentials))
+        }
+        _ => Err(InvalidSettings::new("auth.type", "must be OAUTH2_CLIENT or NONE")),
+    }
+}

@@ -1,0 +1,22 @@
+//! The HTTP server: routes, access rules, middleware, listener.
+
+pub mod access;
+mod health;
+pub mod listener;
+pub mod middleware;
+mod openapi;
+pub mod routes;
+pub mod rule;
+
+use std::sync::Arc;
+
+use axum::Router;
+
+use crate::{app::App, pages};
+
+/// The whole service.
+pub fn service(app: Arc<App>) -> Router {
+    let (operations, signed_urls, description) = routes::router();
+    let signed_urls = middleware::of_any_origin(signed_urls, &app);
+    middleware::wrap(operations.merge(openapi::pages(description)).merge(pages::pages()), signed_urls, app)
+}

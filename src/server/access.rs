@@ -1,0 +1,184 @@
+//! Enforces the route table's rules (decisions 3.5).
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::HttpBody,
+    extract::{MatchedPath, Request, State},
+    http::{HeaderMap, HeaderValue, Method, header},
+    middleware::Next,
+    response::Response,
+};
+use governor::clock::{Clock, DefaultClock};
+
+use super::{
+    routes::rules,
+    rule::{Body, Frozen, Identity, Rule},
+};
+use crate::{
+    app::App,
+    auth::{
+        applications::Kind,
+        caller::{Caller, Role},
+        credential::Credential,
+    },
+    budget::BodyReservation,
+    config::Limits,
+    error::{Error, Result},
+    http::extract::{AdmissionRecheck, BodyRule},
+    identity::scopes::Scope,
+};
+
+const FORM_BYTES: usize = 16 << 10;
+
+const MESSAGE_BYTES: usize = 64 << 10;
+
+struct Readmission {
+    app: Arc<App>,
+    rule: &'static Rule,
+    credential: Credential,
+    indicated: Option<String>,
+    caller: Arc<Caller>,
+}
+
+const CHANGED_FOR: Duration = Duration::from_secs(1);
+
+#[async_trait::async_trait]
+impl AdmissionRecheck for Readmission {
+    async fn confirm(&self) -> Result<()> {
+        let now = let_in(&self.app, self.rule, &self.credential, self.indicated.as_deref()).await?;
+        if now.tenant.id != self.caller.tenant.id {
+            return Err(Error::unauthorized("the tenant no longer exists"));
+        }
+        // Visibility concerns searches; other operations check again in their write.
+        let is_changed = if self.rule.scope == Some(Scope::ContentsRead) {
+            now.principals() != self.caller.principals()
+        } else {
+            now.person() != self.caller.person()
+        };
+        if is_changed {
+            let changed = "who this caller is or what he may see has just changed; ask again";
+            return Err(Error::unavailable(changed, CHANGED_FOR));
+        }
+        Ok(())
+    }
+}
+
+async fn let_in(
+    app: &App,
+    rule: &Rule,
+    credential: &Credential,
+    indicated: Option<&str>,
+) -> Result<Arc<Caller>> {
+    let acting_role = match rule.scope {
+        // No user token has these scopes, so the session acts as an operator.
+        Some(Scope::Admin | Scope::Tenants) => Role::Operator,
+        _ => Role::Person,
+    };
+    let caller = credential.authenticate(&app.authenticator, acting_role, indicated).await?;
+    check(rule, &caller)?;
+    Ok(caller)
+}
+
+/// Applies the route's rule and adds the [`Caller`] to the request's extensions.
+pub async fn enforce(
+    State(app): State<Arc<App>>,
+    path: MatchedPath,
+    mut request: Request,
+    next: Next,
+) -> Result<Response> {
+    let rule = rule_for(request.method(), path.as_str()).ok_or_else(|| {
+        if request.method() == Method::HEAD {
+            return Error::method_not_allowed("this operation writes; it does not answer HEAD");
+        }
+        Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
+    })?;
+    let (mut readmission, mut is_session) = (None, false);
+    if rule.identity != Identity::Anyone {
+        let credential = Credential::of(&app.auth, request.headers())?;
+        is_session = matches!(credential, Credential::Session(_));
+        let indicated = indicated_code(request.headers())?.map(str::to_owned);
+        let caller = let_in(&app, rule, &credential, indicated.as_deref()).await?;
+        if rule.writes {
+            count_write(&app, &caller)?;
+        }
+        request.extensions_mut().insert(Arc::clone(&caller));
+        readmission = Some(Readmission { app: Arc::clone(&app), rule, credential, indicated, caller });
+    }
+    if rule.body == Body::Content || request.body().is_end_stream() {
+        let answer = app.answer_budget.hold_answer(next.run(request).await, rule.writes).await;
+        return Ok(kept_from_others(answer, is_session));
+    }
+    let reservation = BodyReservation::new(&app.body_budget);
+    let recheck = readmission.map(|readmission| Arc::new(readmission) as _);
+    request.extensions_mut().insert(body_rule(rule, &app.limits, reservation.clone(), recheck));
+    let answer = app.answer_budget.hold_answer(reservation.scope(next.run(request)).await, rule.writes).await;
+    Ok(kept_from_others(answer, is_session))
+}
+
+/// Forbids caching: tokens imply this, cookies do not.
+fn kept_from_others(mut answer: Response, is_session: bool) -> Response {
+    if is_session {
+        let private = HeaderValue::from_static("private, no-store");
+        answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(private);
+    }
+    answer
+}
+
+fn body_rule(
+    rule: &Rule,
+    limits: &Limits,
+    reservation: BodyReservation,
+    recheck: Option<Arc<dyn AdmissionRecheck>>,
+) -> BodyRule {
+    let most_bytes = match rule.body {
+        Body::Ordinary => limits.body_bytes,
+        Body::Sync => limits.sync_body_bytes,
+        Body::Form => FORM_BYTES,
+        Body::Message => MESSAGE_BYTES,
+        Body::Content => 0,
+    };
+    BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), reservation, recheck }
+}
+
+/// The rule of an operation.
+pub fn rule_for(method: &Method, path: &str) -> Option<&'static Rule> {
+    // HEAD is GET without a body; writes do not allow it.
+    let is_head = method == Method::HEAD;
+    let method = if is_head { "GET" } else { method.as_str() };
+    rules().find(|rule| rule.path == path && rule.method == method && !(is_head && rule.writes))
+}
+
+fn check(rule: &Rule, caller: &Caller) -> Result<()> {
+    let is_operated = rule.frozen == Frozen::Operated && caller.kind == Kind::Admin;
+    if caller.is_frozen() && !is_operated {
+        return Err(Error::forbidden("tenant is frozen"));
+    }
+    match rule.identity {
+        Identity::Application if caller.user.is_some() => {
+            return Err(Error::forbidden("this operation needs an application token"));
+        }
+        Identity::User => drop(caller.require_user()?),
+        _ => {}
+    }
+    rule.scope.map_or(Ok(()), |scope| caller.require(scope))
+}
+
+fn count_write(app: &App, caller: &Caller) -> Result<()> {
+    app.writes.check_key(&caller.client_id).map_err(|until| {
+        let wait = until.wait_time_from(DefaultClock::default().now());
+        let most = app.config.limits.writes_per_minute;
+        Error::too_many_requests(
+            format!("more than {most} writing calls in a minute by this application"),
+            wait,
+        )
+    })
+}
+
+fn indicated_code(headers: &HeaderMap) -> Result<Option<&str>> {
+    let Some(value) = headers.get("indicated-e-code") else { return Ok(None) };
+    value
+        .to_str()
+        .map(|code| Some(code.trim()).filter(|code| !code.is_empty()))
+        .map_err(|_| Error::bad_request("indicated-e-code: must be a tenant code in ASCII"))
+}

@@ -1,0 +1,207 @@
+//! The middleware stack, with the reason for its order.
+
+use std::{
+    any::Any,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    extract::{MatchedPath, Request},
+    http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::{IntoResponse, Response},
+};
+use metrics::Label;
+use tower::ServiceBuilder;
+use tower_http::{
+    catch_panic::CatchPanicLayer,
+    cors::{self, CorsLayer},
+    request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
+};
+use tracing::Instrument;
+use trawl_search::SourceCounts;
+
+use super::access;
+use crate::{app::App, error::Error, http::badge_envelope, telemetry};
+
+/// Adds CORS for any origin.
+pub fn of_any_origin(router: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App>> {
+    router
+        .route_layer(from_fn_with_state(Arc::clone(app), access::enforce))
+        .method_not_allowed_fallback(wrong_method)
+        // Outside routing, as preflights (OPTIONS) have no route.
+        .layer(any_origin())
+}
+
+/// Wraps all routes.
+///
+/// The builder's layers run in order, then the routes' own.
+pub fn wrap(router: Router<Arc<App>>, of_any_origin: Router<Arc<App>>, app: Arc<App>) -> Router {
+    router
+        // Innermost and for existing routes only: access control.
+        .route_layer(from_fn_with_state(Arc::clone(&app), access::enforce))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        .merge(of_any_origin)
+        // One combined layer: the router boxes each layer per request.
+        .layer(
+            ServiceBuilder::new()
+                .map_request(without_odd_request_id)
+                // The request id, before any log …
+                .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
+                .layer(PropagateRequestIdLayer::x_request_id())
+                // … then metrics and logs of every answer …
+                .layer(from_fn(observe))
+                // … including the envelope of a panic.
+                .layer(CatchPanicLayer::custom(into_envelope)),
+        )
+        .with_state(app)
+}
+
+/// Credentials are not allowed.
+fn any_origin() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(cors::Any)
+        .allow_methods([Method::GET, Method::HEAD, Method::PUT])
+        .allow_headers(cors::Any)
+        .expose_headers([
+            header::ETAG,
+            header::ACCEPT_RANGES,
+            header::CONTENT_RANGE,
+            header::CONTENT_LENGTH,
+            header::CONTENT_DISPOSITION,
+            header::LAST_MODIFIED,
+            header::RETRY_AFTER,
+            HeaderName::from_static("x-request-id"),
+        ])
+        .max_age(LEAVE)
+}
+
+const LEAVE: Duration = Duration::from_hours(1);
+
+const REQUEST_ID_BYTES: usize = 128;
+
+/// Drops request ids that are unfit for the log.
+fn without_odd_request_id(mut request: Request) -> Request {
+    let is_fit = |id: &HeaderValue| {
+        (1..=REQUEST_ID_BYTES).contains(&id.len())
+            && id.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+    };
+    if request.headers().get("x-request-id").is_some_and(|id| !is_fit(id)) {
+        request.headers_mut().remove("x-request-id");
+    }
+    request
+}
+
+async fn unknown_path(uri: Uri) -> Error {
+    Error::not_found(format!("there is no {} here; /docs lists what there is", uri.path()))
+}
+
+async fn wrong_method(method: Method, uri: Uri) -> Error {
+    Error::method_not_allowed(format!(
+        "{} does not answer {method}; the Allow header lists what it answers",
+        uri.path()
+    ))
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "the layer hands the payload over")]
+fn into_envelope(panic: Box<dyn Any + Send>) -> Response {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("a panic without a text");
+    Error::internal(text.to_owned()).into_response()
+}
+
+/// Omits the query string: keywords are private.
+async fn observe(request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let id = request
+        .extensions()
+        .get::<RequestId>()
+        .and_then(|id| id.header_value().to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
+    let exports = telemetry::exports();
+    let span = if exports {
+        // Limits the length of invented methods.
+        let method = telemetry::trace::method_name(&method);
+        let span = tracing::info_span!("request", id, method, otel.kind = "server");
+        telemetry::trace::continue_trace(&span, request.headers());
+        span
+    } else {
+        tracing::info_span!("request", id, %method)
+    };
+    let response = badge_envelope::answer(request, next).instrument(span.clone()).await;
+
+    let status = response.status();
+    let took = started.elapsed();
+    // Labels come from fixed lists, to bound the series.
+    let rule = route.and_then(|route| access::rule_for(&method, route.as_str()));
+    if exports {
+        telemetry::trace::describe_request(&span, &method, rule.map(|rule| rule.path), status);
+    }
+    let (route, method) = rule.map_or(("unknown", "any"), |rule| (rule.path, rule.method));
+    let _entered = span.enter();
+    let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let sources = response.extensions().get::<SourceCounts>();
+    let (ok, failed) = (sources.map(|sources| sources.ok), sources.map(|sources| sources.failed));
+    if status.is_server_error() {
+        tracing::warn!(
+            route,
+            status = status.as_u16(),
+            took_ms,
+            sources.ok = ok,
+            sources.failed = failed,
+            "answered"
+        );
+    } else {
+        tracing::debug!(
+            route,
+            status = status.as_u16(),
+            took_ms,
+            sources.ok = ok,
+            sources.failed = failed,
+            "answered"
+        );
+    }
+    let labels = [
+        Label::from_static_parts("route", route),
+        Label::from_static_parts("method", method),
+        Label::from_static_parts("status", status_label(status)),
+    ];
+    metrics::histogram!("trawl_http_request_seconds", labels.to_vec()).record(took.as_secs_f64());
+    response
+}
+
+fn status_label(status: StatusCode) -> &'static str {
+    match status.as_u16() {
+        200 => "200",
+        206 => "206",
+        303 => "303",
+        304 => "304",
+        307 => "307",
+        400 => "400",
+        401 => "401",
+        403 => "403",
+        404 => "404",
+        405 => "405",
+        408 => "408",
+        409 => "409",
+        412 => "412",
+        413 => "413",
+        415 => "415",
+        416 => "416",
+        429 => "429",
+        500 => "500",
+        502 => "502",
+        503 => "503",
+        504 => "504",
+        _ => "other",
+    }
+}

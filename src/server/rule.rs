@@ -1,0 +1,130 @@
+//! Access rules of operations.
+
+use utoipa::openapi::HttpMethod;
+
+use crate::identity::scopes::Scope;
+
+/// The required identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// No authentication.
+    Anyone,
+    /// An application token.
+    Application,
+    /// A user token.
+    User,
+    /// Either token.
+    Either,
+}
+
+/// A body's limit (decisions 9.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// `limits.body_bytes`.
+    Ordinary,
+    /// `limits.sync_body_bytes`.
+    Sync,
+    /// A public form: 16 KiB.
+    Form,
+    /// A robot's message: 64 KiB.
+    Message,
+    /// The signed URL's limit; streamed, never held in memory.
+    Content,
+}
+
+/// Access while the caller's or the target tenant is frozen (decisions 3.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frozen {
+    /// 403.
+    Refused,
+    /// 403 except for operators, who unfreeze.
+    Operated,
+}
+
+/// The access rule of one operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// HTTP method.
+    pub method: &'static str,
+    /// Path, as in the route table.
+    pub path: &'static str,
+    /// Required identity.
+    pub identity: Identity,
+    /// Required scope; `None` for public operations.
+    pub scope: Option<Scope>,
+    /// Whether it counts towards `limits.writes_per_minute`.
+    pub writes: bool,
+    /// Body limit.
+    pub body: Body,
+    /// Access while frozen.
+    pub frozen: Frozen,
+}
+
+/// A public operation.
+pub(super) const fn anyone() -> Rule {
+    Rule {
+        method: "",
+        path: "",
+        identity: Identity::Anyone,
+        scope: None,
+        writes: false,
+        body: Body::Form,
+        frozen: Frozen::Refused,
+    }
+}
+
+const fn known(identity: Identity, scope: Scope) -> Rule {
+    Rule { identity, scope: Some(scope), body: Body::Ordinary, ..anyone() }
+}
+
+pub(super) const fn application(scope: Scope) -> Rule {
+    known(Identity::Application, scope)
+}
+
+pub(super) const fn person(scope: Scope) -> Rule {
+    known(Identity::User, scope)
+}
+
+pub(super) const fn either(scope: Scope) -> Rule {
+    known(Identity::Either, scope)
+}
+
+impl Rule {
+    /// Counts towards `limits.writes_per_minute`; forbids HEAD.
+    pub(super) const fn writes(self) -> Self {
+        Self { writes: true, ..self }
+    }
+
+    /// A write with the synchronisation's body limit.
+    pub(super) const fn synchronizes(self) -> Self {
+        Self { body: Body::Sync, ..self.writes() }
+    }
+
+    /// A robot's message; the operation checks the URL's token before the body.
+    pub(super) const fn takes_message(self) -> Self {
+        Self { body: Body::Message, ..self }
+    }
+
+    /// Content of a signed URL, which authorizes it.
+    pub(super) const fn takes_content(self) -> Self {
+        Self { body: Body::Content, ..self }
+    }
+
+    /// Admits operators while a tenant is frozen.
+    pub(super) const fn for_operators(self) -> Self {
+        Self { frozen: Frozen::Operated, ..self }
+    }
+
+    pub(super) const fn at(self, method: &'static str, path: &'static str) -> Self {
+        Self { method, path, ..self }
+    }
+
+    pub(super) fn http_method(&self) -> HttpMethod {
+        match self.method {
+            "POST" => HttpMethod::Post,
+            "PUT" => HttpMethod::Put,
+            "DELETE" => HttpMethod::Delete,
+            _ => HttpMethod::Get,
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Statements with their values, and the rows that they give.
+
+use std::borrow::Cow;
+
+use sqlx_sqlite::SqliteRow;
+
+use super::{Connection, DatabaseError, Result};
+
+/// Rows of one `INSERT`, or values of one `IN`: SQLite takes 32,766 values in a statement.
+pub const ROWS_PER_STATEMENT: usize = 1_000;
+
+/// A value of a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// NULL.
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer.
+    Integer(i64),
+    /// A floating-point number.
+    Real(f64),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+impl Value {
+    /// `value` as JSON text.
+    ///
+    /// # Errors
+    /// It cannot be written as JSON.
+    pub fn json(value: &(impl serde::Serialize + ?Sized)) -> Result<Self> {
+        serde_json::to_string(value).map(Self::Text).map_err(|error| DatabaseError::Encode(error.into()))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Self::Bool(value)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Self::Integer(value)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(value: u32) -> Self {
+        Self::Integer(value.into())
+    }
+}
+
+impl From<u64> for Value {
+    /// Saturates at `i64::MAX`.
+    fn from(value: u64) -> Self {
+        Self::Integer(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Self::Real(value)
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Self::Text(value.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl From<&String> for Value {
+    fn from(value: &String) -> Self {
+        Self::Text(value.clone())
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(value: Vec<u8>) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(value: &[u8]) -> Self {
+        Self::Bytes(value.to_vec())
+    }
+}
+
+impl<T: Into<Value>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+/// A struct or tuple that is read from a row; derive [`FromRow`](super::FromRow) for it.
+pub trait Record: for<'r> sqlx::FromRow<'r, SqliteRow> {}
+
+impl<R: for<'r> sqlx::FromRow<'r, SqliteRow>> Record for R {}
+
+/// A record or the error of its row, so that one unreadable row does not fail the others.
+#[derive(Debug)]
+pub struct RowResult<R>(pub Result<R>);
+
+impl<'r, D: sqlx::Row, R: sqlx::FromRow<'r, D>> sqlx::FromRow<'r, D> for RowResult<R> {
+    fn from_row(row: &'r D) -> Result<Self> {
+        Ok(Self(R::from_row(row)))
+    }
+}
+
+/// A statement and its values.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    pub(super) text: Cow<'static, str>,
+    pub(super) values: Vec<Value>,
+}
+
+/// A statement with a value for each placeholder.
+pub fn sql(text: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = Value>) -> Statement {
+    Statement { text: text.into(), values: values.into_iter().collect() }
+}
+
+impl Statement {
+    /// Runs the statement; returns the number of rows it changed.
+    pub async fn execute(self, connection: &Connection) -> Result<u64> {
+        connection.execute(self).await
+    }
+
+    /// The first row; [`DatabaseError::RowNotFound`] when there is none.
+    pub async fn fetch_one<R: Record>(self, connection: &Connection) -> Result<R> {
+        self.fetch_optional(connection).await?.ok_or(DatabaseError::RowNotFound)
+    }
+
+    /// The first row, if there is one.
+    pub async fn fetch_optional<R: Record>(self, connection: &Connection) -> Result<Option<R>> {
+        connection.fetch_optional(self).await?.as_ref().map(R::from_row).transpose()
+    }
+
+    /// All rows.
+    pub async fn fetch_all<R: Record>(self, connection: &Connection) -> Result<Vec<R>> {
+        connection.fetch_all(self).await?.iter().map(R::from_row).collect()
+    }
+
+    /// The first column of the first row; [`DatabaseError::RowNotFound`] when there is none.
+    pub async fn fetch_value<T>(self, connection: &Connection) -> Result<T>
+    where
+        (T,): Record,
+    {
+        self.fetch_one(connection).await.map(|(value,)| value)
+    }
+
+    /// The first column of the first row, if there is one.
+    pub async fn fetch_optional_value<T>(self, connection: &Connection) -> Result<Option<T>>
+    where
+        (T,): Record,
+    {
+        Ok(self.fetch_optional(connection).await?.map(|(value,)| value))
+    }
+
+    /// The first column of all rows.
+    pub async fn fetch_values<T>(self, connection: &Connection) -> Result<Vec<T>>
+    where
+        (T,): Record,
+    {
+        Ok(self.fetch_all(connection).await?.into_iter().map(|(value,)| value).collect())
+    }
+
+    /// The number that a `SELECT COUNT(*)` gives.
+    pub async fn count(self, connection: &Connection) -> Result<u64> {
+        let count: i64 = self.fetch_value(connection).await?;
+        Ok(u64::try_from(count).unwrap_or_default())
+    }
+
+    /// Whether the statement gives any row.
+    pub async fn exists(self, connection: &Connection) -> Result<bool> {
+        Ok(connection.fetch_optional(self).await?.is_some())
+    }
+}
+
+/// `count` placeholders, separated by commas.
+pub fn placeholders(count: usize) -> String {
+    vec!["?"; count].join(", ")
+}
+
+/// The rows of `text IN (values)`, read in batches that fit into a statement.
+///
+/// `text` ends before its `IN`; `first` are the values of its own placeholders.
+pub async fn find_in<R: Record>(
+    connection: &Connection,
+    text: &str,
+    first: &[Value],
+    values: &[impl AsRef<str>],
+) -> Result<Vec<R>> {
+    let mut rows = Vec::with_capacity(values.len());
+    for batch in values.chunks(ROWS_PER_STATEMENT) {
+        let text = format!("{text} IN ({})", placeholders(batch.len()));
+        let values = first.iter().cloned().chain(batch.iter().map(|value| value.as_ref().into()));
+        rows.extend(sql(text, values).fetch_all::<R>(connection).await?);
+    }
+    Ok(rows)
+}
+
+/// The last `sequence` of the next `limit` rows of a table; `None` behind its last row.
+pub async fn batch_end(
+    connection: &Connection,
+    table: &'static str,
+    sequence: i64,
+    limit: u64,
+) -> Result<Option<i64>> {
+    let text = format!(
+        "SELECT MAX(sequence) AS last FROM (SELECT sequence FROM {table} WHERE sequence > ? ORDER BY sequence LIMIT ?)"
+    );
+    sql(text, [sequence.into(), limit.into()]).fetch_value(connection).await
+}

@@ -1,0 +1,127 @@
+//! Accessibility of every view: axe-core in both languages and colour schemes, narrow windows, large text,
+//! keyboard.
+
+use crate::{
+    browser::views::{Judge, walk_console, walk_search},
+    util::{devtools::Look, stage::Stage},
+};
+
+const WIDE: [u32; 2] = [1280, 800];
+const NARROW: [u32; 2] = [320, 640];
+/// The same at doubled text size.
+const NARROW_FOR_LARGE: [u32; 2] = [640, 800];
+
+const LARGE: &str = "document.documentElement.style.fontSize = '200%'";
+const USUAL: &str = "document.documentElement.style.fontSize = ''";
+
+struct Rules {
+    look: Look,
+    found: Vec<String>,
+}
+
+impl Judge for Rules {
+    async fn look_at(&mut self, stage: &Stage, view: &str) {
+        for scheme in ["light", "dark"] {
+            stage.browser.set_up(Look { scheme, ..self.look }).await;
+            let found = stage.browser.violations().await;
+            note(&mut self.found, &format!("{view}, {scheme}"), found);
+        }
+    }
+}
+
+struct Room {
+    look: Look,
+    found: Vec<String>,
+}
+
+impl Judge for Room {
+    async fn look_at(&mut self, stage: &Stage, view: &str) {
+        for (size, letters, what) in [(NARROW, USUAL, "narrow"), (NARROW_FOR_LARGE, LARGE, "large letters")] {
+            stage.browser.set_up(Look { size, ..self.look }).await;
+            stage.browser.ask(letters).await;
+            let found = stage.browser.overflowing().await;
+            note(&mut self.found, &format!("{view}, {what}"), found);
+        }
+        stage.browser.ask(USUAL).await;
+        stage.browser.set_up(self.look).await;
+    }
+}
+
+struct Keyboard {
+    found: Vec<String>,
+}
+
+impl Judge for Keyboard {
+    async fn look_at(&mut self, stage: &Stage, view: &str) {
+        let found = stage.browser.unreachable_by_keyboard().await;
+        note(&mut self.found, view, found);
+    }
+}
+
+/// Prints findings at once, in case a later view fails.
+fn note(all: &mut Vec<String>, view: &str, found: Vec<String>) {
+    for found in found {
+        println!("{view}: {found}");
+        all.push(format!("{view}: {found}"));
+    }
+}
+
+async fn assert_no_rule_is_broken(language: &'static str) {
+    let look = Look { language, scheme: "light", size: WIDE };
+    let stage = Stage::start(look).await;
+    let mut rules = Rules { look, found: Vec::new() };
+    walk_search(&stage, &mut rules).await;
+    walk_console(&stage, &mut rules).await;
+    assert!(rules.found.is_empty(), "\n{}", rules.found.join("\n"));
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn views_break_no_rule_in_english() {
+    assert_no_rule_is_broken("en").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn views_break_no_rule_in_chinese() {
+    assert_no_rule_is_broken("zh-CN").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn views_fit_narrow_windows_and_large_text() {
+    let look = Look { language: "en", scheme: "light", size: WIDE };
+    let stage = Stage::start(look).await;
+    let mut room = Room { look, found: Vec::new() };
+    walk_search(&stage, &mut room).await;
+    walk_console(&stage, &mut room).await;
+    assert!(room.found.is_empty(), "\n{}", room.found.join("\n"));
+    stage.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keyboard_reaches_everything_in_every_view() {
+    let stage = Stage::start(Look { language: "en", scheme: "light", size: WIDE }).await;
+    let mut keyboard = Keyboard { found: Vec::new() };
+    walk_search(&stage, &mut keyboard).await;
+    walk_console(&stage, &mut keyboard).await;
+    assert!(keyboard.found.is_empty(), "\n{}", keyboard.found.join("\n"));
+    stage.end().await;
+}
+
+/// A page with every fault proves that the checks work.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn inaccessible_page_is_reported() {
+    let look = Look { language: "en", scheme: "light", size: WIDE };
+    let stage = Stage::start(look).await;
+    stage.open("/", "return document.querySelector('section.signin')").await;
+    stage.browser.ask(include_str!("../util/scripts/inaccessible.js")).await;
+    let found = stage.browser.violations().await.join("\n");
+    for rule in ["color-contrast:", "label:"] {
+        assert!(found.contains(rule), "{rule} in {found}");
+    }
+    assert!(stage.browser.overflowing().await.join("\n").contains("wide"));
+    let found = stage.browser.unreachable_by_keyboard().await.join("\n");
+    for reason in ["Tab does not reach", "focus is not seen"] {
+        assert!(found.contains(reason), "{reason} in {found}");
+    }
+    stage.end().await;
+}

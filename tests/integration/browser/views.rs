@@ -1,0 +1,15 @@
+//! A walk through every view of the pages.
+
+mod console;
+mod search;
+
+pub(crate) use self::{
+    console::walk as walk_console,
+    search::{show_many, walk as walk_search},
+};
+use crate::util::stage::Stage;
+
+/// Examines views.
+pub(crate) trait Judge {
+    async fn look_at(&mut self, stage: &Stage, view: &str);
+}

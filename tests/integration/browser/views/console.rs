@@ -1,0 +1,164 @@
+//! Views of the console and its dialogs.
+
+use fantoccini::Locator;
+
+use super::Judge;
+use crate::util::{
+    external::Reply,
+    stage::{OPERATOR, PERSON, Stage, seen},
+};
+
+const DIALOG: &str = "dialog[open]";
+
+pub(crate) async fn walk(stage: &Stage, judge: &mut impl Judge) {
+    gate(stage, judge).await;
+    stage.pass_an_hour().await;
+    overview(stage, judge).await;
+    sources(stage, judge).await;
+    adding_a_source(stage, judge).await;
+    modules(stage, judge).await;
+    applications(stage, judge).await;
+    tenants(stage, judge).await;
+    ended(stage, judge).await;
+}
+
+async fn gate(stage: &Stage, judge: &mut impl Judge) {
+    stage.sign_out().await;
+    stage.open("/console", &seen("main.gate")).await;
+    judge.look_at(stage, "console-signed-out").await;
+    stage.sign_in(PERSON, "/console", &seen("main.gate pre")).await;
+    judge.look_at(stage, "console-not-an-operator").await;
+}
+
+async fn overview(stage: &Stage, judge: &mut impl Judge) {
+    stage.sign_in(OPERATOR, "/console", &seen("console-overview .panel")).await;
+    judge.look_at(stage, "console-overview").await;
+    click(stage, ".panel.index button").await;
+    stage.wait_for_element(DIALOG).await;
+    judge.look_at(stage, "console-rebuild-asked").await;
+    leave_dialog(stage).await;
+    for (view, name) in
+        [("searches", "console-slow-searches"), ("keys", "console-keys"), ("audit", "console-audit")]
+    {
+        show(stage, &format!("view={view}"), "main table").await;
+        judge.look_at(stage, name).await;
+    }
+}
+
+async fn sources(stage: &Stage, judge: &mut impl Judge) {
+    show(stage, "view=sources", "console-sources table").await;
+    judge.look_at(stage, "console-sources").await;
+    show(stage, "view=sources&id=contracts", "console-source svg").await;
+    judge.look_at(stage, "console-source").await;
+    show(stage, "view=sources&id=archive", "console-source svg").await;
+    judge.look_at(stage, "console-source-suspended").await;
+    click(stage, "console-source .grave").await;
+    stage.wait_for_element(DIALOG).await;
+    judge.look_at(stage, "console-remove-asked").await;
+    leave_dialog(stage).await;
+    for (step, name) in
+        [("edit", "console-source-edit"), ("check", "console-source-check"), ("module", "console-source-put")]
+    {
+        show(stage, &format!("view=sources&id=archive&step={step}"), "console-source form").await;
+        judge.look_at(stage, name).await;
+    }
+}
+
+/// The source form, up to reports with and without failures.
+async fn adding_a_source(stage: &Stage, judge: &mut impl Judge) {
+    let mut registration = stage.archive.registration("second");
+    registration["auth"] = stage.archive.credentials();
+    let text = |place: &str| registration.pointer(place).and_then(|value| value.as_str()).unwrap().to_owned();
+    show(stage, "view=add-source", "console-add-source form").await;
+    judge.look_at(stage, "console-add-address").await;
+    click(stage, "console-add-source form button.main").await;
+    stage.wait_for_element(".notice.alarm").await;
+    judge.look_at(stage, "console-add-refused").await;
+    fill_in(stage, "name", "Archive of 1987").await;
+    fill_in(stage, "url", &text("/url")).await;
+    click(stage, "console-add-source form button.main").await;
+    stage.wait_for_element("[name='auth.tokenUrl']").await;
+    judge.look_at(stage, "console-add-access").await;
+    fill_in(stage, "auth.tokenUrl", &text("/auth/tokenUrl")).await;
+    fill_in(stage, "auth.clientId", &text("/auth/clientId")).await;
+    fill_in(stage, "auth.clientSecret", &text("/auth/clientSecret")).await;
+    click(stage, "console-add-source form button.main").await;
+    stage.wait_for_element(".check-form").await;
+    judge.look_at(stage, "console-add-check").await;
+    stage.archive.set_reply(Reply::Disordered);
+    click(stage, ".check-form button.main").await;
+    stage.wait_for_element(".after-check .notice").await;
+    judge.look_at(stage, "console-add-report-failed").await;
+    show(stage, "view=add-source&id=contracts&step=check", ".check-form").await;
+    click(stage, ".check-form button.main").await;
+    stage.wait_for_element(".clauses.pass li ~ li ~ li ~ li ~ li ~ li ~ li ~ li").await;
+    stage.wait_until("return document.querySelector('.check-run progress').hidden").await;
+    judge.look_at(stage, "console-add-report").await;
+    show(stage, "view=add-source&id=contracts&step=module", ".put-into form").await;
+    judge.look_at(stage, "console-add-module").await;
+    stage.archive.set_reply(Reply::Good);
+}
+
+async fn modules(stage: &Stage, judge: &mut impl Judge) {
+    show(stage, "view=modules", "console-modules table").await;
+    judge.look_at(stage, "console-modules").await;
+    show(stage, "view=modules&id=id-of-archive", "console-module form").await;
+    judge.look_at(stage, "console-module").await;
+    show(stage, "view=modules&id=%2B", "console-module form").await;
+    judge.look_at(stage, "console-module-new").await;
+}
+
+async fn applications(stage: &Stage, judge: &mut impl Judge) {
+    show(stage, "view=applications", "console-applications table").await;
+    judge.look_at(stage, "console-applications").await;
+    show(stage, "view=applications&id=%2B", "console-application form").await;
+    judge.look_at(stage, "console-application-new").await;
+    fill_in(stage, "name", "Portal").await;
+    click(stage, "console-application form button.main").await;
+    stage.wait_for_element(DIALOG).await;
+    judge.look_at(stage, "console-secret-shown").await;
+    click(stage, "dialog[open] button.main").await;
+    stage.wait_for_element("console-application .facts").await;
+    judge.look_at(stage, "console-application").await;
+}
+
+async fn tenants(stage: &Stage, judge: &mut impl Judge) {
+    show(stage, "view=tenants", "console-tenants table").await;
+    judge.look_at(stage, "console-tenants").await;
+    show(stage, "view=tenants&id=%2B", "console-tenant form").await;
+    judge.look_at(stage, "console-tenant-new").await;
+    show(stage, "view=tenants&id=operations", "console-tenant form").await;
+    judge.look_at(stage, "console-tenant").await;
+    click(stage, "console-tenant .grave").await;
+    stage.wait_for_element(DIALOG).await;
+    judge.look_at(stage, "console-delete-asked").await;
+    leave_dialog(stage).await;
+}
+
+/// Drafts survive the end of a session.
+async fn ended(stage: &Stage, judge: &mut impl Judge) {
+    show(stage, "view=modules&id=id-of-archive", "console-module form").await;
+    stage.end_sessions().await;
+    click(stage, "console-module form button.main").await;
+    stage.wait_for_element("dialog[open].again").await;
+    judge.look_at(stage, "console-session-ended").await;
+}
+
+async fn show(stage: &Stage, place: &str, selector: &str) {
+    stage.open(&format!("/console?{place}"), &seen(selector)).await;
+}
+
+async fn click(stage: &Stage, selector: &str) {
+    stage.browser.click(selector).await;
+}
+
+async fn fill_in(stage: &Stage, name: &str, text: &str) {
+    let field = stage.browser.client.find(Locator::Css(&format!("[name='{name}']"))).await.unwrap();
+    field.clear().await.unwrap();
+    field.send_keys(text).await.unwrap();
+}
+
+async fn leave_dialog(stage: &Stage) {
+    click(stage, "dialog[open] .actions button[type=button]").await;
+    stage.wait_until("return !document.querySelector('dialog[open]')").await;
+}

@@ -1,0 +1,223 @@
+//! Favorites and their labels (specification, "Favorites"; decisions 9.3, 4.5).
+
+use serde_json::{Value, json};
+
+use crate::util::{
+    favorites::{add, add_text, ask, ids, label, list, remove, show, start},
+    items::user,
+};
+
+#[tokio::test]
+async fn favorites_are_added_shown_listed_and_removed() {
+    let (_app, _, mei, _) = start().await;
+    assert_eq!(list(&mei, &[]).await, [] as [Value; 0]);
+    let later = label(&mei, "later").await;
+    let mut form = json!({
+        "itemId": "docs/1 ü", "sourceId": "s1", "sourceType": 2, "sourceName": "Harbour office", "sourceDisplayName": "港务局",
+        "contentType": 6, "content": "Quay plan", "keyword": "berth", "labelList": [later], "syncBlogFavor": false,
+    });
+    let added = add(&mei, &form).await.ok();
+    let mut expected = form.clone();
+    for beside in ["keyword", "labelList", "syncBlogFavor"] {
+        expected.as_object_mut().unwrap().remove(beside);
+    }
+    expected["createdDate"] = added.data()["createdDate"].clone();
+    assert!(expected["createdDate"].as_i64().is_some_and(|time| time > 1_600_000_000_000), "{}", added.text);
+    assert_eq!(list(&mei, &[]).await, [expected.clone()]);
+
+    let shown = show(&mei, "docs/1 ü").await.ok();
+    assert_eq!(shown.data(), added.data());
+    let labels = shown.data()["labelList"].as_array().unwrap();
+    assert_eq!((labels.len(), &labels[0]["id"], &labels[0]["name"]), (1, &json!(later), &json!("later")));
+    assert!(labels[0]["remark"].is_null() && labels[0]["createdDate"].is_string(), "{}", shown.text);
+    expected["labelList"] = json!(labels);
+    assert_eq!(shown.data(), &expected);
+
+    add(&mei, &form).await.fails(409, "itemId");
+    form["syncBlogFavor"] = json!(true);
+    add(&mei, &form).await.fails(409, "itemId");
+    assert!(remove(&mei, "docs/1 ü", &[]).await.ok().data().is_object());
+    remove(&mei, "docs/1 ü", &[]).await.fails(404, "favorite");
+    show(&mei, "docs/1 ü").await.fails(404, "favorite");
+    assert_eq!(list(&mei, &[]).await, [] as [Value; 0]);
+
+    let added = add(&mei, &json!({"itemId": "2", "content": "", "sourceName": ""})).await.ok();
+    assert_eq!(added.data()["contentType"], 1);
+    for absent in ["sourceId", "sourceType", "sourceName", "sourceDisplayName", "content"] {
+        assert!(added.data()[absent].is_null(), "{}", added.text);
+    }
+}
+
+#[tokio::test]
+async fn favorite_and_feed_marks_are_removed_separately() {
+    let (app, _, mei, _) = start().await;
+    let feed = [("contentTypes", "8")];
+    let with_feed = [("syncBlogFavor", "true")];
+    add(&mei, &json!({"itemId": "plain", "contentType": 1, "content": "harbour plain"})).await.ok();
+    let both = json!({"itemId": "both", "contentType": 2, "content": "harbour both", "syncBlogFavor": true});
+    add(&mei, &both).await.ok();
+    let by_nature =
+        json!({"itemId": "feed", "contentType": 8, "content": "harbour feed", "syncBlogFavor": false});
+    add(&mei, &by_nature).await.ok();
+    assert_eq!(ids(&mei, &[]).await, ["feed", "both", "plain"]);
+    assert_eq!(ids(&mei, &feed).await, ["feed", "both"]);
+    assert_eq!(ids(&mei, &[("contentTypes", "2")]).await, ["both"]);
+    assert_eq!(ids(&mei, &[("contentTypes", "1, 8")]).await, ["feed", "both", "plain"]);
+
+    // Removing the favorite leaves the feed item, which is shown but not found.
+    remove(&mei, "both", &[]).await.ok();
+    assert_eq!(ids(&mei, &[]).await, ["feed", "plain"]);
+    assert_eq!(ids(&mei, &[("contentTypes", "2")]).await, [] as [&str; 0]);
+    assert_eq!(ids(&mei, &feed).await, ["feed", "both"]);
+    show(&mei, "both").await.ok();
+    app.wait_for_index().await;
+    assert_eq!(mei.find("favorite", "harbour").await, ["feed", "plain"]);
+    remove(&mei, "both", &[]).await.fails(404, "favorite");
+    remove(&mei, "both", &[("syncBlogFavor", "false")]).await.fails(404, "favorite");
+
+    let before = show(&mei, "both").await.ok().data()["createdDate"].as_i64().unwrap();
+    let again = add(&mei, &json!({"itemId": "both", "contentType": 3, "content": "quay"})).await.ok();
+    assert!(again.data()["createdDate"].as_i64().unwrap() > before, "{}", again.text);
+    assert_eq!((&again.data()["contentType"], &again.data()["content"]), (&json!(3), &json!("quay")));
+    assert_eq!(ids(&mei, &[]).await, ["both", "feed", "plain"]);
+    assert_eq!(ids(&mei, &feed).await, ["both", "feed"]);
+    app.wait_for_index().await;
+    assert_eq!(mei.find("favorite", "quay").await, ["both"]);
+    assert_eq!(mei.find("favorite", "harbour").await, ["feed", "plain"]);
+
+    remove(&mei, "both", &with_feed).await.ok();
+    assert_eq!(ids(&mei, &feed).await, ["feed"]);
+    // A favorite that is not in the feed is removed with either flag.
+    remove(&mei, "plain", &with_feed).await.ok();
+    remove(&mei, "plain", &with_feed).await.fails(404, "favorite");
+    // A feed item has both marks or none.
+    remove(&mei, "feed", &[]).await.ok();
+    assert_eq!(ids(&mei, &feed).await, [] as [&str; 0]);
+
+    // An item that is only in the feed is removed from there.
+    add(&mei, &both).await.ok();
+    remove(&mei, "both", &[]).await.ok();
+    remove(&mei, "both", &with_feed).await.ok();
+    show(&mei, "both").await.fails(404, "favorite");
+}
+
+#[tokio::test]
+async fn list_filters_combine() {
+    let (_app, _, mei, _) = start().await;
+    let (red, blue) = (label(&mei, "red").await, label(&mei, "Red").await);
+    let favorites = json!([
+        {"itemId": "1", "contentType": 1, "content": "Harbour Café 100%", "labelList": [red]},
+        {"itemId": "2", "contentType": 2, "keyword": "HARBOUR", "labelList": [red, blue]},
+        {"itemId": "3", "contentType": 1, "sourceName": "harbour office"},
+        {"itemId": "4", "contentType": 8, "sourceDisplayName": "Old Harbour", "labelList": [blue]},
+        {"itemId": "5", "contentType": 6, "content": "quay", "sourceId": "harbour"},
+    ]);
+    for favorite in favorites.as_array().unwrap() {
+        add(&mei, favorite).await.ok();
+    }
+    assert_eq!(ids(&mei, &[("keyword", "arbour")]).await, ["4", "3", "2", "1"]);
+    assert_eq!(ids(&mei, &[("keyword", "CAFÉ")]).await, ["1"]);
+    assert_eq!(ids(&mei, &[("keyword", "%")]).await, ["1"]);
+    assert_eq!(ids(&mei, &[("keyword", "_")]).await, [] as [&str; 0]);
+    assert_eq!(ids(&mei, &[("keyword", "harb%")]).await, [] as [&str; 0]);
+    assert_eq!(ids(&mei, &[("labelName", "red")]).await, ["2", "1"]);
+    assert_eq!(ids(&mei, &[("labelName", "Red"), ("contentTypes", "8,2")]).await, ["4", "2"]);
+    assert_eq!(ids(&mei, &[("labelName", "red"), ("keyword", "caf")]).await, ["1"]);
+    assert_eq!(ids(&mei, &[("labelName", "none")]).await, [] as [&str; 0]);
+    assert_eq!(ids(&mei, &[("limit", "2")]).await, ["5", "4"]);
+    let empty = [("labelName", ""), ("keyword", " "), ("contentTypes", ""), ("cursor", ""), ("limit", "")];
+    assert_eq!(ids(&mei, &empty).await, ["5", "4", "3", "2", "1"]);
+    let third = show(&mei, "3").await.ok().data()["createdDate"].to_string();
+    assert_eq!(ids(&mei, &[("cursor", &third), ("keyword", "harbour")]).await, ["2", "1"]);
+    assert_eq!(ids(&mei, &[("cursor", "0")]).await, [] as [&str; 0]);
+}
+
+#[tokio::test]
+async fn invalid_fields_are_refused_by_name() {
+    let (_app, _, mei, _) = start().await;
+    add_text(&mei, "1", "harbour").await;
+    mei.get("/v1/favorite").await.fails(400, "favoriteId");
+    mei.get("/v1/favorite?favoriteId=").await.fails(400, "favoriteId");
+    mei.get("/v1/favorite?favoriteId=1&favoriteId=2").await.fails(400, "favoriteId");
+    show(&mei, &"x".repeat(600)).await.fails(400, "favoriteId");
+    mei.post("/v1/favorite/update", &json!([])).await.fails(400, "favoriteId");
+    for (parameter, value) in [
+        ("contentTypes", "9"),
+        ("contentTypes", "1,,2"),
+        ("contentTypes", "x"),
+        ("cursor", "x"),
+        ("cursor", "1.5"),
+        ("limit", "0"),
+        ("limit", "1001"),
+        ("limit", "-1"),
+        ("limit", "x"),
+    ] {
+        ask(&mei, &[(parameter, value)]).await.fails(400, parameter);
+    }
+    ask(&mei, &[("keyword", "x".repeat(257).as_str())]).await.fails(400, "keyword");
+    for (field, value) in [
+        ("itemId", json!("")),
+        ("itemId", json!(5)),
+        ("itemId", json!("a\nb")),
+        ("itemId", json!("x".repeat(513))),
+        ("sourceId", json!("a\nb")),
+        ("sourceType", json!(7)),
+        ("sourceType", json!("2")),
+        ("sourceName", json!("x".repeat(1_025))),
+        ("sourceDisplayName", json!("x".repeat(1_025))),
+        ("contentType", json!(0)),
+        ("contentType", json!(9)),
+        ("content", json!("x".repeat((64 << 10) + 1))),
+        ("keyword", json!("x".repeat((4 << 10) + 1))),
+        ("labelList", json!("a")),
+        ("labelList", json!([1])),
+        ("labelList", json!(["nothing"])),
+        ("syncBlogFavor", json!("yes")),
+    ] {
+        let mut form = json!({"itemId": "new"});
+        form[field] = value;
+        add(&mei, &form).await.fails(400, field);
+    }
+    add(&mei, &json!({"content": "harbour"})).await.fails(400, "itemId");
+    add(&mei, &json!([])).await.fails(400, "body");
+    remove(&mei, "1", &[("syncBlogFavor", "yes")]).await.fails(400, "syncBlogFavor");
+    remove(&mei, &"x".repeat(600), &[]).await.fails(400, "itemId");
+    assert_eq!(ids(&mei, &[]).await, ["1"]);
+}
+
+#[tokio::test]
+async fn favorites_of_other_people_are_not_found() {
+    let (app, acme, mei, omar) = start().await;
+    let other = app.tenant("other").await;
+    app.sync(&other.caller, "users", &json!([user("mei", "")])).await;
+    let namesake = app.user(&other, "mei").await;
+    let mine = label(&mei, "mine").await;
+    add(&mei, &json!({"itemId": "1", "content": "harbour", "labelList": [mine]})).await.ok();
+    for stranger in [&omar, &namesake] {
+        assert_eq!(ids(stranger, &[]).await, [] as [&str; 0]);
+        assert_eq!(ids(stranger, &[("labelName", "mine")]).await, [] as [&str; 0]);
+        show(stranger, "1").await.fails(404, "favorite");
+        remove(stranger, "1", &[("syncBlogFavor", "true")]).await.fails(404, "favorite");
+        stranger.post("/v1/favorite/update?favoriteId=1", &json!([])).await.fails(404, "favorite");
+        assert_eq!(stranger.get("/v1/favorite/labels").await.ok().total(), 0);
+        stranger.post_empty(&format!("/v1/favorite/label/delete?id={mine}")).await.fails(404, "id");
+        stranger.post_empty(&format!("/v1/favorite/label/update?id={mine}&name=x")).await.fails(404, "id");
+        // Favorites of the same item are separate, and labels belong to their person.
+        add(stranger, &json!({"itemId": "1", "labelList": [mine]})).await.fails(400, "labelList");
+        add(stranger, &json!({"itemId": "1", "content": "harbour of another"})).await.ok();
+        assert_eq!(ids(stranger, &[]).await, ["1"]);
+        label(stranger, "mine").await;
+    }
+    assert_eq!(list(&mei, &[]).await[0]["content"], "harbour");
+    acme.caller.get("/v1/favorites").await.fails(403, "this operation needs a user token");
+    app.wait_for_index().await;
+    for (person, content) in
+        [(&mei, "harbour"), (&omar, "harbour of another"), (&namesake, "harbour of another")]
+    {
+        let found = person.search(&[("moduleId", "favorite"), ("keyword", "harbour")]).await.ok();
+        assert_eq!((found.total(), &found.items()[0]["title"]), (1, &json!(content)), "{}", found.text);
+        assert_eq!(found.ids(), ["1"]);
+    }
+    let found = acme.caller.search(&[("moduleId", "favorite"), ("keyword", "harbour")]).await.ok();
+    assert_eq!(found.total(), 0);
+}

@@ -1,0 +1,234 @@
+//! The text reader under hostile files: limits hold, and text read before a limit is kept.
+
+use std::{
+    io::{Cursor, Write as _},
+    process::Stdio,
+};
+
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+use zip::{ZipWriter, write::SimpleFileOptions};
+
+use crate::util::{
+    PATIENCE,
+    app::TestApp,
+    eventually,
+    files::put_file,
+    groups::people,
+    internals::{Error, Limits, Pieces, ReadAs, Reading, Storage, TextReader},
+};
+
+/// A reader with this time limit for each content.
+fn reader(seconds: u64) -> TextReader {
+    let storage = Storage {
+        text_program: Some(env!("CARGO_BIN_EXE_trawl").into()),
+        text_seconds: seconds,
+        ..Storage::default()
+    };
+    TextReader::new(&storage, &Limits { file_text_bytes: 1_000, ..Limits::default() }).unwrap()
+}
+
+fn pieces(content: Vec<u8>) -> Pieces {
+    stream::iter([Ok(Bytes::from(content))]).boxed()
+}
+
+/// The text of a content that makes its reader end. The reader runs at low priority and may starve on a busy
+/// machine, so it is retried as the server does.
+async fn read_by(reader: &TextReader, read_as: ReadAs, content: Vec<u8>) -> String {
+    for _ in 0..5 {
+        match reader.read(read_as, true, pieces(content.clone())).await.unwrap() {
+            Reading::Ended(text) => return text,
+            Reading::Cut { text, why } => println!("{why}: {text}"),
+        }
+    }
+    panic!("the reader was cut short five times");
+}
+
+async fn read(content: Vec<u8>) -> String {
+    read_by(&reader(60), ReadAs::Plain, content).await
+}
+
+fn bomb(entries: &[(&str, &str)], zeros: (&str, u64)) -> Vec<u8> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().large_file(true);
+    for (name, content) in entries {
+        archive.start_file(*name, options).unwrap();
+        archive.write_all(content.as_bytes()).unwrap();
+    }
+    archive.start_file(zeros.0, options).unwrap();
+    std::io::copy(&mut std::io::Read::take(std::io::repeat(b' '), zeros.1), &mut archive).unwrap();
+    archive.finish().unwrap().into_inner()
+}
+
+fn pdf(objects: &[&str]) -> Vec<u8> {
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut table = Vec::new();
+    for (number, object) in (1..).zip(objects) {
+        writeln!(table, "{:010} 00000 n ", file.len()).unwrap();
+        write!(file, "{number} 0 obj\n{object}\nendobj\n").unwrap();
+    }
+    let (start, size) = (file.len(), objects.len() + 1);
+    write!(file, "xref\n0 {size}\n0000000000 65535 f \n").unwrap();
+    file.extend(table);
+    write!(file, "trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF").unwrap();
+    file
+}
+
+#[tokio::test]
+async fn zip_bomb_is_read_up_to_the_limit() {
+    let text = "<w:p xmlns:w='w'><w:t>harbour</w:t></w:p>";
+    // An entry over the limit, both of a read and an ignored kind.
+    for name in ["word/document.xml", "word/media/image1.png"] {
+        let entries: &[(&str, &str)] =
+            if name == "word/document.xml" { &[] } else { &[("word/document.xml", text)] };
+        let content = bomb(entries, (name, 1 << 28));
+        let expected = if entries.is_empty() { "" } else { "harbour" };
+        assert_eq!(read(content).await.trim(), expected, "{name}");
+    }
+    let content = bomb(&[("word/document.xml", text)], ("word/footer1.xml", 1 << 28));
+    assert_eq!(read(content).await.trim(), "harbour");
+    // This format is buffered whole, so the process hits its memory limit.
+    let content = bomb(
+        &[
+            (
+                "_rels/.rels",
+                "<Relationships><Relationship Type='http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument' Target='xl/workbook.xml'/></Relationships>",
+            ),
+            ("xl/workbook.xml", "<workbook/>"),
+        ],
+        ("xl/sharedStrings.xml", 3 << 29),
+    );
+    assert_eq!(read(content).await.trim(), "");
+}
+
+#[tokio::test]
+async fn deeply_nested_content_ends() {
+    let deep = |open: &str| open.repeat(2_000_000).into_bytes();
+    for (read_as, content) in [
+        (ReadAs::Html, [b"<html>harbour".to_vec(), deep("<div>")].concat()),
+        (ReadAs::Markdown, deep("> ")),
+        (ReadAs::Markdown, deep("[")),
+        (ReadAs::Plain, [b"%PDF-1.4\n1 0 obj\n".to_vec(), deep("[")].concat()),
+    ] {
+        let text = read_by(&reader(3), read_as, content).await;
+        assert!(text.len() <= 1_000, "{read_as}");
+    }
+    let open = "<w:t>".repeat(1_000_000);
+    let content = bomb(&[("word/document.xml", &format!("<w:t xmlns:w='w'>harbour{open}"))], ("x", 1));
+    assert_eq!(read(content).await.trim(), "harbour");
+}
+
+#[tokio::test]
+async fn broken_or_cyclic_pdf_ends() {
+    let broken =
+        pdf(&["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 99999999 >>"]);
+    assert_eq!(read(broken.clone()).await.trim(), "");
+    for cut in [1, 9, 30, 90, broken.len() - 3] {
+        read(broken[..cut].to_vec()).await;
+    }
+    // A page with a form that draws itself twice.
+    let own = "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11 >>\nstream\n/X Do /X Do\nendstream";
+    let circle = pdf(&[
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 9 9] /Contents 4 0 R /Resources << /XObject << /X 5 0 R >> >> >>",
+        "<< /Length 5 >>\nstream\n/X Do\nendstream",
+        own,
+    ]);
+    let text = read_by(&reader(1), ReadAs::Plain, circle).await;
+    assert_eq!(text.trim(), "");
+}
+
+#[tokio::test]
+async fn killed_reader_leaves_its_partial_text() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = |name: &str, lines: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+        path
+    };
+    let of =
+        |program, text_seconds| Storage { text_program: Some(program), text_seconds, ..Storage::default() };
+    for (lines, expected) in [
+        // Ends amid a character, without reading its input.
+        (r"printf 'harbour \346\275'; exit 1", "harbour "),
+        (r"printf harbour; kill -SEGV $$", "harbour"),
+        // Exceeds its processor time.
+        (r"printf harbour; kill -XCPU $$", "harbour"),
+        (r"exec yes", &"y\n".repeat(10)),
+        ("env; ls -d /proc/$$/fd/[3-9] 2>/dev/null | grep -v '/fd/255'; cat > /dev/null", ""),
+    ] {
+        let program = script("reader", lines);
+        let reader =
+            TextReader::new(&of(program, 20), &Limits { file_text_bytes: 20, ..Limits::default() }).unwrap();
+        let reading = read_by(&reader, ReadAs::Plain, vec![b'x'; 4 << 20]);
+        let text = tokio::time::timeout(PATIENCE, reading).await.unwrap();
+        if lines.starts_with("env") {
+            // The shell sets only its own variables.
+            assert!(!text.contains("CARGO") && !text.contains("HOME"), "{text}");
+        } else {
+            assert_eq!(text, expected, "{lines}");
+        }
+    }
+    // A failing store and a pending stream are errors, not empty texts.
+    for begins in [0, 10_000] {
+        let begun = Ok(Bytes::from("y".repeat(begins)));
+        let failing: Pieces = stream::iter([begun, Err(Error::bad_request("gone"))]).boxed();
+        let read = reader(60).read(ReadAs::Plain, true, failing).await.unwrap();
+        assert!(matches!(read, Reading::Cut { why, .. } if why.contains("gone")), "{begins}");
+    }
+    let program = script("reader", "printf harbour; exec sleep 1000");
+    let reader = TextReader::new(&of(program, 5), &Limits::default()).unwrap();
+    let (whole, pending) = tokio::join!(
+        reader.read(ReadAs::Plain, true, pieces(b"tide".to_vec())),
+        reader.read(ReadAs::Plain, true, stream::pending().boxed()),
+    );
+    for (read, text) in [(whole, "harbour"), (pending, "")] {
+        assert!(matches!(read.unwrap(), Reading::Cut { text: came, .. } if came == text));
+    }
+}
+
+/// Defence in depth: a compromised reader has no rights that it does not need.
+#[tokio::test]
+async fn reader_drops_files_network_and_environment() {
+    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_trawl"))
+        .arg("extract-text")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let process = format!("/proc/{}", child.id().unwrap());
+    let has = |file: &str, line: &[&str]| {
+        let text = std::fs::read_to_string(format!("{process}/{file}")).unwrap();
+        text.lines().any(|told| told.split_whitespace().collect::<Vec<_>>().starts_with(line))
+    };
+    let last = ["Max", "core", "file", "size", "0", "0"];
+    eventually("the last limit", async || has("limits", &last).then_some(())).await;
+    for limit in [
+        &["Max", "open", "files", "0", "0"][..],
+        &["Max", "processes", "0", "0"],
+        &["Max", "file", "size", "0", "0"],
+        &["Max", "cpu", "time", "10", "10"],
+    ] {
+        assert!(has("limits", limit), "{limit:?}");
+    }
+    assert!(has("status", &["NoNewPrivs:", "1"]));
+    drop(child.stdin.take());
+    assert!(child.wait().await.unwrap().success());
+}
+
+#[tokio::test]
+async fn hostile_file_is_still_found_by_name() {
+    let app = TestApp::start_with(|config| config.storage.text_wait_ms = 10_000).await;
+    let acme = app.tenant("acme").await;
+    let [mei] = people(&app, &acme, ["mei"]).await;
+    put_file(&mei, "root", "bomb.docx", &bomb(&[], ("word/document.xml", 1 << 28))).await;
+    put_file(&mei, "root", "broken.pdf", b"%PDF-1.7\n%%EOF").await;
+    put_file(&mei, "root", "tide.txt", b"harbour").await;
+    app.wait_for_index().await;
+    for (keyword, count) in [("bomb", 1), ("broken", 1), ("harbour", 1)] {
+        assert_eq!(mei.find("file", keyword).await.len(), count, "{keyword}");
+    }
+}

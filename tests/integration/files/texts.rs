@@ -1,0 +1,169 @@
+//! Texts of shared contents, and fairness between tenants in extraction.
+
+use std::path::Path;
+
+use crate::util::{
+    app::{Application, TestApp},
+    caller::Caller,
+    eventually,
+    files::{put_file, put_version},
+    groups::people,
+    internals::Config,
+};
+
+fn program(directory: &Path, lines: &str) -> impl Fn(&mut Config) + use<> {
+    let path = directory.join("reader");
+    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    move |config: &mut Config| config.storage.text_program = Some(path.clone())
+}
+
+async fn tenant(app: &TestApp, code: &str) -> (Application, Caller) {
+    let tenant = app.tenant(code).await;
+    let [mei] = people(app, &tenant, ["mei"]).await;
+    (tenant, mei)
+}
+
+async fn found(caller: &Caller, keyword: &str) -> Vec<String> {
+    let answer = caller.search(&[("moduleId", "file"), ("keyword", keyword), ("limit", "1000")]).await.ok();
+    let mut found: Vec<String> =
+        answer.items().iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect();
+    found.sort();
+    found
+}
+
+#[tokio::test]
+async fn shared_content_is_extracted_for_every_file_type() {
+    let app = TestApp::start_with(|config| config.storage.text_wait_ms = 10_000).await;
+    let (_, stranger) = tenant(&app, "globex").await;
+    let (_, mei) = tenant(&app, "acme").await;
+    let text = b"# harbour dues\n\n[tariff](https://a.example/quay) <pier>wharf</pier>";
+    let page = b"<!DOCTYPE html><p>lighthouse</p>";
+    for (number, name) in ["poison.png", "poison.mp4", "poison.html", "poison.md"].into_iter().enumerate() {
+        put_file(&stranger, "root", name, text).await;
+        put_file(&stranger, "root", &format!("page{number}{name}"), page).await;
+    }
+    put_file(&mei, "root", "notes.txt", text).await;
+    put_file(&mei, "root", "page.html", page).await;
+    app.wait_for_index().await;
+    for keyword in ["harbour", "tariff", "quay", "pier", "wharf"] {
+        assert_eq!(found(&mei, keyword).await, ["notes.txt"], "{keyword}");
+    }
+    assert_eq!(found(&mei, "lighthouse").await, ["page.html"]);
+    // Each file type has a text of its own from now on.
+    put_file(&mei, "root", "notes.md", text).await;
+    put_version(&mei, "root", "page.html", text).await.ok();
+    app.wait_for_index().await;
+    for (keyword, names) in [
+        ("harbour", &["notes.md", "notes.txt", "page.html"][..]),
+        ("quay", &["notes.txt", "page.html"]),
+        ("pier", &["notes.txt"]),
+        ("lighthouse", &[]),
+    ] {
+        assert_eq!(found(&mei, keyword).await, names, "{keyword}");
+    }
+    assert_eq!(found(&stranger, "quay").await, ["poison.html", "poison.mp4", "poison.png"]);
+    assert_eq!(app.number("SELECT COUNT(*) FROM blob_texts").await, 6);
+}
+
+/// A reader that reports its content and waits for a signal.
+const TOLD: &str = r#"IFS= read -r name
+printf '%s\n' "$name" >> "${0%/*}/begun"
+IFS= read -r told < "${0%/*}/$name"
+printf '%s' "$name""#;
+
+#[tokio::test]
+async fn tenants_take_turns_in_extraction() {
+    let directory = tempfile::tempdir().unwrap();
+    let set = program(directory.path(), TOLD);
+    let app = TestApp::start_with(|config| {
+        set(config);
+        config.storage.text_wait_ms = 0;
+    })
+    .await;
+    let (_, mei) = tenant(&app, "acme").await;
+    let (_, other) = tenant(&app, "globex").await;
+    let (_, third) = tenant(&app, "initech").await;
+    let begun = async |count: usize| {
+        eventually("started readings", async || {
+            let begun = std::fs::read_to_string(directory.path().join("begun")).unwrap_or_default();
+            let begun: Vec<String> = begun.lines().map(str::to_owned).collect();
+            (begun.len() >= count).then_some(begun)
+        })
+        .await
+    };
+    let put = async |caller: &Caller, name: &str| {
+        let made = std::process::Command::new("mkfifo").arg(directory.path().join(name)).status().unwrap();
+        assert!(made.success());
+        put_file(caller, "root", &format!("{name}.txt"), name.as_bytes()).await;
+    };
+    let tell = async |name: &str| tokio::fs::write(directory.path().join(name), "\n").await.unwrap();
+
+    for number in 0..5 {
+        put(&mei, &format!("mine{number}")).await;
+    }
+    // Alone, a tenant may use both readers.
+    let mut mine: Vec<String> = begun(2).await;
+    mine.sort();
+    assert_eq!(mine, ["mine0", "mine1"]);
+    for number in 0..2 {
+        put(&other, &format!("other{number}")).await;
+    }
+    put(&third, "third0").await;
+    // Now tenants take turns, one reader each while others wait.
+    tell("mine0").await;
+    assert_eq!(begun(3).await[2], "other0");
+    tell("other0").await;
+    assert_eq!(begun(4).await[3], "third0");
+    tell("third0").await;
+    assert_eq!(begun(5).await[4], "other1");
+    tell("mine1").await;
+    assert_eq!(begun(6).await[5], "mine2");
+    tell("other1").await;
+    assert_eq!(begun(7).await[6], "mine3");
+    for name in ["mine2", "mine3", "mine4"] {
+        tell(name).await;
+    }
+    eventually("the texts", async || {
+        (app.number("SELECT COUNT(*) FROM blob_texts WHERE text IS NULL").await == 0).then_some(())
+    })
+    .await;
+}
+
+/// Waits without using processor time, as on a busy machine.
+const HELD_UP: &str = r#"printf harb
+if [ -e "${0%/*}/busy" ]; then exec sleep 1000; fi
+printf our"#;
+
+#[tokio::test]
+async fn interrupted_extraction_is_retried() {
+    let directory = tempfile::tempdir().unwrap();
+    let set = program(directory.path(), HELD_UP);
+    std::fs::write(directory.path().join("busy"), "").unwrap();
+    let app = TestApp::start_with(|config| {
+        set(config);
+        (config.storage.text_wait_ms, config.storage.text_seconds) = (0, 3);
+    })
+    .await;
+    let (acme, mei) = tenant(&app, "acme").await;
+    put_file(&mei, "root", "one.txt", b"one").await;
+    let until = async |app: &TestApp, condition: &str| {
+        let query = format!("SELECT COUNT(*) FROM blob_texts WHERE {condition}");
+        eventually(condition, async || (app.number(&query).await == 1).then_some(())).await;
+    };
+    until(&app, "tries = 1 AND text IS NULL AND due_at > 0").await;
+    // As if the next attempt were the last.
+    app.execute("UPDATE blob_texts SET tries = 2").await;
+    let app = app.restart_with(|_| {}).await;
+    until(&app, "tries = 3 AND text IS NULL AND due_at > 0").await;
+    let app = app.restart_with(|_| {}).await;
+    until(&app, "text = 'harb'").await;
+
+    let mei = app.user(&acme, "mei").await;
+    put_file(&mei, "root", "two.txt", b"two").await;
+    until(&app, "tries = 1 AND text IS NULL").await;
+    std::fs::remove_file(directory.path().join("busy")).unwrap();
+    let app = app.restart_with(|_| {}).await;
+    let mei = app.user(&acme, "mei").await;
+    eventually("the text", async || (found(&mei, "harbour").await == ["two.txt"]).then_some(())).await;
+}

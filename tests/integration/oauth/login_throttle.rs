@@ -1,0 +1,110 @@
+//! Login throttle (decisions 9.9, `limits.logins_per_minute`).
+//!
+//! One attempt is restored in half a minute, longer than any test takes.
+
+use reqwest::RequestBuilder;
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::send,
+    internals::Config,
+    login::{LoginSetup, location},
+};
+
+fn two_per_minute(config: &mut Config) {
+    config.limits.logins_per_minute = 2;
+}
+
+fn behind_a_proxy(config: &mut Config) {
+    two_per_minute(config);
+    config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+}
+
+#[track_caller]
+fn assert_throttled(answer: &Answer) {
+    assert_eq!(answer.status, 429, "{}", answer.text);
+    let wait: u64 = answer.header("retry-after").parse().unwrap();
+    assert!((1..=31).contains(&wait), "{wait}");
+}
+
+async fn log_in(setup: &LoginSetup, from: &str, login: &str, password: &str) -> Answer {
+    let mut browser = setup.app.browser();
+    browser.forwarded_for = Some(from.to_owned());
+    let page = browser.open(&setup.parameters()).await;
+    browser.submit(&page, login, password).await
+}
+
+#[tokio::test]
+async fn logins_from_an_address_are_limited_even_on_success() {
+    let setup = LoginSetup::start_with(behind_a_proxy).await;
+    location(&log_in(&setup, "192.0.2.1", "mei", "correct horse").await);
+    assert_eq!(log_in(&setup, "192.0.2.1", "nobody", "wrong").await.status, 403);
+    let answer = log_in(&setup, "192.0.2.1", "mei", "correct horse").await;
+    assert_throttled(&answer);
+    assert!(answer.text.contains("Too many attempts. Try again in "), "{}", answer.text);
+    // A client cannot evade the limit by adding addresses of its own.
+    assert_throttled(&log_in(&setup, "198.51.100.1, 192.0.2.1", "mei", "correct horse").await);
+    location(&log_in(&setup, "192.0.2.2", "mei", "correct horse").await);
+}
+
+#[tokio::test]
+async fn forwarding_header_of_an_untrusted_peer_is_ignored() {
+    let setup = LoginSetup::start_with(two_per_minute).await;
+    for from in ["192.0.2.1", "192.0.2.2"] {
+        location(&log_in(&setup, from, "mei", "correct horse").await);
+    }
+    assert_throttled(&log_in(&setup, "192.0.2.3", "mei", "correct horse").await);
+}
+
+/// Many addresses do not help, and do not lock the person out at a known address.
+#[tokio::test]
+async fn failures_of_an_account_are_limited_over_all_addresses() {
+    let setup = LoginSetup::start_with(behind_a_proxy).await;
+    location(&log_in(&setup, "192.0.2.7", "mei", "correct horse").await);
+    for from in ["192.0.2.1", "192.0.2.2"] {
+        assert_eq!(log_in(&setup, from, "mei", "wrong").await.status, 403);
+    }
+    assert_throttled(&log_in(&setup, "192.0.2.3", "mei", "wrong").await);
+    assert_throttled(&log_in(&setup, "192.0.2.4", "mei", "correct horse").await);
+    location(&log_in(&setup, "192.0.2.7", "mei", "correct horse").await);
+    // Unknown accounts are counted alike.
+    for from in ["192.0.2.5", "192.0.2.6"] {
+        assert_eq!(log_in(&setup, from, "nobody", "wrong").await.status, 403);
+    }
+    assert_throttled(&log_in(&setup, "192.0.2.8", "nobody", "wrong").await);
+}
+
+async fn ask(app: &TestApp, from: &str, id: &str, secret: &str) -> Answer {
+    let request: RequestBuilder = app.http.post(format!("{}/oauth2/token", app.base));
+    let request = request.form(&[("grant_type", "client_credentials")]).basic_auth(id, Some(secret));
+    send(request.header("x-forwarded-for", from)).await
+}
+
+#[tokio::test]
+async fn only_failed_client_authentication_is_throttled() {
+    let app = TestApp::start_with(behind_a_proxy).await;
+    let (one, other): (Application, Application) = (app.tenant("one").await, app.tenant("other").await);
+    let ok = async |from: &str, application: &Application| {
+        ask(&app, from, &application.client_id, application.secret()).await.status
+    };
+    for _ in 0..5 {
+        assert_eq!(ok("192.0.2.1", &one).await, 200);
+    }
+    // Failures count by address, whatever the application.
+    for id in ["nobody", one.client_id.as_str()] {
+        assert_eq!(ask(&app, "192.0.2.5", id, "wrong").await.status, 401);
+    }
+    let answer = ask(&app, "192.0.2.5", &one.client_id, "wrong").await;
+    assert_throttled(&answer);
+    assert_eq!(answer.body["error"], "temporarily_unavailable", "{}", answer.text);
+    assert_eq!(ok("192.0.2.5", &other).await, 429);
+    // Other addresses are unaffected: an attacker cannot lock out an application.
+    assert_eq!(ok("192.0.2.6", &other).await, 200);
+    assert_eq!(ok("192.0.2.7", &one).await, 200);
+    // An address that has authenticated before continues.
+    for _ in 0..4 {
+        ask(&app, "192.0.2.1", "nobody", "wrong").await;
+    }
+    assert_eq!(ok("192.0.2.1", &one).await, 200);
+}

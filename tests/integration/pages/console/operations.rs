@@ -1,0 +1,178 @@
+//! The console in a browser: modules, applications, enterprises.
+
+use fantoccini::key::Key;
+use serde_json::json;
+
+use crate::{
+    util::console::Operated,
+    util::{session::WebSession, web::Page},
+};
+
+async fn codes(mei: &WebSession) -> Vec<String> {
+    let modules = mei.get("/admin/v1/modules").await.ok();
+    modules.items().iter().map(|module| module["code"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn modules_are_ordered_by_keyboard() {
+    let all = Operated::start().await;
+    let before = codes(&all.mei).await;
+    let page = Page::open(&all.mei, "/console?view=modules").await;
+    page.wait_for_text("Favorites").await;
+    page.wait_until("document.querySelector('tbody button')").await;
+    let is_there = "return document.activeElement.ariaLabel === 'Move News up'";
+    for _ in 0..80 {
+        page.press_key(Key::Tab).await;
+        if page.run(is_there, &[]).await == true {
+            break;
+        }
+    }
+    assert_eq!(page.run(is_there, &[]).await, true, "not reachable by keyboard");
+    page.press_key(Key::Enter).await;
+    page.wait_until(
+        "document.querySelector('[role=status].unseen').textContent === 'News is number 1 of 11 now.'",
+    )
+    .await;
+    assert_eq!(page.run(is_there, &[]).await, true, "the focus follows");
+    let after = codes(&all.mei).await;
+    assert_eq!(after[..2], [before[1].clone(), before[0].clone()]);
+    assert_eq!(after[2..], before[2..]);
+    // The last position keeps the focus.
+    page.press_key(Key::Enter).await;
+    assert_eq!(page.run(is_there, &[]).await, true);
+    assert_eq!(codes(&all.mei).await, after);
+
+    page.click_text("Remove News").await;
+    page.press_key(Key::Escape).await;
+    page.wait_until("!document.querySelector('dialog')").await;
+    assert_eq!(codes(&all.mei).await, after);
+    page.click_text("Remove News").await;
+    page.click_text("Remove").await;
+    page.wait_for_text("News is removed.").await;
+    assert_eq!(codes(&all.mei).await, after[1..]);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn module_of_built_in_contents_is_created() {
+    let all = Operated::start().await;
+    let page = Page::open(&all.mei, "/console?view=modules").await;
+    page.click_text("Add a module").await;
+    page.submit().await;
+    page.wait_for_text("A module needs a source.").await;
+    page.fill("name", "Both").await;
+    page.fill("code", "News").await;
+    for source in ["builtin:news", "builtin:article"] {
+        page.run(
+            "const choice = document.querySelector('.chooser select'); choice.value = arguments[0]",
+            &[json!(source)],
+        )
+        .await;
+        page.click_text("Add").await;
+    }
+    page.click_text("Move built-in article up").await;
+    page.submit().await;
+    page.wait_until("document.querySelector('[name=code]').ariaInvalid === 'true'").await;
+    page.fill("code", "both").await;
+    page.submit().await;
+    page.wait_for_text("Saved.").await;
+    let modules = all.mei.get("/admin/v1/modules").await.ok();
+    let made = modules.items().iter().find(|module| module["code"] == "both").unwrap().clone();
+    assert_eq!(made["sources"], json!(["builtin:article", "builtin:news"]));
+    assert_eq!(codes(&all.mei).await.last().unwrap(), "both");
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn application_secret_is_shown_once_and_works() {
+    let all = Operated::start().await;
+    let page = Page::open(&all.mei, "/console?view=applications").await;
+    page.click_text("Add an application").await;
+    page.fill("name", "Importer").await;
+    page.click("input[value=\"contents:write\"]").await;
+    page.submit().await;
+    page.wait_for_text("Keep this now").await;
+    let secrets = page.texts("dialog .secret").await;
+    let [client_id, secret, _callback_key] = secrets.as_slice() else { panic!("{secrets:?}") };
+    let token = async |secret: &str| {
+        let request =
+            all.app.http.post(format!("{}/oauth2/token", all.app.base)).basic_auth(client_id, Some(secret));
+        request.form(&[("grant_type", "client_credentials")]).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!(token(secret).await, 200);
+    page.click_text("I have kept it").await;
+    page.wait_for_text(client_id).await;
+    assert!(
+        !page.run("return document.documentElement.innerHTML", &[]).await.as_str().unwrap().contains(secret)
+    );
+    let kept = all.mei.get(&format!("/admin/v1/applications/{client_id}")).await.ok();
+    assert_eq!(kept.data()["scopes"], json!(["contents:read", "contents:write"]));
+
+    page.click_text("New secret").await;
+    page.click_text("New secret").await;
+    page.wait_for_text("Keep this now").await;
+    let rotated = page.texts("dialog .secret").await;
+    assert_eq!(token(&rotated[0]).await, 200);
+    page.click_text("I have kept it").await;
+    page.wait_for_text("Secret before is valid until").await;
+
+    page.click_text("Disable").await;
+    page.click_text("Disable").await;
+    page.wait_for_text("Saved.").await;
+    assert_ne!(token(&rotated[0]).await, 200);
+    page.click_text("Remove").await;
+    page.click_text("Remove").await;
+    page.wait_for_text("Importer is removed.").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn enterprise_is_selected_frozen_unfrozen_and_deleted() {
+    let all = Operated::start().await;
+    let beta = all.app.tenant("beta").await;
+    let page = Page::open(&all.mei, "/console?view=tenants").await;
+    page.wait_for_text("you act on it").await;
+    page.click_text("Act on it").await;
+    page.wait_for_text("No external system is connected yet.").await;
+    assert_eq!(page.address().await, "/console?view=overview&tenant=beta");
+    page.go("/console?view=tenants&id=acme").await;
+    page.wait_for_text("you can neither freeze nor delete it here").await;
+
+    page.go("/console?view=tenants&id=beta").await;
+    page.fill("loginSuffix", "beta.example").await;
+    page.submit().await;
+    page.wait_for_text("Saved.").await;
+    let settings = all.mei.get("/admin/v1/tenants/beta").await.ok();
+    assert_eq!(settings.data()["loginSuffix"], "beta.example");
+
+    page.click_text("Freeze").await;
+    page.wait_for_text("Every call of it or on it is refused").await;
+    page.click_text("Freeze").await;
+    page.wait_for_text("beta is frozen.").await;
+    beta.caller.search(&[("keyword", "x"), ("moduleId", "news")]).await.fails(403, "frozen");
+    page.click_text("Unfreeze").await;
+    page.wait_for_text("beta is unfrozen.").await;
+    beta.caller.search(&[("keyword", "x"), ("moduleId", "news")]).await.ok();
+
+    page.click_text("Delete").await;
+    let off = page.run("return document.querySelector('dialog button[type=submit]').disabled", &[]).await;
+    assert_eq!(off, true, "the code must be typed");
+    page.fill("typed", "beta").await;
+    page.click("dialog button[type=submit]").await;
+    page.wait_for_text("beta is removed.").await;
+    all.mei.get("/admin/v1/tenants/beta").await.fails(404, "tenant");
+
+    page.click_text("Register an enterprise").await;
+    page.fill("enterpriseName", "Gamma & Sons").await;
+    page.submit().await;
+    page.wait_for_text("The enterprise is registered").await;
+    page.wait_for_text("Gamma & Sons").await;
+    page.go("/console?view=audit&tenant=acme").await;
+    page.click("#all-tenants").await;
+    page.wait_for_text("freeze").await;
+    page.go("/console?view=keys").await;
+    page.click_text("New key").await;
+    page.click_text("New key").await;
+    page.wait_for_text("only verifies").await;
+    page.close().await;
+}

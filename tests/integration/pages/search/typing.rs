@@ -1,0 +1,225 @@
+//! The search page in a browser: typing, streaming sections, URLs, keyboard, languages.
+
+use fantoccini::key::Key;
+use serde_json::{Value, json};
+
+use crate::util::{
+    gate::Gate,
+    items::{NEW_YEAR, item, many},
+    search_page::SearchPage,
+    web::Page,
+};
+
+async fn place_of(page: &Page, selector: &str) -> Value {
+    let script = "const {top, height} = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, height]";
+    page.run(script, &[json!(selector)]).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sections_fill_as_they_arrive_without_moving() {
+    let all = SearchPage::start().await;
+    all.app.put_contents(&all.acme.caller, "article", &many("a", "harbour", 3, 1)).await;
+    all.app.put_contents(&all.acme.caller, "news", &many("n", "harbour", 12, 1)).await;
+    let slow = Gate::start(&many("x", "harbour contract", 4, 1)).await;
+    let source = slow.registration("slow");
+    all.operator.post("/admin/v1/sources", &source).await.ok();
+    let module =
+        json!({"code": "contracts", "name": "Contracts", "type": 100, "orderNo": 1, "sources": ["slow"]});
+    all.operator.post("/admin/v1/modules", &module).await.ok();
+
+    let page = Page::open(&all.mei, "/").await;
+    page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
+    page.press("harbour").await;
+    slow.wait_for(1).await;
+    page.wait_until("document.querySelectorAll('[data-module=news] .row').length === 5").await;
+    assert_eq!(page.texts("[data-module=article] h3").await, ["harbour"; 3]);
+    assert_eq!(page.texts("[data-module=news] .count").await, ["12"]);
+    assert_eq!(page.texts("[data-module=news] .more").await, ["Show all"]);
+    assert_eq!(page.texts("[data-module=article] .more").await, [""; 0]);
+    page.wait_until("document.querySelector('[data-module=contracts] .skeleton')?.checkVisibility()").await;
+    assert_eq!(page.texts(".section h2").await, ["Articles", "Contracts", "News"]);
+    let before = place_of(&page, "[data-module=news]").await;
+    assert!(!page.shows_text("Nothing found").await, "not every module is announced");
+
+    slow.open();
+    page.wait_until("document.querySelectorAll('[data-module=contracts] .row').length === 4").await;
+    assert_eq!(place_of(&page, "[data-module=news]").await, before);
+    page.wait_for_text("Nothing found in To-do, Done, Feeds").await;
+    // The live region for screen readers.
+    page.wait_until("[...document.querySelectorAll('[role=status]')].some((one) => one.textContent === '19 results in 3 places')")
+        .await;
+    assert_eq!(page.address().await, "/?q=harbour");
+    page.close().await;
+}
+
+/// Decisions 6.6.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replaced_query_is_cancelled_on_the_server() {
+    let all = SearchPage::start().await;
+    all.app.put_contents(&all.acme.caller, "article", &[item("h", "harbour", 1), item("q", "quay", 2)]).await;
+    let slow = Gate::start(&[item("x", "late", 1)]).await;
+    all.register_source(&slow.registration("slow"), "Contracts", 50).await;
+    let page = Page::open(&all.mei, "/").await;
+    page.press("harbour").await;
+    slow.wait_for(1).await;
+    page.wait_until("document.querySelector('[data-module=article] .row')").await;
+    page.press_key(Key::Escape).await;
+    slow.wait_for(0).await;
+    page.press("quay").await;
+    slow.wait_for(1).await;
+    page.wait_until("document.querySelector('[data-module=article] h3')?.textContent === 'quay'").await;
+    // Only the last search keeps running.
+    page.press_key(Key::Escape).await;
+    for letter in ["h", "a", "r", "b"] {
+        page.press(letter).await;
+        page.wait_until(
+            "new URLSearchParams(location.search).get('q') === document.querySelector('#box').value",
+        )
+        .await;
+    }
+    slow.wait_for(1).await;
+    slow.open();
+    page.wait_until("document.querySelector('[data-module=contracts] h3')?.textContent === 'late'").await;
+    assert_eq!(page.texts("[data-module=article] h3").await, ["harbour"]);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn url_can_be_shared_reloaded_and_returned_to() {
+    let all = SearchPage::start().await;
+    let mut old = item("old", "harbour of old", NEW_YEAR);
+    old["author"] = json!("Omar Ünal");
+    all.app
+        .put_contents(&all.acme.caller, "article", &[item("new", "harbour", NEW_YEAR + 86_400_000 * 40), old])
+        .await;
+    let shared =
+        "/?q=harbour&module=article&sort=relevance&from=2023-12-30&to=2024-01-02&author=Omar+%C3%9Cnal";
+    let page = Page::open(&all.mei, shared).await;
+    for _ in 0..2 {
+        page.wait_until("document.querySelectorAll('.list .row').length === 1").await;
+        assert_eq!(page.texts(".list h3").await, ["harbour of old"]);
+        assert_eq!(page.address().await, shared);
+        let shown = page.run(include_str!("../../util/scripts/search_form.js"), &[]).await;
+        assert_eq!(
+            shown,
+            json!(["harbour", "2023-12-30", "2024-01-02", "Omar Ünal", "relevance", "Articles"])
+        );
+        page.browser.client.refresh().await.unwrap();
+    }
+    page.click(".fields .link").await;
+    page.wait_until("document.querySelectorAll('.list .row').length === 2").await;
+    assert_eq!(page.address().await, "/?q=harbour&module=article&sort=relevance");
+
+    // Typing is one history entry; a module is another.
+    page.go("/").await;
+    page.wait_until("document.querySelector('.modules li')").await;
+    let length = page.run("return history.length", &[]).await;
+    page.press("har").await;
+    page.wait_until("location.search === '?q=har'").await;
+    page.press("bour").await;
+    page.wait_until(
+        "location.search === '?q=harbour' && document.querySelector('[data-module=article] .row')",
+    )
+    .await;
+    assert_eq!(page.run("return history.length", &[]).await, length);
+    page.click("[data-module=article] h2 a").await;
+    page.wait_until("location.search === '?q=harbour&module=article' && document.querySelectorAll('.list .row').length === 2").await;
+    assert_eq!(page.run("return history.length", &[]).await, json!(length.as_u64().unwrap() + 1));
+    page.browser.client.back().await.unwrap();
+    page.wait_until("document.querySelector('.overview').checkVisibility()").await;
+    assert_eq!(page.address().await, "/?q=harbour");
+    assert_eq!(page.texts("[data-module=article] .row h3").await.len(), 2);
+    page.run("history.forward()", &[]).await;
+    page.wait_until("document.querySelectorAll('.list .row').length === 2 && document.querySelector('.list').checkVisibility()").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn search_page_works_by_keyboard() {
+    let all = SearchPage::start().await;
+    let mut open = item("open", "harbour wiki", 2);
+    open["action"] = json!(json!({"web": "[OpenUrl]\nurl=/healthz?from=wiki"}).to_string());
+    all.app.put_contents(&all.acme.caller, "article", &[open, item("shut", "harbour", 1)]).await;
+    let page = Page::open(&all.mei, "/").await;
+    page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
+    page.press("harbour").await;
+    page.press_key(Key::Enter).await;
+    page.wait_until("document.querySelectorAll('[data-module=article] .row').length === 2").await;
+    let focused = "return document.activeElement.id || document.activeElement.textContent";
+    let mut met = Vec::new();
+    for key in [Key::Down, Key::Down, Key::Down, Key::Down, Key::Up, Key::Up] {
+        page.press_key(key).await;
+        met.push(page.run(focused, &[]).await);
+    }
+    assert_eq!(met, ["Articles", "harbour wiki", "harbour", "harbour", "harbour wiki", "Articles"]);
+    page.press_key(Key::Up).await;
+    assert_eq!(page.run(focused, &[]).await, "box");
+    page.press_key(Key::Down).await;
+    page.press_key(Key::Down).await;
+    page.press_key(Key::Enter).await;
+    let client = &page.browser.client;
+    let windows = crate::util::eventually("the item is opened", async || {
+        let windows = client.windows().await.unwrap();
+        (windows.len() == 2).then_some(windows)
+    })
+    .await;
+    let here = client.window().await.unwrap();
+    let there = windows.into_iter().find(|window| *window != here).unwrap();
+    client.switch_to_window(there).await.unwrap();
+    page.wait_until("location.pathname === '/healthz'").await;
+    assert_eq!(page.run("return [window.opener, document.referrer]", &[]).await, json!([null, ""]));
+    client.close_window().await.unwrap();
+    client.switch_to_window(here).await.unwrap();
+
+    // `/` focuses the box, Escape clears it and offers recent searches.
+    page.press("/").await;
+    assert_eq!(page.run(focused, &[]).await, "box");
+    page.press_key(Key::Escape).await;
+    page.wait_until("location.search === '' && document.querySelector('.recent')?.checkVisibility()").await;
+    assert_eq!(page.texts(".recent .pick").await, ["harbour"]);
+    page.press_key(Key::Down).await;
+    assert_eq!(page.run(focused, &[]).await, "harbour");
+    page.press_key(Key::Enter).await;
+    page.wait_until(
+        "location.search === '?q=harbour' && document.querySelector('[data-module=article] .row')",
+    )
+    .await;
+    // The first Tab stop skips the header.
+    let first =
+        "const first = document.querySelector('a, button, input'); first.focus(); return first.className";
+    assert_eq!(page.run(first, &[]).await, "skip");
+    page.press_key(Key::Enter).await;
+    assert_eq!(page.run(focused, &[]).await, "results");
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chinese_browser_gets_chinese_texts_and_composition() {
+    let all = SearchPage::start().await;
+    all.app.put_contents(&all.acme.caller, "article", &[item("1", "港口预算", NEW_YEAR)]).await;
+    let page = Page::open_in(&all.mei, "/", "zh-CN").await;
+    page.wait_for_text("更精确地搜索").await;
+    page.wait_until("document.querySelector('.modules li')").await;
+    assert_eq!(
+        page.run("return [document.documentElement.lang, document.title]", &[]).await,
+        json!(["zh-Hans", "搜索"])
+    );
+    page.run("test.record()", &[]).await;
+    // Text under composition is not searched.
+    for text in ["y", "yu", "yu's", "yu'su", "yu'suan"] {
+        let composing = json!({"text": text, "selectionStart": text.len(), "selectionEnd": text.len()});
+        page.tell("Input.imeSetComposition", composing).await;
+        page.wait_for_paint().await;
+    }
+    assert_eq!(page.run("return document.querySelector('#box').value", &[]).await, "yu'suan");
+    // Longer than the debounce of typing.
+    page.run_later("setTimeout(arguments[arguments.length - 1], 400)", &[]).await;
+    assert_eq!(page.run("return test.requested", &[]).await, json!([]));
+    page.tell("Input.insertText", json!({"text": "预算"})).await;
+    page.wait_until("document.querySelector('[data-module=article] .row')").await;
+    assert_eq!(page.texts("[data-module=article] mark").await, ["预算"]);
+    assert_eq!(page.texts(".section h2").await, ["文章"]);
+    assert_eq!(page.run("return test.requested.length", &[]).await, 1);
+    assert_eq!(page.texts("[data-module=article] time [aria-hidden]").await, ["2024年1月1日"]);
+    page.close().await;
+}

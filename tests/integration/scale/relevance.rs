@@ -1,0 +1,146 @@
+//! Quality of `sort=relevance` on judged test collections. The collections are not part of the project; a
+//! test prints a line and passes without them. benches/README.md lists the gain of each ranking part.
+
+#![allow(clippy::cast_precision_loss, reason = "counts of documents, and ranks")]
+
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+};
+
+use flate2::read::GzDecoder;
+use futures::{StreamExt, stream};
+use serde_json::{Value, json};
+
+use crate::util::{app::TestApp, caller::Caller};
+
+/// Documents ranked below this count as not found.
+const DEPTH: usize = 1_000;
+const GAIN_RANKS: usize = 10;
+const AT_ONCE: usize = 4;
+
+/// A collection and its minimum scores: slightly below the measured ones and above plain BM25.
+struct Collection {
+    name: &'static str,
+    mean_average_precision: f64,
+    gain: f64,
+}
+
+const CRANFIELD: Collection = Collection { name: "cranfield", mean_average_precision: 0.43, gain: 0.55 };
+const CACM: Collection = Collection { name: "cacm", mean_average_precision: 0.33, gain: 0.46 };
+const RGB_ZH: Collection = Collection { name: "rgb_zh", mean_average_precision: 0.54, gain: 0.58 };
+
+#[tokio::test]
+async fn english_abstracts_reach_the_minimum_scores() {
+    CRANFIELD.hold().await;
+}
+
+#[tokio::test]
+async fn long_questions_on_titles_reach_the_minimum_scores() {
+    CACM.hold().await;
+}
+
+#[tokio::test]
+async fn chinese_news_reaches_the_minimum_scores() {
+    RGB_ZH.hold().await;
+}
+
+impl Collection {
+    async fn hold(&self) {
+        let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/eval").join(self.name);
+        if !directory.exists() {
+            println!("skipped: there is no {}", directory.display());
+            return;
+        }
+        // Some questions exceed the default limit.
+        let app = TestApp::start_with(|config| config.limits.keyword_chars = 1_024).await;
+        let application = app.tenant("acme").await;
+        let items: Vec<Value> = rows(&directory.join("docs.jsonl.gz"))
+            .filter(|row| row["title"] != "" || row["text"] != "")
+            .map(|row| json!({ "id": row["id"], "title": row["title"], "brief": row["text"] }))
+            .collect();
+        app.put_contents(&application.caller, "article", &items).await;
+
+        let judgements = read_judgements(&directory.join("qrels.tsv"));
+        let questions: Vec<Value> = rows(&directory.join("queries.jsonl.gz")).collect();
+        let judged = questions.iter().filter_map(|question| {
+            let judged = judgements.get(question["id"].as_str().unwrap())?;
+            judged.values().any(|&grade| grade > 0).then_some((question["text"].as_str().unwrap(), judged))
+        });
+        let measured: Vec<(f64, f64)> = stream::iter(judged)
+            .map(|(question, judged)| async {
+                let ranked = rank(&application.caller, question).await;
+                (average_precision(&ranked, judged), normalised_gain(&ranked, judged))
+            })
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await;
+        let mean = |of: fn(&(f64, f64)) -> f64| measured.iter().map(of).sum::<f64>() / measured.len() as f64;
+        let (precision, gain) = (mean(|of| of.0), mean(|of| of.1));
+        println!(
+            "{:10} {:6} documents {:4} questions: MAP {precision:.4}, nDCG@{GAIN_RANKS} {gain:.4}",
+            self.name,
+            items.len(),
+            measured.len()
+        );
+        assert!(precision >= self.mean_average_precision, "MAP {precision:.4} on {}", self.name);
+        assert!(gain >= self.gain, "nDCG@{GAIN_RANKS} {gain:.4} on {}", self.name);
+    }
+}
+
+async fn rank(caller: &Caller, question: &str) -> Vec<String> {
+    let depth = DEPTH.to_string();
+    let parameters =
+        [("keyword", question), ("moduleId", "article"), ("sort", "relevance"), ("limit", &depth)];
+    let answer = caller.search(&parameters).await.ok();
+    answer.ids().into_iter().map(str::to_owned).collect()
+}
+
+fn rows(file: &PathBuf) -> impl Iterator<Item = Value> {
+    let lines = BufReader::new(GzDecoder::new(File::open(file).unwrap())).lines();
+    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+}
+
+fn read_judgements(file: &PathBuf) -> HashMap<String, HashMap<String, u32>> {
+    let mut judgements: HashMap<String, HashMap<String, u32>> = HashMap::new();
+    for line in fs::read_to_string(file).unwrap().lines() {
+        let [question, document, grade] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("three columns: {line}");
+        };
+        let of_question = judgements.entry(question.to_owned()).or_default();
+        of_question.insert(document.to_owned(), grade.parse().unwrap());
+    }
+    judgements
+}
+
+/// Mean of the precision at each relevant document's rank.
+fn average_precision(ranked: &[String], judged: &HashMap<String, u32>) -> f64 {
+    let relevant = judged.values().filter(|&&grade| grade > 0).count();
+    let ranks = ranked.iter().enumerate().filter(|(_, id)| judged.get(*id).is_some_and(|&grade| grade > 0));
+    let precisions = ranks.enumerate().map(|(before, (rank, _))| (before + 1) as f64 / (rank + 1) as f64);
+    precisions.sum::<f64>() / relevant as f64
+}
+
+/// Discounted cumulative gain, divided by the ideal one (nDCG).
+fn normalised_gain(ranked: &[String], judged: &HashMap<String, u32>) -> f64 {
+    let discounted = |grades: &mut dyn Iterator<Item = u32>| -> f64 {
+        let ranked = grades.take(GAIN_RANKS).enumerate();
+        ranked.map(|(rank, grade)| f64::from(grade) / (rank as f64 + 2.0).log2()).sum()
+    };
+    let mut best: Vec<u32> = judged.values().copied().collect();
+    best.sort_unstable_by(|left, right| right.cmp(left));
+    let grade = |id: &String| judged.get(id).copied().unwrap_or_default();
+    discounted(&mut ranked.iter().map(grade)) / discounted(&mut best.into_iter())
+}
+
+#[test]
+fn measures_equal_textbook_values() {
+    let ranked: Vec<String> = ["a", "x", "b"].map(str::to_owned).to_vec();
+    let judged =
+        HashMap::from([("a".to_owned(), 2), ("b".to_owned(), 1), ("c".to_owned(), 1), ("x".to_owned(), 0)]);
+    assert!((average_precision(&ranked, &judged) - (1.0 + 2.0 / 3.0) / 3.0).abs() < 1e-9);
+    let best = 2.0 + 1.0 / 3_f64.log2() + 0.5;
+    assert!((normalised_gain(&ranked, &judged) - 2.5 / best).abs() < 1e-9);
+}

@@ -1,0 +1,196 @@
+//! `highlight=true`: matches in items of every source (decisions 5.7).
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::send,
+    external::ExternalSystem,
+    items::{item, many},
+    paging::page_after,
+};
+
+async fn with_both(articles: &[Value], foreign: Vec<Value>) -> (TestApp, Application, ExternalSystem) {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.put_contents(&acme.caller, "article", articles).await;
+    let system = ExternalSystem::start(foreign).await;
+    app.register_source(&acme, system.registration("x"), "all", &["builtin:article", "x"]).await;
+    (app, acme, system)
+}
+
+fn take_highlights(answer: &mut Answer) -> Vec<(String, Value)> {
+    let items = answer.body["data"].as_array_mut().unwrap();
+    let take = |item: &mut Value| {
+        let highlight = item.as_object_mut().unwrap().remove("highlight");
+        (item["id"].as_str().unwrap().to_owned(), highlight.unwrap_or_default())
+    };
+    items.iter_mut().map(take).collect()
+}
+
+#[tokio::test]
+async fn items_of_every_source_are_highlighted() {
+    let long =
+        format!("{}the <b>harbour</b> master{}", "Nothing here. ".repeat(2_000), " or there".repeat(2_000));
+    let article = json!({
+        "id": "a", "title": "Harbours & \"quays\"", "subTitle": "Hafen", "brief": long, "author": "harbour", "displayTime": 9,
+        "visibility": null,
+    });
+    let foreign = json!({
+        "id": "x", "title": "HARBOUR\\\\/ 國際碼頭", "displayTime": 5, "highlight": {"title": "<script>", "brief": "x"},
+    });
+    let (_app, acme, _system) = with_both(&[article], vec![foreign]).await;
+    let plain = acme.caller.search(&[("keyword", "harb"), ("moduleId", "all")]).await.ok();
+    assert!(plain.items().iter().all(|item| item.get("highlight").is_none()), "{}", plain.text);
+
+    let parameters = [("keyword", "harb"), ("moduleId", "all"), ("highlight", "true")];
+    let mut marked = acme.caller.search(&parameters).await.ok();
+    let highlights = take_highlights(&mut marked);
+    assert_eq!(marked.items(), plain.items(), "other fields changed");
+    assert_eq!((marked.total(), marked.cursor()), (2, None));
+    let [(first, article), (second, foreign)] = &highlights[..] else { panic!("{}", marked.text) };
+    assert_eq!((first.as_str(), second.as_str()), ("a", "x"));
+    assert_eq!(article["title"], "<em>Harbours</em> &amp; &quot;quays&quot;");
+    assert_eq!(article["subTitle"], "Hafen");
+    assert_eq!(article.as_object().unwrap().len(), 3, "{article}");
+    let brief = article["brief"].as_str().unwrap();
+    assert!(brief.contains("the &lt;b&gt;<em>harbour</em>&lt;/b&gt; master"), "{brief}");
+    assert!(brief.starts_with('…') && brief.ends_with('…') && brief.len() < 400, "{brief}");
+    assert_eq!(*foreign, json!({"title": "<em>HARBOUR</em>\\\\/ 國際碼頭"}));
+}
+
+#[tokio::test]
+async fn query_body_and_get_accept_highlight() {
+    let (_app, acme, _system) = with_both(&[item("a", "国际新闻", 1)], vec![]).await;
+    let expected = [("a".to_owned(), json!({"title": "<em>国际</em>新闻"}))];
+    let parameters = [("keyword", "國際"), ("moduleId", "all"), ("highlight", "true")];
+    for method in [Method::GET, Method::POST] {
+        let request = acme.caller.request(method, "/contents/search").query(&parameters);
+        assert_eq!(take_highlights(&mut send(request).await.ok()), expected);
+    }
+    for given in [json!(true), json!("true")] {
+        let body = json!({"keyword": "國際", "moduleId": "all", "highlight": given});
+        let mut answer = acme.caller.post("/contents/search", &body).await.ok();
+        assert_eq!(take_highlights(&mut answer), expected);
+    }
+    for given in [json!(false), json!("false"), json!(""), json!(null)] {
+        let body = json!({"keyword": "國際", "moduleId": "all", "highlight": given});
+        let mut answer = acme.caller.post("/contents/search", &body).await.ok();
+        assert_eq!(take_highlights(&mut answer), [("a".to_owned(), Value::Null)]);
+    }
+}
+
+#[tokio::test]
+async fn other_values_are_400_and_named() {
+    let (_app, acme, _system) = with_both(&[item("a", "harbour", 1)], vec![]).await;
+    for path in ["/contents/search", "/contents/search/all"] {
+        for value in ["yes", "1", "True", "em"] {
+            let parameters = [("keyword", "harbour"), ("moduleId", "all"), ("highlight", value)];
+            let request = acme.caller.request(Method::POST, path).query(&parameters);
+            send(request).await.fails(400, "highlight");
+        }
+        for value in [json!(1), json!("no"), json!([]), json!({"title": true})] {
+            let body = json!({"keyword": "harbour", "moduleId": "all", "highlight": value});
+            acme.caller.post(path, &body).await.fails(400, "highlight");
+        }
+        let twice =
+            [("keyword", "harbour"), ("moduleId", "all"), ("highlight", "true"), ("highlight", "true")];
+        send(acme.caller.request(Method::GET, path).query(&twice)).await.fails(400, "highlight");
+    }
+}
+
+/// Cursors are independent of it, so a chain of pages may mix both.
+#[tokio::test]
+async fn both_orders_and_every_page_are_highlighted() {
+    let (_app, acme, _system) =
+        with_both(&many("a", "harbour quay", 30, 1), many("x", "the harbour", 30, 1)).await;
+    for sort in ["time", "relevance"] {
+        let with = [("keyword", "harbour"), ("moduleId", "all"), ("sort", sort), ("highlight", "true")];
+        let without = &with[..3];
+        let mut cursor = None;
+        for page in 0..6 {
+            let (asked, again) = if page % 2 == 0 { (&with[..], without) } else { (without, &with[..]) };
+            let mut answer = page_after(&acme.caller, asked, 10, cursor.as_deref()).await;
+            let mut other = page_after(&acme.caller, again, 10, cursor.as_deref()).await;
+            cursor = answer.cursor();
+            let mut marks = [take_highlights(&mut answer), take_highlights(&mut other)];
+            assert_eq!(answer.items(), other.items(), "page {page} by {sort}");
+            marks.sort_by_key(|marks| marks[0].1.is_null());
+            for (id, highlight) in &marks[0] {
+                let title =
+                    if id.starts_with('a') { "<em>harbour</em> quay" } else { "the <em>harbour</em>" };
+                assert_eq!(highlight["title"], title);
+            }
+            assert!(marks[1].iter().all(|(_, highlight)| highlight.is_null()));
+        }
+        assert_eq!(cursor, None);
+    }
+    let by_time =
+        [("keyword", "harbour"), ("moduleId", "all"), ("highlight", "true"), ("cursor", "1704067199999")];
+    let mut answer = acme.caller.search(&by_time).await.ok();
+    assert!(take_highlights(&mut answer).iter().all(|(_, highlight)| highlight["title"].is_string()));
+}
+
+#[tokio::test]
+async fn search_of_all_modules_is_highlighted() {
+    let (app, acme, _system) = with_both(&[item("a", "harbour", 1)], vec![item("x", "no harbour", 1)]).await;
+    app.put_contents(&acme.caller, "news", &[item("n", "Harbours", 1)]).await;
+    let parameters = [("keyword", "harbour"), ("highlight", "true")];
+    let request = acme.caller.request(Method::POST, "/contents/search/all").query(&parameters);
+    let answer = send(request).await.ok();
+    let title_of = |entries: &[Value], code: &str, place: usize| {
+        let entry = entries.iter().find(|entry| entry["module"]["code"] == code).unwrap();
+        entry["data"][place]["highlight"]["title"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(title_of(answer.items(), "news", 0), "<em>Harbours</em>");
+    assert_eq!(title_of(answer.items(), "all", 1), "no <em>harbour</em>");
+
+    let request = acme.caller.request(Method::POST, "/contents/search/all").query(&parameters);
+    let stream = send(request.header("accept", "text/event-stream")).await;
+    assert_eq!(stream.status, 200);
+    let data = stream.text.lines().filter_map(|line| line.strip_prefix("data:"));
+    let entries: Vec<Value> = data.map(|data| serde_json::from_str(data).unwrap()).collect();
+    assert_eq!(title_of(&entries, "article", 0), "<em>harbour</em>");
+    assert_eq!(title_of(&entries, "all", 1), "no <em>harbour</em>");
+}
+
+/// Such a large page is marked on a worker thread.
+#[tokio::test]
+async fn page_of_long_articles_is_highlighted() {
+    let brief = "码头起重机维修计划。".repeat(600);
+    let articles: Vec<Value> = (0..100)
+        .map(
+            |number| json!({"id": format!("{number:03}"), "title": "维修", "brief": brief, "displayTime": 1}),
+        )
+        .collect();
+    let (_app, acme, _system) = with_both(&articles, vec![]).await;
+    let parameters =
+        [("keyword", "起重机"), ("moduleId", "article"), ("limit", "100"), ("highlight", "true")];
+    let mut answer = acme.caller.search(&parameters).await.ok();
+    let highlights = take_highlights(&mut answer);
+    assert_eq!(highlights.len(), 100);
+    for (_, highlight) in highlights {
+        assert_eq!(highlight["title"], "维修");
+        assert!(highlight["brief"].as_str().unwrap().contains("<em>起重机</em>"), "{highlight}");
+    }
+}
+
+#[tokio::test]
+async fn question_words_are_not_highlighted() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.put_contents(&acme.caller, "article", &[item("1", "What the harbour costs", 1)]).await;
+    for (sort, title) in [
+        ("relevance", "What the <em>harbour</em> <em>costs</em>"),
+        ("time", "<em>What</em> <em>the</em> <em>harbour</em> <em>costs</em>"),
+    ] {
+        let parameters = [
+            ("keyword", "what the harbour costs"),
+            ("moduleId", "article"),
+            ("highlight", "true"),
+            ("sort", sort),
+        ];
+        let answer = acme.caller.search(&parameters).await.ok();
+        assert_eq!(answer.items()[0]["highlight"]["title"], title, "by {sort}");
+    }
+}

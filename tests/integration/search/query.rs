@@ -1,0 +1,320 @@
+//! `/contents/search`: parameters, order, totals, filters, queries (decisions 5).
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::util::{
+    app::{Application, TestApp},
+    caller::send,
+    external::ExternalSystem,
+    items::{NEW_YEAR, item, many},
+};
+
+async fn with_items(items: &[Value]) -> (TestApp, Application) {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.put_contents(&acme.caller, "article", items).await;
+    (app, acme)
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_400_and_named() {
+    let (_app, acme) = with_items(&[item("1", "harbour", 1)]).await;
+    let long = "x".repeat(257);
+    for (name, value) in [
+        ("keyword", ""),
+        ("keyword", " \t\u{3000}"),
+        ("keyword", long.as_str()),
+        ("moduleId", ""),
+        ("limit", "0"),
+        ("limit", "-1"),
+        ("limit", "1001"),
+        ("limit", "abc"),
+        ("limit", "1.5"),
+        ("limit", "99999999999999999999"),
+        ("from", "yesterday"),
+        ("to", "1e3"),
+        ("timeout", "49"),
+        ("timeout", "10001"),
+        ("paging", "offset"),
+        ("sort", "name"),
+        ("cursor", "99999999999999999999"),
+        ("cursor", "abc"),
+        ("cursor", "-5"),
+        ("source", "nothing"),
+    ] {
+        let mut parameters = vec![("keyword", "harbour"), ("moduleId", "article")];
+        parameters.retain(|(other, _)| *other != name);
+        parameters.push((name, value));
+        acme.caller.search(&parameters).await.fails(400, name);
+        let get = acme.caller.request(Method::GET, "/contents/search").query(&parameters);
+        send(get).await.fails(400, name);
+        let body: Value =
+            parameters.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+        acme.caller.post("/contents/search", &body).await.fails(400, name);
+    }
+    acme.caller.search(&[("moduleId", "article")]).await.fails(400, "keyword");
+    acme.caller.search(&[("keyword", "harbour")]).await.fails(400, "moduleId");
+    let twice = [("keyword", "a"), ("keyword", "b"), ("moduleId", "article")];
+    acme.caller.search(&twice).await.fails(400, "keyword");
+    for (name, value) in
+        [("limit", json!(1.5)), ("limit", json!(true)), ("keyword", json!(5)), ("from", json!([]))]
+    {
+        let mut body = json!({"keyword": "harbour", "moduleId": "article"});
+        body[name] = value;
+        acme.caller.post("/contents/search", &body).await.fails(400, name);
+    }
+    let longest = "港".repeat(256);
+    acme.caller.search(&[("keyword", longest.as_str()), ("moduleId", "article")]).await.ok();
+    acme.caller.search(&[("keyword", "harbour"), ("moduleId", "article"), ("limit", "1000")]).await.ok();
+}
+
+#[tokio::test]
+async fn module_of_another_tenant_is_unknown() {
+    let app = TestApp::start().await;
+    let (acme, other) = (app.tenant("acme").await, app.tenant("other").await);
+    let modules = other.caller.post_empty("/modules").await.ok();
+    let foreign = modules.items()[0]["id"].as_str().unwrap();
+    other.caller.search(&[("keyword", "x"), ("moduleId", foreign)]).await.ok();
+    let refused = acme.caller.search(&[("keyword", "x"), ("moduleId", foreign)]).await.fails(404, "moduleId");
+    let unknown =
+        acme.caller.search(&[("keyword", "x"), ("moduleId", "nothing")]).await.fails(404, "moduleId");
+    assert_eq!(refused.message(), unknown.message());
+}
+
+/// Decisions 5.1.
+#[tokio::test]
+async fn query_body_and_get_answer_the_same() {
+    let (_app, acme) = with_items(&many("i", "harbour", 30, 3)).await;
+    let modules = acme.caller.post_empty("/modules").await.ok();
+    let id = modules.items()[0]["id"].as_str().unwrap();
+    let parameters = [("keyword", "harbour"), ("moduleId", id), ("limit", "4"), ("from", "1704067199993")];
+    let by_query = acme.caller.search(&parameters).await.ok();
+    let by_get = send(acme.caller.request(Method::GET, "/contents/search").query(&parameters)).await.ok();
+    let body =
+        json!({"keyword": "harbour", "moduleId": id, "limit": 4, "from": 1_704_067_199_993_i64, "other": 1});
+    let by_body = acme.caller.post("/contents/search", &body).await.ok();
+    let by_text = json!({"keyword": "harbour", "moduleId": "article", "limit": "4", "from": "1704067199993"});
+    let by_text = acme.caller.post("/contents/search", &by_text).await.ok();
+    let mixed =
+        acme.caller.request(Method::POST, "/contents/search").query(&[("limit", "4"), ("moduleId", id)]);
+    let mixed = send(mixed.json(&json!({"keyword": "harbour", "limit": 9, "from": 1_704_067_199_993_i64})))
+        .await
+        .ok();
+    assert_eq!(by_query.ids(), ["i00000", "i00001", "i00002", "i00003", "i00004", "i00005"]);
+    for answer in [by_get, by_body, by_text, mixed] {
+        assert_eq!((answer.ids(), answer.total()), (by_query.ids(), by_query.total()));
+    }
+}
+
+#[tokio::test]
+async fn order_is_time_then_place_then_id() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let at = |prefix: &str| {
+        vec![
+            item(&format!("{prefix}b"), "harbour", 5),
+            item(&format!("{prefix}a"), "harbour", 5),
+            item(&format!("{prefix}old"), "harbour", 1),
+            item(&format!("{prefix}new"), "harbour", 9),
+        ]
+    };
+    app.put_contents(&acme.caller, "article", &at("a-")).await;
+    app.put_contents(&acme.caller, "news", &at("n-")).await;
+    let system = ExternalSystem::start(vec![item("x-1", "harbour", 5)]).await;
+    app.register_source(&acme, system.registration("x"), "all", &["builtin:news", "x", "builtin:article"])
+        .await;
+    let answer = acme.caller.search(&[("keyword", "harbour"), ("moduleId", "all")]).await.ok();
+    let expected = ["n-new", "a-new", "n-a", "n-b", "x-1", "a-a", "a-b", "n-old", "a-old"];
+    assert_eq!(answer.ids(), expected);
+    assert_eq!((answer.total(), &answer.body["count"], answer.cursor()), (9, &json!(9), None));
+    assert_eq!(answer.body["partial"], false);
+    for (id, total) in [("builtin:news", 4), ("x", 1), ("builtin:article", 4)] {
+        let source = answer.source(id);
+        assert_eq!((&source["status"], &source["total"]), (&json!("ok"), &json!(total)), "{source}");
+        assert!(source["tookMs"].is_u64() && source["name"].is_string(), "{source}");
+    }
+}
+
+/// Decisions 5.6.
+#[tokio::test]
+async fn total_counts_every_match_and_count_the_page() {
+    let (_app, acme) = with_items(&[many("h", "harbour", 120, 1), many("q", "quay", 30, 1)].concat()).await;
+    let mut cursor = None;
+    for _ in 0..4 {
+        let page = crate::util::paging::page_after(
+            &acme.caller,
+            &[("keyword", "harbour"), ("moduleId", "article")],
+            40,
+            cursor.as_deref(),
+        )
+        .await;
+        assert_eq!(page.total(), 120);
+        assert_eq!(page.body["count"], page.items().len());
+        cursor = page.cursor();
+    }
+    let digits = acme
+        .caller
+        .search(&[("keyword", "harbour"), ("moduleId", "article"), ("cursor", "1704067199990")])
+        .await
+        .ok();
+    assert_eq!((digits.total(), digits.ids()[0]), (120, "h00011"), "the time condition is no filter");
+}
+
+#[tokio::test]
+async fn filters_apply_to_the_total() {
+    let mut items = many("i", "harbour", 10, 1);
+    for (number, item) in items.iter_mut().enumerate() {
+        item["author"] = json!(if number % 2 == 0 { "Mei Chen" } else { "Omar Haddad" });
+    }
+    let (_app, acme) = with_items(&items).await;
+    let found = async |filters: &[(&str, &str)]| {
+        let parameters = [&[("keyword", "harbour"), ("moduleId", "article")], filters].concat();
+        let answer = acme.caller.search(&parameters).await.ok();
+        assert_eq!(answer.total(), answer.items().len() as u64);
+        answer.ids().iter().map(|id| id.trim_start_matches("i0000").to_owned()).collect::<String>()
+    };
+    let (t3, t6) = ((NEW_YEAR - 3).to_string(), (NEW_YEAR - 6).to_string());
+    assert_eq!(found(&[("from", &t3)]).await, "0123", "from is inclusive");
+    assert_eq!(found(&[("to", &t6)]).await, "789", "to is exclusive");
+    assert_eq!(found(&[("from", &t6), ("to", &t3)]).await, "456");
+    assert_eq!(found(&[("from", &t3), ("to", &t6)]).await, "");
+    assert_eq!(found(&[("author", "mei chen")]).await, "02468");
+    assert_eq!(found(&[("author", "haddad"), ("from", &t3)]).await, "13");
+    assert_eq!(found(&[("author", "nobody")]).await, "");
+    assert_eq!(found(&[("source", "builtin:article")]).await, "0123456789");
+    assert_eq!(found(&[("source", "Articles")]).await, "0123456789");
+    let by_syntax = acme.caller.find("article", "harbour author:omar").await;
+    assert_eq!(by_syntax.len(), 5);
+}
+
+#[tokio::test]
+async fn unknown_parameters_are_ignored() {
+    let (_app, acme) = with_items(&[item("1", "harbour", 1)]).await;
+    let plain = acme.caller.search(&[("keyword", "harbour"), ("moduleId", "article")]).await.ok();
+    let parameters = [("keyword", "harbour"), ("moduleId", "article"), ("colour", "red")];
+    let answer = acme.caller.search(&parameters).await.ok();
+    assert_eq!((answer.items(), answer.total()), (plain.items(), plain.total()));
+}
+
+#[tokio::test]
+async fn relevance_puts_the_better_match_first() {
+    let better = json!({"id": "better", "title": "harbour", "brief": "harbour master of the harbour", "displayTime": 1});
+    let worse = json!({"id": "worse", "title": "minutes", "brief": format!("{} harbour", "other words ".repeat(200)), "displayTime": 9});
+    let (_app, acme) = with_items(&[better, worse]).await;
+    let by = async |sort: &str| {
+        let parameters = [("keyword", "harbour"), ("moduleId", "article"), ("sort", sort)];
+        acme.caller.search(&parameters).await.ok().ids().join(" ")
+    };
+    assert_eq!(by("relevance").await, "better worse");
+    assert_eq!(by("time").await, "worse better");
+    let digits = [("keyword", "harbour"), ("moduleId", "article"), ("sort", "relevance"), ("cursor", "5")];
+    acme.caller.search(&digits).await.fails(400, "cursor");
+}
+
+/// Decisions 5.7.
+#[tokio::test]
+async fn typical_queries_find_the_intended_items() {
+    let texts = [
+        ("en", "Repairing the old cranes at the harbour"),
+        ("zh", "码头起重机维修计划"),
+        ("mix", "使用Rust编写搜索引擎 v2"),
+        ("cafe", "Café naïve RÉSUMÉ"),
+        ("wide", "ＡＢＣ１２３ 全角"),
+        ("phrase", "old harbour master"),
+        ("emoji", "ship it 🚢 today"),
+        ("code", "C++ state-of-the-art foo_bar a@b.example"),
+    ];
+    let items: Vec<Value> = texts.iter().map(|(id, text)| item(id, text, 1)).collect();
+    let (_app, acme) = with_items(&items).await;
+    for (keyword, expected) in [
+        ("crane", vec!["en"]),
+        ("HARBOUR", vec!["en", "phrase"]),
+        ("repair harbours", vec!["en"]),
+        ("harbour crane missing", vec![]),
+        ("起重机", vec!["zh"]),
+        ("维修 码头", vec!["zh"]),
+        ("机场", vec![]),
+        ("rust 搜索", vec!["mix"]),
+        ("Rust编写", vec!["mix"]),
+        ("cafe resume", vec!["cafe"]),
+        ("CAFÉ", vec!["cafe"]),
+        ("abc123", vec!["wide"]),
+        ("ａｂｃ123", vec!["wide"]),
+        ("\"old harbour\"", vec!["phrase"]),
+        ("\"harbour old\"", vec![]),
+        ("“old harbour”", vec!["phrase"]),
+        ("\"old harbour", vec!["phrase"]),
+        ("harbour -crane", vec!["phrase"]),
+        ("harbour -\"old harbour\"", vec!["en"]),
+        ("harb", vec!["en", "phrase"]),
+        ("harb crane", vec![]),
+        ("state-of-the-art", vec!["code"]),
+        ("foo_bar", vec!["code"]),
+    ] {
+        assert_eq!(acme.caller.find("article", keyword).await, expected, "{keyword}");
+    }
+}
+
+/// Decisions 5.7: no query is a syntax error.
+#[tokio::test]
+async fn no_query_is_a_syntax_error() {
+    let (_app, acme) = with_items(&[item("1", "harbour ship", 1)]).await;
+    let hard = [
+        "!!!",
+        "…—·",
+        "\"",
+        "\"\"",
+        "-",
+        "--",
+        "- -",
+        "-harbour",
+        "()",
+        "🚢",
+        "👩‍👩‍👧‍👦",
+        "\u{0}",
+        "\u{feff}",
+        "a\u{0}b",
+        "' OR 1=1 --",
+        "'; DROP TABLE contents; --",
+        "title:harbour",
+        "harbour AND (ship OR",
+        "harbour~2",
+        "h*",
+        "*",
+        "?",
+        "[1 TO 5]",
+        "{a TO *}",
+        "harbour^5",
+        "\\",
+        "harbour\\",
+        "+harbour",
+        "author:",
+        "author:\"",
+        "a:b:c",
+        "%",
+        "%%20",
+        "<script>alert(1)</script>",
+        "\u{202e}harbour",
+        "ﷺ",
+        "𝕳𝖆𝖗𝖇𝖔𝖚𝖗",
+        "\n\r\t x",
+    ];
+    for keyword in hard {
+        let answer = acme.caller.search(&[("moduleId", "article"), ("keyword", keyword)]).await.ok();
+        assert_eq!(answer.source("builtin:article")["status"], "ok", "{keyword:?}");
+        assert_eq!(answer.total(), answer.items().len() as u64, "{keyword:?}");
+    }
+    for keyword in ["!!!", "\"\"", "🚢", "' OR 1=1 --"] {
+        assert_eq!(acme.caller.find("article", keyword).await, [""; 0], "{keyword:?} finds something");
+    }
+    for keyword in ["harbour AND", "(harbour)", "harbour^", "harbour\\", "+harbour", "𝕳𝖆𝖗𝖇𝖔𝖚𝖗"]
+    {
+        let found = acme.caller.find("article", keyword).await;
+        assert_eq!(found.is_empty(), keyword == "harbour AND", "{keyword:?}");
+    }
+    let filler = format!("harbour {}", "ship ".repeat(49));
+    for keyword in [filler.trim(), &"\"".repeat(256), &"-".repeat(256), &"a ".repeat(128), &"🚢".repeat(256)]
+    {
+        acme.caller.search(&[("moduleId", "article"), ("keyword", keyword)]).await.ok();
+    }
+    assert_eq!(acme.caller.find("article", filler.trim()).await, ["1"]);
+}

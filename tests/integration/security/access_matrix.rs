@@ -1,0 +1,248 @@
+//! Every route with every kind of caller (decisions 3.2, 3.3, 3.5, 3.6).
+//!
+//! The expected result is computed from the access table, so a new route is covered automatically.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::util::{
+    answer::Answer,
+    app::TestApp,
+    caller::{Caller, send},
+    internals::{Identity, Kind, Rule, Scope, rules},
+    items::user,
+    paths::filled,
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    NoToken,
+    Expired,
+    WrongTenant,
+    Application,
+    Domain,
+    User,
+    Admin,
+    FrozenApplication,
+    FrozenUser,
+    OnFrozen,
+    /// An operator whose own tenant is frozen.
+    FrozenAdmin,
+    /// An application with every scope of its kind except this one.
+    WithoutScope(Scope),
+}
+
+/// The outcome before the handler runs.
+#[derive(Clone, Copy, Debug)]
+enum Expected {
+    LetIn,
+    Refused(u16, &'static str),
+}
+
+const FROZEN: &str = "tenant is frozen";
+
+/// Whether the route manages tenants, applications, keys or the index.
+fn is_operation(rule: &Rule) -> bool {
+    let operations = [
+        "/v1/enterprises/",
+        "/admin/v1/applications",
+        "/admin/v1/tenants",
+        "/admin/v1/signing_keys",
+        "/admin/v1/audit",
+        "/admin/v1/index",
+    ];
+    operations.iter().any(|operation| rule.path.starts_with(operation))
+}
+
+/// The expectation by the decisions' rules.
+fn expected(rule: &Rule, who: Who) -> Expected {
+    use Expected::{LetIn, Refused};
+    let Some(scope) = rule.scope else { return LetIn };
+    let needs_application = Refused(403, "this operation needs an application token");
+    let needs_user = Refused(403, "this operation needs a user token");
+    match (who, rule.identity) {
+        (Who::FrozenApplication | Who::FrozenUser | Who::OnFrozen, _) => Refused(403, FROZEN),
+        // Otherwise nobody could unfreeze it.
+        (Who::FrozenAdmin, _) if !is_operation(rule) => Refused(403, FROZEN),
+        (Who::NoToken, _) => Refused(401, "a token is needed"),
+        (Who::Expired, _) => Refused(401, "expired"),
+        (Who::WrongTenant, _) => Refused(403, "indicated-e-code"),
+        (Who::User, Identity::Application) => needs_application,
+        (Who::FrozenAdmin | Who::User, _) => LetIn,
+        (_, Identity::User) => needs_user,
+        (Who::WithoutScope(_), _) => Refused(403, scope.as_str()),
+        (Who::Application, _) if matches!(scope, Scope::Admin | Scope::Tenants) => {
+            Refused(403, scope.as_str())
+        }
+        (Who::Domain, _) if scope == Scope::Admin => Refused(403, scope.as_str()),
+        (Who::Application | Who::Domain | Who::Admin, _) => LetIn,
+    }
+}
+
+/// Calls the operation with its path only, enough to pass or fail authorisation.
+async fn call(rule: &Rule, caller: &Caller) -> Answer {
+    let method: Method = rule.method.parse().unwrap();
+    if caller.token.is_empty() {
+        return send(caller.http.request(method, format!("{}{}", caller.base, filled(rule.path)))).await;
+    }
+    send(caller.request(method, &filled(rule.path))).await
+}
+
+fn documented(description: &Value, rule: &Rule) -> Vec<u16> {
+    let operation = &description["paths"][rule.path][rule.method.to_lowercase()];
+    let responses = operation["responses"].as_object();
+    responses.into_iter().flatten().map(|(status, _)| status.parse().unwrap()).collect()
+}
+
+#[track_caller]
+fn check(rule: &Rule, who: Who, answer: Answer, description: &Value) {
+    let of = format!("{} {} by {who:?}: {}", rule.method, rule.path, answer.text);
+    let documented = documented(description, rule);
+    if !documented.is_empty() {
+        assert!(documented.contains(&answer.status), "{} is not documented for {of}", answer.status);
+    }
+    match expected(rule, who) {
+        Expected::LetIn => {
+            // Authorised by a signature in the URL.
+            let is_signed = rule.path.starts_with("/storage/") && rule.path != "/storage/pictures/{id}";
+            assert!(![405, 500].contains(&answer.status), "{} {of}", answer.status);
+            assert_eq!(answer.status == 403, is_signed, "{of}");
+            assert!(rule.scope.is_none() || answer.status != 401, "{of}");
+        }
+        Expected::Refused(status, named) => {
+            assert_eq!(answer.status, status, "{of}");
+            answer.fails_at(rule.path, status, named);
+        }
+    }
+}
+
+fn all_of(kind: Kind) -> Vec<Scope> {
+    let possible = kind.possible_scopes();
+    Scope::ALL.into_iter().filter(|scope| possible.allow(*scope)).collect()
+}
+
+fn all_but(scope: Scope, kind: Kind) -> Vec<Scope> {
+    all_of(kind).into_iter().filter(|other| *other != scope).collect()
+}
+
+/// Identity by route as in decisions 3.5; routes not listed here are for applications only.
+#[test]
+fn access_table_matches_the_identities_of_the_decisions() {
+    let of_people = [
+        "/v1/users/blacklist",
+        "/v1/users/blacklist/remove",
+        "/v1/users/blacklists",
+        "/api/todo/quick_deal",
+        "/v1/favorite",
+        "/v1/favorite/update",
+        "/v1/favorites",
+        "/v1/favorites/{itemId}",
+        "/v1/favorite/label",
+        "/v1/favorite/label/update",
+        "/v1/favorite/label/delete",
+        "/v1/favorite/labels",
+    ];
+    let are_files = |path: &str| path.starts_with("/v1/stream/") || path.starts_with("/v1/files/");
+    let are_groups = |path: &str| path.starts_with("/v1/groups");
+    let are_folders = |path: &str| path.starts_with("/v1/directories/");
+    // Reading and writing differ in identity.
+    let read_by_either = ["/v1/badge/{badgeId}", "/v1/badge/list"];
+    let of_either = [
+        "/modules",
+        "/contents/search",
+        "/contents/search/all",
+        "/open/v1/devices",
+        "/open/v1/devices/bind",
+        "/open/v1/devices/unbind",
+        "/api/todo/complete",
+        "/api/todo/{id}",
+        "/api/done/{id}",
+    ];
+    let of_anyone = [
+        "/oauth2/token",
+        "/oauth2/authorize",
+        "/oauth2/revoke",
+        "/oauth2/jwks",
+        "/.well-known/oauth-authorization-server",
+        "/session",
+        "/session/start",
+        "/session/callback",
+        "/session/end",
+        "/storage/pictures/{id}",
+        "/storage/uploads/{uploadId}/{partNumber}",
+        "/storage/files/{fileId}/{version}",
+        "/notificationapi/hook/send",
+        "/healthz",
+        "/readyz",
+        "/metrics",
+        "/openapi.json",
+        "/docs",
+        "/docs/",
+        "/docs/{*rest}",
+        "/",
+        "/console",
+        "/assets/{hash}/{*path}",
+        "/opensearch.xml",
+    ];
+    for Rule { path, identity, method, .. } in rules() {
+        let expected = if of_people.contains(path) || are_groups(path) || are_folders(path) || are_files(path)
+        {
+            Identity::User
+        } else if of_either.contains(path) || read_by_either.contains(path) && *method == "GET" {
+            Identity::Either
+        } else if of_anyone.contains(path) {
+            Identity::Anyone
+        } else {
+            Identity::Application
+        };
+        assert_eq!(*identity, expected, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_route_admits_exactly_the_permitted_callers() {
+    let app = TestApp::start().await;
+    let description = app.caller("").get("/openapi.json").await.body;
+    let acme = app.tenant("acme").await;
+    app.tenant("other").await;
+    let domain = app.register("elsewhere", Kind::Domain, &["acme"], all_of(Kind::Domain)).await;
+    let admin = app.operator().await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let mei = app.user(&acme, "mei").await;
+    let expired = app.expired_caller(&acme).await;
+    let frozen = app.tenant("frozen").await;
+    app.sync(&frozen.caller, "users", &json!([user("lin", "")])).await;
+    let lin = app.user(&frozen, "lin").await;
+    let frozen_admin = app.register("frozen", Kind::Admin, &[], Scope::ALL.to_vec()).await;
+    let of_many = app.register("elsewhere", Kind::Domain, &["frozen"], all_of(Kind::Domain)).await;
+    admin.caller.post_empty("/v1/enterprises/freeze?eCode=frozen").await.ok();
+    let mut walked = 0;
+    for rule in rules() {
+        let without_scope = match rule.scope {
+            Some(scope) => {
+                let kind = if scope == Scope::Tenants { Kind::Domain } else { Kind::Admin };
+                let application = app.register("acme", kind, &[], all_but(scope, kind)).await;
+                Some((Who::WithoutScope(scope), application.caller))
+            }
+            None => None,
+        };
+        let callers = [
+            (Who::NoToken, Caller { token: String::new(), ..acme.caller.clone() }),
+            (Who::Expired, expired.clone()),
+            (Who::WrongTenant, acme.caller.on("other")),
+            (Who::Application, acme.caller.clone()),
+            (Who::Domain, domain.caller.on("acme")),
+            (Who::User, mei.clone()),
+            (Who::Admin, admin.caller.on("acme")),
+            (Who::FrozenApplication, frozen.caller.clone()),
+            (Who::FrozenUser, lin.clone()),
+            (Who::OnFrozen, of_many.caller.on("frozen")),
+            (Who::FrozenAdmin, frozen_admin.caller.clone()),
+        ];
+        for (who, caller) in callers.into_iter().chain(without_scope) {
+            check(rule, who, call(rule, &caller).await, &description);
+            walked += 1;
+        }
+    }
+    assert!(walked > 11 * 50, "{walked}");
+}

@@ -1,0 +1,288 @@
+//! Limits of connections and bodies in time and bytes, and graceful shutdown (decisions 9.9).
+
+use futures::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use crate::util::{
+    answer::Answer,
+    app::{Application, TestApp},
+    caller::Caller,
+    eventually,
+    external::{ExternalSystem, Reply},
+    internals::Limits,
+    items::{item, many},
+    raw::{Connection, RawAnswer},
+};
+
+/// A timeout that a client on a busy machine still meets.
+const SHORT_MS: u64 = 2_000;
+const ALIVE: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+
+async fn start(change: impl FnOnce(&mut Limits)) -> TestApp {
+    TestApp::start_with(|config| change(&mut config.limits)).await
+}
+
+fn head_of_a_write(caller: &Caller, length: usize) -> String {
+    format!(
+        "PUT /v1/contents/article HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\
+         content-type: application/json\r\ncontent-length: {length}\r\n\r\n",
+        caller.token
+    )
+}
+
+fn body_of(length: usize) -> String {
+    let empty = json!([item("1", "", 1)]).to_string().len();
+    json!([item("1", &"x".repeat(length - empty), 1)]).to_string()
+}
+
+#[track_caller]
+fn fails(answer: &RawAnswer, status: u16, named: &str) {
+    assert_eq!(answer.status, status, "{}", answer.body);
+    let envelope: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!((&envelope["code"], &envelope["data"]), (&json!(status), &Value::Null), "{envelope}");
+    assert!(envelope["message"].as_str().unwrap().contains(named), "{envelope}");
+}
+
+#[tokio::test]
+async fn late_request_head_closes_the_connection() {
+    let app = start(|limits| limits.header_timeout_ms = SHORT_MS).await;
+    join_all([b"".as_slice(), b"G", b"GET /healthz HTTP/1.1\r\nhost: x\r\n"].map(async |begun| {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(begun).await;
+        assert_eq!(connection.read_to_end().await, b"");
+    }))
+    .await;
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(ALIVE).await;
+    assert_eq!(connection.read().await.status, 200);
+    connection.write(&ALIVE[..20]).await;
+    assert_eq!(connection.read_to_end().await, b"");
+}
+
+#[tokio::test]
+async fn idle_connection_is_closed() {
+    let app = start(|limits| limits.idle_timeout_ms = SHORT_MS).await;
+    let mut connection = Connection::open(&app.base).await;
+    for _ in 0..3 {
+        connection.write(ALIVE).await;
+        assert_eq!(connection.read().await.status, 200);
+    }
+    assert_eq!(connection.read_to_end().await, b"");
+}
+
+#[tokio::test]
+async fn unread_answer_is_aborted() {
+    let app = start(|limits| limits.idle_timeout_ms = SHORT_MS).await;
+    let whole =
+        app.http.get(format!("{}/openapi.json", app.base)).send().await.unwrap().bytes().await.unwrap();
+    let requests = 500;
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(&b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(requests)).await;
+    // Kernel buffers take some of the answer; the server stops writing when they are full.
+    eventually("the server to stop writing", async || connection.is_broken().then_some(())).await;
+    assert!(connection.read_to_end().await.len() < whole.len() * requests);
+}
+
+/// A handler may take longer than the connection timeouts.
+#[tokio::test]
+async fn slow_answer_is_not_cut_off() {
+    let app = start(|limits| (limits.header_timeout_ms, limits.idle_timeout_ms) = (SHORT_MS, SHORT_MS)).await;
+    let acme = app.tenant("acme").await;
+    let slow = ExternalSystem::start(Vec::new()).await;
+    slow.set_reply(Reply::Silent);
+    app.put_contents(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
+    app.register_source(&acme, slow.registration("slow"), "all", &["builtin:article", "slow"]).await;
+    let terms = [("keyword", "harbour"), ("moduleId", "all"), ("timeout", "4000")];
+    let answer = acme.caller.search(&terms).await.ok();
+    assert_eq!((answer.ids(), &answer.source("slow")["status"]), (vec!["1"], &json!("timeout")));
+}
+
+#[tokio::test]
+async fn late_body_is_408() {
+    let app = start(|limits| limits.body_timeout_ms = SHORT_MS).await;
+    let acme = app.tenant("acme").await;
+    let body = body_of(200);
+    let first = &body[..100];
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(head_of_a_write(&acme.caller, body.len()).as_bytes()).await;
+    connection.write(first.as_bytes()).await;
+    fails(&connection.read().await, 408, "body: did not arrive within 2000 ms");
+    assert_eq!(connection.read_to_end().await, b"", "the rest might be read as a request");
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(head_of_a_write(&acme.caller, 9 << 20).as_bytes()).await;
+    connection.write(first.as_bytes()).await;
+    fails(&connection.read().await, 413, "body: must be at most");
+    assert_eq!(*app.app.store.positions().borrow(), 0);
+}
+
+async fn start_with_small_budget() -> (TestApp, Application) {
+    let app = start(|limits| limits.held_body_bytes = 2 * BODY + 500).await;
+    let acme = app.tenant("acme").await;
+    (app, acme)
+}
+
+const BODY: usize = 4_000;
+
+async fn put(caller: &Caller, body: &str) -> Answer {
+    caller.send_text(Method::PUT, "/v1/contents/article", body).await
+}
+
+#[track_caller]
+fn assert_no_budget(answer: Answer) {
+    let answer = answer.fails(503, "bodies of other requests");
+    assert_eq!(answer.header("retry-after"), "1");
+}
+
+#[tokio::test]
+async fn bodies_share_one_byte_budget() {
+    let (app, acme) = start_with_small_budget().await;
+    let body = body_of(BODY);
+    let mut connections = Vec::new();
+    for _ in 0..2 {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(head_of_a_write(&acme.caller, body.len()).as_bytes()).await;
+        connection.write(&body.as_bytes()[..BODY - 1]).await;
+        connections.push(connection);
+    }
+    let arrived = async || (app.app.body_budget.available() < BODY).then_some(());
+    eventually("both to have arrived", arrived).await;
+    assert_no_budget(put(&acme.caller, &body).await);
+    // Small bodies and requests without one still fit.
+    put(&acme.caller, &body_of(300)).await.ok();
+    acme.caller.search(&[("keyword", "x"), ("moduleId", "article")]).await.ok();
+    for connection in &mut connections {
+        connection.write(&body.as_bytes()[BODY - 1..]).await;
+        assert_eq!(connection.read().await.status, 200);
+    }
+    put(&acme.caller, &body).await.ok();
+    // A client that disconnects releases its budget.
+    for _ in 0..20 {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(head_of_a_write(&acme.caller, body.len()).as_bytes()).await;
+        connection.write(&body.as_bytes()[..BODY - 1]).await;
+    }
+    eventually("free budget", async || (put(&acme.caller, &body).await.status == 200).then_some(())).await;
+}
+
+/// Unread large answers block only other large answers, and only while their connections last.
+#[tokio::test]
+async fn unread_answers_share_one_byte_budget() {
+    let app = start(|limits| limits.held_answer_bytes = 1 << 20).await;
+    let acme = app.tenant("acme").await;
+    let brief = "harbour ".repeat(8_000);
+    for call in 0..4 {
+        let items: Vec<Value> =
+            (0..100).map(|item| json!({"id": format!("{call}-{item}"), "brief": brief})).collect();
+        app.put_contents(&acme.caller, "article", &items).await;
+    }
+    let path = "/contents/search?moduleId=article&keyword=harbour&limit=1000";
+    let head =
+        format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", acme.caller.token);
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(head.as_bytes()).await;
+    let full = async || {
+        let answer = acme.caller.get(path).await;
+        (answer.status == 503).then_some(answer)
+    };
+    let refused = eventually("taken budget", full).await.fails(503, "answers that are not taken");
+    assert_eq!(refused.header("retry-after"), "1");
+    acme.caller.get("/contents/search?moduleId=article&keyword=harbour&limit=1&paging=cursor").await.ok();
+    drop(connection);
+    eventually("free budget", async || (acme.caller.get(path).await.status == 200).then_some(())).await;
+}
+
+/// A write holds its budget even when its client is gone.
+#[tokio::test]
+async fn queued_write_holds_its_budget_until_done() {
+    let (app, acme) = start_with_small_budget().await;
+    let (begin, has_begun) = oneshot::channel::<()>();
+    let (go_on, held_up) = oneshot::channel::<()>();
+    let blocked = tokio::spawn({
+        let store = app.app.store.clone();
+        let wait = async {
+            begin.send(()).unwrap();
+            held_up.await.unwrap();
+            Ok(())
+        };
+        async move { store.write(|_| Box::pin(wait)).await }
+    });
+    has_begun.await.unwrap();
+    let body = body_of(BODY);
+    let left: Vec<_> = (0..2)
+        .map(|_| {
+            let (caller, body) = (acme.caller.clone(), body.clone());
+            tokio::spawn(async move { put(&caller, &body).await })
+        })
+        .collect();
+    eventually("both to wait", async || (app.app.store.waiting_writes() == 2).then_some(())).await;
+    for caller in left {
+        caller.abort();
+        drop(caller.await);
+    }
+    assert_no_budget(put(&acme.caller, &body).await);
+    go_on.send(()).unwrap();
+    blocked.await.unwrap().unwrap();
+    eventually("free budget", async || (put(&acme.caller, &body).await.status == 200).then_some(())).await;
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait() {
+    let app = start(|limits| limits.connections = 3).await;
+    let mut open = Vec::new();
+    for _ in 0..3 {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(ALIVE).await;
+        assert_eq!(connection.read().await.status, 200);
+        open.push(connection);
+    }
+    let mut waiting = Connection::open(&app.base).await;
+    waiting.write(ALIVE).await;
+    for number in 0..50 {
+        let connection = &mut open[number % 3];
+        connection.write(ALIVE).await;
+        assert_eq!(connection.read().await.status, 200);
+    }
+    assert!(waiting.is_silent(), "the second write was accepted");
+    open.pop();
+    assert_eq!(waiting.read().await.status, 200);
+}
+
+/// On shutdown the server accepts no connection, closes idle ones, and ends after the last answer.
+#[tokio::test]
+async fn shutdown_completes_requests_in_flight() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    app.register_source(&acme, system.registration("x"), "all", &["x"]).await;
+    let mut idle = Connection::open(&app.base).await;
+    idle.write(ALIVE).await;
+    assert_eq!(idle.read().await.status, 200);
+    let mut unasked = Connection::open(&app.base).await;
+    system.hold_answers();
+    let search = tokio::spawn({
+        let caller = acme.caller.clone();
+        async move { caller.search(&[("keyword", "harbour"), ("moduleId", "all")]).await }
+    });
+    eventually("the search to run", async || (!system.requests().is_empty()).then_some(())).await;
+    app.stop();
+    assert_eq!(idle.read_to_end().await, b"");
+    assert_eq!(unasked.read_to_end().await, b"");
+    eventually("the server to take no more connections", async || {
+        tokio::net::TcpStream::connect(app.base.trim_start_matches("http://")).await.is_err().then_some(())
+    })
+    .await;
+    system.release_answers();
+    assert_eq!(search.await.unwrap().ok().ids().len(), 3);
+    app.wait_for_end().await;
+}
+
+/// HTTP/2 is left to a proxy.
+#[tokio::test]
+async fn http_2_is_refused() {
+    let app = start(|_| {}).await;
+    let client = reqwest::Client::builder().no_proxy().http2_prior_knowledge().build().unwrap();
+    let health = format!("{}/healthz", app.base);
+    assert!(client.get(&health).send().await.is_err());
+    assert_eq!(app.http.get(&health).send().await.unwrap().status(), 200);
+}

@@ -1,0 +1,46 @@
+//! Middleware, with routes that only a test has.
+
+use std::sync::Arc;
+
+use axum::{Router, routing::get};
+use tokio::net::TcpListener;
+
+use crate::util::{
+    app::TestApp,
+    internals::{App, wrap},
+};
+
+async fn serve(app: &TestApp, routes: Router<Arc<App>>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let base = format!("http://{}", listener.local_addr().unwrap());
+    let service = wrap(routes, Router::new(), Arc::clone(&app.app));
+    tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+    base
+}
+
+async fn failing_handler() -> &'static str {
+    panic!("secret detail of /tmp/trawl.db")
+}
+
+/// Decisions 2.1: the envelope has no details, and other requests are unaffected.
+#[tokio::test]
+async fn panic_is_500_with_the_envelope() {
+    let app = TestApp::start().await;
+    let routes = Router::new().route("/healthz", get(failing_handler)).route("/readyz", get(async || "fine"));
+    let mut caller = app.caller("");
+    caller.base = serve(&app, routes).await;
+    for _ in 0..3 {
+        let answer = caller.get("/healthz").await.fails(500, "x-request-id");
+        assert!(!answer.text.contains("secret detail"), "{}", answer.text);
+        assert_eq!(caller.get("/readyz").await.text, "fine");
+    }
+}
+
+/// Decisions 3.5: an operation missing from the access table is refused.
+#[tokio::test]
+async fn route_without_an_access_rule_is_refused() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let mut caller = acme.caller.clone();
+    caller.base = serve(&app, Router::new().route("/v1/forgotten", get(async || "open"))).await;
+    caller.get("/v1/forgotten").await.fails(500, "");
+}

@@ -1,0 +1,205 @@
+//! `POST /api/todo/create` and `/api/todo/batch_create` (decisions 8.2, 4.4, 4.5).
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::util::{
+    app::TestApp,
+    internals::{Kind, Scope, now_millis},
+    items::{todo, user},
+};
+
+#[tokio::test]
+async fn equal_creation_returns_the_id_and_other_content_is_409() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let created = acme.caller.post("/api/todo/create", &todo("t1", "approve", "mei")).await.ok();
+    let id = created.data()["id"].as_str().unwrap().to_owned();
+    assert_eq!(created.data()["appTaskId"], "t1");
+    let position = *app.app.store.positions().borrow();
+
+    // Explicit defaults are the same content.
+    let mut spelled_out = todo("t1", "approve", "mei");
+    spelled_out
+        .as_object_mut()
+        .unwrap()
+        .extend(json!({"status": 0, "degree": 0, "quickDeal": true}).as_object().unwrap().clone());
+    for same in [todo("t1", "approve", "mei"), spelled_out.clone()] {
+        let again = acme.caller.post("/api/todo/create", &same).await.ok();
+        assert_eq!(again.data()["id"], id.as_str());
+    }
+    for (field, other) in [
+        ("title", json!("reject")),
+        ("assigneeLoginId", json!("omar")),
+        ("degree", json!(2)),
+        ("status", json!(2)),
+    ] {
+        let mut changed = spelled_out.clone();
+        changed[field] = other;
+        acme.caller.post("/api/todo/create", &changed).await.fails(409, "appTaskId");
+    }
+    assert_eq!(*app.app.store.positions().borrow(), position, "a change was written");
+    app.wait_for_index().await;
+    assert_eq!(app.user(&acme, "mei").await.find("todo", "approve").await, [id.as_str()]);
+
+    // Ids are separate by application.
+    let second = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
+    let theirs = second.caller.post("/api/todo/create", &todo("t1", "other", "mei")).await.ok();
+    assert_ne!(theirs.data()["id"], id.as_str());
+    let other = app.tenant("other").await;
+    other.caller.post("/api/todo/create", &todo("t1", "other", "mei")).await.ok();
+}
+
+#[tokio::test]
+async fn wrong_fields_are_400_and_named() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    for (field, value) in [
+        ("appTaskId", json!("")),
+        ("appTaskId", json!(5)),
+        ("title", json!(" ")),
+        ("title", json!("x".repeat(5_000))),
+        ("assigneeLoginId", json!("")),
+        ("status", json!(1)),
+        ("status", json!("0")),
+        ("degree", json!(3)),
+        ("quickDeal", json!("no")),
+        ("appData", json!("[]")),
+        ("tags", json!("{}")),
+        ("action", json!("open")),
+    ] {
+        let mut wrong = todo("t1", "approve", "mei");
+        wrong[field] = value;
+        acme.caller.post("/api/todo/create", &wrong).await.fails(400, field);
+    }
+    for field in ["appTaskId", "title", "assigneeLoginId"] {
+        let mut missing = todo("t1", "approve", "mei");
+        missing.as_object_mut().unwrap().remove(field);
+        acme.caller.post("/api/todo/create", &missing).await.fails(400, field);
+    }
+    assert_eq!(*app.app.store.positions().borrow(), 0);
+}
+
+#[tokio::test]
+async fn batch_reports_every_item() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    acme.caller.post("/api/todo/create", &todo("known", "approve", "mei")).await.ok();
+    let batch = json!([
+        todo("a", "approve", "mei"),
+        todo("known", "approve", "mei"),
+        todo("known", "reject", "mei"),
+        todo("b", "", "mei"),
+        {"title": "approve", "assigneeLoginId": "mei"},
+        5,
+        todo("a", "approve", "mei"),
+        todo("c", "approve", "mei"),
+    ]);
+    let answer = acme.caller.post("/api/todo/batch_create", &batch).await.ok();
+    let names = |list: &str| -> Vec<&str> {
+        answer.data()[list].as_array().unwrap().iter().map(|one| one["appTaskId"].as_str().unwrap()).collect()
+    };
+    assert_eq!(names("success"), ["a", "known", "a", "c"]);
+    let mut errors = names("error");
+    errors.sort_unstable();
+    assert_eq!(errors, ["", "", "b", "known"]);
+    for error in answer.data()["error"].as_array().unwrap() {
+        assert!(!error["message"].as_str().unwrap().is_empty(), "{error}");
+        assert_eq!(error["id"].is_string(), error["appTaskId"] == "known", "{error}");
+    }
+    let success = answer.data()["success"].as_array().unwrap();
+    assert_eq!(success[0]["id"], success[2]["id"]);
+    app.wait_for_index().await;
+    assert_eq!(app.user(&acme, "mei").await.find("todo", "approve").await.len(), 3);
+    let empty = acme.caller.post("/api/todo/batch_create", &json!([])).await.ok();
+    assert_eq!(empty.data(), &json!({"success": [], "error": []}));
+}
+
+/// Decisions 4.4: distinct milliseconds, so that paging by time loses none.
+#[tokio::test]
+async fn batch_items_have_distinct_current_times() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let batch: Value = (0..500).map(|number| todo(&number.to_string(), "approve", "mei")).collect();
+    let before = now_millis();
+    acme.caller.post("/api/todo/batch_create", &batch).await.ok();
+    app.wait_for_index().await;
+    let mei = app.user(&acme, "mei").await;
+    let answer = mei.search(&[("moduleId", "todo"), ("keyword", "approve"), ("limit", "1000")]).await.ok();
+    let times: HashSet<i64> =
+        answer.items().iter().map(|item| item["displayTime"].as_i64().unwrap()).collect();
+    assert_eq!((answer.items().len(), times.len()), (500, 500));
+    assert!(times.iter().all(|time| (before - 500..=now_millis()).contains(time)));
+}
+
+/// Decisions 3.5, 4.5.
+#[tokio::test]
+async fn only_assignee_and_creator_find_a_to_do() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let mei = json!({"userId": "u-mei", "loginId": "mei", "name": "Mei", "sex": 2});
+    app.sync(&acme.caller, "users", &json!([mei, user("omar", ""), user("lin", "")])).await;
+    let mut task = todo("t1", "approve the budget", "mei");
+    task.as_object_mut().unwrap().extend(
+        json!({"creatorId": "omar", "creatorName": "Omar Haddad", "procInstTitle": "spending"})
+            .as_object()
+            .unwrap()
+            .clone(),
+    );
+    acme.caller.post("/api/todo/create", &task).await.ok();
+    // A login equal to another person's id is no match, and vice versa.
+    acme.caller.post("/api/todo/create", &todo("t2", "approve the budget", "u-mei")).await.ok();
+    app.wait_for_index().await;
+
+    let (mei, omar, lin) =
+        (app.user(&acme, "mei").await, app.user(&acme, "omar").await, app.user(&acme, "lin").await);
+    for caller in [&mei, &omar] {
+        let found = caller.search(&[("moduleId", "todo"), ("keyword", "budget")]).await.ok();
+        assert_eq!(found.total(), 1, "{}", found.text);
+        assert_eq!(found.items()[0]["title"], "approve the budget");
+        assert_eq!(found.items()[0]["subTitle"], "spending");
+        assert_eq!(found.items()[0]["author"], "Omar Haddad");
+    }
+    for caller in [&lin, &acme.caller] {
+        let found = caller.search(&[("moduleId", "todo"), ("keyword", "budget")]).await.ok();
+        assert_eq!((found.total(), found.items().len(), found.cursor()), (0, 0, None));
+        assert_eq!(found.source("builtin:todo")["status"], "ok");
+    }
+    assert_eq!(mei.find("done", "budget").await, [""; 0]);
+}
+
+/// Decisions 8.2.
+#[tokio::test]
+async fn assignee_synchronised_later_finds_the_to_do() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let created = acme.caller.post("/api/todo/create", &todo("t1", "approve", "newcomer")).await.ok();
+    app.wait_for_index().await;
+    app.sync(&acme.caller, "users", &json!([user("newcomer", "")])).await;
+    let newcomer = app.user(&acme, "newcomer").await;
+    assert_eq!(newcomer.find("todo", "approve").await, [created.data()["id"].as_str().unwrap()]);
+    // The task stays with the person, whatever becomes of the login.
+    let handed_over = json!([{"userId": "newcomer", "loginId": "old"}, {"userId": "heir", "loginId": "newcomer", "name": "Heir", "sex": 1}]);
+    app.sync(&acme.caller, "users", &handed_over).await;
+    app.wait_for_index().await;
+    assert_eq!(newcomer.find("todo", "approve").await.len(), 1);
+    assert_eq!(app.user(&acme, "old").await.find("todo", "approve").await.len(), 1);
+    assert_eq!(app.user(&acme, "newcomer").await.find("todo", "approve").await, [""; 0]);
+    // So does a task whose assignee was known from the start.
+    acme.caller.post("/api/todo/create", &todo("t2", "decline", "newcomer")).await.ok();
+    app.sync(&acme.caller, "users", &json!([{"userId": "heir", "loginId": "heir"}])).await;
+    app.wait_for_index().await;
+    assert_eq!(app.user(&acme, "heir").await.find("todo", "decline").await.len(), 1);
+}
+
+#[tokio::test]
+async fn concurrent_equal_creations_make_one_to_do() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let task = todo("t1", "approve", "mei");
+    let calls = (0..20).map(|_| acme.caller.post("/api/todo/create", &task));
+    let ids: HashSet<String> = futures::future::join_all(calls)
+        .await
+        .into_iter()
+        .map(|answer| answer.ok().data()["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids.len(), 1);
+    assert_eq!(*app.app.store.positions().borrow(), 1);
+}

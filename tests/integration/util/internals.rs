@@ -1,0 +1,33 @@
+//! Internals of the server for tests outside `util`, which otherwise use HTTP and the command line.
+
+pub(crate) use trawl::{
+    app::App,
+    auth::{
+        applications::{Kind, find_callback_key},
+        caller::{Caller, Role},
+        sessions::SessionId,
+        tokens::{Claims, Subject, Tokens, epoch_seconds},
+    },
+    blobs::{
+        BlobStore, Composed, Download, Expected, Part, Pieces,
+        contents::{Contents, discard_leftovers},
+        extraction::{
+            ReadAs,
+            process::{Reading, TextReader},
+        },
+        s3::S3 as S3Store,
+        scanning::{Scanner, Verdict, clamd},
+        signing::SignedPart,
+    },
+    config::{self, Config, Issuer, Limits, S3, Storage, StorageKind},
+    error::{BusinessCode, Error, Kind as ErrorKind, Result},
+    identity::scopes::{Scope, Scopes},
+    platform::folders::removal::remove_portion,
+    server::{
+        middleware::wrap,
+        routes::rules,
+        rule::{Identity, Rule},
+    },
+    store::{Json, Store, now_millis},
+    telemetry,
+};
