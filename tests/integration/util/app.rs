@@ -135,8 +135,13 @@ impl TestApp {
         let server = tokio::spawn({
             let (app, stop) = (Arc::clone(&app), stop.clone());
             async move {
-                server::listener::serve(listener, server::service(Arc::clone(&app)), &app.config.limits, stop)
-                    .await
+                server::listener::serve(
+                    listener,
+                    server::service(Arc::clone(&app)),
+                    &app.config.limits,
+                    stop,
+                )
+                .await;
             }
         });
         // Redirects are asserted, not followed.

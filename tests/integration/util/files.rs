@@ -20,7 +20,7 @@ pub(crate) async fn sign(caller: &Caller, said: &Value) -> Value {
     caller.post("/v1/stream/upload", said).await.ok().data().clone()
 }
 
-/// Uploads to a signed URL without a token; returns the ETag.
+/// Uploads to a signed URL without a token; returns the `ETag`.
 pub(crate) async fn send_to(caller: &Caller, signed: &Value, content: &[u8]) -> String {
     let response = try_to_send(caller, signed, content).await;
     assert!(response.status().is_success(), "{}: {}", response.status(), response.text().await.unwrap());
