@@ -20,7 +20,7 @@ use crate::{
     error::Error,
     identity::scopes::Scope,
     indexer::Progress,
-    platform::tenants::model::register_application,
+    platform::tenants::service::register_application,
     registry::{AuthForm, ModuleForm, SourceForm},
 };
 

@@ -6,7 +6,7 @@ use trawl::{
         keys::Keys,
     },
     identity::scopes::Scope,
-    platform::tenants::model::{Registered, register_application},
+    platform::tenants::service::{Registered, register_application},
     store::Store,
 };
 

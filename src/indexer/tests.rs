@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     auth::tenants,
-    platform::tenants::model,
+    platform::tenants::service,
     store::{change_log, now_millis, sql},
 };
 
@@ -405,7 +405,7 @@ async fn a_tenant_that_is_gone_leaves_nothing_behind() {
     // While nothing follows, as after a crash; in one batch with what came before and comes after.
     put(&store, acme, 30..35).await;
     let removed =
-        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+        store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(removed.await.unwrap());
     // A call that had been let in before.
     put(&store, acme, 35..40).await;
@@ -420,7 +420,7 @@ async fn a_tenant_that_is_gone_leaves_nothing_behind() {
     assert_eq!(served.view().unwrap().snapshot.documents(), 28);
     // Another time there is none.
     let removed =
-        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+        store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(!removed.await.unwrap());
     indexer.stop().await;
 }
@@ -434,7 +434,7 @@ async fn a_tenant_that_goes_while_the_index_is_filled_is_gone() {
     follower.prepare().await.unwrap();
     follower.fill_on().await.unwrap();
     let removed =
-        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+        store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(removed.await.unwrap());
     drop(follower);
     let indexer = level(&store, directory.path()).await;

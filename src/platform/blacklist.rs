@@ -1,8 +1,8 @@
 //! Personal blacklists.
 
-pub mod model;
 mod repo;
 pub mod routes;
+pub mod service;
 
 use std::sync::Arc;
 

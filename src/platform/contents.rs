@@ -1,7 +1,7 @@
 //! Built-in content written by applications: articles, news, feeds, operators' modules (decisions 4.3).
 
 pub mod documents;
-pub mod model;
+pub mod forms;
 mod repo;
 pub mod routes;
 

@@ -1,10 +1,11 @@
 //! Departments, synchronised from a directory.
 
 pub mod documents;
-pub mod fields;
-pub mod model;
+pub mod forms;
 mod repo;
 pub mod routes;
+pub mod rules;
+pub mod service;
 mod tree;
 
 use std::sync::Arc;

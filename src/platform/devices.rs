@@ -1,6 +1,6 @@
 //! Devices of people; tokens may be bound to them (decisions 9.7).
 
-pub mod model;
+pub mod forms;
 mod repo;
 pub mod routes;
 

@@ -3,16 +3,16 @@
 //! Bytes never pass through here: clients use signed URLs and then report the result.
 
 pub mod abandoned;
+mod cancel;
 pub mod commit;
+mod commit_transaction;
 pub mod documents;
+pub mod download;
 pub mod following;
 pub mod forms;
-pub mod given;
-mod giving_up;
+mod fresh_caller;
 pub mod info;
 mod parts;
-mod person;
-mod placing;
 pub mod quotas;
 mod removal;
 mod repo;

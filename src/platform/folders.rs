@@ -2,7 +2,7 @@
 
 pub mod access;
 mod changes;
-pub mod fields;
+pub mod forms;
 mod grants;
 mod listing;
 pub mod names;

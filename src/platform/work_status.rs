@@ -1,6 +1,6 @@
 //! Work status of people (`01`: on leave).
 
-pub mod model;
+pub mod forms;
 mod repo;
 pub mod routes;
 

@@ -98,7 +98,8 @@ pub(super) async fn list(
     Ok((entries, total))
 }
 
-pub(super) async fn who_listed(
+/// People among these who blacklisted a person.
+pub async fn listers_among(
     reader: &Connection,
     tenant_id: i64,
     black_user_id: &str,

@@ -4,7 +4,7 @@ use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
 use super::{
-    model::{Content, Visibility},
+    forms::{Content, Visibility},
     repo::{self, Row},
 };
 use crate::{

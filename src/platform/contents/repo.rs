@@ -1,6 +1,6 @@
 //! Rows of built-in content.
 
-use super::model::Content;
+use super::forms::Content;
 use crate::{
     error::{Error, Result},
     store::{

@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde_json::value::RawValue;
 
 use super::{
-    model::{self, Content, ItemFailure},
+    forms::{self, Content, ItemFailure},
     repo,
 };
 use trawl_macros::operation;
@@ -38,7 +38,7 @@ pub async fn put_contents(
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     check_module(&state, &caller, &module).await?;
     check_length(&state, items.len())?;
-    let (kept, failures) = model::read_batch(&items);
+    let (kept, failures) = forms::read_batch(&items);
     let tenant_id = caller.tenant.id;
     if !kept.is_empty() {
         state.bulk.wait_for_room(kept.len()).await?;
@@ -92,7 +92,7 @@ async fn check_module(state: &ContentsState, caller: &Caller, module: &str) -> R
             "moduleCode: no module of the tenant shows built-in content of this code",
         ));
     }
-    match model::owning_endpoint(module) {
+    match forms::owning_endpoint(module) {
         Some(endpoint) => Err(Error::bad_request(format!(
             "moduleCode: the content of {module} comes in by {endpoint}, not here"
         ))),

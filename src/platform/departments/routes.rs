@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    fields::{OrganizationRead, OrganizationWrite},
-    repo,
+    forms::{OrganizationRead, OrganizationWrite},
+    repo, service,
 };
 use trawl_macros::operation;
 
@@ -46,7 +46,7 @@ pub async fn sync_organizations(
     let rows = read_rows(rows, "orgId", state.limits.sync_items).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
     write(&state.sync, &caller, rows, |transaction, changes: Vec<OrganizationWrite>| {
-        Box::pin(async move { repo::synchronise(transaction, &actor, &tenant, &changes).await })
+        Box::pin(async move { service::synchronise(transaction, &actor, &tenant, &changes).await })
     })
     .await
 }

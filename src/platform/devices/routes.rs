@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde_json::value::RawValue;
 
 use super::{
-    model::{Device, DeviceForm, DeviceOwner, IdType, MOST_DEVICES, Unbinding, Unbindings, read_unbindings},
+    forms::{Device, DeviceForm, DeviceOwner, IdType, MOST_DEVICES, Unbinding, Unbindings, read_unbindings},
     repo,
 };
 use trawl_macros::operation;

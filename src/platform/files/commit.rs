@@ -11,10 +11,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tracing::Instrument;
 
 use super::{
+    commit_transaction::{self, Claim},
     forms::{Wanted, Way, general},
     info::FileInfo,
     parts,
-    placing::{self, Claim},
     repo::{self, Upload},
     signing::no_such_upload,
 };
@@ -134,7 +134,7 @@ async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: Wanted) -> Result
     let _begun = state.commits.begin(&upload.id)?;
     let claim =
         Claim { seer: FolderViewer::of(caller)?, upload: &upload, wanted: &wanted, limits: &state.limits };
-    placing::look(&state.store, caller, claim).await?;
+    commit_transaction::look(&state.store, caller, claim).await?;
     let chosen = choose(state, &wanted).await?;
     let upload_id = upload.id.clone();
     match make(state, caller, upload, wanted, &chosen).await {
@@ -262,7 +262,9 @@ async fn keep(
     state.blobs.keep(&wanted.upload_id, &content).await?;
     let (caller, limits) = (Arc::clone(caller), state.limits.clone());
     let job = state.store.write(move |transaction| {
-        Box::pin(async move { placing::put(transaction, &caller, &limits, &wanted, &content).await })
+        Box::pin(
+            async move { commit_transaction::put(transaction, &caller, &limits, &wanted, &content).await },
+        )
     });
     job.await
 }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     FILE,
-    person::Present,
+    fresh_caller::Present,
     quotas,
     repo::{self, File},
     signing::no_such_file,

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use axum::extract::{FromRequest, Request, State};
 
 use super::{
-    commit,
+    cancel, commit,
     forms::{
         CancelForm, CommitForm, DownloadForm, PartForm, SignForm, StartForm, UploadSign, Way, check_deletion,
     },
-    giving_up,
     info::FileInfo,
     removal, signing,
 };
@@ -77,7 +76,7 @@ pub async fn cancel_upload(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CancelForm>,
 ) -> Result<TimedEnvelope<String>> {
-    giving_up::give_up(&state, caller, form.checked()?).await?;
+    cancel::give_up(&state, caller, form.checked()?).await?;
     Ok(TimedEnvelope::of("the upload is given up".to_owned()))
 }
 

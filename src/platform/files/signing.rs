@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     forms::{Announced, AnnouncedPart, DownloadForm, UploadSign, Way, check_limit, check_name, general},
-    person::Present,
+    fresh_caller::Present,
     quotas::{self, Counted},
     repo::{self, Upload},
 };

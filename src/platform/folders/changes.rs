@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     access::{self, Access, FolderViewer, MOST_DEPTH, Needed, ROOT},
-    fields::{Directory, NewDirectory, Place},
+    forms::{Directory, NewDirectory, Place},
     names, removal, repo,
     subjects::{find_owned, principals_now, seer},
 };

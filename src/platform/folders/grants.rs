@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{
     access::{self, Access, FolderViewer, Needed, ROOT},
-    fields::{GrantToRemove, NewGrants, TargetKind},
+    forms::{GrantToRemove, NewGrants, TargetKind},
     permissions::Role,
     subjects::{find_group_or_department, principals_now, seer},
 };
@@ -19,7 +19,7 @@ use crate::{
     error::{BusinessCode, Error, Result},
     platform::{
         folders::FoldersState,
-        users::model::{NamedBy, find_shown},
+        users::service::{NamedBy, find_shown},
     },
     store::{self, Transaction, now_millis, sql},
 };

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     access::{Access, FolderViewer, ROOT},
-    fields::Directory,
+    forms::Directory,
     repo::{self, ListedFile},
 };
 use crate::{

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{
     changes,
-    fields::{CreationForm, Directory, DirectoryForm, GrantForm, GrantRemovalForm, RenamingForm, checked},
+    forms::{CreationForm, Directory, DirectoryForm, GrantForm, GrantRemovalForm, RenamingForm, checked},
     grants, listing,
     repo::ListedFile,
 };

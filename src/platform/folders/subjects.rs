@@ -70,9 +70,9 @@ pub(super) async fn find_group_or_department(
     let department = department_principal(id);
     // Owners may use hidden departments.
     let there = if seer.owns(&department) {
-        departments::model::existing(transaction, seer.tenant_id, &[id]).await?
+        departments::service::existing(transaction, seer.tenant_id, &[id]).await?
     } else {
-        departments::model::shown(transaction, seer.tenant_id, &[id]).await?
+        departments::service::shown(transaction, seer.tenant_id, &[id]).await?
     };
     Ok(there.contains(id).then_some(department))
 }

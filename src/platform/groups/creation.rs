@@ -22,7 +22,7 @@ use crate::{
     platform::{
         departments,
         groups::GroupsState,
-        users::model::{NamedBy, ShownPerson, find_shown},
+        users::service::{NamedBy, ShownPerson, find_shown},
     },
     store::Transaction,
 };
@@ -84,7 +84,7 @@ async fn check_chat(
         .chain(colleagues.iter().map(|person| person.org_id.as_deref()))
         .collect();
     let Some(departments) = departments else { return Ok(()) };
-    if departments::model::are_without_chat(transaction, tenant_id, &departments).await? {
+    if departments::service::are_without_chat(transaction, tenant_id, &departments).await? {
         return Err(Error::forbidden(
             "users: this department has no chat, and so no group of its people alone",
         ));

@@ -113,7 +113,7 @@ pub(super) async fn check_blacklists(
         .map(|person| person.user_id.as_str())
         .collect();
     let by = &by.person.user_id;
-    let refusing = blacklist::model::who_listed(transaction, tenant_id, by, &colleagues).await?;
+    let refusing = blacklist::service::listers_among(transaction, tenant_id, by, &colleagues).await?;
     if refusing.is_empty() {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use crate::{
     error::{Error, Result},
     platform::{
         tenants,
-        users::model::{NamedBy, ShownPerson, find_shown},
+        users::service::{NamedBy, ShownPerson, find_shown},
     },
     store::Transaction,
 };
@@ -68,7 +68,7 @@ pub(super) async fn by_logins(
         logins.iter().filter(|login| !people.contains_key(login.as_str())).collect();
     let elsewhere = by_code(&elsewhere);
     let codes: Vec<&str> = elsewhere.keys().copied().collect();
-    let open = tenants::model::open_to_outer_groups(transaction, &codes).await?;
+    let open = tenants::service::open_to_outer_groups(transaction, &codes).await?;
     for (code, of_code) in elsewhere {
         let Some(tenant_id) = open.get(code).copied().filter(|id| *id != tenant.id) else { continue };
         let names: Vec<&str> = of_code.iter().map(|(_, login)| *login).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{fields::text, removal};
+use super::{field_rules::text, removal};
 use crate::{
     audit::{self, Actor, Deed},
     auth::{

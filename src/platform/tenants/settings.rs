@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::fields::number;
+use super::field_rules::number;
 use crate::{
     audit::{self, Actor, Deed},
     auth::{caller::Caller, tenants},

@@ -10,7 +10,7 @@ use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
 use self::rows::{Details, PersonRow};
-pub use self::rows::{count, follow_public_url};
+pub use self::rows::{count, follow_public_url, record_members};
 use crate::{
     error::{Error, Result},
     platform::{

@@ -6,10 +6,10 @@ use secrecy::SecretString;
 use serde_json::value::RawValue;
 
 use super::{
-    fields::UserWrite,
-    model::UserChange,
+    forms::UserWrite,
     password::{self, PasswordHash},
     picture::Picture,
+    rules::UserChange,
 };
 use crate::{
     budget::BodyReservation,

@@ -12,8 +12,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    fields::{UserRead, UserWrite},
-    pages, prepare, repo,
+    forms::{UserRead, UserWrite},
+    prepare,
+    repo::pages,
+    service,
 };
 use trawl_macros::operation;
 
@@ -51,7 +53,7 @@ pub async fn sync_users(
     let rows = prepare::prepare(&state, caller.tenant.id, rows).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
     write(&state.sync, &caller, rows, |transaction, changes| {
-        Box::pin(async move { repo::synchronise(transaction, &actor, &tenant, changes).await })
+        Box::pin(async move { service::synchronise(transaction, &actor, &tenant, changes).await })
     })
     .await
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    model::{WorkStatus, WorkStatusOutcome},
+    forms::{WorkStatus, WorkStatusOutcome},
     repo,
 };
 use trawl_macros::operation;

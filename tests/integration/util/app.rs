@@ -18,7 +18,7 @@ use trawl::{
     config::{Config, SuspensionSettings},
     identity::scopes::Scope,
     indexer::Indexer,
-    platform::tenants::model::register_application,
+    platform::tenants::service::register_application,
     server,
     store::change_log,
     telemetry,

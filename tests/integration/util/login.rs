@@ -8,7 +8,7 @@ use trawl::{
         login, secrets,
     },
     identity::scopes::Scope,
-    platform::tenants::model::register_application,
+    platform::tenants::service::register_application,
     store::Store,
 };
 use url::Url;

@@ -138,7 +138,7 @@ pub(in crate::platform::favorites) async fn replace(
     favorite: i64,
     ids: Vec<String>,
 ) -> Result<()> {
-    let limit = tenants::model::label_limit(transaction, owner.tenant_id).await?;
+    let limit = tenants::service::label_limit(transaction, owner.tenant_id).await?;
     let ids = distinct(ids, limit).map_err(Error::bad_request)?;
     check_known(&ids, &find(transaction, owner, &ids).await?).map_err(Error::bad_request)?;
     let statement = sql(

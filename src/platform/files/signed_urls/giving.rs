@@ -26,7 +26,7 @@ use crate::{
         envelope::FailureEnvelope,
         extract::{PathParameters, QueryParameters},
     },
-    platform::files::{given, signed_urls::SignedUrlsState},
+    platform::files::{download, signed_urls::SignedUrlsState},
 };
 
 /// What every answer with a content says besides. Whatever a browser takes it for, it runs nothing of it. It may keep it, and asks
@@ -71,7 +71,7 @@ pub async fn give_file(
     headers: HeaderMap,
 ) -> Result<Response> {
     let signed = embedded(&state)?.signer().check_download(&file_id, &version, &query, now())?;
-    let kept = given::find(state.store.reader(), &signed).await?;
+    let kept = download::find(state.store.reader(), &signed).await?;
     let e_tag: ETag = format!("\"{}\"", kept.sha256).parse().map_err(Error::internal)?;
     let changed = Duration::from_millis(u64::try_from(kept.created_at).unwrap_or(0));
     let last_modified = LastModified::from(UNIX_EPOCH + changed);
@@ -126,7 +126,7 @@ fn beyond(size: u64) -> Result<Response> {
 
 /// What it means that a content is not in the store: that the file has just been deleted, or that something is broken.
 async fn missing(state: &SignedUrlsState, signed: &SignedFile, error: Error) -> Error {
-    match given::find(state.store.reader(), signed).await {
+    match download::find(state.store.reader(), signed).await {
         Ok(kept) => Error::internal(format!("the content {} is not in the store", kept.sha256)),
         Err(refusal) if refusal.kind == Kind::NotFound => refusal,
         Err(_) => error,

@@ -20,7 +20,7 @@ use crate::{
             forms::{Group, GroupApplication, JoinCode},
             join_codes,
         },
-        users::model::public_address,
+        users::picture::public_address,
     },
 };
 

@@ -22,7 +22,7 @@ use crate::{
             roles,
             service::SeenGroup,
         },
-        users::model::public_address,
+        users::picture::public_address,
     },
 };
 

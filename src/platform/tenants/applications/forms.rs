@@ -7,7 +7,7 @@ use crate::{
     auth::applications::{Kind, LoginClient, check_bound, check_scopes},
     error::{Error, Result},
     identity::scopes::{Scope, Scopes},
-    platform::tenants::fields::{number, text},
+    platform::tenants::field_rules::{number, text},
 };
 
 const NAME_BYTES: usize = 256;

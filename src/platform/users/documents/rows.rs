@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::PEOPLE;
 use crate::{
     error::Result,
-    store::{self, Connection, FromRow, Store, find_in, sql},
+    store::{self, Connection, FromRow, ROWS_PER_STATEMENT, Store, Transaction, Value, find_in, sql},
 };
 
 const COLUMNS: &str = "sequence, tenant_id, user_id, login_id, name, mobile, org_id, deputy_org_ids, secret_level, \
@@ -123,4 +123,22 @@ pub async fn follow_public_url(store: &Store, public_url: &str) -> Result<()> {
             })
         })
         .await
+}
+
+/// Reindexes people of these departments, whose names they show.
+pub async fn record_members(transaction: &Transaction, tenant_id: i64, org_ids: &[&str]) -> Result<()> {
+    for chunk in org_ids.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "WITH departments (org_id) AS (VALUES {}) \
+             SELECT user_id FROM users WHERE tenant_id = ? AND org_id IN (SELECT org_id FROM departments) \
+             UNION SELECT user_id FROM users, json_each(deputy_org_ids) WHERE tenant_id = ? AND deputy_org_ids <> '[]' \
+             AND value IN (SELECT org_id FROM departments)",
+            vec!["(?)"; chunk.len()].join(", ")
+        );
+        let values = chunk.iter().map(|id| Value::from(*id)).chain([tenant_id.into(), tenant_id.into()]);
+        for id in sql(text, values).fetch_values::<String>(transaction).await? {
+            transaction.record_change(tenant_id, PEOPLE, &id);
+        }
+    }
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{commit::discard, person::Present, repo, signing::no_such_upload};
+use super::{commit::discard, fresh_caller::Present, repo, signing::no_such_upload};
 use crate::{auth::caller::Caller, error::Result, platform::files::FilesState};
 
 /// Aborts the caller's upload.

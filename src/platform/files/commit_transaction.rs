@@ -3,8 +3,8 @@
 use super::{
     FILE,
     forms::{Wanted, check_limit, check_name, general},
+    fresh_caller::Present,
     info::FileInfo,
-    person::Present,
     quotas::{self, Counted},
     repo::{self, Author, File, Upload},
     signing::{folder_for, no_such_upload},
