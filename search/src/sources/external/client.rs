@@ -6,7 +6,7 @@ use trawl_connectors::{
     AddressRules, DeclaredOrder, Question, SourceClient, SourceError, SourceSettings, TraceContext,
 };
 
-use super::{page::RawPage, page_cache::SourcePageKey};
+use super::raw_page::{RawPage, SourcePageKey};
 use crate::source::{FailureKind, SourceFailure};
 
 /// The trace for the source, of the call's span and the caller's trace.

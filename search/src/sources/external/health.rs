@@ -18,8 +18,8 @@ use serde::Serialize;
 
 use self::{cache_stats::CacheCounters, call_seconds::call_seconds, history::CallHistory};
 use super::{
-    hedging::{HedgeBudget, Hedges},
-    page::RawPage,
+    hedge_budget::{HedgeBudget, Hedges},
+    raw_page::RawPage,
     suspension::{CallEnd, Permission, Suspended, Suspension, Transition},
 };
 use crate::{

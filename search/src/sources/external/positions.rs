@@ -13,7 +13,7 @@ use std::{
 use moka::sync::Cache;
 use tokio::time::Instant;
 
-use super::page_cache::SourcePageKey;
+use super::raw_page::SourcePageKey;
 
 /// A cursor may be a snapshot that shows nothing newer.
 const LIFETIME: Duration = Duration::from_mins(10);

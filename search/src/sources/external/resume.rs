@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::page::RawItem;
+use super::raw_page::RawItem;
 use crate::source::{ConsumedPart, Item};
 
 /// A source that cuts its pages anew more often may repeat an item.

@@ -20,7 +20,8 @@ use super::{
     },
     hedging::HedgedClient,
     page::{into_page, resume_point},
-    page_cache::{CachedPage, Origin, SourcePageCache, SourcePageKey},
+    page_cache::{CachedPage, Origin, SourcePageCache},
+    raw_page::SourcePageKey,
 };
 use crate::{
     request::Order,

@@ -13,8 +13,8 @@ use super::{
     super::{
         client::PropagateTrace,
         hedging::HedgedClient,
-        page::RawPage,
-        page_cache::{PageResult, SourcePageKey},
+        page_cache::PageResult,
+        raw_page::{RawPage, SourcePageKey},
         suspension::{Admission, CallEnd, Permission, Suspended},
     },
     SourceState,

@@ -1,3 +1,5 @@
+use trawl_connectors::Answer;
+
 use super::*;
 use crate::{
     request::{Filters, SearchParameters},
