@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     audit::records,
-    auth::{oauth::revocations, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
+    auth::{revoked_tokens, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
     blobs::contents::{self, Contents},
     error::Result,
     index_progress::BulkGate,
@@ -205,7 +205,7 @@ impl Rounds {
                 Part::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
                 Part::Groups => groups::service::remove_portion(store).await?,
                 Part::Folders => folders::removal::remove_portion(store).await?,
-                Part::Revocations => revocations::remove_expired(store).await?,
+                Part::Revocations => revoked_tokens::remove_expired(store).await?,
                 Part::Uploads => abandoned::remove_old(store, self.upload_hours).await?,
                 Part::Audit => records::remove_old(store, self.keep_days).await?,
                 Part::Histories => robots::backfill::follow_portion(store).await?,

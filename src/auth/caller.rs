@@ -19,7 +19,7 @@ use super::{
     applications::{self, Kind},
     directory::{self, Person, SubjectKind},
     issuers::Issuers,
-    oauth::revocations,
+    revoked_tokens,
     sessions::Sessions,
     tenants::{self, Tenant},
     tokens::{self, Claims, Tokens},
@@ -139,7 +139,7 @@ impl Caller {
             session.confirm(transaction, &self.scopes).await?;
         }
         if let Some(token_id) = &self.token_id
-            && revocations::is_revoked(transaction, token_id).await?
+            && revoked_tokens::is_revoked(transaction, token_id).await?
         {
             return Err(revoked());
         }
@@ -339,7 +339,7 @@ impl Authenticator {
         let application =
             application.filter(|application| application.tenant_id == claims.tenant).ok_or_else(gone)?;
         let tenant = tenants::find_by_id(reader, claims.tenant).await?.ok_or_else(gone)?;
-        let is_revoked = revocations::is_revoked(reader, &claims.jti).await?;
+        let is_revoked = revoked_tokens::is_revoked(reader, &claims.jti).await?;
         if is_revoked || application.epoch != claims.epoch || application.is_disabled {
             return Err(revoked());
         }

@@ -1,22 +1,27 @@
-//! Resolves a browser's session to a person, or to an operator.
+//! Begins and ends browser sessions, and resolves them to a person or an operator.
 
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use secrecy::{ExposeSecret, SecretString};
 
 use super::{Authenticator, Caller, Remembered, User};
 use crate::{
     auth::{
         applications::{self, Application, Kind},
         directory::{self, Person, SubjectKind},
-        sessions::{self, Row, SessionId, Sessions},
+        secrets,
+        sessions::{self, Row, SessionId, Sessions, SignedIn},
         tenants::{self, Tenant},
         usage::LastUse,
     },
     error::{Error, Result},
     identity::scopes::{Scope, Scopes},
-    store::{Connection, Transaction},
+    store::{Connection, Transaction, now_millis},
 };
+
+/// The least recently used are removed.
+const MOST_OF_ONE_PERSON: u64 = 50;
 
 /// The role in which a signed-in person calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +87,48 @@ impl Authenticator {
     /// The sessions' state outside their rows.
     pub fn sessions(&self) -> &Arc<Sessions> {
         &self.sessions
+    }
+
+    /// Replaces the browser's session. Returns the cookie's content.
+    pub async fn begin_session(
+        &self,
+        signed_in: SignedIn,
+        replaced: Option<SessionId>,
+    ) -> Result<SecretString> {
+        let secret = secrets::generate()?;
+        let id = SessionId::of(secret.expose_secret());
+        let id = id.ok_or_else(|| Error::internal("a secret is not of the length that sessions have"))?;
+        if let Some(replaced) = replaced {
+            self.end_session(replaced).await?;
+        }
+        let forget = self.forgetting_callers(signed_in.tenant_id);
+        let job = self.store.write(move |transaction| {
+            Box::pin(async move {
+                sessions::insert(transaction, id, &signed_in, now_millis()).await?;
+                let (tenant_id, user_id) = (signed_in.tenant_id, &signed_in.user_id);
+                if sessions::remove_above(transaction, tenant_id, user_id, MOST_OF_ONE_PERSON).await? {
+                    transaction.after_commit(forget);
+                }
+                Ok(())
+            })
+        });
+        job.await?;
+        Ok(secret)
+    }
+
+    /// Ends a session. Returns its tenant's number and its person's id.
+    pub async fn end_session(&self, id: SessionId) -> Result<Option<(i64, String)>> {
+        let Some(row) = sessions::find(self.store.reader(), id).await? else { return Ok(None) };
+        let forget = self.forgetting_callers(row.tenant_id);
+        let job = self.store.write(move |transaction| {
+            Box::pin(async move {
+                sessions::remove(transaction, id).await?;
+                transaction.after_commit(forget);
+                Ok(())
+            })
+        });
+        job.await?;
+        Ok(Some((row.tenant_id, row.user_id)))
     }
 
     /// Resolves a session; `indicated` is `indicated-e-code`, for operators.

@@ -32,7 +32,7 @@ pub(in crate::auth) async fn find(connection: &Connection, id: SessionId) -> sto
     .await
 }
 
-pub(super) async fn insert(
+pub(in crate::auth) async fn insert(
     transaction: &Transaction,
     id: SessionId,
     signed_in: &SignedIn,
@@ -57,13 +57,13 @@ pub(super) async fn insert(
     statement.execute(transaction).await.map(drop)
 }
 
-pub(super) async fn remove(transaction: &Transaction, id: SessionId) -> store::Result<()> {
+pub(in crate::auth) async fn remove(transaction: &Transaction, id: SessionId) -> store::Result<()> {
     let statement = sql("DELETE FROM sessions WHERE id = ?", [id.bytes().into()]);
     statement.execute(transaction).await.map(drop)
 }
 
 /// Removes the least recently used above this number. Returns whether there was any.
-pub(super) async fn remove_above(
+pub(in crate::auth) async fn remove_above(
     transaction: &Transaction,
     tenant_id: i64,
     user_id: &str,

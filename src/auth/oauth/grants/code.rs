@@ -12,10 +12,8 @@ use crate::{
     auth::{
         applications::Application,
         directory::{self, Person, SubjectKind},
-        oauth::{
-            authorization::codes::{Granted, Outcome, Use},
-            revocations,
-        },
+        oauth::authorization::codes::{Granted, Outcome, Use},
+        revoked_tokens,
         sessions::SignedIn,
         tenants,
     },
@@ -102,14 +100,14 @@ async fn take_back(
     expires_at: u64,
     tenant_id: i64,
 ) -> Result<(), GrantError> {
-    if revocations::is_revoked(grants.store.reader(), &jti).await? {
+    if revoked_tokens::is_revoked(grants.store.reader(), &jti).await? {
         return Ok(());
     }
     let forget = grants.authenticator.forgetting_callers(tenant_id);
     let actor = Actor::application(client_id);
     let job = grants.store.write(move |transaction| {
         Box::pin(async move {
-            if !revocations::revoke(transaction, &jti, expires_at).await? {
+            if !revoked_tokens::insert(transaction, &jti, expires_at).await? {
                 return Ok(());
             }
             if let Some(tenant) = tenants::find_by_id(transaction, tenant_id).await? {
