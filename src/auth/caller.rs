@@ -404,7 +404,6 @@ fn gone() -> Error {
     Error::unauthorized("the token's application, tenant or user no longer exists")
 }
 
-/// 401: the token was revoked.
 fn revoked() -> Error {
     Error::unauthorized("the token was revoked; ask for a new one")
 }

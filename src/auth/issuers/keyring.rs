@@ -30,7 +30,6 @@ use crate::error::{Error, Result};
 /// Age after which keys are fetched again.
 const FRESH_FOR: Duration = Duration::from_hours(1);
 
-/// Timeout of a fetch, for both documents.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Burst of fetches; then one per [`FETCH_EVERY`].
@@ -131,7 +130,6 @@ impl Keyring {
         match self.fetch() {
             Some(fetch) => match fetch.await {
                 Ok(keys) => Ok(keys.by_id.get(key_id).cloned()),
-                // The fetch has logged the reason.
                 Err(_) if current.is_none() => Err(unavailable()),
                 Err(_) => Ok(None),
             },
@@ -156,7 +154,6 @@ impl Keyring {
         Ok(Arc::clone(&keys.endpoints))
     }
 
-    /// Joins or starts a fetch; cancelled requests do not abort it.
     fn fetch(&self) -> Option<Fetch> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fetch) = latest.as_ref().filter(|fetch| fetch.peek().is_none()) {

@@ -26,7 +26,6 @@ use crate::{
     identity::scopes::Scopes,
 };
 
-/// Timeout of a redemption, including the fetch of keys.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 const AT_ONCE: usize = 32;
@@ -152,7 +151,6 @@ impl SignIn {
         let verified =
             self.issuer.verify_id_token(&self.trust, client_id, nonce, token.expose_secret()).await;
         verified.map_err(|error| match error.kind {
-            // The issuer's fault, not the person's.
             Kind::Unauthorized => self.failed(&format!("its ID token was not taken: {}", error.message)),
             _ => error,
         })

@@ -17,9 +17,8 @@ pub(in crate::auth) struct Row {
     pub(in crate::auth) client_id: String,
     pub(in crate::auth) client_epoch: i64,
     pub(in crate::auth) issuer: Option<String>,
-    /// Epoch milliseconds.
     pub(in crate::auth) created_at: i64,
-    /// Epoch milliseconds, as last written.
+    /// As last written.
     pub(in crate::auth) used_at: i64,
 }
 
@@ -62,7 +61,6 @@ pub(super) async fn remove(transaction: &Transaction, id: SessionId) -> store::R
     statement.execute(transaction).await.map(drop)
 }
 
-/// Removes the least recently used above this number. Returns whether there was any.
 pub(super) async fn remove_above(
     transaction: &Transaction,
     tenant_id: i64,

@@ -43,7 +43,6 @@ impl Asking {
         Ok((Self { address, headers }, form))
     }
 
-    /// Authenticates the client unless throttled, then runs the request.
     pub(super) async fn admit<T>(
         &self,
         auth: &AuthState,
