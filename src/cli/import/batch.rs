@@ -18,7 +18,6 @@ pub(super) struct BatchRow {
     end: usize,
 }
 
-/// Consecutive rows and rejections, up to row `end`.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) end: u64,
@@ -33,7 +32,6 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A JSON array.
     pub(super) fn body(&self, members: &Range<usize>) -> Bytes {
         let Some(last) = members.end.checked_sub(1).filter(|_| !members.is_empty()) else {
             return Bytes::from_static(b"[]");
@@ -68,7 +66,6 @@ impl Batcher {
         Self { max_rows, max_bytes, open: Batch::default() }
     }
 
-    /// Returns the batch that the row closed. `position` is the bytes read so far.
     pub(super) fn push(
         &mut self,
         number: u64,
@@ -90,7 +87,6 @@ impl Batcher {
         closed
     }
 
-    /// None if it is empty.
     pub(super) fn close(&mut self) -> Option<Batch> {
         let batch = std::mem::take(&mut self.open);
         // A rejection of the whole file has no number.
