@@ -57,7 +57,6 @@ pub struct Registry {
     checks: Arc<Semaphore>,
     /// Epoch milliseconds.
     started: i64,
-    /// The same by `clock`.
     began: i64,
 }
 

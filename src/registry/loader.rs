@@ -141,7 +141,6 @@ impl Loader {
         })
     }
 
-    /// Closes the connections of replaced sources.
     pub(super) fn run_pending_tasks(&self) {
         self.sources.run_pending_tasks();
     }

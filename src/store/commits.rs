@@ -6,7 +6,7 @@ use std::{
     time::Instant,
 };
 
-/// Commits that wait at most.
+/// Maximum commits that wait.
 const CAPACITY: usize = 4_096;
 
 /// Commits that the index does not have yet.

@@ -14,7 +14,6 @@ use super::{DatabaseError, Result, Statement, Value};
 /// How long a statement waits for another process's write lock (`trawl app create` beside a running server).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Statements that each connection keeps prepared.
 const PREPARED_STATEMENTS: usize = 256;
 
 /// Runs statements on a pool of readers or in the writer's transaction.
@@ -46,14 +45,12 @@ impl Connection {
         Ok(Self(Backend::Writer(Mutex::new(connection))))
     }
 
-    /// Closes a pool once its running statements have ended.
     pub(super) async fn close_readers(&self) {
         if let Backend::Readers(pool) = &self.0 {
             pool.close().await;
         }
     }
 
-    /// Closes the connection that writes.
     pub(super) async fn close_writer(self) -> Result<()> {
         match self.0 {
             Backend::Readers(_) => Ok(()),
@@ -61,7 +58,6 @@ impl Connection {
         }
     }
 
-    /// Runs several statements without values.
     pub(super) async fn run_script(&self, text: impl Into<String>) -> Result<()> {
         let script = sqlx::raw_sql(AssertSqlSafe(text.into()));
         match &self.0 {
@@ -108,7 +104,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// `statement` for the driver. Its text is code: callers pass data as values.
+/// Callers pass data as values: the text of a statement is code.
 fn query(statement: Statement) -> Result<Query<'static, Sqlite, SqliteArguments>> {
     use sqlx::Arguments as _;
 

@@ -28,7 +28,6 @@ impl From<DatabaseError> for Error {
     }
 }
 
-/// 503: the store cannot write.
 pub(super) fn cannot_write() -> Error {
     Error::unavailable("the store cannot write at the moment; nothing was changed", Duration::from_secs(10))
 }

@@ -13,7 +13,6 @@ async fn open() -> (tempfile::TempDir, Store) {
     (directory, store)
 }
 
-/// Writes one row and one log entry, then calls `then`.
 async fn put(store: &Store, name: &str, then: fn() -> Result<(), Error>) -> Result<(), Error> {
     let name = name.to_owned();
     store
