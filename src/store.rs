@@ -41,7 +41,7 @@ pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
 
 const FILE_NAME: &str = "trawl.db";
 
-/// Connections of the indexer: it reads two batches of changes at once, and the log.
+/// The indexer reads two batches of changes at once, and the log.
 const INDEX_READERS: u32 = 3;
 
 const SCAN_QUEUE_TIMEOUT: Duration = Duration::from_secs(1);
@@ -167,7 +167,6 @@ impl Store {
         self.writer.positions()
     }
 
-    /// Times of the commits that the index does not have yet.
     pub(crate) fn commits(&self) -> Arc<Commits> {
         self.writer.commits()
     }

@@ -19,10 +19,8 @@ use moka::{policy::EvictionPolicy, sync::Cache};
 
 const COUNTED: u64 = 100_000;
 
-/// A count refills in two minutes.
 const COUNTED_FOR: Duration = Duration::from_mins(3);
 
-/// Lifetime of a successful address.
 const KNOWN_FOR: Duration = Duration::from_hours(24);
 
 /// The digest of an account that attempts count for.

@@ -81,7 +81,6 @@ pub(super) enum CallError {
 }
 
 impl CallError {
-    /// Whether a retry may succeed.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Server { .. })
     }

@@ -23,7 +23,6 @@ use crate::{auth::keys::Keys, error::Result, store::Store, telemetry::trace::han
 const MAX_SOURCES: u64 = 10_000;
 const MAX_STATES: u64 = 100_000;
 
-/// The tenant and the id.
 pub(super) type SourceKey = (i64, String);
 
 pub(super) struct Loader {

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use super::{DatabaseError, Result, Statement, Value};
 
-/// How long a statement waits for another process's write lock (`trawl app create` beside a running server).
+/// Timeout for another process's write lock (`trawl app create` beside a running server).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const PREPARED_STATEMENTS: usize = 256;
@@ -26,7 +26,6 @@ enum Backend {
 }
 
 impl Connection {
-    /// Opens a pool of `count` connections that cannot write; each statement sees the last commit.
     pub(super) async fn open_readers(path: &Path, count: u32) -> Result<Self> {
         let pool = PoolOptions::new()
             .max_connections(count)
@@ -39,7 +38,6 @@ impl Connection {
         Ok(Self(Backend::Readers(pool.connect_with(options).await?)))
     }
 
-    /// Opens a connection that can write, and creates the database file where there is none.
     pub(super) async fn open_writer(path: &Path) -> Result<Self> {
         let connection = options(path).create_if_missing(true).connect().await?;
         Ok(Self(Backend::Writer(Mutex::new(connection))))

@@ -23,7 +23,6 @@ pub(crate) struct DiskReserve {
 }
 
 impl DiskReserve {
-    /// Keeps `bytes` free; 0 switches the check off.
     pub(crate) fn new(directory: &Path, bytes: u64) -> Self {
         Self { directory: directory.to_owned(), bytes, reading: Mutex::default() }
     }

@@ -34,7 +34,6 @@ use crate::{
 /// Further requests are refused with 503.
 const QUEUE_LENGTH: usize = 1_024;
 
-/// Maximum requests per commit.
 const GROUP_LENGTH: usize = 256;
 
 /// Time after which a group is closed, to bound the first request's wait.
@@ -110,7 +109,6 @@ struct Pending {
 }
 
 impl Pending {
-    /// The caller may have gone away.
     fn committed(self) {
         for job in self.after_commit {
             if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
@@ -192,7 +190,7 @@ impl Writer {
 struct WriterTask {
     transaction: Transaction,
     path: PathBuf,
-    /// A group failed on the connection: SQLite may have ended the transaction by itself, or not.
+    /// After a failure on the connection, SQLite may have ended the transaction or not.
     is_doubtful: bool,
     requests: mpsc::Receiver<Request>,
     announce: watch::Sender<i64>,
@@ -217,7 +215,6 @@ impl WriterTask {
         }
     }
 
-    /// Runs a group of requests in one transaction, then answers each of them.
     async fn write_group(&mut self, first: Request) {
         let mut group = Vec::new();
         match self.run_group(first, &mut group).await {

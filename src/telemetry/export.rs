@@ -54,7 +54,6 @@ pub(super) struct Export {
 }
 
 impl Export {
-    /// None without an endpoint.
     pub(super) fn start(settings: &config::Telemetry) -> Result<Option<Self>, String> {
         let Some(url) = settings.traces_url()? else { return Ok(None) };
         let exporter = opentelemetry_otlp::SpanExporter::builder()
@@ -152,7 +151,6 @@ impl HttpClient for CollectorClient {
     }
 }
 
-/// Warns about failures at most once a minute.
 #[derive(Debug)]
 struct WarningExporter<E> {
     exporter: E,
@@ -166,7 +164,6 @@ struct LostSpans {
 }
 
 impl LostSpans {
-    /// The sum of lost spans when a warning is due.
     fn count(&mut self, spans: usize, now: Instant) -> Option<usize> {
         self.spans += spans;
         let is_due = self.warned.is_none_or(|warned| now.saturating_duration_since(warned) >= WARN_INTERVAL);

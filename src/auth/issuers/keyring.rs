@@ -27,7 +27,6 @@ use url::Url;
 
 use crate::error::{Error, Result};
 
-/// Age after which keys are fetched again.
 const FRESH_FOR: Duration = Duration::from_hours(1);
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
@@ -71,7 +70,7 @@ struct Keys {
     fetched_at: Instant,
 }
 
-/// Optional endpoints of an issuer (`OpenID` Connect Discovery §3, RFC 9207).
+/// Optional endpoints (`OpenID` Connect Discovery §3, RFC 9207).
 #[derive(Debug, Deserialize)]
 pub(super) struct Endpoints {
     pub(super) authorization_endpoint: Option<String>,
@@ -82,7 +81,6 @@ pub(super) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Whether the client secret goes into the body instead of the header.
     pub(super) fn wants_secret_in_body(&self) -> bool {
         self.token_endpoint_auth_methods_supported.as_ref().is_some_and(|methods| {
             let takes = |method: &str| methods.iter().any(|supported| supported == method);

@@ -221,7 +221,6 @@ impl<'c> AsyncHttpClient<'c> for Guarded {
     }
 }
 
-/// Further fields of the token answer (`OpenID` Connect Core §3.1.3.3).
 #[derive(Default, Deserialize)]
 struct Extra {
     id_token: Option<SecretString>,

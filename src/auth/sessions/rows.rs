@@ -75,7 +75,6 @@ pub(super) async fn remove_above(
     Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Removes some begun or used before these times. Returns whether none is left.
 pub(super) async fn remove_expired(store: &Store, began: i64, used: i64) -> Result<bool> {
     let text = "SELECT id FROM sessions WHERE created_at < ? OR used_at < ? LIMIT ?";
     let expired = sql(text, [began.into(), used.into(), PORTION.into()]);

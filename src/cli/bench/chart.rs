@@ -18,7 +18,6 @@ const NEAREST_STEP: f64 = 0.5;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Chart {
-    /// Unique on the page.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     pub(super) description: String,
@@ -45,7 +44,6 @@ pub(super) struct Tick {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Line {
     pub(super) name: String,
-    /// The `d` of an SVG path.
     pub(super) path: String,
     pub(super) points: Vec<Point>,
 }
@@ -291,7 +289,6 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(64))]
 
-        /// Everything lies within the plot, and no request is missing.
         #[test]
         fn everything_is_drawn_within_plot(
             values in prop::collection::btree_map(1_u64..4_000_000_000_000, 1_u64..10_000, 1..60),

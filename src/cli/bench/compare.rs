@@ -14,7 +14,6 @@ pub(super) struct Comparison {
     pub(super) after: String,
     pub(super) differences: Vec<String>,
     pub(super) rows: Vec<ComparisonRow>,
-    /// Regressions beyond the threshold; empty without one.
     pub(super) slower: Vec<String>,
 }
 

@@ -42,7 +42,6 @@ pub(super) struct LoadOutcome {
 }
 
 pub(super) struct LoadProgress {
-    /// With warm-up.
     pub(super) elapsed: Duration,
     pub(super) requests: u64,
     pub(super) errors: u64,

@@ -22,7 +22,6 @@ const INSTANT: Duration = Duration::from_nanos(1);
 pub(super) struct Arrival {
     pub(super) number: u64,
     pub(super) intended: Instant,
-    /// None in a closed loop.
     pub(super) was_slot_free: Option<bool>,
 }
 

@@ -35,7 +35,6 @@ impl Operation {
     }
 }
 
-/// A completed request; times since the end of the warm-up.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) operation: Operation,
@@ -291,7 +290,6 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(64))]
 
-        /// Within three digits.
         #[test]
         fn quantiles_match_the_sorted_list(
             mut list in prop::collection::vec(1_000_u64..10_000_000_000, 1..300), share in 0.0_f64..=1.0,

@@ -15,7 +15,6 @@ const FORMAT: &str = "trawl-bench/1";
 pub(super) struct Results {
     pub(super) format: String,
     pub(super) version: String,
-    /// Without secrets.
     pub(super) command: String,
     /// End of the warm-up, RFC 3339.
     pub(super) begun_at: String,
@@ -25,13 +24,11 @@ pub(super) struct Results {
     pub(super) seconds: f64,
     /// Null in a closed loop.
     pub(super) arrivals: Option<Arrivals>,
-    /// Null without writes.
     pub(super) write_arrivals: Option<Arrivals>,
     pub(super) operations: Vec<OperationResults>,
     /// Load generator's own delay in an open loop; part of the latency.
     pub(super) own_delay_ms: Option<Quantiles>,
     pub(super) timeline: Vec<Second>,
-    /// Null without writes.
     pub(super) items: Option<GeneratedItems>,
     /// Reasons for exit code 1.
     pub(super) shortfalls: Vec<String>,
@@ -61,7 +58,6 @@ pub(super) struct RunSettings {
     pub(super) threads: usize,
 }
 
-/// Starts of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Arrivals {

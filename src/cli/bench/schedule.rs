@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-/// Request `n` starts after `n / per_second` seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Schedule {
     per_second: f64,

@@ -62,7 +62,6 @@ impl WriteLoad {
         format!("{}{number}", self.prefix)
     }
 
-    /// Checks permission without a write.
     pub(super) async fn check(&self, client: &ApiClient) -> Result<(), CallError> {
         self.delete(client, 0..0).await
     }

@@ -23,7 +23,6 @@ pub(super) struct Batch {
     pub(super) end: u64,
     pub(super) members: Vec<BatchRow>,
     pub(super) rejections: Vec<Rejection>,
-    /// Rows with a cut text.
     pub(super) truncated: u64,
     /// Bytes of the input read so far.
     pub(super) position: u64,
@@ -54,7 +53,6 @@ impl Batch {
     }
 }
 
-/// Closes a batch when the next row does not fit or repeats an id.
 pub(super) struct Batcher {
     max_rows: usize,
     max_bytes: usize,

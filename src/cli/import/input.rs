@@ -48,7 +48,6 @@ impl RowReader {
         Ok(Self { records, buffer: Vec::new(), ended: false, position })
     }
 
-    /// Compressed bytes read.
     pub(super) fn position(&self) -> u64 {
         self.position.load(Ordering::Relaxed)
     }

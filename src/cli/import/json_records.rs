@@ -9,9 +9,7 @@ pub(super) const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordOutcome {
-    /// In the buffer.
     Record,
-    /// The buffer holds its beginning.
     TooLong,
     /// The file ends inside the array.
     Unclosed,

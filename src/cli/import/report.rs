@@ -17,7 +17,6 @@ pub(super) struct FileReport {
     pub(super) read: u64,
     pub(super) sent: u64,
     pub(super) rejected: u64,
-    /// Rows with a cut text.
     pub(super) truncated: u64,
     /// 0 without earlier runs.
     pub(super) resumed_after: u64,

@@ -77,7 +77,6 @@ impl TestImport {
     }
 }
 
-/// Many, for a busy machine.
 const RETRY_LIMITS: RetryLimits = RetryLimits {
     first_pause: Duration::from_millis(1),
     longest_pause: Duration::from_millis(2),

@@ -75,7 +75,6 @@ impl Asking {
     }
 }
 
-/// The client's credentials from header or form, never both.
 fn presented(
     headers: &HeaderMap,
     client_id: Option<String>,

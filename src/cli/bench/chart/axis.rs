@@ -65,7 +65,6 @@ pub(super) fn round_values(low: f64, high: f64) -> Vec<f64> {
     values.filter(|value| *value >= low * 0.999_999 && *value <= high * 1.000_001).collect()
 }
 
-/// About five round values from zero to `high`.
 pub(super) fn even_values(high: f64) -> Vec<f64> {
     let rough = high / 5.0;
     let power = 10_f64.powf(rough.log10().floor());

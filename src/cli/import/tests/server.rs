@@ -24,7 +24,6 @@ pub(super) enum ScriptedReply {
     TokenVoid,
     /// Handled, but the answer is lost.
     LostAnswer,
-    /// Notifies `hung`.
     Hang,
 }
 
@@ -37,7 +36,6 @@ pub(super) struct ServerState {
     pub(super) enterprise: Option<String>,
     pub(super) tokens: usize,
     pub(super) script: VecDeque<Option<ScriptedReply>>,
-    /// Messages by refused id.
     pub(super) refused: BTreeMap<String, String>,
     pub(super) max_bytes: Option<usize>,
     pub(super) too_large: usize,
