@@ -1,7 +1,7 @@
 //! Stores of file contents: local disk or S3 (decisions 10.3).
 //!
-//! A store knows neither file names nor owners. On a commit it composes the parts durably, the database
-//! inserts the `blobs` row, and the store keeps the content. A crash leaves no content without a row.
+//! A store knows neither file names nor owners. A commit composes the parts durably, inserts the `blobs` row, and then
+//! keeps the content. A crash leaves no content without a row.
 
 pub mod contents;
 pub mod extraction;
@@ -158,7 +158,7 @@ pub trait BlobStore: Send + Sync {
     }
 }
 
-/// Foreign directories such as `lost+found` may lie beside uploads.
+/// Excludes foreign directories such as `lost+found`.
 fn is_upload_id(name: &str) -> bool {
     name.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(name).is_ok()
 }

@@ -1,7 +1,7 @@
-//! What has to be done now and then and for no request in particular, one after the other: rows of tenants, groups and folders
-//! that are gone, messages of groups that came to another tenant, files whose documents changed with a folder's name or a text, when
-//! applications and sessions were last used, what has expired. On a task of their own, as their store may be slow or away: contents that no file
-//! has any more, and what is left of uploads.
+//! Background maintenance that belongs to no request.
+//!
+//! One task works on rows: removed tenants, groups and folders, outdated documents, usage times, expired data. A second
+//! task removes unreferenced contents and leftovers of uploads, because their store may be slow or unavailable.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -25,20 +25,19 @@ use crate::{
     store::Store,
 };
 
-/// Between two rounds, unless one is asked for.
+/// Interval between rounds.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// Portions of each part of the work that are done before everything else has its turn again.
+/// Portions of one part before the next part has its turn.
 const PORTIONS: usize = 20;
 
-/// The running upkeep.
+/// Runs maintenance in the background.
 pub struct Upkeep {
     rounds: Arc<Rounds>,
     wake: Arc<Notify>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What a round needs.
 pub(crate) struct Rounds {
     pub(crate) store: Store,
     pub(crate) usage: Arc<Usage>,
@@ -52,7 +51,7 @@ pub(crate) struct Rounds {
 }
 
 impl Upkeep {
-    /// Starts it; what an earlier process left undone comes first.
+    /// Starts with the work left by an earlier process.
     pub(crate) fn start(rounds: Rounds) -> Self {
         let (rounds, wake) = (Arc::new(rounds), Arc::new(Notify::new()));
         let over = Arc::new(Notify::new());
@@ -63,26 +62,26 @@ impl Upkeep {
         Self { rounds, wake, tasks: Mutex::new(tasks) }
     }
 
-    /// Has a round begin soon.
+    /// Requests a round.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// What has a round begin soon when it is notified.
+    /// Requests a round when notified.
     pub(crate) fn waker(&self) -> Arc<Notify> {
         Arc::clone(&self.wake)
     }
 
-    /// Makes a round now, and ends with it.
+    /// Runs one round to its end.
     ///
     /// # Errors
-    /// The first part of it that failed; the others are done all the same.
+    /// The first failure; the other parts run regardless.
     pub async fn make_round(&self) -> Result<()> {
         let rows = self.rounds.make_rows().await;
         rows.and(self.rounds.make_contents().await)
     }
 
-    /// Ends after what is in hand, and writes down what is only in memory. The rest is done after the next start.
+    /// Stops after the current portion and saves usage times. The rest follows after the next start.
     pub async fn stop(&self) {
         self.rounds.stop.cancel();
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -97,7 +96,7 @@ impl Upkeep {
     }
 }
 
-/// Tells at the end of each round: files that went may have left contents.
+/// Notifies `over` after each round, as removed files may have left contents.
 async fn run_rows(rounds: Arc<Rounds>, wake: Arc<Notify>, over: Arc<Notify>) {
     while !rounds.stop.is_cancelled() {
         if let Err(error) = rounds.make_rows().await {
@@ -117,7 +116,7 @@ async fn run_contents(rounds: Arc<Rounds>, wake: Arc<Notify>) {
     }
 }
 
-/// The parts of a round, in this order: what may have to wait for the index is last.
+/// The parts of a round in order; those that may wait for the index come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Tenants,
@@ -137,7 +136,7 @@ const PARTS: [Part; 11] = [
     Part::Tenants,
     Part::Groups,
     Part::Folders,
-    // Before what was not used for long goes.
+    // Saves usage times before unused sessions expire.
     Part::Usage,
     Part::Sessions,
     Part::Keys,
@@ -157,14 +156,14 @@ impl Rounds {
         }
     }
 
-    /// All parts in turn until nothing is left to do, but for those that failed: these wait for the next round.
+    /// Runs all parts in turn until nothing is left. Failed parts wait for the next round.
     async fn make_rows(&self) -> Result<()> {
         let (mut parts, mut outcome) = (PARTS.to_vec(), Ok(()));
         let mut is_done = false;
         while !is_done && !self.stop.is_cancelled() {
             is_done = true;
             for part in std::mem::take(&mut parts) {
-                // What was used lately may not look like it.
+                // Unsaved usage times would make used sessions look expired.
                 if part == Part::Sessions && !parts.contains(&Part::Usage) {
                     continue;
                 }
@@ -180,7 +179,7 @@ impl Rounds {
         outcome
     }
 
-    /// Contents that no file has any more, and what is left of uploads.
+    /// Removes unreferenced contents and leftovers of uploads.
     async fn make_contents(&self) -> Result<()> {
         let mut is_done = false;
         while !is_done && !self.stop.is_cancelled() {
@@ -191,7 +190,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// Some portions of a part. Answers whether these were the last.
+    /// Runs some portions of a part; returns whether they were the last.
     async fn make(&self, part: Part) -> Result<bool> {
         let store = &self.store;
         for _ in 0..PORTIONS {
@@ -214,7 +213,7 @@ impl Rounds {
             if is_last {
                 return Ok(true);
             }
-            // What others write meanwhile is not to wait in the change log behind a whole history.
+            // Keeps other writes from waiting behind a long history in the change log.
             let portion = match part {
                 Part::Histories => robots::backfill::PORTION,
                 Part::Files => following::PORTION,
@@ -233,13 +232,12 @@ impl Rounds {
         applications.and(self.sessions.write_down(&self.store).await)
     }
 
-    /// Some portions of each tenant's rows.
     async fn remove_tenants(&self) -> Result<bool> {
         let (mut are_last, mut outcome) = (true, Ok(()));
         for tenant_id in tenants::removed(self.store.reader()).await? {
             match self.remove_tenant(tenant_id).await {
                 Ok(is_last) => are_last &= is_last,
-                // What fails with one is no reason to leave the others' rows.
+                // A failure must not keep the other tenants' rows.
                 Err(error) => outcome = outcome.and(Err(error)),
             }
         }

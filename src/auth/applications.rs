@@ -382,7 +382,6 @@ pub async fn insert(
     Ok(())
 }
 
-/// Replaces the redirect URIs by this one.
 pub(super) async fn set_redirect_uri(
     transaction: &Transaction,
     client_id: &str,

@@ -35,10 +35,8 @@ use crate::{
 pub use self::sessions::Role;
 use self::sessions::Session;
 
-/// Capacity of the cache, in callers of ordinary size.
 const REMEMBERED_TOKENS: u64 = 100_000;
 
-/// Bytes of principals that weigh as one token.
 const PRINCIPALS_OF_A_TOKEN: usize = 1_024;
 
 /// Another process (`trawl app create`) may change the database.
@@ -62,7 +60,6 @@ pub struct Caller {
     pub scopes: Scopes,
     /// The application's epoch; `None` for external issuers and sessions.
     epoch: Option<i64>,
-    /// Token id; `None` for external issuers.
     token_id: Option<Arc<str>>,
     session: Option<Arc<Session>>,
     expires_at: u64,
@@ -274,7 +271,6 @@ impl Authenticator {
         self.generations(tenant_id).fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A hook that drops them after commit.
     pub(super) fn forgetting_callers(&self, tenant_id: i64) -> impl FnOnce() + Send + 'static {
         let generations = self.generations(tenant_id);
         move || {
@@ -404,7 +400,6 @@ fn gone() -> Error {
     Error::unauthorized("the token's application, tenant or user no longer exists")
 }
 
-/// 401: the token was revoked.
 fn revoked() -> Error {
     Error::unauthorized("the token was revoked; ask for a new one")
 }

@@ -106,7 +106,6 @@ impl Sessions {
         self.usage.of(&id.digits())
     }
 
-    /// The session's expiry, epoch seconds; `None` if it is over.
     pub(super) fn expiry(&self, id: SessionId, row: &Row) -> Option<u64> {
         let now = now_millis();
         let used_at = self.usage.noted(&id.digits()).unwrap_or_default().max(row.used_at);

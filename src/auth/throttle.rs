@@ -1,7 +1,7 @@
 //! Throttles logins and guesses (`limits.logins_per_minute`, decisions 9.9).
 //!
 //! Logins count by address. Failures and attempts in flight also count by account, except at addresses of its recent
-//! successes. Clients count by address alone, join codes by person. Full caches evict the longest unused.
+//! successes. Clients count by address, join codes by person. Full caches evict the longest unused.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -17,13 +17,10 @@ use governor::{
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
 
-/// Cache capacity.
 const COUNTED: u64 = 100_000;
 
-/// A count refills in two minutes.
 const COUNTED_FOR: Duration = Duration::from_mins(3);
 
-/// Lifetime of a successful address.
 const KNOWN_FOR: Duration = Duration::from_hours(24);
 
 /// The digest of an account that attempts count for.
@@ -296,7 +293,6 @@ mod tests {
         let attempts = LoginThrottle::new(2);
         let (mei, omar) = (Account::login(1, "mei"), Account::login(1, "omar"));
         attempts.begin_login(address("192.0.2.7"), mei).unwrap().succeeded();
-        // Successes and dropped attempts cost nothing.
         drop(attempts.begin_login(address("192.0.2.8"), mei).unwrap());
         let first = attempts.begin_login(address("192.0.2.1"), mei).unwrap();
         let second = attempts.begin_login(address("192.0.2.2"), mei).unwrap();

@@ -19,7 +19,6 @@ use crate::{
     store::{FromRow, Store, find_in, placeholders, sql},
 };
 
-/// Contents per batch.
 const PORTION: u64 = 100;
 
 /// Claims above which unused ones are dropped.
@@ -35,7 +34,7 @@ const AT_ONCE: usize = 8;
 pub struct Contents {
     store: Arc<dyn BlobStore>,
     claims: Arc<Claims>,
-    /// Cursors, so that a failing removal does not block those behind it.
+    /// Cursors past failing removals.
     reached: Mutex<Reached>,
 }
 
@@ -46,11 +45,11 @@ struct Reached {
     upload: String,
 }
 
-/// Locks by SHA-256.
 type Claims = Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>;
 
 /// The lock on one content, held until dropped.
-/// Inserting or removing a version holds it from the write of the `blobs` row to the commit.
+///
+/// Inserting or removing a version needs it from writing the `blobs` row to the commit.
 pub struct Claim {
     sha256: String,
     guard: Option<OwnedMutexGuard<()>>,
@@ -193,7 +192,6 @@ async fn doubtful_after(store: &Store, after: &str) -> Result<Vec<String>> {
     Ok(rows.into_iter().map(|row| row.sha256).collect())
 }
 
-/// Deletes the doubts about these contents, and the rows of the removed ones.
 async fn settle(store: &Store, sure: Vec<String>, removed: Vec<String>) -> Result<()> {
     if sure.is_empty() && removed.is_empty() {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Text extraction from file contents for search.
 //!
-//! Contents are untrusted, and their parsers are not hardened. A separate process ([`process`]) therefore
-//! reads them, with limits and without access to the server's data. If it dies, the text up to then counts.
-//! External causes lead to a retry.
+//! Contents are untrusted, and their parsers are not hardened. A separate process ([`process`]) therefore reads them,
+//! with limits and without access to the server's data. If it dies, the text up to then counts. External causes lead to
+//! a retry.
 
 pub mod confined;
 mod kind;

@@ -42,27 +42,22 @@ use crate::{
 /// The store's name in rows.
 pub const NAME: &str = "local";
 
-/// Default directory inside the data directory.
 const DIRECTORY: &str = "files";
 
-/// Bytes per read or write.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Usual maximum bytes per network read (`edge`).
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The embedded store.
 pub struct Local {
     layout: Layout,
     signer: Signer,
-    /// Base of the signed URLs.
     public_url: String,
     room: Arc<DiskReserve>,
     uploads: Uploads,
 }
 
 impl Local {
-    /// Opens the store that the settings name, creating its directory.
     pub(super) fn open(config: &Config, key: hmac::Key) -> Result<Self, OpenError> {
         let root = match &config.storage.path {
             Some(path) => path.clone(),
@@ -236,9 +231,7 @@ pub fn upload_gone() -> Error {
 /// More concurrent I/O would not speed up a disk, and each thread holds memory.
 static HANDS: Semaphore = Semaphore::const_new(16);
 
-/// Runs a job on a blocking thread once one is free.
 async fn begin<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    // The semaphore is never closed.
     let hand = HANDS.acquire().await;
     tokio::task::spawn_blocking(move || {
         let _hand = hand;

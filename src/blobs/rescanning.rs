@@ -57,6 +57,7 @@ struct Row {
 }
 
 /// Scans all contents, `at_once` in parallel, and stores the verdicts.
+///
 /// Infected files cannot be downloaded until cleared. `progress` receives the scanned count and the total.
 ///
 /// # Errors
@@ -93,7 +94,6 @@ async fn scan(store: &dyn BlobStore, scanner: &dyn Scanner, row: &Row) -> Result
     scanner.scan(store.read(&row.store_key, 0..size).await?).await
 }
 
-/// Stores a verdict and adds it to the report.
 async fn note(rows: &Store, report: &mut Report, row: &Row, scanned: Result<Verdict>) -> Result<()> {
     let found = match scanned {
         Ok(Verdict::Safe) => None,

@@ -14,10 +14,8 @@ use crate::{
     store::{Connection, FromRow, ROWS_PER_STATEMENT, Store, find_in, sql},
 };
 
-/// Concurrent reads.
 const AT_ONCE: usize = 4;
 
-/// Maximum files named per damaged content.
 const FILES_NAMED: u64 = 1_000;
 
 /// The result of a verification.
@@ -132,7 +130,6 @@ async fn read_all(
     }
 }
 
-/// Reads a content, and reads it again after a problem.
 async fn look_twice(reader: &Connection, store: &dyn BlobStore, row: Row) -> Result<(u64, Option<Damaged>)> {
     let size = u64::try_from(row.size).unwrap_or(0);
     if problem_of(store, &row, size).await.is_none() {
@@ -151,7 +148,6 @@ async fn look_twice(reader: &Connection, store: &dyn BlobStore, row: Row) -> Res
     Ok((size, (!is_on_its_way).then(|| Damaged { sha256: row.sha256.clone(), problem, files })))
 }
 
-/// A content's problem, and whether it is absence.
 async fn problem_of(store: &dyn BlobStore, row: &Row, size: u64) -> Option<(String, bool)> {
     match hash(store, row, size).await {
         Ok(sha256) if sha256 == row.sha256 => None,
@@ -175,7 +171,6 @@ async fn hash(store: &dyn BlobStore, row: &Row, size: u64) -> Result<String> {
     Ok(hex::encode(hash.finish()))
 }
 
-/// The file versions with a content.
 pub(super) async fn files_of(reader: &Connection, sha256: &str) -> Result<Vec<NamedFile>> {
     let statement = sql(
         "SELECT tenants.code AS tenant, files.id AS file_id, file_versions.version, files.name FROM file_versions \
@@ -186,7 +181,6 @@ pub(super) async fn files_of(reader: &Connection, sha256: &str) -> Result<Vec<Na
     Ok(statement.fetch_all::<NamedFile>(reader).await?)
 }
 
-/// Contents without a row, or with a different size.
 async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &mut Report) -> Result<()> {
     let mut listed = store.list().await?.try_chunks(ROWS_PER_STATEMENT);
     while let Some(portion) = listed.next().await {
@@ -214,7 +208,6 @@ async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &m
 }
 
 async fn is_still_unknown(reader: &Connection, store: &dyn BlobStore, store_key: &str) -> Result<bool> {
-    // Both may have gone since the listing.
     let is_there = match store.read(store_key, 0..0).await {
         Err(error) if error.kind == Kind::NotFound => false,
         // An unreadable content exists.

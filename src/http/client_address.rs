@@ -68,7 +68,6 @@ mod tests {
         assert_eq!(address("192.0.2.1", &["203.0.113.9"], &own), "192.0.2.1");
         assert_eq!(address("10.0.0.1", &["203.0.113.9"], &own), "203.0.113.9");
         assert_eq!(address("10.0.0.1", &[], &own), "10.0.0.1");
-        // The client's forgery stands left of the proxy's entry.
         assert_eq!(address("10.0.0.1", &["198.51.100.1, 203.0.113.9"], &own), "203.0.113.9");
         assert_eq!(address("10.0.0.1", &["198.51.100.1", "203.0.113.9, 10.2.3.4"], &own), "203.0.113.9");
         assert_eq!(address("10.0.0.1", &["203.0.113.9, unknown"], &own), "10.0.0.1");

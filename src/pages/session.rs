@@ -201,7 +201,6 @@ async fn usual_tenant(auth: &AuthState) -> Result<Option<Tenant>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Refused,
-    /// Timed out.
     Expired,
     /// The server or issuer is overloaded.
     Busy,
@@ -288,7 +287,6 @@ fn send_to(url: &Url, cookies: Vec<HeaderValue>) -> Response {
     response
 }
 
-/// Forbids caching and referrers.
 fn without_storing(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

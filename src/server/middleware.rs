@@ -83,7 +83,6 @@ const LEAVE: Duration = Duration::from_hours(1);
 
 const REQUEST_ID_BYTES: usize = 128;
 
-/// Drops request ids that are unfit for the log.
 fn without_odd_request_id(mut request: Request) -> Request {
     let is_fit = |id: &HeaderValue| {
         (1..=REQUEST_ID_BYTES).contains(&id.len())

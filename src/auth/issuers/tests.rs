@@ -163,7 +163,6 @@ async fn what_is_wrong_in_a_token_is_refused() {
     }
     let expired = ask(&issuers, &pair.sign(|_, claims| claims["exp"] = (now - 100).into())).await;
     assert!(expired.unwrap_err().1.contains("expired"));
-    // Within the leeway.
     let early = pair.sign(|_, claims| claims["nbf"] = (now + 10).into());
     assert!(ask(&issuers, &early).await.is_ok());
 }
@@ -288,7 +287,6 @@ async fn what_tokens_name_does_not_decide_how_often_the_issuer_is_asked() {
     for number in 0..100 {
         is_refused(&issuers, &pair.sign(|header, _| header.kid = Some(number.to_string()))).await;
     }
-    // A burst of five, plus one per ten seconds of the test.
     let asked = site.asked.load(Ordering::Relaxed);
     assert!((10..20).contains(&asked), "{asked}");
     assert!(ask(&issuers, &pair.sign(|_, _| {})).await.is_ok());

@@ -83,7 +83,6 @@ pub struct Asking {
     pub tenant: Tenant,
 }
 
-/// The parameters read; others are ignored (RFC 6749 §3.1).
 const NAMES: [&str; 13] = [
     "client_id",
     "code_challenge",
@@ -100,7 +99,6 @@ const NAMES: [&str; 13] = [
     "state",
 ];
 
-/// The parameters; `None` for a repeated one.
 struct Parameters(HashMap<&'static str, Option<String>>);
 
 impl Parameters {

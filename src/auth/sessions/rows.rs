@@ -17,9 +17,8 @@ pub(in crate::auth) struct Row {
     pub(in crate::auth) client_id: String,
     pub(in crate::auth) client_epoch: i64,
     pub(in crate::auth) issuer: Option<String>,
-    /// Epoch milliseconds.
     pub(in crate::auth) created_at: i64,
-    /// Epoch milliseconds, as last written.
+    /// As last written.
     pub(in crate::auth) used_at: i64,
 }
 
@@ -62,7 +61,6 @@ pub(in crate::auth) async fn remove(transaction: &Transaction, id: SessionId) ->
     statement.execute(transaction).await.map(drop)
 }
 
-/// Removes the least recently used above this number. Returns whether there was any.
 pub(in crate::auth) async fn remove_above(
     transaction: &Transaction,
     tenant_id: i64,
@@ -77,7 +75,6 @@ pub(in crate::auth) async fn remove_above(
     Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Removes some begun or used before these times. Returns whether none is left.
 pub(super) async fn remove_expired(store: &Store, began: i64, used: i64) -> Result<bool> {
     let text = "SELECT id FROM sessions WHERE created_at < ? OR used_at < ? LIMIT ?";
     let expired = sql(text, [began.into(), used.into(), PORTION.into()]);

@@ -53,13 +53,13 @@ pub fn run(options: &Options) -> Result<(), Stop> {
 }
 
 /// Confines the process before it reads any content.
-/// It limits memory and time, ties the process to the server's life, and forbids opening files and gaining
-/// rights. Landlock, where available, also forbids renaming, deleting and signalling.
+///
+/// Limits memory and time, ties the process to the server's life, and forbids opening files. Gaining rights is
+/// forbidden too. Landlock, where available, adds renaming, deleting and signalling.
 fn confine(seconds: u64) -> Result<(), Stop> {
     let failed = |error: rustix::io::Errno| Stop::Lost(error.into());
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)?;
     set_no_new_privs(true).map_err(failed)?;
-    // Opens a file itself.
     give_up_access().map_err(|error| Stop::Lost(std::io::Error::other(error)))?;
     let limits = [
         (Resource::As, ADDRESS_BYTES),

@@ -17,7 +17,6 @@ pub enum ReadAs {
 }
 
 impl ReadAs {
-    /// Parses a row's value.
     pub(super) fn from_row(text: &str) -> Self {
         match text {
             "markdown" => Self::Markdown,
@@ -37,7 +36,6 @@ impl fmt::Display for ReadAs {
     }
 }
 
-/// The reader for a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Plain,
@@ -46,19 +44,16 @@ pub(super) enum Kind {
     Pdf,
     Word,
     Slides,
-    /// Texts, slides and sheets.
     OpenDocument,
     Xlsx,
     Xlsb,
     Xls,
-    /// No known text.
     Other,
 }
 
 /// Bytes that suffice to detect a text.
 pub(super) const LOOKED_AT: usize = 8 << 10;
 
-/// Maximum entries of an archive.
 const MOST_ENTRIES: usize = 20_000;
 
 impl Kind {
@@ -99,7 +94,6 @@ impl Kind {
     }
 }
 
-/// The possible kinds, by the first [`LOOKED_AT`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Pdf,
@@ -126,7 +120,7 @@ impl Family {
     }
 }
 
-/// A content without text is not fetched.
+/// Contents without text are not fetched.
 pub(super) fn may_have_text(beginning: &[u8]) -> bool {
     !beginning.is_empty() && Family::of(&beginning[..beginning.len().min(LOOKED_AT)]) != Family::Nothing
 }

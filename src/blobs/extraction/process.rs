@@ -19,7 +19,6 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Maximum bytes per read from the store.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Wall clock limit as a multiple of `storage.text_seconds`, for a busy machine or a slow store.
@@ -105,7 +104,6 @@ impl TextReader {
             // A broken pipe is an ordinary end.
             let _read = output.take(most).read_to_end(text).await;
             if text.len() >= self.most_bytes {
-                // The process may outlast the text limit. An ended one cannot be killed.
                 let _ended = child.start_kill();
             }
         };
@@ -135,7 +133,6 @@ impl TextReader {
     }
 }
 
-/// Returns the whole content if its beginning may have text.
 async fn begin(mut content: Pieces) -> Result<Option<Pieces>> {
     let (mut taken, mut beginning) = (Vec::new(), Vec::new());
     while beginning.len() < LOOKED_AT
@@ -147,7 +144,6 @@ async fn begin(mut content: Pieces) -> Result<Option<Pieces>> {
     Ok(may_have_text(&beginning).then(|| stream::iter(taken).chain(content).boxed()))
 }
 
-/// Writes the content until the process stops reading.
 async fn feed(mut content: Pieces, mut input: ChildStdin) -> Result<()> {
     while let Some(piece) = content.try_next().await? {
         for part in piece.chunks(PIECE_BYTES) {

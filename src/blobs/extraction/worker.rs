@@ -29,7 +29,6 @@ use crate::{
     store::{Connection, FromRow, Store, Transaction, WriteFuture, now_millis, sql},
 };
 
-/// Concurrent extractions.
 const AT_ONCE: usize = 2;
 
 /// Requests per tenant above which commits do not wait.
@@ -39,10 +38,8 @@ const MOST_ASKED: usize = 200;
 const TRIED_AGAIN_AFTER: [Duration; 3] =
     [Duration::from_mins(1), Duration::from_mins(10), Duration::from_hours(1)];
 
-/// Delay after a failure of the store or the database.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Polling interval for unread contents.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// The extraction service.
@@ -55,18 +52,14 @@ pub struct Texts {
 /// Records that the files of a content have its text now. Returns whether some are left for `maintenance`.
 pub type RecordText = for<'a> fn(&'a Transaction, i64) -> WriteFuture<'a, bool>;
 
-/// What the tasks share.
 struct Work {
     store: Store,
     record: RecordText,
     contents: Arc<dyn BlobStore>,
     reader: TextReader,
     asked: Mutex<Asked>,
-    /// A text was requested.
     hurry: Notify,
-    /// There may be more to read.
     more: Notify,
-    /// Wakes the recording of remaining files.
     follow: Arc<Notify>,
     stop: CancellationToken,
 }
@@ -74,12 +67,9 @@ struct Work {
 /// Requests and running extractions, by content row number.
 #[derive(Default)]
 struct Asked {
-    /// Requests by tenant, in order.
     first: BTreeMap<i64, VecDeque<i64>>,
     waiting: HashMap<i64, Vec<oneshot::Sender<()>>>,
-    /// Running extractions, with the tenant served.
     in_hand: HashMap<i64, i64>,
-    /// The tenant served last.
     last_turn: i64,
 }
 
@@ -91,7 +81,6 @@ impl Asked {
         while next.is_none()
             && let Some(sequence) = first.pop_front()
         {
-            // Requests for running extractions are notified at their end.
             next = (!self.in_hand.contains_key(&sequence)).then_some(sequence);
         }
         if first.is_empty() {
@@ -144,7 +133,6 @@ impl Texts {
 
     /// Waits for the text of a file's newest content, up to a timeout.
     pub async fn wait(&self, file_id: &str) {
-        // Usually an already extracted content.
         let Ok(Some(Awaited { sequence, tenant_id })) =
             Awaited::find(self.work.store.reader(), file_id).await
         else {
@@ -153,7 +141,6 @@ impl Texts {
         let told = {
             let mut asked = self.work.lock();
             let first = asked.first.entry(tenant_id).or_default();
-            // Other tenants may have requested the same content.
             if !first.contains(&sequence) {
                 if first.len() >= MOST_ASKED {
                     return;
@@ -203,7 +190,6 @@ impl Work {
         }
     }
 
-    /// Extracts one content and returns the pause.
     async fn make_step(&self) -> Option<Duration> {
         let sequence = match self.take().await {
             Ok(Some(sequence)) => sequence,
@@ -213,7 +199,6 @@ impl Work {
                 return Some(RETRY_AFTER);
             }
         };
-        // Wakes the other task, since there may be more.
         self.more.notify_one();
         let in_hand = InHand { work: self, sequence };
         let read = self.read(sequence).await;
@@ -304,7 +289,6 @@ impl Work {
         Ok(())
     }
 
-    /// Schedules a retry.
     async fn put_off(&self, sequence: i64, after: Duration, tries: i64) -> Result<()> {
         let due_at = now_millis().saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX));
         let job = self.store.write(move |transaction| {
@@ -320,7 +304,6 @@ impl Work {
         job.await
     }
 
-    /// Deletes the text row of a content without files.
     async fn forget(&self, sequence: i64) -> Result<()> {
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
@@ -350,7 +333,6 @@ impl Work {
     }
 }
 
-/// A claimed content; dropped, it notifies the waiters.
 struct InHand<'a> {
     work: &'a Work,
     sequence: i64,
@@ -366,7 +348,6 @@ impl Drop for InHand<'_> {
     }
 }
 
-/// The requested text of a file's newest content.
 #[derive(Debug, FromRow)]
 struct Awaited {
     sequence: i64,
@@ -399,7 +380,6 @@ async fn tenants_with_unread(reader: &Connection, now: i64) -> Result<Vec<i64>> 
     Ok(statement.fetch_values(reader).await?)
 }
 
-/// One more than run concurrently.
 async fn unread_of(reader: &Connection, tenant_id: i64, now: i64) -> Result<Vec<i64>> {
     let most = u64::try_from(AT_ONCE + 1).unwrap_or(u64::MAX);
     let statement = sql(
@@ -410,7 +390,6 @@ async fn unread_of(reader: &Connection, tenant_id: i64, now: i64) -> Result<Vec<
     Ok(statement.fetch_values(reader).await?)
 }
 
-/// An unread content.
 #[derive(Debug, FromRow)]
 struct Unread {
     sha256: String,
@@ -418,7 +397,6 @@ struct Unread {
     size: i64,
     store_key: String,
     tries: i64,
-    /// Whether a file has it.
     is_wanted: bool,
 }
 

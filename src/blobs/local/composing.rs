@@ -19,7 +19,6 @@ use crate::{
     store::disk_reserve::DiskReserve,
 };
 
-/// The path of a listed part.
 fn path_of(directory: &Path, part: &Part) -> Result<PathBuf> {
     // An unsent part's `ETag` can be any text.
     if layout::is_sha256(&part.e_tag) {
@@ -34,7 +33,6 @@ pub(super) async fn take_whole(directory: PathBuf, part: Part) -> Result<Option<
     let path = path_of(&directory, &part)?;
     let sha256 = part.e_tag.clone();
     let linked = blocking(move || {
-        // An earlier attempt may have left a file.
         let aside = directory.join(format!("{}{}", layout::UNFINISHED, uuid::Uuid::new_v4()));
         match fs::hard_link(&path, &aside) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Linked::Missing),
@@ -69,16 +67,13 @@ fn is_without_links(error: &io::Error) -> bool {
 }
 
 struct Making {
-    /// None once it is finished or gone.
     whole: Option<NamedTempFile>,
     hash: Context,
     size: u64,
-    /// The current part and its hash so far.
     part: Option<(File, Context)>,
 }
 
 impl Making {
-    /// Returns whether the part is still the listed one.
     fn open(&mut self, path: &Path, size: u64) -> io::Result<bool> {
         match File::open(path) {
             Ok(file) => {
@@ -91,7 +86,6 @@ impl Making {
         }
     }
 
-    /// Reads the part's next chunk; empty at its end.
     fn step(&mut self) -> io::Result<Bytes> {
         let Some((file, hash)) = &mut self.part else { return Ok(Bytes::new()) };
         let mut piece = Vec::with_capacity(PIECE_BYTES);
@@ -103,7 +97,6 @@ impl Making {
         Ok(piece.into())
     }
 
-    /// The finished hash of the part.
     fn close(&mut self) -> Option<String> {
         self.part.take().map(|(_, hash)| hex::encode(hash.finish()))
     }
@@ -124,7 +117,6 @@ impl Drop for Making {
     }
 }
 
-/// Copies the parts to the composed file and to `tap`.
 pub(super) async fn compose(
     directory: PathBuf,
     parts: &[Part],
@@ -167,7 +159,6 @@ pub(super) async fn compose(
     blocking(move || making.finish(&directory)).await
 }
 
-/// Runs a step on a blocking thread.
 async fn on<T: Send + 'static>(
     mut making: Making,
     job: impl FnOnce(&mut Making) -> io::Result<T> + Send + 'static,

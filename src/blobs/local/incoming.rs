@@ -14,14 +14,12 @@ use crate::blobs::Part;
 const MANY_UPLOADS: usize = 200;
 const MANY_PARTS: usize = 200_000;
 
-/// The cached uploads, by id.
 #[derive(Default)]
 pub(super) struct Uploads {
     all: Mutex<HashMap<String, Arc<Incoming>>>,
 }
 
 impl Uploads {
-    /// The index of an upload.
     pub(super) fn of(&self, upload_id: &str) -> Arc<Incoming> {
         let mut all = lock(&self.all);
         if let Some(known) = all.get(upload_id) {
@@ -34,7 +32,6 @@ impl Uploads {
         Arc::clone(all.entry(upload_id.to_owned()).or_default())
     }
 
-    /// Drops an upload from the cache, unless it is in use.
     pub(super) fn forget(&self, upload_id: &str) {
         let mut all = lock(&self.all);
         if all.get(upload_id).is_some_and(|incoming| Arc::strong_count(incoming) == 1) {
@@ -43,21 +40,16 @@ impl Uploads {
     }
 }
 
-/// One upload.
 #[derive(Default)]
 pub(super) struct Incoming {
-    /// Held while its directory is read or changed.
     placing: Mutex<()>,
     known: Mutex<Known>,
 }
 
 #[derive(Default)]
 struct Known {
-    /// The received parts; none until listed.
     parts: Option<BTreeMap<u32, Part>>,
-    /// Bytes of the received parts.
     there: u64,
-    /// Bytes in flight.
     coming: u64,
 }
 
@@ -100,7 +92,6 @@ impl Incoming {
         lock(&self.known).part(number).cloned()
     }
 
-    /// Records a received part, replacing an earlier one of its number.
     pub(super) fn put(&self, part: Part) {
         let mut known = lock(&self.known);
         let size = part.size;
@@ -109,7 +100,6 @@ impl Incoming {
         known.there = known.there.saturating_sub(earlier).saturating_add(size);
     }
 
-    /// Invalidates the listing.
     pub(super) fn forget(&self) {
         let mut known = lock(&self.known);
         known.parts = None;

@@ -22,7 +22,7 @@ use crate::{
 /// Reuse prevents growth of the allocator's memory across threads.
 type Buffers = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// A chunk that returns its buffer when dropped.
+/// Returns its buffer when dropped.
 struct Lent {
     bytes: Vec<u8>,
     buffers: Buffers,
@@ -45,7 +45,6 @@ impl Drop for Lent {
 struct Reading {
     file: File,
     buffers: Buffers,
-    /// Bytes left to read.
     left: u64,
 }
 
@@ -61,7 +60,6 @@ impl Reading {
         Ok(Self { file, buffers: Buffers::default(), left: range.end.saturating_sub(range.start) })
     }
 
-    /// Reads the next chunk and returns the remaining read.
     fn step(mut self) -> io::Result<(Bytes, Self)> {
         let size = self.left.min(PIECE_BYTES as u64);
         let free = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -79,7 +77,6 @@ impl Reading {
 
 type Step = JoinHandle<io::Result<(Bytes, Reading)>>;
 
-/// Reads a range of a file.
 pub(super) async fn read(path: PathBuf, range: Range<u64>) -> Result<Pieces> {
     let opened = begin(move || Reading::open(&path, &range)?.step()).await;
     let first = opened.await.map_err(Error::internal)?.map_err(|error| match error.kind() {

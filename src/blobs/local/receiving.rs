@@ -25,7 +25,6 @@ use crate::{
 
 /// A received part before its publication; dropped, it removes its file.
 pub struct Arrived {
-    /// None once it is published or gone.
     file: Option<NamedTempFile>,
     directory: PathBuf,
     part: Part,
@@ -37,7 +36,6 @@ impl Arrived {
         &self.part
     }
 
-    /// Its upload.
     pub(super) fn upload_id(&self) -> &str {
         self.directory.file_name().and_then(OsStr::to_str).unwrap_or_default()
     }
@@ -64,7 +62,6 @@ impl Sink {
         Ok(Self { file: Some(file), hash: Context::new(&SHA256), size: 0 })
     }
 
-    /// Writes a chunk and returns its emptied buffer.
     fn write(mut self, mut piece: Vec<u8>) -> io::Result<(Self, Vec<u8>)> {
         let file = self.file.as_mut().ok_or(ErrorKind::NotFound)?;
         self.hash.update(&piece);
@@ -105,12 +102,10 @@ impl Drop for Arrived {
     }
 }
 
-/// A temporary file, removed when dropped.
 pub(super) fn unfinished(directory: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(layout::UNFINISHED).tempfile_in(directory)
 }
 
-/// Receives a part into an invisible file.
 pub(super) async fn receive(
     directory: PathBuf,
     part: &SignedPart,
@@ -144,7 +139,6 @@ pub(super) async fn receive(
     }
 }
 
-/// Fills the next chunk; an empty one marks the end.
 async fn gather(
     content: &mut (impl Stream<Item = Result<Bytes>> + Unpin),
     left: &mut u64,

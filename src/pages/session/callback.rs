@@ -96,7 +96,6 @@ async fn sign_in(auth: &AuthState, visit: &Visit, pending: Pending) -> Result<He
     Ok(cookies::keep_session(auth, &secret)?)
 }
 
-/// The outcome of the login page's error (RFC 6749 §4.1.2.1).
 fn of_answer(error: &str) -> Outcome {
     match error {
         "temporarily_unavailable" => Outcome::Busy,

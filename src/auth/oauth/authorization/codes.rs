@@ -24,7 +24,6 @@ const LIFE: Duration = Duration::from_mins(1);
 /// Period in which a reuse revokes the token.
 const REMEMBERED_FOR: Duration = Duration::from_mins(10);
 
-/// Cache capacity; each code took a successful login.
 const REMEMBERED: u64 = 20_000;
 
 const VERIFIER_BYTES: std::ops::RangeInclusive<usize> = 43..=128;

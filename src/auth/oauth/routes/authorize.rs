@@ -45,7 +45,6 @@ const FORM_LIFE: Duration = Duration::from_mins(15);
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     request: AuthorizationRequest,
-    /// Epoch seconds.
     expires_at: u64,
 }
 

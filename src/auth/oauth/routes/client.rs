@@ -43,7 +43,6 @@ impl Asking {
         Ok((Self { address, headers }, form))
     }
 
-    /// Authenticates the client unless throttled, then runs the request.
     pub(super) async fn admit<T>(
         &self,
         auth: &AuthState,
@@ -76,7 +75,6 @@ impl Asking {
     }
 }
 
-/// The client's credentials from header or form, never both.
 fn presented(
     headers: &HeaderMap,
     client_id: Option<String>,

@@ -85,7 +85,6 @@ pub(super) enum Message {
     Wrong,
     Expired,
     Foreign,
-    /// Throttled for this number of seconds.
     Wait(u64),
     Busy(u64),
     Failed,
@@ -148,7 +147,6 @@ impl Message {
 
 pub(super) struct Form<'a> {
     pub(super) sealed: &'a str,
-    /// Request.
     pub(super) request: &'a AuthorizationRequest,
     pub(super) asking: &'a Asking,
     pub(super) login: &'a str,

@@ -1,4 +1,4 @@
-//! `GET /storage/files/{fileId}/{version}`: gives a content to the one whom its address was made for.
+//! `GET /storage/files/{fileId}/{version}`: serves a content to the user of its signed URL.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -29,8 +29,8 @@ use crate::{
     platform::files::{download, signed_urls::SignedUrlsState},
 };
 
-/// What every answer with a content says besides. Whatever a browser takes it for, it runs nothing of it. It may keep it, and asks
-/// again each time: the right to it may be gone.
+/// Headers of every content response. Browsers must not execute a content, and must revalidate it, since access may
+/// have ended.
 const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'")),
@@ -38,10 +38,10 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
 ];
 
-/// Gives the content of a file, or a range of it.
+/// Serves a file's content or one range of it.
 ///
-/// The address is what `POST /v1/stream/download` answered, and needs no token. It is good for whom it was made for as long as he
-/// may take the file. Several ranges at once are answered with the whole.
+/// The address comes from `POST /v1/stream/download` and needs no token. It is valid while its user may take the file.
+/// A request for several ranges gets the whole content.
 #[operation(
     tag = "storage", security(()),
     params(
@@ -115,7 +115,7 @@ pub async fn give_file(
     Ok(response)
 }
 
-/// 416, which says how many bytes there are.
+/// 416 with the content's size.
 fn beyond(size: u64) -> Result<Response> {
     let refusal = Error::range_not_satisfiable(format!("Range: lies behind the end; there are {size} bytes"));
     let mut response = refusal.into_response();
@@ -124,7 +124,7 @@ fn beyond(size: u64) -> Result<Response> {
     Ok(response)
 }
 
-/// What it means that a content is not in the store: that the file has just been deleted, or that something is broken.
+/// Distinguishes a file deleted just now from an inconsistent store.
 async fn missing(state: &SignedUrlsState, signed: &SignedFile, error: Error) -> Error {
     match download::find(state.store.reader(), signed).await {
         Ok(kept) => Error::internal(format!("the content {} is not in the store", kept.sha256)),

@@ -8,7 +8,7 @@ use headers::{
 };
 use http_range_header::{EndPosition, RangeUnsatisfiableError, StartPosition, parse_range_header};
 
-/// The response that a request calls for.
+/// The response to a conditional or range request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// 200 with the whole content.
@@ -54,7 +54,7 @@ pub(super) fn asked(
     if method == Method::GET && is_of_this { range(headers, size) } else { Asked::Whole }
 }
 
-/// Only a single range is served; several or invalid ones are ignored.
+/// Serves a single range; several or invalid ranges are ignored.
 fn range(headers: &HeaderMap, size: u64) -> Asked {
     let mut lines = headers.get_all(header::RANGE).iter();
     let (Some(Ok(line)), None) = (lines.next().map(|line| line.to_str()), lines.next()) else {
@@ -175,7 +175,7 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(1_000))]
 
-        /// Compares with a naive reading of RFC 9110.
+        /// Compared with a naive reading of RFC 9110.
         #[test]
         fn a_range_is_what_the_standard_says(first in proptest::option::of(0..15_u64), last in proptest::option::of(0..15_u64)) {
             let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
