@@ -1,4 +1,4 @@
-//! `/v1/badge`: create, read, change and delete.
+//! `/v1/badge`.
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use super::repo;
 use crate::{error::Result, store::Connection};
 
-/// People of the tenant who listed a person.
+/// People who listed a person.
 pub async fn who_listed(
     connection: &Connection,
     tenant_id: i64,

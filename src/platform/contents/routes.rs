@@ -85,7 +85,6 @@ pub async fn delete_contents(
     Ok(Envelope::list(failures.collect()))
 }
 
-/// Requires a built-in module without an endpoint of its own.
 async fn check_module(state: &ContentsState, caller: &Caller, module: &str) -> Result<()> {
     if !state.registry.modules_of(caller.tenant.id).await?.has_builtin(module) {
         return Err(Error::not_found(

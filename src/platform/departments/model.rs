@@ -19,11 +19,11 @@ use crate::{
 /// Stored department.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Organization {
-    /// Source department id.
+    /// Source id.
     pub org_id: String,
-    /// Platform department id.
+    /// Platform id.
     pub platform_org_id: String,
-    /// Source id of the parent.
+    /// Parent's source id.
     pub parent_id: Option<String>,
     /// Name.
     pub name: String,
@@ -33,7 +33,7 @@ pub struct Organization {
     pub enable_chat: i64,
     /// Privacy level.
     pub secret_level: i64,
-    /// Whether messages override do-not-disturb.
+    /// Messages override do-not-disturb.
     pub is_force_receive: bool,
     /// 1 enabled, 0 disabled.
     pub status: i64,
@@ -41,17 +41,15 @@ pub struct Organization {
     pub is_hidden: bool,
     /// Deleted; children and members stay, as HR systems delete in any order.
     pub is_deleted: bool,
-    /// Details without rules.
+    /// Remaining details.
     pub details: Json<OrganizationDetails>,
 }
 
-/// Canonical form of a UUID.
 fn written_alike(id: &str) -> String {
     Uuid::parse_str(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
 }
 
 impl OrganizationWrite {
-    /// Resulting row.
     pub(super) fn apply(&self, known: Option<&Organization>, tree: &Tree) -> Result<Organization, String> {
         let name =
             written_text(self.name.as_ref(), known.map(|known| &known.name)).ok_or("name: is required")?;
@@ -96,7 +94,6 @@ impl OrganizationWrite {
         })
     }
 
-    /// Parent by `parentId`, else `platformParentId`.
     fn parent(&self, known: Option<&Organization>, tree: &Tree) -> Result<Option<String>, String> {
         let named = match (&self.parent_id, self.platform_parent_id.as_deref()) {
             (None, Some(platform_id)) if !platform_id.is_empty() => {
@@ -137,12 +134,11 @@ impl Organization {
         }
     }
 
-    /// Whether documents change.
+    /// Whether index documents change.
     pub(super) fn shows_otherwise(&self, before: &Self) -> bool {
         (&self.name, self.is_hidden, self.is_deleted) != (&before.name, before.is_hidden, before.is_deleted)
     }
 
-    /// Audit action since `before`.
     pub(super) fn deed(&self, before: Option<&Self>) -> &'static str {
         match before {
             None => "create",
@@ -153,7 +149,6 @@ impl Organization {
         }
     }
 
-    /// Changed fields.
     pub(super) fn changed_fields(&self, before: &Self) -> Vec<&'static str> {
         let (ours, theirs) = (&self.details, &before.details);
         [
@@ -183,7 +178,7 @@ impl Organization {
     }
 }
 
-/// Existing departments with these ids.
+/// Existing ones.
 pub async fn existing(
     transaction: &Transaction,
     tenant_id: i64,
@@ -192,7 +187,7 @@ pub async fn existing(
     repo::existing(transaction, tenant_id, org_ids).await
 }
 
-/// Visible departments with these ids.
+/// Visible ones.
 pub async fn shown(
     transaction: &Transaction,
     tenant_id: i64,
@@ -201,7 +196,7 @@ pub async fn shown(
     repo::shown(transaction, tenant_id, org_ids).await
 }
 
-/// Whether one chatless department (`enableChat` 0) contains all of these.
+/// Whether one department with `enableChat` 0 contains all.
 pub async fn are_without_chat(
     transaction: &Transaction,
     tenant_id: i64,

@@ -1,5 +1,3 @@
-//! Department rows.
-
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
@@ -65,7 +63,7 @@ async fn ids_of(
     Ok(rows.into_iter().map(|row| row.org_id).collect())
 }
 
-/// Whether one department without chat contains all; above deleted ones none counts.
+/// Whether one department without chat contains all, up to deleted ones.
 pub(super) async fn are_without_chat(
     transaction: &Transaction,
     tenant_id: i64,
@@ -100,7 +98,7 @@ struct Changed {
     before: Option<Organization>,
 }
 
-/// Applies changes in order, each alone. Returns failures and whether any row changed.
+/// Applies each change alone. Returns failures and whether any row changed.
 pub(super) async fn synchronise(
     transaction: &Transaction,
     actor: &Actor,
@@ -125,7 +123,6 @@ pub(super) async fn synchronise(
     }
     let mut rows: Vec<Changed> = order
         .iter()
-        // Repeated ids are written once.
         .filter_map(|org_id| written.remove(org_id))
         .map(|row| Changed { before: before.get(&row.org_id).cloned(), row })
         .filter(|changed| Some(&changed.row) != changed.before.as_ref())
@@ -160,7 +157,6 @@ async fn load(
     Ok(rows.into_iter().map(|row| (row.org_id.clone(), row)).collect())
 }
 
-/// Writes rows in order with their own change times.
 async fn store(transaction: &Transaction, actor: &Actor, tenant: &Tenant, changed: &[Changed]) -> Result<()> {
     // Platform ids may move between rows.
     let leaving: Vec<&str> = changed
@@ -191,7 +187,6 @@ async fn store(transaction: &Transaction, actor: &Actor, tenant: &Tenant, change
         .map(|changed| changed.row.org_id.clone())
         .collect();
     users::model::index_members(transaction, tenant.id, &shown_otherwise).await?;
-    // Descendants' paths contain it.
     let leads_otherwise: Vec<&str> = changed
         .iter()
         .filter(|Changed { row, before }| {
@@ -267,7 +262,7 @@ struct Row {
     updated_at: i64,
 }
 
-/// Changed departments, oldest first (decisions 9.6); reads one index range.
+/// Oldest first (decisions 9.6); reads one index range.
 pub(super) async fn changed_organizations(
     reader: &Connection,
     tenant_id: i64,
@@ -326,7 +321,6 @@ impl Row {
 mod tests {
     use crate::store::{Store, sql, tests::query_plan};
 
-    /// Cost depends on page size only.
     #[tokio::test]
     async fn page_is_one_index_range() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,9 +1,7 @@
-//! Rows of devices.
-
 use super::model::{Device, IdType};
 use crate::store::{self, Connection, DatabaseError, Transaction, now_millis, sql};
 
-/// Source id of the named user, unless deleted.
+/// Source id, unless deleted.
 pub(super) async fn find_user(
     reader: &Connection,
     tenant_id: i64,
@@ -29,7 +27,7 @@ pub(super) async fn list(reader: &Connection, tenant_id: i64, user_id: &str) -> 
     .await
 }
 
-/// Binds a device; an existing binding keeps its tokens and gets the new name.
+/// An existing binding keeps its tokens and gets the new name.
 pub(super) async fn bind(
     transaction: &Transaction,
     tenant_id: i64,
@@ -48,7 +46,6 @@ pub(super) async fn bind(
     row.ok_or(DatabaseError::RowNotFound)
 }
 
-/// Unbinds one or all devices; returns their ids.
 pub(super) async fn unbind(
     transaction: &Transaction,
     tenant_id: i64,

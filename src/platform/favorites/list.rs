@@ -1,4 +1,4 @@
-//! Parameters and pages of `GET /v1/favorites`.
+//! `GET /v1/favorites`.
 
 use std::collections::BTreeSet;
 
@@ -40,9 +40,8 @@ pub struct FavoriteListQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FavoriteFilter {
     content_types: BTreeSet<i64>,
-    /// Upper bound (exclusive) of the creation time.
+    /// Exclusive.
     before: i64,
-    /// Folded text to find.
     keyword: Option<String>,
     label_name: Option<String>,
     limit: u64,
@@ -87,7 +86,6 @@ fn read_content_types(given: &str) -> Result<BTreeSet<i64>> {
     })
 }
 
-/// Reads the page, newest first.
 pub(super) async fn read(
     reader: &Connection,
     owner: &Owner,

@@ -1,4 +1,4 @@
-//! `/v1/favorite` and `/v1/favorites`: the caller's own favorites.
+//! `/v1/favorite` and `/v1/favorites`.
 
 use axum::{
     extract::{FromRequest, Request, State},
@@ -54,7 +54,7 @@ pub struct FavoriteRemovalQuery {
     sync_blog_favor: Option<bool>,
 }
 
-/// New labels of a favorite; an empty body gives none.
+/// New labels; none for an empty body.
 pub struct FavoriteLabels(Option<Vec<String>>);
 
 impl<S: Sync> FromRequest<S> for FavoriteLabels {

@@ -1,4 +1,4 @@
-//! `/v1/stream/…` and `/v1/files/delete`: signed URLs, commits and deletion.
+//! `/v1/stream/…` and `/v1/files/delete`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Changes folders; the writing transaction checks read access, permission, locks, then the rest.
+//! Folder changes. Each transaction checks read access, permission, locks, then the rest.
 
 use std::sync::Arc;
 
@@ -16,10 +16,9 @@ use crate::{
     store::Transaction,
 };
 
-/// Maximum direct children.
 pub(super) const MOST_CHILDREN: i64 = 10_000;
 
-/// Creates a folder; with `skip`, may return an existing one.
+/// With `skip`, may return an existing folder.
 pub(super) async fn create(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -112,7 +111,7 @@ pub(super) async fn rename(
     job.await
 }
 
-/// Removes a folder and its contents; maintenance deletes the rows later.
+/// Maintenance deletes the rows later.
 pub(super) async fn remove(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -139,7 +138,6 @@ pub(super) async fn remove(
     job.await
 }
 
-/// Locks a folder: only this person may change its contents.
 pub(super) async fn lock(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -165,7 +163,7 @@ pub(super) async fn lock(
     job.await
 }
 
-/// Unlocks a folder, even another person's.
+/// Even another person's lock.
 pub(super) async fn unlock(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -194,7 +192,7 @@ pub(super) async fn unlock(
     job.await
 }
 
-/// Folder, not a root, on which the person has the permission.
+/// Not a root; the person has the permission.
 async fn find(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,

@@ -1,4 +1,4 @@
-//! `/v1/directories` (specification, "Folders").
+//! `/v1/directories`.
 
 use axum::extract::State;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `/v1/groups` and `/v1/groups/{groupId}`: the caller's groups.
+//! `/v1/groups` and `/v1/groups/{groupId}`.
 
 pub mod joining;
 pub mod members;
@@ -61,7 +61,6 @@ pub async fn list_groups(
     QueryParameters(query): QueryParameters<GroupsQuery>,
 ) -> Result<Envelope<Vec<Group>>> {
     let (user, since) = (caller.require_user()?, query.since()?);
-    // Counts the members of each group.
     let (tenant_id, user_id) = (caller.tenant.id, user.person.user_id.clone());
     let read =
         |store: Store| async move { Ok(views::list(store.reader(), tenant_id, &user_id, since).await?) };

@@ -1,4 +1,4 @@
-//! `POST /modules`, `/contents/search` and `/contents/search/all` (decisions 5).
+//! `POST /modules` and `/contents/search` (decisions 5).
 
 use axum::{
     extract::{Request, State},
@@ -92,7 +92,6 @@ async fn search(state: &SearchState, caller: &Caller, given: &Given) -> Result<R
     }
 }
 
-/// Viewer for search.
 pub(super) fn viewer(caller: &Caller) -> Viewer {
     Viewer {
         tenant_id: caller.tenant.id,

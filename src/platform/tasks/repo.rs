@@ -1,5 +1,3 @@
-//! Task rows.
-
 #[cfg(test)]
 mod tests;
 
@@ -75,7 +73,6 @@ pub(super) async fn make_move(
         ],
     );
     statement.execute(transaction).await?;
-    // Both modules in one transaction.
     for module in [status.module(), to.module()].into_iter().flatten() {
         transaction.record_change(row.tenant_id, module, &row.id);
     }
@@ -84,7 +81,7 @@ pub(super) async fn make_move(
 
 pub(super) enum CreationOutcome {
     There(CreatedTask),
-    /// Platform's id of the application's other task with this `appTaskId`.
+    /// Platform's id of the other task.
     Other(String),
 }
 
@@ -95,7 +92,7 @@ struct ExistingTask {
     task: String,
 }
 
-/// Unique by application and `appTaskId` (decisions 8.2); outcomes in order.
+/// Unique by application and `appTaskId` (decisions 8.2).
 pub(super) async fn create(
     transaction: &Transaction,
     tenant_id: i64,
@@ -117,7 +114,7 @@ pub(super) async fn create(
     Ok(creations)
 }
 
-/// Keeps the first of duplicates; returns the count.
+/// The first of duplicates; returns the count.
 async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
@@ -226,7 +223,7 @@ pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[S
     Ok(())
 }
 
-/// Unary plus makes SQLite look up each id instead of scanning the tenant.
+/// The unary plus makes SQLite look up each id.
 fn find_text() -> String {
     format!("SELECT {COLUMNS} FROM tasks WHERE +tenant_id = ? AND id")
 }
@@ -245,11 +242,10 @@ struct DetailsRow {
     row: StoredTask,
     end_comment: Option<String>,
     end_result: Option<String>,
-    /// JSON list of `QuickDealEntry`.
+    /// JSON.
     quick_deal_log: String,
 }
 
-/// One snapshot.
 pub(super) async fn find_details(
     reader: &Connection,
     tenant_id: i64,

@@ -1,4 +1,4 @@
-//! `/v1/enterprises/…` (specification, "Tenants"; decisions 3.6).
+//! `/v1/enterprises/…` (decisions 3.6).
 
 use std::sync::Arc;
 

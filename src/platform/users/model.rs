@@ -22,13 +22,13 @@ use crate::{
 /// Stored user.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct User {
-    /// Source user id.
+    /// Source id.
     pub user_id: String,
-    /// Platform user id.
+    /// Platform id.
     pub platform_user_id: String,
-    /// Login with suffix.
+    /// With suffix.
     pub login_id: String,
-    /// Whether the login was set explicitly, not from the mobile number.
+    /// Not derived from the mobile number.
     pub has_own_login: bool,
     /// Name.
     pub name: String,
@@ -36,9 +36,9 @@ pub struct User {
     pub sex: i64,
     /// Mobile number.
     pub mobile: Option<String>,
-    /// Main department's source id.
+    /// Main department.
     pub org_id: Option<String>,
-    /// Further departments, each once.
+    /// Distinct.
     pub deputy_org_ids: Json<Vec<String>>,
     /// User type.
     #[sqlx(rename = "type")]
@@ -53,28 +53,28 @@ pub struct User {
     pub is_hidden: bool,
     /// Deleted.
     pub is_deleted: bool,
-    /// Details without rules.
+    /// Remaining details.
     pub details: Json<UserDetails>,
-    /// Hash of the canonical password.
+    /// Of the canonical password.
     pub password_hash: Option<PasswordHash>,
-    /// Avatar address, or path of a stored picture ([`public_address`]).
+    /// Address, or path of a stored picture ([`public_address`]).
     pub picture: Option<String>,
     /// Earlier epochs' tokens are invalid.
     pub epoch: i64,
 }
 
-/// Validated change; password hashed, picture decoded.
+/// Password hashed, picture decoded.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
-    /// Validated form.
+    /// Valid.
     pub form: UserWrite,
-    /// Password hash; the stored one if unchanged.
+    /// The stored one if unchanged.
     pub password_hash: Written<PasswordHash>,
     /// New avatar.
     pub picture: Option<Picture>,
 }
 
-/// Appends the enterprise's suffix if missing.
+/// Unless present.
 pub fn with_suffix(login: &str, suffix: Option<&str>) -> String {
     match suffix.map(|suffix| suffix.trim_start_matches('@')).filter(|suffix| !suffix.is_empty()) {
         // Host names ignore case.
@@ -186,21 +186,20 @@ impl UserChange {
 }
 
 impl User {
-    /// Whether tokens become invalid.
+    /// Tokens become invalid.
     fn ends_tokens_of(&self, before: &Self) -> bool {
         self.password_hash != before.password_hash
             || (self.is_deleted && !before.is_deleted)
             || (self.status == 0 && before.status != 0)
     }
 
-    /// Whether a unique value becomes free.
     pub(super) fn leaves_something_unique(&self, before: &Self) -> bool {
         self.login_id != before.login_id
             || self.platform_user_id != before.platform_user_id
             || self.is_deleted != before.is_deleted
     }
 
-    /// Audit action since `before`.
+    /// Audit action.
     pub fn deed(&self, before: Option<&Self>) -> &'static str {
         match before {
             None => "create",
@@ -247,7 +246,7 @@ impl User {
     }
 }
 
-/// Reindexes people of these departments, whose names they show.
+/// They show the departments' names.
 pub async fn index_members(
     transaction: &Transaction,
     tenant_id: i64,
@@ -256,7 +255,7 @@ pub async fn index_members(
     repo::index_members(transaction, tenant_id, org_ids).await
 }
 
-/// Kind of a user identifier.
+/// Identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
     /// Source user id.
@@ -268,15 +267,15 @@ pub enum NamedBy {
 /// Visible person.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ShownPerson {
-    /// Source user id.
+    /// Source id.
     pub user_id: String,
     /// Login.
     pub login_id: String,
-    /// Main department's source id.
+    /// Main department.
     pub org_id: Option<String>,
 }
 
-/// Visible people with these names.
+/// Visible ones.
 pub async fn find_shown(
     connection: &Connection,
     tenant_id: i64,

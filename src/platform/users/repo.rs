@@ -1,5 +1,3 @@
-//! User rows of a synchronisation.
-
 use std::collections::HashSet;
 
 use super::{
@@ -37,7 +35,7 @@ pub(super) const COLUMNS: [&str; 19] = [
     "epoch",
 ];
 
-/// Applies changes in order, each alone. Returns failures and whether any row changed.
+/// Applies each change alone. Returns failures and whether any row changed.
 pub(super) async fn synchronise(
     transaction: &Transaction,
     actor: &Actor,
@@ -70,7 +68,7 @@ async fn departments_of(
     departments::model::existing(transaction, tenant_id, &named).await
 }
 
-/// Loads rows that changes may touch or collide with.
+/// Rows that changes may touch or collide with.
 async fn load(
     people: &mut People,
     transaction: &Transaction,
@@ -118,7 +116,7 @@ async fn find_pairs(
     Ok(rows.into_iter().map(|row| (row.user_id, row.digest)).collect())
 }
 
-/// Rows whose column (end of `condition`) holds one of `values`.
+/// `condition` ends with the column.
 async fn read(
     people: &mut People,
     transaction: &Transaction,
@@ -133,7 +131,6 @@ async fn read(
     Ok(())
 }
 
-/// Writes changed rows in order with their own change times.
 async fn store(people: &People, transaction: &Transaction, actor: &Actor, tenant: &Tenant) -> Result<bool> {
     let changed = people.changed();
     if changed.is_empty() {

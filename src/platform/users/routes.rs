@@ -121,7 +121,7 @@ pub async fn show_picture(
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::try_from(content_type).map_err(Error::internal)?);
     headers.insert(header::ETAG, HeaderValue::try_from(etag).map_err(Error::internal)?);
-    // Browsers must not execute the content.
+    // Browsers must not execute it.
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),

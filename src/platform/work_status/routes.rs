@@ -1,4 +1,4 @@
-//! `GET /v1/users/{userId}/status/update` and `POST /v1/users/status/update`.
+//! Changes of work status.
 
 use axum::extract::State;
 use serde::Deserialize;

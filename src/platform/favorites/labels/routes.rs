@@ -1,4 +1,4 @@
-//! Personal labels (`/v1/favorite/label…`), and the tenant's `labelCountLimit`, set by applications.
+//! `/v1/favorite/label…` and `labelCountLimit`.
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};

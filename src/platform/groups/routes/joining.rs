@@ -1,4 +1,4 @@
-//! `/v1/groups/joincode…`, and applications to open groups.
+//! `/v1/groups/joincode…` and applications.
 
 use axum::extract::State;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `/v1/groups/{groupId}/members…`: members and roles.
+//! `/v1/groups/{groupId}/members…`.
 
 use axum::extract::State;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `/v1/groups/{groupId}/robots`: robots of a group.
+//! `/v1/groups/{groupId}/robots`.
 
 use axum::extract::State;
 use secrecy::{ExposeSecret, SecretString};
@@ -46,7 +46,7 @@ impl RobotToken {
     }
 }
 
-/// Selects a robot of a group.
+/// Path parameters.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RobotPath {

@@ -1,4 +1,4 @@
-//! Forms of applications (decisions 3.2, 3.3).
+//! Application forms (decisions 3.2, 3.3).
 
 use serde::Deserialize;
 
@@ -81,7 +81,6 @@ impl TryFrom<&Row> for Wanted {
 }
 
 impl ApplicationForm {
-    /// Fields of a new application.
     pub(super) fn for_new(self) -> Result<Wanted> {
         let kind = self.kind.as_deref().and_then(|kind| kind.parse().ok());
         let kind: Kind = kind.ok_or_else(|| {
@@ -100,7 +99,6 @@ impl ApplicationForm {
         Ok(wanted)
     }
 
-    /// Fields after a change.
     pub(super) fn over(self, known: &Wanted) -> Result<Wanted> {
         if self.kind.is_some_and(|kind| kind != known.kind.as_str()) {
             return Err(Error::bad_request(format!("kind: does not change, this one is {}", known.kind)));
