@@ -52,7 +52,6 @@ pub(super) async fn add(
     Ok(if inserted == 1 { Addition::Added } else { Addition::There })
 }
 
-/// Whether the person was listed.
 pub(super) async fn remove(
     transaction: &Transaction,
     owner: &Owner,

@@ -12,14 +12,12 @@ use crate::{
 };
 
 const TITLE_BYTES: usize = 4 << 10;
-/// Enough for an article.
 const BRIEF_BYTES: usize = 64 << 10;
 const OTHER_BYTES: usize = 8 << 10;
 const VISIBILITY_IDS: usize = 10_000;
-/// End of the year 9999.
 const LATEST_TIME: i64 = 253_402_300_799_999;
 
-/// And their endpoints.
+/// Modules and the endpoints they have of their own.
 const OWNED_MODULES: [(&str, &str); 8] = [
     ("todo", "POST /api/todo/create and /api/todo/batch_create"),
     ("done", "POST /api/done/create and /api/done/batch_create"),

@@ -91,7 +91,6 @@ pub(super) async fn find(
     find_in(reader, text, &[tenant_id.into(), module.into()], ids).await
 }
 
-/// Up to `limit` items of all tenants after `sequence`.
 pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<Row>> {
     sql(
         "SELECT * FROM contents WHERE sequence > ? ORDER BY sequence LIMIT ?",

@@ -25,7 +25,7 @@ use crate::{
     params(("moduleCode" = String, Path, description = "The module's code, such as `article`")),
     request_body = Vec<Content>,
     responses(
-        (status = 200, description = "The items that were not kept, and why", body = Envelope<Vec<ItemFailure>>),
+        (status = 200, description = "Rejected items with reasons", body = Envelope<Vec<ItemFailure>>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
@@ -58,7 +58,7 @@ pub async fn put_contents(
     params(("moduleCode" = String, Path, description = "The module's code")),
     request_body = Vec<String>,
     responses(
-        (status = 200, description = "The ids that were not removed, and why", body = Envelope<Vec<ItemFailure>>),
+        (status = 200, description = "Rejected ids with reasons", body = Envelope<Vec<ItemFailure>>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )

@@ -134,7 +134,6 @@ impl Organization {
         }
     }
 
-    /// Whether index documents change.
     pub(super) fn shows_otherwise(&self, before: &Self) -> bool {
         (&self.name, self.is_hidden, self.is_deleted) != (&before.name, before.is_hidden, before.is_deleted)
     }
@@ -178,7 +177,7 @@ impl Organization {
     }
 }
 
-/// Existing ones.
+/// Existing departments among these ids.
 pub async fn existing(
     transaction: &Transaction,
     tenant_id: i64,
@@ -187,7 +186,7 @@ pub async fn existing(
     repo::existing(transaction, tenant_id, org_ids).await
 }
 
-/// Visible ones.
+/// Visible departments among these ids.
 pub async fn shown(
     transaction: &Transaction,
     tenant_id: i64,

@@ -245,7 +245,6 @@ async fn put(
             row.is_deleted.into(),
             Value::json(&row.details)?,
             tenant_id.into(),
-            // The first change time is unique in the tenant.
             time.into(),
             time.into(),
         ]);

@@ -71,7 +71,6 @@ impl Tree {
         self.id_by_platform_id.get(platform_org_id)
     }
 
-    /// Number of ancestors.
     pub(super) fn depth(&self, org_id: &str) -> usize {
         self.above(org_id).count()
     }

@@ -1,7 +1,6 @@
 use super::model::{Device, IdType};
 use crate::store::{self, Connection, DatabaseError, Transaction, now_millis, sql};
 
-/// Source id, unless deleted.
 pub(super) async fn find_user(
     reader: &Connection,
     tenant_id: i64,
@@ -17,7 +16,6 @@ pub(super) async fn find_user(
     sql(text, [tenant_id.into(), id.into()]).fetch_optional_value(reader).await
 }
 
-/// Oldest binding first.
 pub(super) async fn list(reader: &Connection, tenant_id: i64, user_id: &str) -> store::Result<Vec<Device>> {
     sql(
         "SELECT device_id, name, bound_at FROM devices WHERE tenant_id = ? AND user_id = ? ORDER BY binding",

@@ -42,7 +42,6 @@ struct FavoriteTexts {
 }
 
 impl FavoriteTexts {
-    /// Untitled favorites use another field.
     fn of(row: &StoredFavorite) -> Self {
         let is_there = |text: &&str| !text.trim().is_empty();
         let [content, keyword, display_name, name] =
@@ -78,7 +77,6 @@ fn into_document(row: StoredFavorite) -> Result<Document> {
     let source = [row.source_display_name, row.source_name];
     let indexed_source = source.iter().flatten().cloned().collect::<Vec<_>>().join("\n");
     let item = ContentItem {
-        // Unique per owner.
         id: row.item_id,
         title,
         sub_title: source.into_iter().flatten().next(),

@@ -1,5 +1,3 @@
-//! `GET /v1/favorites`.
-
 use std::collections::BTreeSet;
 
 use serde::Deserialize;

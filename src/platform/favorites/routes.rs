@@ -88,7 +88,7 @@ pub async fn show_favorite(
     favorite.map(Envelope::of).ok_or_else(repo::unknown)
 }
 
-/// Replaces the labels of a favorite if given: a list of ids, or an object with `labelList`.
+/// Replaces the labels of a favorite, if given. Takes a list of ids, or an object with `labelList`.
 #[operation(
     tag = "favorites", params(FavoriteSelector), request_body(content = Option<LabelList>),
     responses(
@@ -160,7 +160,7 @@ pub async fn add_favorite(
     tag = "favorites",
     params(("itemId" = String, Path, description = "The favorited resource id"), FavoriteRemovalQuery),
     responses(
-        (status = 200, description = "It is removed", body = Envelope<Object>),
+        (status = 200, description = "The favorite was removed", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "Not a favorite of the caller", body = FailureEnvelope),
     )

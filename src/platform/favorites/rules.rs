@@ -55,7 +55,7 @@ pub struct Favorite {
     pub source_name: Option<String>,
     /// Source display name.
     pub source_display_name: Option<String>,
-    /// 1 text, 2 voice, 3 picture, 4 video, 5 the service, 6 document, 7 cloud drive, 8 feed.
+    /// 1 text, 2 voice, 3 picture, 4 video. Others: 5 the service, 6 document, 7 cloud drive, 8 feed.
     pub content_type: i64,
     /// Content.
     pub content: Option<String>,
@@ -90,7 +90,7 @@ pub struct FavoriteForm {
     pub source_name: Option<String>,
     /// Source display name.
     pub source_display_name: Option<String>,
-    /// 1 text, 2 voice, 3 picture, 4 video, 5 the service, 6 document, 7 cloud drive, 8 feed; default 1.
+    /// 1 text, 2 voice, 3 picture, 4 video. Others: 5 the service, 6 document, 7 cloud drive, 8 feed; default 1.
     #[schema(minimum = 1, maximum = 8)]
     pub content_type: Option<i64>,
     /// Content.

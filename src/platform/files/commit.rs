@@ -34,7 +34,7 @@ const COMMITS_AT_ONCE: usize = 64;
 /// Others wait without taking a shared permit.
 const OF_A_PERSON_AT_ONCE: usize = 8;
 
-/// Above, idle entries are dropped.
+/// Idle entries are dropped above it.
 const MANY_PEOPLE: usize = 1_000;
 
 const PIECES_AHEAD: usize = 4;
@@ -203,7 +203,6 @@ async fn compose(state: &FilesState, upload_id: &str, chosen: &[Part]) -> Result
     let (tap, pieces) = mpsc::channel(PIECES_AHEAD);
     let (composed, verdict) =
         tokio::join!(state.blobs.compose(upload_id, chosen, Some(tap)), scan(scanner.as_ref(), pieces));
-    // An incomplete content has no complete scan.
     let composed = composed?;
     match verdict? {
         Verdict::Safe => Ok(composed),

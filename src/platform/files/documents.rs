@@ -1,6 +1,6 @@
 //! Index documents of files, for permitted readers (decisions 4.5).
 //!
-//! A document holds the root's owner and all folders above it, so a changed right changes no document. One change log entry removes a
+//! Documents hold the root's owner and all folders above. A changed right changes no document. One change log entry removes a
 //! folder ([`removed`]).
 
 mod rows;

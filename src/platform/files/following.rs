@@ -63,7 +63,6 @@ impl Renamed {
 
     /// Number of recorded files, and whether these were the last.
     async fn record(&self, transaction: &Transaction, most: usize) -> Result<(usize, bool)> {
-        // One extra row shows whether there are more.
         let limit = u64::try_from(most + 1).unwrap_or(u64::MAX);
         let statement = sql(
             "SELECT id, name_key FROM files WHERE directory_id = ? AND name_key > ? ORDER BY name_key LIMIT ?",
@@ -94,7 +93,6 @@ impl Renamed {
     }
 }
 
-/// Whether that was the last batch.
 async fn record_below(transaction: &Transaction) -> Result<bool> {
     let mut left = PORTION;
     while let Some(next) = Renamed::next(transaction).await? {
@@ -124,7 +122,6 @@ impl Told {
     }
 }
 
-/// Whether that was the last batch.
 async fn tell(transaction: &Transaction, told: &Told) -> Result<bool> {
     let limit = u64::try_from(PORTION + 1).unwrap_or(u64::MAX);
     let statement = sql(

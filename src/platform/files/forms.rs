@@ -1,4 +1,4 @@
-//! Request forms of files.
+//! Request forms of files. Checks fail with 400 and name the field.
 
 use serde::{Deserialize, Serialize};
 
@@ -55,14 +55,11 @@ pub(super) struct Announced {
     pub(super) sha256: Option<String>,
     pub(super) name: Option<String>,
     pub(super) bytes: Option<i64>,
-    /// [`ROOT`] by default.
     pub(super) directory_id: String,
 }
 
 impl SignForm {
-    /// 400 names the field.
     pub(super) fn checked(self) -> Result<Announced> {
-        // Without a target the person's own quota counts.
         let directory_id = self.dir_id.filter(|id| !id.is_empty()).unwrap_or_else(|| ROOT.to_owned());
         check_id_of("dirId", &directory_id).map_err(Error::bad_request)?;
         Ok(Announced {
@@ -96,7 +93,6 @@ pub(super) struct AnnouncedPart {
 }
 
 impl PartForm {
-    /// 400 names the field.
     pub(super) fn checked(self) -> Result<AnnouncedPart> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         let number = u32::try_from(self.part_number).ok().filter(|number| (1..=MOST_PARTS).contains(number));
@@ -142,7 +138,6 @@ pub struct CancelForm {
 }
 
 impl CancelForm {
-    /// 400 names the field.
     pub(super) fn checked(self) -> Result<String> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         Ok(self.upload_id)
@@ -164,12 +159,10 @@ pub(super) struct Wanted {
     pub(super) replaces: bool,
     pub(super) sha256: Option<String>,
     pub(super) way: Way,
-    /// None for a single upload.
     pub(super) parts: Vec<PartTag>,
 }
 
 impl CommitForm {
-    /// 400 names the field.
     pub(super) fn checked(self, way: Way) -> Result<Wanted> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         check_id_of("dirId", &self.dir_id).map_err(Error::bad_request)?;
@@ -202,7 +195,6 @@ pub struct DownloadForm {
 }
 
 impl DownloadForm {
-    /// 400 names the field.
     pub(super) fn check(&self) -> Result<()> {
         check_id_of("fileId", &self.file_id).map_err(Error::bad_request)?;
         match self.version {

@@ -1,5 +1,3 @@
-//! `partETags` (decisions 10.5).
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -10,7 +8,6 @@ use crate::{
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct PartTag {
-    /// With or without quotation marks.
     #[serde(rename = "eTag", alias = "etag")]
     pub(super) e_tag: String,
     #[serde(rename = "partNumber", alias = "partnumber")]

@@ -70,7 +70,6 @@ pub(super) async fn look(store: &Store, caller: &Caller, claim: Claim<'_>) -> Re
     claim.check(store.reader()).await.map(drop)
 }
 
-/// At first use.
 async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
     let seer = FolderViewer::of(caller)?;
     if Access::find(store.reader(), &seer, ROOT).await?.is_some() {

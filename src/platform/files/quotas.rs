@@ -26,7 +26,6 @@ impl Usage {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted<'a> {
     pub(super) tenant: i64,
-    /// If known.
     pub(super) root: Option<&'a str>,
     /// Upload whose reservation is ignored; empty: none.
     pub(super) but: &'a str,

@@ -31,7 +31,6 @@ pub(super) async fn find_named(
     sql(text, values).fetch_optional::<File>(connection).await
 }
 
-/// Unordered.
 pub(super) async fn find(
     connection: &Connection,
     tenant_id: i64,

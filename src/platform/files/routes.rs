@@ -31,7 +31,7 @@ use crate::{
 #[operation(
     tag = "files", request_body = SignForm,
     responses(
-        (status = 200, description = "Where to send the content", body = TimedEnvelope<UploadSign>),
+        (status = 200, description = "The signed URL for the content", body = TimedEnvelope<UploadSign>),
         Refusals, BodyRefusals,
     )
 )]
@@ -68,7 +68,7 @@ pub async fn commit_upload(
 #[operation(
     tag = "files", request_body = CancelForm,
     responses(
-        (status = 200, description = "It is over", body = TimedEnvelope<String>),
+        (status = 200, description = "The upload was aborted", body = TimedEnvelope<String>),
         Refusals, BodyRefusals,
     )
 )]
@@ -142,7 +142,7 @@ async fn start(
 #[operation(
     tag = "files", request_body = PartForm,
     responses(
-        (status = 200, description = "Where to send the part", body = TimedEnvelope<UploadSign>),
+        (status = 200, description = "The signed URL for the part", body = TimedEnvelope<UploadSign>),
         Refusals, BodyRefusals,
     )
 )]
@@ -198,7 +198,7 @@ pub async fn download(
 #[operation(
     tag = "files", request_body = Vec<String>,
     responses(
-        (status = 200, description = "They are gone", body = TimedEnvelope<String>),
+        (status = 200, description = "The files were deleted", body = TimedEnvelope<String>),
         Refusals, BodyRefusals,
     )
 )]

@@ -1,5 +1,3 @@
-//! Signed URLs (decisions 10.3).
-
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -33,7 +31,6 @@ pub(super) async fn sign(
     sign_address(state, &upload, 1, None).await
 }
 
-/// Returns the upload id.
 pub(super) async fn start(state: &FilesState, caller: Arc<Caller>, announced: Announced) -> Result<String> {
     Ok(begin(state, caller, announced, Way::Multipart).await?.id)
 }
@@ -174,7 +171,6 @@ pub(super) async fn download(state: &FilesState, caller: &Caller, form: Download
     state.blobs.sign_download(&download).await
 }
 
-/// 430003.
 pub(super) fn no_such_file() -> Error {
     Error::business(BusinessCode::NotFound, "there is no such file")
 }

@@ -42,7 +42,6 @@ impl<'a> FolderViewer<'a> {
         self.principals.binary_search(&principal).is_ok()
     }
 
-    /// JSON list of grant targets.
     pub(super) fn targets(&self) -> store::Result<Value> {
         let targets: Vec<&String> =
             self.principals.iter().filter(|principal| may_be_given_rights(principal)).collect();
@@ -116,7 +115,6 @@ impl Access {
         found.ok_or_else(|| Error::business(missing, "there is no folder with this id that you may read"))
     }
 
-    /// From the folder up.
     pub(super) fn of(seer: &FolderViewer<'_>, links: &[Link]) -> Option<Self> {
         let root = links.last()?;
         // Removed folders have no subject.
@@ -243,7 +241,6 @@ pub async fn own_root(transaction: &Transaction, seer: &FolderViewer<'_>) -> sto
     root_of(transaction, seer, &user_principal(seer.user_id)).await
 }
 
-/// With the person's grant.
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct Link {
     pub(super) id: String,

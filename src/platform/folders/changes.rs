@@ -66,7 +66,6 @@ async fn find_place(
 
 async fn check_room(transaction: &Transaction, parent: &Access) -> Result<()> {
     let refuse = |reason: String| Err(Error::business(BusinessCode::General, reason));
-    // The parent adds one level.
     if parent.depth + 2 > MOST_DEPTH {
         return refuse(format!("folders lie at most {} deep", MOST_DEPTH - 1));
     }
@@ -163,7 +162,7 @@ pub(super) async fn lock(
     job.await
 }
 
-/// Even another person's lock.
+/// Even a lock of another person.
 pub(super) async fn unlock(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -192,7 +191,7 @@ pub(super) async fn unlock(
     job.await
 }
 
-/// Not a root; the person has the permission.
+/// Folder, not a root, on which the person has the permission.
 async fn find(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,

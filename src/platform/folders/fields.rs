@@ -89,9 +89,7 @@ pub struct CreationForm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Directory(String),
-    /// First level of this subject.
     Subject(String),
-    /// First level of the caller.
     Own,
 }
 
@@ -133,7 +131,6 @@ impl RenamingForm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TargetKind {
     User,
-    /// Group or department.
     Group,
 }
 
@@ -171,7 +168,6 @@ pub(super) struct NewGrants {
     pub(super) directory_id: String,
     pub(super) role: Role,
     pub(super) kind: TargetKind,
-    /// Distinct, in request order.
     pub(super) targets: Vec<String>,
 }
 

@@ -91,7 +91,7 @@ pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: Gra
     job.await
 }
 
-/// The person may manage its rights; roots require ownership.
+/// Folder whose rights the person may manage; roots require ownership.
 async fn find(transaction: &Transaction, seer: &FolderViewer<'_>, directory_id: &str) -> Result<Access> {
     if directory_id == ROOT {
         access::own_root(transaction, seer).await?;
@@ -121,7 +121,6 @@ async fn find_targets(
         TargetKind::User => {
             let people = find_shown(transaction, seer.tenant_id, NamedBy::UserId, &new.targets).await?;
             for id in &new.targets {
-                // Callers see themselves.
                 if id != seer.user_id && !people.iter().any(|person| person.user_id == *id) {
                     return Err(unknown("user", id));
                 }
@@ -160,7 +159,7 @@ async fn put(
     statement.execute(transaction).await.map(drop)
 }
 
-/// After the insert; a failure rolls back.
+/// Checked after the insert; a failure rolls back.
 async fn check_room(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,

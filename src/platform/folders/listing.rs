@@ -12,7 +12,6 @@ use crate::{
     store::{Connection, Store},
 };
 
-/// As in one folder.
 const MOST_TOPMOST: usize = 10_000;
 
 const STARTS_AT_A_TIME: usize = 500;

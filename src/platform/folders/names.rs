@@ -106,7 +106,6 @@ fn check_form(name: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Ignores the extension.
 fn is_device(name: &str) -> bool {
     // Superscript digits number devices too.
     let name: String = name.nfkc().collect::<String>().to_ascii_lowercase();
@@ -135,7 +134,6 @@ fn check_characters(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Noncharacters and private-use characters.
 fn is_nonsense(character: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(character);
     let categories = [

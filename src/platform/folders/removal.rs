@@ -11,7 +11,6 @@ pub const DIRECTORY: &str = "directory";
 
 const PORTION: u64 = 500;
 
-/// Oldest removal first.
 const NEXT: &str = "SELECT id FROM directories WHERE removed_at IS NOT NULL ORDER BY removed_at, id LIMIT 1";
 
 const FILES_AT_A_TIME: u64 = 50;

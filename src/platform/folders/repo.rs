@@ -127,7 +127,6 @@ pub(super) async fn count_children(transaction: &Transaction, parent_id: &str) -
     statement.fetch_value(transaction).await
 }
 
-/// New id.
 pub(super) async fn insert(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,

@@ -22,7 +22,6 @@ use crate::{
     store::{Transaction, now_millis},
 };
 
-/// Without look-alikes.
 const ALPHABET: &[u8] = b"ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const LENGTH: usize = 8;
 
@@ -119,7 +118,7 @@ fn random_code() -> Result<String> {
     while code.len() < LENGTH {
         let mut bytes = [0; 2 * LENGTH];
         rand::fill(&mut bytes).map_err(|_| Error::internal("the system gave no random bytes"))?;
-        // Redrawn without a character, to avoid bias.
+        // Values without a character are redrawn, to avoid bias.
         let characters = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte % 32)));
         code.extend(characters.take(LENGTH - code.len()).map(|byte| char::from(*byte)));
     }

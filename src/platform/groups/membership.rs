@@ -26,7 +26,6 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MemberSelection {
     Users(Vec<String>),
-    /// With `login@eCode` for other tenants.
     Logins(Vec<String>),
 }
 
@@ -202,7 +201,7 @@ pub(super) fn forget_callers(state: &GroupsState, transaction: &Transaction, ten
     });
 }
 
-/// All found or none, each under the given name. 403 without permission, 409 for the leaving owner.
+/// Removes all found or none, each under the given name. Fails with 403 without permission, 409 for the leaving owner.
 pub(super) async fn remove(
     state: &GroupsState,
     caller: Arc<Caller>,

@@ -45,7 +45,7 @@ pub(super) async fn by_ids(
     Ok(found.into_keys().map(|user_id| NamedPerson::known(tenant_id, &user_id)).collect())
 }
 
-/// Own tenant first, since a login may hold `@` (decisions 9.4). 404 names unknown or disallowed logins.
+/// Own tenant first, since a login may hold `@` (decisions 9.4). Fails with 404 naming unknown or disallowed logins.
 pub(super) async fn by_logins(
     transaction: &Transaction,
     tenant: &Tenant,

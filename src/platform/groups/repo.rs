@@ -100,7 +100,6 @@ pub(super) async fn insert(
     statement.execute(transaction).await.map(drop)
 }
 
-/// Whether the group is new in the tenant.
 pub(super) async fn open_to_tenant(
     transaction: &Transaction,
     group_id: &str,

@@ -83,7 +83,7 @@ fn only(least: GroupRole) -> Error {
     Error::forbidden(format!("only {who} may do this"))
 }
 
-/// In every tenant that finds the group.
+/// Records the change in every tenant that finds the group.
 pub async fn record_change(transaction: &Transaction, group_id: &str) -> Result<()> {
     for tenant_id in tenants_of(transaction, group_id).await? {
         transaction.record_change(tenant_id, GROUP, group_id);
@@ -91,12 +91,12 @@ pub async fn record_change(transaction: &Transaction, group_id: &str) -> Result<
     Ok(())
 }
 
-/// They affect members and acting owners of their groups.
+/// Records changed people, who affect members and acting owners of their groups.
 pub async fn record_people(transaction: &Transaction, tenant_id: i64, user_ids: &[&str]) -> Result<()> {
     Ok(repo::touch_groups_of(transaction, tenant_id, user_ids).await?)
 }
 
-/// A removed tenant's people left other groups.
+/// Records that a removed tenant's people left other groups.
 pub async fn record_end_of(transaction: &Transaction, tenant_id: i64) -> Result<()> {
     Ok(repo::touch_groups_found_in(transaction, tenant_id).await?)
 }

@@ -58,7 +58,6 @@ impl PendingTenant {
         Ok(statement.fetch_optional::<Self>(connection).await?)
     }
 
-    /// Whether more remain.
     async fn record(&self, transaction: &Transaction, portion: usize) -> Result<bool> {
         let limit = u64::try_from(portion + 1).unwrap_or(u64::MAX);
         let statement = sql(

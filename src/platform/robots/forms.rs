@@ -17,7 +17,6 @@ const TEXT_BYTES: usize = 16 << 10;
 const TITLE_BYTES: usize = 1 << 10;
 const BRIEF_BYTES: usize = 4 << 10;
 const ADDRESS_BYTES: usize = 2 << 10;
-/// As JSON.
 const DATA_BYTES: usize = 32 << 10;
 
 /// A text (`text`).
@@ -161,7 +160,6 @@ impl ContentFields {
         self.text(name, TextRule::Lines(most))
     }
 
-    /// Parsers read it alike.
     fn address(&mut self, name: &str) -> Result<String, String> {
         let text = self.text(name, TextRule::Line(ADDRESS_BYTES))?;
         if is_address(&text) {

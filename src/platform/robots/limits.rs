@@ -36,7 +36,6 @@ pub struct RobotLimits {
     messages_of_group: usize,
     /// By robot id, so that a new token keeps the count.
     robots: Cache<String, Arc<RobotCounts>>,
-    /// By group id.
     groups: Cache<String, Arc<Mutex<SendTimes>>>,
 }
 
@@ -109,7 +108,6 @@ fn lock(times: &Mutex<SendTimes>) -> MutexGuard<'_, SendTimes> {
     times.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Oldest first, within the last minute.
 #[derive(Debug, Default)]
 struct SendTimes(VecDeque<Instant>);
 

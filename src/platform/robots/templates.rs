@@ -6,7 +6,6 @@ use serde_json::Value;
 use crate::platform::shared::patch::TextRule;
 
 const NAME_BYTES: usize = 256;
-/// As JSON.
 const TEMPLATE_BYTES: usize = 64 << 10;
 
 /// A card template to store.

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, header};
 
-/// `text/event-stream` is preferred to JSON. Wildcards alone request no stream.
+/// Whether `text/event-stream` is preferred to JSON. Wildcards alone request no stream.
 pub fn wants_events(headers: &HeaderMap) -> bool {
     let ranges = headers
         .get_all(header::ACCEPT)
@@ -37,7 +37,6 @@ struct Range<'a> {
 }
 
 impl<'a> Range<'a> {
-    /// `None` if malformed.
     fn read(text: &'a str) -> Option<Self> {
         let mut parts = text.split(';').map(str::trim);
         let kind = parts.next().filter(|kind| kind.contains('/'))?;

@@ -102,10 +102,10 @@ pub async fn post_search_all(
 #[operation(
     tag = "search", params(TermParameters),
     responses(
-        (status = 200, description = "As by POST",
+        (status = 200, description = "The same as by POST",
             content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
         Refusals,
-        (status = 405, description = "HEAD", body = FailureEnvelope),
+        (status = 405, description = "HEAD is not supported", body = FailureEnvelope),
         (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
         (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
     )
@@ -150,7 +150,6 @@ async fn search_all(
 
 pub(super) struct Entry {
     place: usize,
-    /// [`ModulePage`] in one line.
     pub(super) text: String,
     pub(super) partial: bool,
     /// Held as long as the text.
@@ -200,7 +199,6 @@ fn write_failed(module: &Module, failure: Failure) -> Result<String> {
     serde_json::to_string(&failed).map_err(Error::internal)
 }
 
-/// By `orderNo`.
 async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Result<Response> {
     while let Some(answer) = search.next().await {
         entries.push(Entry::write(answer)?);

@@ -21,13 +21,10 @@ type Ready = (Event, AnswerReservation);
 #[serde(rename_all = "camelCase")]
 struct Done {
     count: usize,
-    /// Since the request.
     took_ms: u64,
-    /// Whether any module is incomplete.
     partial: bool,
 }
 
-/// Ready modules first.
 pub(super) fn answer(first: Vec<Entry>, search: TimedModules, started: Instant) -> Response {
     // Room for every event, so that a slow reader does not prolong the search.
     let (sender, receiver) = mpsc::channel(search.count() + 1);

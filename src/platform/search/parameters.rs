@@ -1,4 +1,4 @@
-//! Parameters in the query or a JSON body; the query wins (decisions 5.1).
+//! Parameters in the query or a JSON body; the query wins (decisions 5.1). An invalid one fails with 400 and is named.
 
 use std::{fmt::Display, str::FromStr, time::Duration};
 
@@ -90,7 +90,6 @@ impl Given {
         Ok(given)
     }
 
-    /// 400 for an invalid parameter.
     pub(super) fn parameters(&self, state: &SearchState) -> Result<SearchParameters> {
         self.terms()?.check(state, self.trace.clone())
     }
@@ -109,7 +108,6 @@ impl Given {
         })
     }
 
-    /// 400 names the parameter.
     pub(super) fn place(&self) -> Result<PlaceParameters> {
         let (query, body) = self.read_both::<PlaceParameters>()?;
         Ok(PlaceParameters {
@@ -164,7 +162,6 @@ fn boolean_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 impl TermParameters {
-    /// 400 for an invalid parameter.
     fn check(self, state: &SearchState, trace: Option<TraceContext>) -> Result<SearchParameters> {
         let most = state.limits.keyword_chars;
         let keyword = self.keyword.filter(|keyword| !keyword.trim().is_empty());
@@ -210,7 +207,6 @@ impl TermParameters {
 }
 
 impl PlaceParameters {
-    /// The module and the page in this order. 400 for an invalid parameter.
     pub(super) fn check(self, order: Order) -> Result<(String, PageRequest)> {
         let module = self
             .module_id

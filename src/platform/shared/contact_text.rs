@@ -6,9 +6,9 @@ use trawl_index::fold;
 
 /// Shorter numbers are extensions, searched as written.
 const WHOLE_NUMBER_DIGITS: usize = 7;
-/// Without leading zeros.
+/// Digits that two numbers must share, without leading zeros.
 const TELLING_DIGITS: usize = 6;
-/// They identify a number to people.
+/// Trailing digits by which people know a number.
 const LAST_DIGITS: usize = 4;
 /// Mobile numbers in China: length and country code.
 const CHINESE_MOBILE: (usize, &str) = (11, "86");
@@ -91,7 +91,6 @@ fn for_anybody(text: &str) -> Cow<'_, str> {
     parts.map_or(Cow::Borrowed(text), |(local, domain)| Cow::Owned(format!("{local}@{domain}")))
 }
 
-/// Separated by letters, without leading zeros.
 fn numbers(text: &str) -> impl Iterator<Item = String> {
     let digits = |part: &str| -> String {
         part.chars().filter(char::is_ascii_digit).skip_while(|digit| *digit == '0').collect()

@@ -46,9 +46,9 @@ pub fn written_text(field: Option<&String>, known: Option<&String>) -> Option<St
 /// Limit of a text.
 #[derive(Clone, Copy, Debug)]
 pub enum TextRule {
-    /// Bytes of one line, without control characters.
+    /// One line of at most these bytes, without control characters.
     Line(usize),
-    /// Bytes of lines.
+    /// Lines of at most these bytes.
     Lines(usize),
 }
 
@@ -184,7 +184,7 @@ pub struct ChangesAfter {
 }
 
 impl ChangesAfter {
-    /// Decisions 9.6.
+    /// Validates the parameters (decisions 9.6).
     pub fn new(cursor: Option<i64>, limit: Option<i64>) -> Result<Self, String> {
         let limit = limit.unwrap_or(PAGE_ROWS);
         if !(1..=MOST_PAGE_ROWS).contains(&limit) {

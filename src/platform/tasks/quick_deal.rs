@@ -37,7 +37,7 @@ use crate::{
     store::{Store, Transaction, now_millis},
 };
 
-/// After a successful callback.
+/// Retries of the write after a successful callback.
 const TRIES_AGAIN: usize = 5;
 /// Doubled for each retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -83,7 +83,8 @@ impl QuickDeals {
     ///
     /// # Errors
     ///
-    /// 404, 403 and 409 if not allowed or moved meanwhile. 502 if the callback failed and nothing changed, 503 if too many are in flight.
+    /// Fails with 404, 403 or 409 if not allowed or moved meanwhile. Fails with 502 if the callback failed and nothing changed, 503 if too
+    /// many are in flight.
     pub async fn handle(self: &Arc<Self>, caller: &Caller, task_id: &str) -> Result<()> {
         let request = QuickDealRequest {
             tenant_id: caller.tenant.id,

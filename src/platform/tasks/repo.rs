@@ -81,7 +81,6 @@ pub(super) async fn make_move(
 
 pub(super) enum CreationOutcome {
     There(CreatedTask),
-    /// Platform's id of the other task.
     Other(String),
 }
 
@@ -114,7 +113,7 @@ pub(super) async fn create(
     Ok(creations)
 }
 
-/// The first of duplicates; returns the count.
+/// Keeps the first of duplicates; returns the count.
 async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
@@ -184,7 +183,6 @@ async fn find_existing(
     Ok(kept.into_iter().map(|kept| (kept.app_task_id.clone(), kept)).collect())
 }
 
-/// `None` if all were inserted.
 fn resolve(
     transaction: &Transaction,
     tenant_id: i64,
@@ -242,7 +240,6 @@ struct DetailsRow {
     row: StoredTask,
     end_comment: Option<String>,
     end_result: Option<String>,
-    /// JSON.
     quick_deal_log: String,
 }
 

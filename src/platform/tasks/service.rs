@@ -12,7 +12,7 @@ use crate::{
     store::{Connection, Transaction},
 };
 
-/// Caller.
+/// Caller acting on a task.
 #[derive(Clone, Debug)]
 pub enum Actor {
     /// Client id; acts on tasks it created.
@@ -38,7 +38,7 @@ pub enum TaskRole {
 }
 
 impl Actor {
-    /// From a caller.
+    /// Actor of a caller.
     pub fn of(caller: &Caller) -> Self {
         match caller.user.as_deref() {
             None => Self::Application(caller.client_id.to_string()),
@@ -91,7 +91,7 @@ impl TaskRole {
 ///
 /// # Errors
 ///
-/// 404 if invisible, 403 if not theirs to handle, 409 naming the status if the move is invalid.
+/// 404 if invisible, 403 if not theirs, 409 with the status if the move is invalid.
 pub async fn make(
     transaction: &Transaction,
     tenant_id: i64,

@@ -37,7 +37,7 @@ pub enum TaskMove {
 }
 
 impl TaskMove {
-    /// All.
+    /// All moves.
     pub const ALL: [Self; 5] = [Self::Complete, Self::Withdraw, Self::Pause, Self::Resume, Self::Remove];
 
     /// For messages.
@@ -74,7 +74,7 @@ pub fn after(status: TaskStatus, task_move: TaskMove, paused_from: Option<TaskSt
 }
 
 impl TaskStatus {
-    /// All.
+    /// All states.
     pub const ALL: [Self; 7] =
         [Self::ToDo, Self::Done, Self::ToRead, Self::Paused, Self::Read, Self::Withdrawn, Self::Removed];
 

@@ -24,7 +24,6 @@ use crate::{
 
 pub use self::forms::{ApplicationForm, RotationForm};
 
-/// Over HTTP.
 const MOST_APPLICATIONS: i64 = 1_000;
 
 /// Application without its secrets.
@@ -180,7 +179,7 @@ pub async fn change(
     shown(state, caller, row)
 }
 
-/// Also its tokens. 409 for the caller.
+/// Removes an application and its tokens; 409 for the caller's own.
 pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: String) -> Result<()> {
     if *caller.client_id == *client_id {
         return Err(Error::conflict("this is the application that calls: it cannot remove itself"));

@@ -18,11 +18,9 @@ use crate::{
     store::{Transaction, sql},
 };
 
-/// Single-line texts.
 const TEXT_BYTES: usize = 512;
 const INTRODUCTION_BYTES: usize = 16 << 10;
 
-/// Without look-alikes.
 const CODE_ALPHABET: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const CODE_LENGTH: usize = 8;
 
@@ -201,7 +199,6 @@ pub async fn decide(state: &TenantsState, caller: Arc<Caller>, code: String, fat
     job.await
 }
 
-/// The caller may manage it.
 async fn managed(transaction: &Transaction, caller: &Caller, code: &str) -> Result<Tenant> {
     if !caller.knows(code) {
         return Err(Error::forbidden("eCode: this application may not act on that tenant"));

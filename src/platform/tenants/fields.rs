@@ -1,10 +1,9 @@
-//! Decisions 2.3.
+//! Field checks (decisions 2.3).
 
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
 
-/// Absent if blank.
 pub(super) fn text(
     field: &str,
     text: Option<String>,

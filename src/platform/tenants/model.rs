@@ -22,7 +22,7 @@ pub struct Registered {
     pub credentials: Credentials,
     /// Owner.
     pub tenant: Tenant,
-    /// Created for it.
+    /// Whether the tenant is new.
     pub tenant_created: bool,
 }
 
@@ -62,20 +62,20 @@ pub async fn give_change_times(transaction: &Transaction, tenant_id: i64, rows: 
     Ok(last - rows + 1)
 }
 
-/// Decisions 9.8.
+/// Suffix of logins (decisions 9.8).
 pub async fn login_suffix(connection: &Connection, tenant_id: i64) -> Result<Option<String>> {
     let statement = sql("SELECT login_suffix FROM tenants WHERE id = ?", [tenant_id.into()]);
     Ok(statement.fetch_optional_value(connection).await?.flatten())
 }
 
-/// Per favorite (decisions 9.8).
+/// Maximum labels per favorite (decisions 9.8).
 pub async fn label_limit(connection: &Connection, tenant_id: i64) -> Result<usize> {
     let statement = sql("SELECT label_limit FROM tenants WHERE id = ?", [tenant_id.into()]);
     let limit: Option<i64> = statement.fetch_optional_value(connection).await?;
     Ok(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or_default())
 }
 
-/// Unfrozen ones with `allowOuterMembers` (decisions 9.4, 9.8).
+/// Unfrozen tenants with `allowOuterMembers` (decisions 9.4, 9.8).
 pub async fn open_to_outer_groups(
     connection: &Connection,
     codes: &[impl AsRef<str>],

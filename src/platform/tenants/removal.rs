@@ -27,7 +27,7 @@ pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
     Ok(is_removed)
 }
 
-/// Otherwise applications could act on the code's next tenant. Returns the applications' tenants.
+/// Unbinds a freed code, so that no application acts on its next tenant. Returns the applications' tenants.
 pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> Result<Vec<i64>> {
     let statement = sql(
         "UPDATE applications \
@@ -79,7 +79,6 @@ pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
         .await
 }
 
-/// Table with tenants' rows.
 #[derive(Clone, Debug, FromRow)]
 struct Table {
     name: String,

@@ -17,7 +17,6 @@ use crate::{
 /// RFC 1035 §2.3.4.
 const HOST_BYTES: usize = 253;
 const LABEL_BYTES: usize = 63;
-/// JSON readers represent it exactly.
 const MOST_BYTES: i64 = (1 << 53) - 1;
 /// Upper bound of the setting.
 pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
@@ -163,7 +162,7 @@ pub struct ListedTenant {
     pub created_at: i64,
 }
 
-/// After this id.
+/// Up to `limit` tenants after this id.
 pub async fn list(state: &TenantsState, after: i64, limit: u64) -> Result<Vec<ListedTenant>> {
     let statement = sql(
         "SELECT id, code, name, is_frozen, created_at FROM tenants \
@@ -173,7 +172,7 @@ pub async fn list(state: &TenantsState, after: i64, limit: u64) -> Result<Vec<Li
     Ok(statement.fetch_all::<ListedTenant>(state.store.reader()).await?)
 }
 
-/// By tenant code.
+/// Settings by tenant code.
 pub async fn find(state: &TenantsState, code: &str) -> Result<TenantSettings> {
     read(state.store.reader(), code).await
 }

@@ -66,7 +66,7 @@ pub struct User {
 /// Password hashed, picture decoded.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
-    /// Valid.
+    /// Valid form.
     pub form: UserWrite,
     /// The stored one if unchanged.
     pub password_hash: Written<PasswordHash>,
@@ -74,7 +74,7 @@ pub struct UserChange {
     pub picture: Option<Picture>,
 }
 
-/// Unless present.
+/// Appends the suffix unless present.
 pub fn with_suffix(login: &str, suffix: Option<&str>) -> String {
     match suffix.map(|suffix| suffix.trim_start_matches('@')).filter(|suffix| !suffix.is_empty()) {
         // Host names ignore case.
@@ -186,7 +186,6 @@ impl UserChange {
 }
 
 impl User {
-    /// Tokens become invalid.
     fn ends_tokens_of(&self, before: &Self) -> bool {
         self.password_hash != before.password_hash
             || (self.is_deleted && !before.is_deleted)
@@ -246,7 +245,7 @@ impl User {
     }
 }
 
-/// They show the departments' names.
+/// Reindexes the departments' people, who show their names.
 pub async fn index_members(
     transaction: &Transaction,
     tenant_id: i64,
@@ -275,7 +274,7 @@ pub struct ShownPerson {
     pub org_id: Option<String>,
 }
 
-/// Visible ones.
+/// Visible people with these identifiers.
 pub async fn find_shown(
     connection: &Connection,
     tenant_id: i64,

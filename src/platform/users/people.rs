@@ -16,9 +16,7 @@ pub(super) struct People {
     by_id: HashMap<String, User>,
     id_by_login: HashMap<String, String>,
     id_by_platform_id: HashMap<String, String>,
-    /// By user id.
     digests: HashMap<String, Vec<u8>>,
-    /// By path.
     uploads: HashMap<String, PictureContent>,
     /// In request order, with earlier states.
     touched: Vec<(String, Option<User>)>,
@@ -113,7 +111,7 @@ impl People {
         }
     }
 
-    /// If login and platform id are free.
+    /// Fails if login or platform id is taken.
     fn put(&mut self, user: User) -> Result<(), String> {
         let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
         if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
@@ -136,7 +134,6 @@ impl People {
         Ok(())
     }
 
-    /// In request order, with earlier states.
     pub(super) fn changed(&self) -> Vec<(&User, Option<&User>)> {
         self.touched
             .iter()

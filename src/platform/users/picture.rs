@@ -59,7 +59,7 @@ pub enum Picture {
 pub struct PictureContent {
     /// Unguessable part of the address.
     pub id: String,
-    /// By content.
+    /// Recognised type.
     pub content_type: &'static str,
     /// Bytes.
     pub content: Vec<u8>,

@@ -1,5 +1,3 @@
-//! Work before the transaction.
-
 use std::collections::HashMap;
 
 use secrecy::SecretString;

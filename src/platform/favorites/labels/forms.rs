@@ -105,7 +105,6 @@ pub(in crate::platform::favorites) fn read_label_list(
     json::read_object::<LabelListForm>(body.get().as_bytes()).map(|form| form.label_list)
 }
 
-/// In given order; an error above `limit`.
 pub(super) fn distinct(ids: Vec<String>, limit: usize) -> Result<Vec<String>, String> {
     let mut met = HashSet::new();
     let ids: Vec<String> = ids.into_iter().filter(|id| met.insert(id.clone())).collect();

@@ -13,7 +13,6 @@ pub(super) struct Row {
     pub(super) size: i64,
     pub(super) created_by_name: String,
     pub(super) updated_at: i64,
-    /// None until extracted.
     pub(super) text: Option<String>,
 }
 
@@ -59,13 +58,11 @@ pub(super) async fn live_directories(
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
-/// A folder in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
     /// Each name after a slash; a slash for a root.
     pub(super) path: String,
     pub(super) subject: String,
-    /// The folder and its ancestors.
     pub(super) directories: Vec<String>,
 }
 
@@ -77,7 +74,6 @@ struct Link {
     subject: Option<String>,
 }
 
-/// Only folders in a tree.
 pub(super) async fn chains(
     reader: &Connection,
     directories: BTreeSet<&str>,

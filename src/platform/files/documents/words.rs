@@ -18,7 +18,6 @@ pub(super) fn parts(name: &str) -> String {
     parts
 }
 
-/// Between letters and digits, and before a capital after a small letter.
 fn borders(word: &str) -> Vec<usize> {
     let bytes = word.as_bytes();
     let is_border = |pair: &[u8]| {

@@ -98,7 +98,6 @@ pub(in crate::platform::groups) async fn among(
     Ok(found)
 }
 
-/// Visible or not.
 pub(in crate::platform::groups) async fn count(
     transaction: &Transaction,
     group_id: &str,

@@ -4,19 +4,17 @@ use crate::{
     store::{self, Connection, sql},
 };
 
-/// Visible members.
 const SHOWN: &str = "FROM group_members \
     JOIN tenants AS homes ON homes.id = group_members.tenant_id AND homes.removed_at IS NULL \
     JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
       AND users.is_deleted = 0 AND users.is_hidden = 0";
 
-/// Invisible people of the tenants.
 const NOT_SHOWN: &str = "FROM group_tenants CROSS JOIN users INDEXED BY users_not_shown \
     ON users.tenant_id = group_tenants.tenant_id AND (users.is_deleted OR users.is_hidden)";
 
 /// Number of visible members, without a visit to each.
 ///
-/// All rows minus the few invisible members, or a probe of each member of a small group.
+/// Subtracts the few invisible members, or probes each member of a small group.
 fn count() -> String {
     let rows = "SELECT COUNT(*) FROM group_members WHERE group_members.group_id = groups.id";
     let of_removed = "SELECT COUNT(*) FROM tenants CROSS JOIN group_members ON group_members.group_id = groups.id \

@@ -82,7 +82,7 @@ pub async fn show_group_of_code(
         (status = 200, description = "The group", body = Envelope<Group>),
         Refusals,
         (status = 404, description = "Unknown or expired code", body = FailureEnvelope),
-        (status = 409, description = "The group or the caller is at the maximum", body = FailureEnvelope),
+        (status = 409, description = "The group or the caller has reached the maximum", body = FailureEnvelope),
     )
 )]
 pub async fn join_by_code(

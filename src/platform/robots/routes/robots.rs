@@ -152,7 +152,7 @@ pub async fn rotate_token(
         ("robotId" = String, Path, description = "The robot's id"),
     ),
     responses(
-        (status = 200, description = "It is removed", body = Envelope<Option<String>>),
+        (status = 200, description = "The robot was removed", body = Envelope<Option<String>>),
         Refusals,
         (status = 404, description = "There is no such group or robot", body = FailureEnvelope),
     )

@@ -59,7 +59,6 @@ pub(super) struct TaskInfo<'a> {
     pub(super) task: &'a Task,
     pub(super) id: &'a str,
     pub(super) handler_login_id: &'a str,
-    /// Epoch milliseconds.
     pub(super) handled_at: i64,
 }
 

@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Without a free permit.
+/// `Retry-After` without a free permit.
 const FULL_FOR: Duration = Duration::from_secs(1);
 
 /// Runs even if nobody waits.

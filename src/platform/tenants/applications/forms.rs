@@ -1,5 +1,3 @@
-//! Application forms (decisions 3.2, 3.3).
-
 use serde::Deserialize;
 
 use super::repo::Row;
@@ -11,9 +9,7 @@ use crate::{
 };
 
 const NAME_BYTES: usize = 256;
-/// A day.
 const OVERLAP_SECONDS: i64 = 86_400;
-/// 30 days.
 const MOST_OVERLAP_SECONDS: i64 = 2_592_000;
 
 /// Application to register or change; a change keeps absent or null fields.

@@ -68,7 +68,6 @@ pub(super) async fn end_tokens(transaction: &Transaction, client_id: &str) -> st
     statement.execute(transaction).await.map(drop)
 }
 
-/// Whether it existed.
 pub(super) async fn remove(
     transaction: &Transaction,
     tenant_id: i64,

@@ -9,7 +9,6 @@ use crate::{
 const COLUMNS: &str = "sequence, tenant_id, user_id, login_id, name, mobile, org_id, deputy_org_ids, secret_level, \
      is_hidden, is_deleted, details, picture, created_at";
 
-/// Address prefix of avatars in documents.
 const ADDRESS: &str = "pictures_below";
 
 #[derive(Clone, Debug, FromRow)]
@@ -42,7 +41,6 @@ pub(super) struct Details {
 }
 
 impl PersonRow {
-    /// Distinct, main one first.
     pub(super) fn departments(&self) -> Vec<String> {
         let deputies: Vec<String> = serde_json::from_str(&self.deputy_org_ids).unwrap_or_else(|error| {
             self.complain(&error);
@@ -99,7 +97,7 @@ pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(statement.fetch_value(reader).await?)
 }
 
-/// After `public_url` changed.
+/// Reindexes stored avatars after `public_url` changed.
 pub async fn follow_public_url(store: &Store, public_url: &str) -> Result<()> {
     let known = sql("SELECT value FROM meta WHERE name = ?", [ADDRESS.into()]);
     let known: Option<String> = known.fetch_optional_value(store.reader()).await?;
