@@ -13,7 +13,7 @@ use trawl_connectors::TraceContext;
 use super::{client::LazyClient, health::SourceState, page::RawPage, page_cache::SourcePageKey};
 use crate::source::SourceFailure;
 
-/// At most 5 % more calls.
+/// Hedges add at most 5 % of calls.
 const CALLS_PER_HEDGE: u32 = 20;
 const MAX_SAVED: u32 = 10;
 
@@ -49,7 +49,6 @@ pub(super) struct HedgedClient {
 }
 
 impl HedgedClient {
-    /// Hedges if there is a state.
     pub(super) fn new(client: LazyClient, state: Option<Arc<SourceState>>) -> Self {
         Self { client, hedge: state.map(|state| Hedge { state }) }
     }
@@ -81,10 +80,7 @@ struct Hedge {
 }
 
 impl Hedge {
-    /// The first page of up to two requests.
-    ///
-    /// # Errors
-    /// The failure of the last request.
+    /// First page of up to two requests, or the failure of the last.
     async fn fetch<P, A>(
         &self,
         fetch: impl Fn() -> A,
@@ -116,7 +112,6 @@ impl Hedge {
         Ok(page)
     }
 
-    /// Returns the 95th percentile.
     fn count_call(&self) -> Option<Duration> {
         let mut record = self.state.lock();
         record.budget.earn();
@@ -147,7 +142,6 @@ mod tests {
     use super::*;
     use crate::{SuspensionSettings, clock::SystemClock, latencies::MIN_CALLS, source::FailureKind};
 
-    /// Calls beyond 10 ms are late.
     fn hedge() -> Hedge {
         let state = SourceState::new(1, "x".to_owned(), SuspensionSettings::default(), Arc::new(SystemClock));
         {
@@ -158,7 +152,6 @@ mod tests {
         Hedge { state: Arc::new(state) }
     }
 
-    /// The answered request, its milliseconds, and the number of requests.
     fn fetch(ends: &[(u64, bool)]) -> (Option<usize>, u128, usize) {
         let sent = AtomicUsize::new(0);
         let request = || {
@@ -186,7 +179,6 @@ mod tests {
         assert_eq!(fetch(&[(9, false)]), (None, 9, 1));
         assert_eq!(fetch(&[(40, true), (20, true)]), (Some(1), 30, 2));
         assert_eq!(fetch(&[(15, true), (20, true)]), (Some(0), 15, 2));
-        // After a failure the other request goes on.
         assert_eq!(fetch(&[(15, false), (20, true)]), (Some(1), 30, 2));
         assert_eq!(fetch(&[(40, true), (20, false)]), (Some(0), 40, 2));
         assert_eq!(fetch(&[(15, false), (20, false)]), (None, 30, 2));

@@ -1,4 +1,4 @@
-//! Pages of external systems, and how one search reads them.
+//! External pages, and how one search reads them.
 
 #[cfg(test)]
 mod tests;
@@ -16,7 +16,6 @@ use crate::{
     },
 };
 
-/// A page as the source sent it.
 #[derive(Debug, Default)]
 pub(crate) struct RawPage {
     items: Vec<RawItem>,
@@ -34,8 +33,7 @@ pub(super) struct RawItem {
 }
 
 impl RawPage {
-    /// # Errors
-    /// An item cannot be written as JSON.
+    /// Fails if an item cannot be written as JSON.
     pub(crate) fn read(
         answer: Answer,
         declared: DeclaredOrder,
@@ -60,13 +58,12 @@ impl RawPage {
         Ok(Self { items, in_time_order, cursor: next.filter(|_| !stands_still), total, note, broken })
     }
 
-    /// The upper bound of all times here and behind, if the order holds.
+    /// Upper bound of times here and behind, if the order holds.
     pub(super) fn newest(&self) -> Option<i64> {
         let first = self.items.first().filter(|_| self.in_time_order && self.broken.is_none())?;
         Some(first.item.display_time)
     }
 
-    /// The approximate bytes.
     pub(super) fn bytes(&self) -> usize {
         const EACH: usize = 128;
         let texts = |raw: &RawItem| {
@@ -86,7 +83,6 @@ impl RawItem {
     }
 }
 
-/// The cursor and the consumed parts of a position.
 pub(crate) fn resume_point(position: &Position) -> Option<(Option<&str>, &[ConsumedPart])> {
     match position {
         Position::InPage(cursor, consumed) => Some((cursor.as_deref(), consumed)),
@@ -95,8 +91,6 @@ pub(crate) fn resume_point(position: &Position) -> Option<(Option<&str>, &[Consu
     }
 }
 
-/// Filters and sorts a page for one search.
-///
 /// Ties are sorted by id within a page and keep the source's order between pages.
 pub(crate) fn into_page(
     raw: &RawPage,
@@ -132,7 +126,7 @@ pub(crate) fn into_page(
             after: Position::InPage(cursor.map(str::to_owned), consumed),
         })
         .collect();
-    // After its last match, the page has nothing left.
+    // The page has nothing left after its last match.
     if let (Some(last), Some(next)) = (items.last_mut(), &next) {
         last.after = next.clone();
     }
