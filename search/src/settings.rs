@@ -1,19 +1,16 @@
-//! The settings of caches and suspensions.
-
 use serde::{Deserialize, Serialize};
 
-/// A day.
 const LONGEST_PAUSE_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// The settings of cached pages (decisions 6.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSettings {
-    /// External pages are fresh for this time, in milliseconds; 0 shares concurrent calls only.
+    /// Milliseconds for which external pages are fresh; 0 shares concurrent calls only.
     pub fresh_ms: u64,
-    /// Stale pages stand in for failures for this time, in milliseconds.
+    /// Milliseconds for which stale pages stand in for failures.
     pub stale_ms: u64,
-    /// The bytes of all pages; a quarter is for built-in ones.
+    /// Bytes of all pages; a quarter is for built-in ones.
     pub bytes: u64,
 }
 
@@ -23,23 +20,23 @@ impl Default for CacheSettings {
     }
 }
 
-/// The suspension of failing sources, by kind of failure (decisions 6.3).
+/// Suspension of sources by kind of failure (decisions 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionSettings {
-    /// Not reached, or turned away. `Retry-After` suspends at the first failure, up to a day.
+    /// Unreachable or busy. `Retry-After` suspends at the first failure, up to a day.
     pub unavailable: SuspensionRule,
     /// Credentials refused.
     pub unauthorized: SuspensionRule,
     /// No usable answer.
     pub invalid: SuspensionRule,
-    /// The search failed there.
+    /// The search failed.
     pub error: SuspensionRule,
-    /// No answer within the source's timeout.
+    /// The source's timeout passed.
     pub timeout: SuspensionRule,
 }
 
-/// When and for how long a source is suspended.
+/// When and how long a source is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionRule {
@@ -47,7 +44,7 @@ pub struct SuspensionRule {
     pub failures: u32,
     /// The first pause in milliseconds; each further one doubles.
     pub least_ms: u64,
-    /// The longest pause in milliseconds.
+    /// Longest pause in milliseconds.
     pub most_ms: u64,
 }
 
@@ -65,8 +62,7 @@ impl Default for SuspensionSettings {
 }
 
 impl SuspensionSettings {
-    /// # Errors
-    /// A message that names the setting.
+    /// Errors name the setting.
     pub fn check(&self) -> Result<(), String> {
         let rules = [
             ("unavailable", self.unavailable),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::store::Store;
 
-/// State of the blacklist routes.
+/// Route state.
 #[derive(Clone)]
 pub struct BlacklistState {
     pub(crate) store: Store,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::{config::Limits, platform::shared::sync::Synchronisation, store::Store};
 
-/// State of the department routes.
+/// Route state.
 #[derive(Clone)]
 pub struct DepartmentsState {
     pub(crate) store: Store,

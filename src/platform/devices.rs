@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::{auth::caller::Authenticator, config::Limits, store::Store};
 
-/// State of the device routes.
+/// Route state.
 #[derive(Clone)]
 pub struct DevicesState {
     pub(crate) store: Store,

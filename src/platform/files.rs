@@ -1,4 +1,4 @@
-//! Files: upload, download and removal (specification, "Files"; decisions 10).
+//! Files (specification, "Files"; decisions 10).
 //!
 //! Bytes never pass through here: clients use signed URLs and then report the result.
 
@@ -20,7 +20,7 @@ pub mod routes;
 pub mod signed_urls;
 mod signing;
 
-/// Item type of files in the change log.
+/// Change log type of files.
 pub const FILE: &str = "file";
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::{
     store::Store,
 };
 
-/// Shared state of the file routes.
+/// Route state.
 #[derive(Clone)]
 pub struct FilesState {
     pub(crate) store: Store,

@@ -1,4 +1,4 @@
-//! Code shared by several areas.
+//! Shared by several areas.
 
 pub mod contact_text;
 pub mod directory_rows;

@@ -18,7 +18,7 @@ use crate::{
     store::Store,
 };
 
-/// State of the tenant routes.
+/// Route state.
 #[derive(Clone)]
 pub struct TenantsState {
     pub(crate) store: Store,

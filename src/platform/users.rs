@@ -17,7 +17,7 @@ use crate::{
     auth::secrets::SecretChecker, config::Limits, platform::shared::sync::Synchronisation, store::Store,
 };
 
-/// State of the user routes.
+/// Route state.
 #[derive(Clone)]
 pub struct UsersState {
     pub(crate) store: Store,

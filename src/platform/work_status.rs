@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::{config::Limits, store::Store};
 
-/// State of the work status routes.
+/// Route state.
 #[derive(Clone)]
 pub struct WorkStatusState {
     pub(crate) store: Store,

@@ -1,5 +1,3 @@
-//! Badge rows.
-
 use uuid::Uuid;
 
 use super::forms::{Badge, BadgeTexts};
@@ -59,7 +57,6 @@ pub(super) async fn find(
 #[derive(Clone, Debug)]
 pub(super) struct BadgeFilter {
     pub(super) tenant_id: i64,
-    /// Folded text to find in name or description.
     pub(super) keyword: Option<String>,
 }
 
@@ -77,7 +74,7 @@ pub(super) async fn count(reader: &Connection, filter: &BadgeFilter) -> store::R
     sql(format!("SELECT COUNT(*) AS badges {condition}"), values).count(reader).await
 }
 
-/// Page of badges after the time `after`, oldest first.
+/// After the time `after`, oldest first.
 pub(super) async fn list(
     reader: &Connection,
     filter: &BadgeFilter,

@@ -48,10 +48,10 @@ pub struct Part {
 #[operation(
     tag = "directory", params(Meant),
     responses(
-        (status = 200, description = "He is on it", body = Envelope<Object>),
+        (status = 200, description = "The person was listed", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "There is no such user", body = FailureEnvelope),
-        (status = 409, description = "He is on it already", body = FailureEnvelope),
+        (status = 409, description = "The person is listed already", body = FailureEnvelope),
     )
 )]
 pub async fn add_to_blacklist(
@@ -77,9 +77,9 @@ pub async fn add_to_blacklist(
 #[operation(
     tag = "directory", params(Meant),
     responses(
-        (status = 200, description = "He is not on it any more", body = Envelope<Object>),
+        (status = 200, description = "The person was removed", body = Envelope<Object>),
         Refusals,
-        (status = 404, description = "He is not on it", body = FailureEnvelope),
+        (status = 404, description = "The person is not listed", body = FailureEnvelope),
     )
 )]
 pub async fn remove_from_blacklist(

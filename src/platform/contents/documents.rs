@@ -12,7 +12,7 @@ use crate::{
     store::Connection,
 };
 
-/// The documents of the existing items with these ids.
+/// Documents of the existing items.
 pub async fn find(
     reader: &Connection,
     tenant_id: i64,
@@ -22,7 +22,7 @@ pub async fn find(
     repo::find(reader, tenant_id, module, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// The documents of up to `limit` items after `sequence`, and the last number.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };

@@ -25,7 +25,7 @@ use crate::{
     params(("moduleCode" = String, Path, description = "The module's code, such as `article`")),
     request_body = Vec<Content>,
     responses(
-        (status = 200, description = "The items that were not kept, and why", body = Envelope<Vec<ItemFailure>>),
+        (status = 200, description = "Rejected items with reasons", body = Envelope<Vec<ItemFailure>>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
@@ -58,7 +58,7 @@ pub async fn put_contents(
     params(("moduleCode" = String, Path, description = "The module's code")),
     request_body = Vec<String>,
     responses(
-        (status = 200, description = "The ids that were not removed, and why", body = Envelope<Vec<ItemFailure>>),
+        (status = 200, description = "Rejected ids with reasons", body = Envelope<Vec<ItemFailure>>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
@@ -85,7 +85,6 @@ pub async fn delete_contents(
     Ok(Envelope::list(failures.collect()))
 }
 
-/// Requires a built-in module without an endpoint of its own.
 async fn check_module(state: &ContentsState, caller: &Caller, module: &str) -> Result<()> {
     if !state.registry.modules_of(caller.tenant.id).await?.has_builtin(module) {
         return Err(Error::not_found(

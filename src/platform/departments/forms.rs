@@ -83,7 +83,7 @@ pub struct OrganizationWrite {
 }
 
 impl OrganizationWrite {
-    /// Checks fields without stored data.
+    /// Checks without stored data.
     pub fn check(&self) -> Result<(), String> {
         check_id_of("orgId", &self.org_id)?;
         if let Some(id) = self.parent_id.as_ref().filter(|id| !id.is_empty()) {
@@ -119,7 +119,7 @@ impl OrganizationWrite {
     }
 }
 
-/// Details in JSON column `details`.
+/// JSON column `details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OrganizationDetails {

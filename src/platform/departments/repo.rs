@@ -1,4 +1,3 @@
-//! Department rows.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -46,7 +45,7 @@ async fn ids_of(
     Ok(rows.into_iter().map(|row| row.org_id).collect())
 }
 
-/// Whether one department without chat contains all; above deleted ones none counts.
+/// Whether one department without chat contains all, up to deleted ones.
 pub async fn are_without_chat(
     transaction: &Transaction,
     tenant_id: i64,
@@ -76,6 +75,8 @@ pub async fn are_without_chat(
     Ok(above_all.is_some())
 }
 
+/// Applies each change alone. Returns failures and whether any row changed.
+    // Readers find parents before children.
 pub(super) async fn load_tree(transaction: &Transaction, tenant_id: i64) -> Result<Tree> {
     let text = "SELECT org_id, parent_id, platform_org_id, is_deleted FROM organizations WHERE tenant_id = ?";
     let places = sql(text, [tenant_id.into()]).fetch_all::<TreePosition>(transaction).await?;
@@ -93,6 +94,7 @@ pub(super) async fn load(
     changes: &[OrganizationWrite],
 ) -> Result<Vec<Organization>> {
     let ids: Vec<&str> = changes.iter().map(|change| change.org_id.as_str()).collect();
+    // Platform ids may move between rows.
     let columns = Organization::COLUMNS.join(", ");
     let text = format!("SELECT {columns} FROM organizations WHERE tenant_id = ? AND org_id");
     Ok(find_in(transaction, &text, &[tenant_id.into()], &ids).await?)
@@ -106,7 +108,7 @@ struct Row {
     updated_at: i64,
 }
 
-/// Changed departments, oldest first (decisions 9.6); reads one index range.
+/// Oldest first (decisions 9.6); reads one index range.
 pub(super) async fn changed_organizations(
     reader: &Connection,
     tenant_id: i64,
@@ -167,7 +169,6 @@ impl Row {
 mod tests {
     use crate::store::{Store, sql, tests::query_plan};
 
-    /// Cost depends on page size only.
     #[tokio::test]
     async fn page_is_one_index_range() {
         let directory = tempfile::tempdir().unwrap();

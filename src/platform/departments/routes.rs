@@ -34,7 +34,7 @@ use crate::{
     tag = "directory", request_body = Vec<OrganizationWrite>,
     params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
     responses(
-        (status = 200, description = "The rows that failed, and why", body = Envelope<Vec<SyncFailure>>),
+        (status = 200, description = "Failed rows with reasons", body = Envelope<Vec<SyncFailure>>),
         Refusals, BodyRefusals,
     )
 )]

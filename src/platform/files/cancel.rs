@@ -1,14 +1,9 @@
-//! Aborting an upload: releases its reservation and discards its data.
-
 use std::sync::Arc;
 
 use super::{commit::discard, fresh_caller::Present, repo, signing::no_such_upload};
 use crate::{auth::caller::Caller, error::Result, platform::files::FilesState};
 
-/// Aborts the caller's upload.
-///
-/// # Errors
-/// A general failure for an unknown upload or during its commit.
+/// Aborts the caller's upload. Fails if it is unknown or being committed.
 pub(super) async fn give_up(state: &FilesState, caller: Arc<Caller>, upload_id: String) -> Result<()> {
     let user_id = &caller.require_user()?.person.user_id;
     // Uploads of other people are unknown, even during their commit.

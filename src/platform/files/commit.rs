@@ -1,4 +1,4 @@
-//! Commits of uploads (decisions 10.4); a crash leaves no content without a row.
+//! Commits of uploads (decisions 10.4). A crash leaves no content without a row.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -29,24 +29,20 @@ use crate::{
     store::now_millis,
 };
 
-/// Concurrent commits; others wait.
 const COMMITS_AT_ONCE: usize = 64;
 
-/// Concurrent commits per person; others wait without taking a shared permit.
+/// Others wait without taking a shared permit.
 const OF_A_PERSON_AT_ONCE: usize = 8;
 
-/// People above which idle entries are dropped.
+/// Idle entries are dropped above it.
 const MANY_PEOPLE: usize = 1_000;
 
-/// Chunks queued for the scanner.
 const PIECES_AHEAD: usize = 4;
 
 /// Commits in progress.
 pub struct Commits {
     places: Arc<Semaphore>,
-    /// Permits per person, by tenant and user id.
     of_people: Mutex<HashMap<(i64, String), Weak<Semaphore>>>,
-    /// Uploads being committed.
     uploads: Arc<Mutex<HashSet<String>>>,
 }
 
@@ -60,14 +56,13 @@ impl Default for Commits {
     }
 }
 
-/// A person's permit and a shared one.
 struct Places {
     _own: OwnedSemaphorePermit,
     _common: OwnedSemaphorePermit,
 }
 
 impl Commits {
-    /// Waits for the person's permit first, then for a shared one.
+    /// The person's permit first.
     async fn wait(&self, caller: &Caller) -> Result<Places> {
         let of_person = self.places_of(caller.tenant.id, &caller.require_user()?.person.user_id);
         let own = of_person.acquire_owned().await.map_err(Error::internal)?;
@@ -89,7 +84,7 @@ impl Commits {
         places
     }
 
-    /// Locks an upload against other commits and its abort, until dropped.
+    /// Locks out other commits and the abort, until dropped.
     pub(super) fn begin(&self, upload_id: &str) -> Result<Begun> {
         let is_first =
             self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(upload_id.to_owned());
@@ -100,7 +95,6 @@ impl Commits {
     }
 }
 
-/// The lock on an upload.
 pub(super) struct Begun {
     upload_id: String,
     uploads: Arc<Mutex<HashSet<String>>>,
@@ -112,10 +106,7 @@ impl Drop for Begun {
     }
 }
 
-/// Commits an upload; continues if the client disconnects.
-///
-/// # Errors
-/// The business failures of a commit (specification, "Errors" 4).
+/// Continues if the client disconnects. Fails with the business failures of a commit (specification, "Errors" 4).
 pub(super) async fn commit(state: &FilesState, caller: Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
     let places = state.commits.wait(&caller).await?;
     let (state, texts) = (state.clone(), &state.texts);
@@ -124,7 +115,7 @@ pub(super) async fn commit(state: &FilesState, caller: Arc<Caller>, wanted: Want
         run(&state, &caller, wanted).await
     };
     let file = tokio::spawn(going_on.in_current_span()).await.map_err(Error::internal)??;
-    // Makes the file searchable by its text shortly after the response.
+    // The file is searchable by its text shortly after the response.
     texts.wait(&file.id).await;
     Ok(file)
 }
@@ -152,14 +143,13 @@ async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: Wanted) -> Result
     }
 }
 
-/// Discards an ended upload's data; `storage/contents` removes any remainder.
+/// `storage/contents` removes any remainder.
 pub(super) async fn discard(state: &FilesState, upload_id: &str) {
     if let Err(error) = state.blobs.discard(upload_id).await {
         tracing::warn!(%error, "what was left of an upload could not be removed yet");
     }
 }
 
-/// Creates the file from the parts.
 async fn make(
     state: &FilesState,
     caller: &Arc<Caller>,
@@ -172,7 +162,6 @@ async fn make(
     keep(state, caller, wanted, content).await
 }
 
-/// Finds the caller's upload of the commit's kind.
 async fn find(state: &FilesState, caller: &Caller, wanted: &Wanted) -> Result<Upload> {
     let user_id = &caller.require_user()?.person.user_id;
     let found = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &wanted.upload_id).await?;
@@ -188,7 +177,6 @@ async fn find(state: &FilesState, caller: &Caller, wanted: &Wanted) -> Result<Up
     }
 }
 
-/// Selects the parts of the content.
 async fn choose(state: &FilesState, wanted: &Wanted) -> Result<Vec<Part>> {
     let sent = state.blobs.parts(&wanted.upload_id).await?;
     let chosen = match wanted.way {
@@ -209,13 +197,12 @@ fn check_size(bytes: u64, wanted: &Wanted) -> Result<()> {
     Err(general(format!("fileSize: {bytes} bytes have come in, not {}", wanted.bytes)))
 }
 
-/// Composes the parts while the scanner reads along.
+/// The scanner reads along.
 async fn compose(state: &FilesState, upload_id: &str, chosen: &[Part]) -> Result<Composed> {
     let Some(scanner) = &state.scanner else { return state.blobs.compose(upload_id, chosen, None).await };
     let (tap, pieces) = mpsc::channel(PIECES_AHEAD);
     let (composed, verdict) =
         tokio::join!(state.blobs.compose(upload_id, chosen, Some(tap)), scan(scanner.as_ref(), pieces));
-    // An incomplete content has no complete scan.
     let composed = composed?;
     match verdict? {
         Verdict::Safe => Ok(composed),
@@ -249,7 +236,6 @@ fn check_content(content: &Composed, upload: &Upload, wanted: &Wanted) -> Result
     Ok(())
 }
 
-/// Keeps the content and creates the file.
 async fn keep(
     state: &FilesState,
     caller: &Arc<Caller>,
@@ -269,7 +255,7 @@ async fn keep(
     job.await
 }
 
-/// Inserts the content's row before the content.
+/// The row precedes the content.
 async fn note(state: &FilesState, content: &Composed) -> Result<()> {
     let (store, content) = (state.blobs.name(), content.clone());
     let job = state.store.write(move |transaction| {

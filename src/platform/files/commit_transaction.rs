@@ -21,15 +21,12 @@ use crate::{
     store::{Connection, Store, Transaction, now_millis},
 };
 
-/// A permitted target.
 pub(super) struct Place {
     folder: Access,
     name: Name,
-    /// The file that gets a new version.
     known: Option<File>,
 }
 
-/// The target of a commit.
 #[derive(Clone, Copy)]
 pub(super) struct Claim<'a> {
     pub(super) seer: FolderViewer<'a>,
@@ -39,7 +36,6 @@ pub(super) struct Claim<'a> {
 }
 
 impl Claim<'_> {
-    /// # Errors
     /// The business failures of a commit except those of the content.
     pub(super) async fn check(&self, connection: &Connection) -> Result<Place> {
         let Self { seer, upload, wanted, limits } = self;
@@ -66,10 +62,7 @@ impl Claim<'_> {
     }
 }
 
-/// Checks the target before large reads.
-///
-/// # Errors
-/// As [`Claim::check`].
+/// Before large reads; errors as [`Claim::check`].
 pub(super) async fn look(store: &Store, caller: &Caller, claim: Claim<'_>) -> Result<()> {
     if claim.wanted.directory_id == ROOT {
         make_own_root(store, caller).await?;
@@ -77,7 +70,6 @@ pub(super) async fn look(store: &Store, caller: &Caller, claim: Claim<'_>) -> Re
     claim.check(store.reader()).await.map(drop)
 }
 
-/// Creates a person's own root at its first use.
 async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
     let seer = FolderViewer::of(caller)?;
     if Access::find(store.reader(), &seer, ROOT).await?.is_some() {
@@ -93,10 +85,7 @@ async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
     job.await
 }
 
-/// Inserts the file with its kept content and ends the upload.
-///
-/// # Errors
-/// As [`Claim::check`]; 401 or 403 for revoked callers.
+/// Errors as [`Claim::check`]; 401 or 403 for revoked callers.
 pub(super) async fn put(
     transaction: &Transaction,
     caller: &Caller,

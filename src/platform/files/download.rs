@@ -1,4 +1,4 @@
-//! Downloads through signed URLs, with a fresh permission check (decisions 10.3).
+//! Downloads through signed URLs (decisions 10.3).
 
 use crate::{
     auth::{
@@ -11,27 +11,26 @@ use crate::{
     store::{Connection, FromRow, sql},
 };
 
-/// A stored file version.
+/// A stored version.
 #[derive(Clone, Debug, FromRow)]
 pub struct Kept {
     tenant_id: i64,
     directory_id: String,
-    /// The file's name.
+    /// File name.
     pub name: String,
-    /// Its SHA-256, in hex.
+    /// In hex.
     pub sha256: String,
-    /// Its bytes.
+    /// Bytes.
     pub size: i64,
-    /// Creation of the version, epoch milliseconds.
+    /// Epoch milliseconds.
     pub created_at: i64,
-    /// Its key in the store.
+    /// Store key.
     pub store_key: String,
     verdict: Option<String>,
 }
 
-/// Finds the content of a signed URL if its holder may still download it.
+/// Content of a signed URL, after a fresh permission check.
 ///
-/// # Errors
 /// 404 for missing and forbidden contents; 403 for frozen tenants or unsafe contents.
 pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
     let statement = sql(
@@ -60,7 +59,6 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
     Ok(kept)
 }
 
-/// 404 for missing and forbidden contents alike.
 fn gone() -> Error {
     Error::not_found("there is no such file, or you may not take it any more")
 }

@@ -1,4 +1,4 @@
-//! Fresh authentication at the end of a long operation.
+//! Repeated authentication at the end of a long operation.
 
 use crate::{
     auth::{
@@ -10,7 +10,6 @@ use crate::{
     store::Transaction,
 };
 
-/// A person with their current subjects.
 #[derive(Clone, Debug)]
 pub(super) struct Present {
     tenant_id: i64,
@@ -19,7 +18,6 @@ pub(super) struct Present {
 }
 
 impl Present {
-    /// # Errors
     /// 401 or 403, as for a new request.
     pub(super) async fn of(transaction: &Transaction, caller: &Caller) -> Result<Self> {
         caller.confirm(transaction).await?;

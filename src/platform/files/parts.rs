@@ -1,5 +1,3 @@
-//! Parsing and checking `partETags` (decisions 10.5), without I/O.
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -8,18 +6,14 @@ use crate::{
     json,
 };
 
-/// A part named by a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct PartTag {
-    /// The store's `ETag`, with or without quotation marks.
     #[serde(rename = "eTag", alias = "etag")]
     pub(super) e_tag: String,
     #[serde(rename = "partNumber", alias = "partnumber")]
     pub(super) part_number: u32,
 }
 
-/// # Errors
-/// A message naming the wrong place.
 pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
     let elements: Vec<&RawValue> = json::read(text.as_bytes())
         .map_err(|_reason| "partETags: must be a text that holds a JSON array".to_owned())?;
@@ -41,10 +35,7 @@ pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
     elements.into_iter().enumerate().map(read_one).collect()
 }
 
-/// Selects the named parts: ascending, unique, each but the last of at least `least_bytes`.
-///
-/// # Errors
-/// A message naming the first wrong part.
+/// Ascending, unique, each but the last of at least `least_bytes`.
 pub(super) fn choose(named: &[PartTag], sent: &[Part], least_bytes: u64) -> Result<Vec<Part>, String> {
     if named.is_empty() {
         return Err("partETags: must name at least one part".to_owned());
@@ -75,7 +66,6 @@ pub(super) fn choose(named: &[PartTag], sent: &[Part], least_bytes: u64) -> Resu
     Ok(chosen)
 }
 
-/// An e-tag without its quotation marks.
 fn bare(e_tag: &str) -> &str {
     let inner = e_tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.unwrap_or(e_tag)

@@ -1,39 +1,36 @@
-//! Quotas of tenants and folder owners (decisions 9.8, 10.1), with all versions and reservations.
+//! Quotas of tenants and folder owners, with all versions and reservations (decisions 9.8, 10.1).
 
 use crate::{
     error::{BusinessCode, Error, Result},
     store::{self, Connection, DatabaseError, FromRow, Transaction, Value, sql},
 };
 
-/// A quota's usage.
+/// Usage of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct Usage {
     /// Stored bytes.
     pub used: i64,
-    /// Bytes reserved by other uploads.
+    /// Reserved by other uploads.
     pub reserved: i64,
-    /// The quota; 0 for unlimited.
+    /// 0: unlimited.
     pub most: i64,
 }
 
 impl Usage {
-    /// Whether these bytes fit into the quota.
+    /// Whether these bytes fit.
     pub fn has_room_for(self, bytes: i64) -> bool {
         self.most == 0 || self.used.saturating_add(self.reserved).saturating_add(bytes) <= self.most
     }
 }
 
-/// The quotas to count towards.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Counted<'a> {
     pub(super) tenant: i64,
-    /// The owner's root, if known.
     pub(super) root: Option<&'a str>,
-    /// The upload whose own reservation is ignored; empty for none.
+    /// Upload whose reservation is ignored; empty: none.
     pub(super) but: &'a str,
 }
 
-/// # Errors
 /// 430015 for the owner's quota, 430016 for the tenant's.
 pub(super) async fn check(connection: &Connection, counted: Counted<'_>, bytes: i64) -> Result<()> {
     // A root removed with its owner has no quota.
@@ -116,7 +113,6 @@ mod tests {
         fn numbers_of_any_size_are_judged_rightly(used in 0..i64::MAX, reserved in 0..i64::MAX, bytes in 0..i64::MAX, most in 1..i64::MAX) {
             let sum = i128::from(used) + i128::from(reserved) + i128::from(bytes);
             let fits = sum <= i128::from(most);
-            // Sums beyond the number range fit only the maximum value.
             prop_assert_eq!(Usage { used, reserved, most }.has_room_for(bytes), fits);
         }
     }

@@ -26,10 +26,7 @@ use crate::{
     store::Transaction,
 };
 
-/// Deletes files with all versions; maintenance deletes their rows later.
-///
-/// # Errors
-/// In order: 430003 unreadable, 430011 no right, 430017 foreign lock.
+/// Deletes all versions; maintenance deletes their rows later. In order: 430003 unreadable, 430011 no right, 430017 foreign lock.
 pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<String>) -> Result<()> {
     let upkeep = state.clone();
     let job = state.store.write(move |transaction| {
@@ -72,13 +69,12 @@ async fn delete_all(transaction: &Transaction, seer: &FolderViewer<'_>, ids: &[S
     Ok(repo::move_into(transaction, seer.tenant_id, ids, &gone).await?)
 }
 
-/// The files in the request's order.
 fn in_order<'f>(ids: &[String], files: &'f [File]) -> impl Iterator<Item = &'f File> {
     let by_id: HashMap<&str, &File> = files.iter().map(|file| (file.id.as_str(), file)).collect();
     ids.iter().filter_map(move |id| by_id.get(id.as_str()).copied())
 }
 
-/// The files' folders, all readable by the person.
+/// All readable by the person.
 async fn folders_of<'f>(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,

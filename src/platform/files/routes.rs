@@ -1,4 +1,4 @@
-//! `/v1/stream/…` and `/v1/files/delete`: signed URLs, commits and deletion.
+//! `/v1/stream/…` and `/v1/files/delete`.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ use crate::{
 #[operation(
     tag = "files", request_body = SignForm,
     responses(
-        (status = 200, description = "Where to send the content", body = TimedEnvelope<UploadSign>),
+        (status = 200, description = "The signed URL for the content", body = TimedEnvelope<UploadSign>),
         Refusals, BodyRefusals,
     )
 )]
@@ -67,7 +67,7 @@ pub async fn commit_upload(
 #[operation(
     tag = "files", request_body = CancelForm,
     responses(
-        (status = 200, description = "It is over", body = TimedEnvelope<String>),
+        (status = 200, description = "The upload was aborted", body = TimedEnvelope<String>),
         Refusals, BodyRefusals,
     )
 )]
@@ -141,7 +141,7 @@ async fn start(
 #[operation(
     tag = "files", request_body = PartForm,
     responses(
-        (status = 200, description = "Where to send the part", body = TimedEnvelope<UploadSign>),
+        (status = 200, description = "The signed URL for the part", body = TimedEnvelope<UploadSign>),
         Refusals, BodyRefusals,
     )
 )]
@@ -197,7 +197,7 @@ pub async fn download(
 #[operation(
     tag = "files", request_body = Vec<String>,
     responses(
-        (status = 200, description = "They are gone", body = TimedEnvelope<String>),
+        (status = 200, description = "The files were deleted", body = TimedEnvelope<String>),
         Refusals, BodyRefusals,
     )
 )]

@@ -1,5 +1,3 @@
-//! Signed upload and download URLs (decisions 10.3).
-
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -21,13 +19,9 @@ use crate::{
     store::{Transaction, now_millis},
 };
 
-/// Open uploads per person.
 pub(super) const MOST_UPLOADS: i64 = 200;
 
-/// Begins a single upload.
-///
-/// # Errors
-/// As [`begin`].
+/// Errors as [`begin`].
 pub(super) async fn sign(
     state: &FilesState,
     caller: Arc<Caller>,
@@ -37,13 +31,11 @@ pub(super) async fn sign(
     sign_address(state, &upload, 1, None).await
 }
 
-/// Begins a multipart upload and returns its id.
 pub(super) async fn start(state: &FilesState, caller: Arc<Caller>, announced: Announced) -> Result<String> {
     Ok(begin(state, caller, announced, Way::Multipart).await?.id)
 }
 
-/// # Errors
-/// Business failures: unknown multipart upload, oversized part, exceeded quota.
+/// Fails for an unknown upload, an oversized part, or an exceeded quota.
 pub(super) async fn sign_part(
     state: &FilesState,
     caller: &Caller,
@@ -70,8 +62,7 @@ pub(super) fn no_such_upload() -> Error {
     general("uploadId: there is no such upload; it may be committed already, or given up")
 }
 
-/// # Errors
-/// Business failures: bad name, bad folder, too many open uploads, exceeded quota.
+/// Fails for a bad name or folder, too many open uploads, or an exceeded quota.
 async fn begin(state: &FilesState, caller: Arc<Caller>, announced: Announced, way: Way) -> Result<Upload> {
     let limits = &state.limits;
     if let Some(name) = &announced.name {
@@ -116,10 +107,7 @@ async fn note(
     Ok(upload)
 }
 
-/// Creates the person's own root if needed.
-///
-/// # Errors
-/// 430001, 430011, 430017.
+/// Creates the person's own root if needed. 430001, 430011, 430017.
 pub(super) async fn folder_for(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
@@ -151,12 +139,11 @@ async fn sign_address(
     Ok(UploadSign::of(state.blobs.sign_upload(expected).await?, upload.id.clone()))
 }
 
-/// Expiry of a URL signed now, epoch seconds.
+/// Epoch seconds.
 fn expiry(state: &FilesState) -> i64 {
     now_millis() / 1_000 + i64::from(state.address_seconds)
 }
 
-/// # Errors
 /// 430003 missing or unreadable, 430011 no right to download, 430012 unsafe.
 pub(super) async fn download(state: &FilesState, caller: &Caller, form: DownloadForm) -> Result<String> {
     let seer = FolderViewer::of(caller)?;
@@ -184,7 +171,6 @@ pub(super) async fn download(state: &FilesState, caller: &Caller, form: Download
     state.blobs.sign_download(&download).await
 }
 
-/// 430003: missing or unreadable.
 pub(super) fn no_such_file() -> Error {
     Error::business(BusinessCode::NotFound, "there is no such file")
 }

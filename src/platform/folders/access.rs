@@ -1,4 +1,4 @@
-//! A person's access to a folder by ownership, grants along the path, and locks.
+//! Access to a folder by ownership, grants along the path, and locks.
 //!
 //! Changes check it in their own transaction.
 
@@ -12,37 +12,36 @@ use crate::{
     store::{self, Connection, FromRow, Transaction, Value, now_millis, sql},
 };
 
-/// Callers' name of their root (decisions 10.1).
+/// Name of the caller's own root (decisions 10.1).
 pub const ROOT: &str = "root";
 
-/// Maximum depth with root.
+/// With root.
 pub const MOST_DEPTH: usize = 64;
 
-/// Person who views folders.
+/// Person viewing folders.
 #[derive(Clone, Copy, Debug)]
 pub struct FolderViewer<'a> {
     /// Tenant id.
     pub tenant_id: i64,
-    /// Source user id.
+    /// Source id.
     pub user_id: &'a str,
     /// Ascending principals; folders with grants may be missing.
     pub principals: &'a [String],
 }
 
 impl<'a> FolderViewer<'a> {
-    /// Person of a user token; 403 for applications.
+    /// 403 for applications.
     pub fn of(caller: &'a Caller) -> Result<Self> {
         let user = caller.require_user()?;
         Ok(Self { tenant_id: caller.tenant.id, user_id: &user.person.user_id, principals: &user.principals })
     }
 
-    /// Whether the person owns the subject's folders.
+    /// Whether the person owns this subject's folders.
     pub fn owns(&self, subject: &str) -> bool {
         let principal = owner_principal(subject);
         self.principals.binary_search(&principal).is_ok()
     }
 
-    /// JSON list of the person's grant targets.
     pub(super) fn targets(&self) -> store::Result<Value> {
         let targets: Vec<&String> =
             self.principals.iter().filter(|principal| may_be_given_rights(principal)).collect();
@@ -50,32 +49,32 @@ impl<'a> FolderViewer<'a> {
     }
 }
 
-/// Folder with the viewer's access.
+/// Folder and the viewer's access.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// Id.
     pub id: String,
-    /// Name; empty for roots.
+    /// Empty for roots.
     pub name: String,
-    /// Parent id; none for roots.
+    /// None for roots.
     pub parent_id: Option<String>,
     /// Version.
     pub version: i64,
-    /// Readable names from the top, each after a slash.
+    /// Readable names, each after a slash.
     pub full_path: String,
     /// Whether only its root may be readable above it.
     pub is_topmost: bool,
-    /// Id of its root, or its own.
+    /// Its root's id, or its own.
     pub root_id: String,
     /// Owning principal.
     pub subject: String,
-    /// Ancestors.
+    /// Number of ancestors.
     pub depth: usize,
     /// Viewer's role.
     pub role: Role,
     /// Locks for the viewer.
     pub locks: Locks,
-    /// Time of the uppermost lock.
+    /// Of the uppermost lock.
     pub locked_at: Option<i64>,
 }
 
@@ -84,18 +83,18 @@ pub struct Access {
 pub enum Needed {
     /// Add.
     Upload,
-    /// Rename, or add versions.
+    /// Rename or add versions.
     Edit,
-    /// Delete folder or contents.
+    /// Delete.
     Delete,
-    /// Copy contents.
+    /// Copy.
     Download,
     /// Grant rights, lock, unlock.
     Manage,
 }
 
 impl Access {
-    /// Readable folder; [`ROOT`] is the person's root, which may not exist yet.
+    /// Readable folder; [`ROOT`] may not exist yet.
     pub async fn find(
         connection: &Connection,
         seer: &FolderViewer<'_>,
@@ -116,7 +115,6 @@ impl Access {
         found.ok_or_else(|| Error::business(missing, "there is no folder with this id that you may read"))
     }
 
-    /// Access by the path, folder first.
     pub(super) fn of(seer: &FolderViewer<'_>, links: &[Link]) -> Option<Self> {
         let root = links.last()?;
         // Removed folders have no subject.
@@ -180,18 +178,18 @@ impl Access {
         }
     }
 
-    /// Permissions.
+    /// Resulting permissions.
     pub fn permissions(&self) -> Permissions {
         Permissions::of(self.role, self.locks)
     }
 
-    /// Requires a role (430011) and no other person's lock (430017).
+    /// Role (430011), and no other person's lock (430017).
     pub fn check(&self, needed: Needed) -> Result<()> {
         self.check_role(needed)?;
         self.check_locks(needed)
     }
 
-    /// Role part of [`Access::check`].
+    /// 430011.
     pub fn check_role(&self, needed: Needed) -> Result<()> {
         let least = match needed {
             Needed::Download => Role::Downloader,
@@ -205,7 +203,7 @@ impl Access {
         Ok(())
     }
 
-    /// Lock part of [`Access::check`].
+    /// 430017.
     pub fn check_locks(&self, needed: Needed) -> Result<()> {
         if self.locks.by_another && matches!(needed, Needed::Upload | Needed::Edit | Needed::Delete) {
             return Err(locked());
@@ -214,7 +212,7 @@ impl Access {
     }
 }
 
-/// 430017: locked by another person.
+/// 430017.
 pub fn locked() -> Error {
     Error::business(
         BusinessCode::Locked,
@@ -222,7 +220,7 @@ pub fn locked() -> Error {
     )
 }
 
-/// Id of the subject's root, created on demand.
+/// Root id of a subject, created on demand.
 pub async fn root_of(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
@@ -238,12 +236,11 @@ pub async fn root_of(
     statement.fetch_value(transaction).await
 }
 
-/// Id of the person's root, created on demand.
+/// Root id of the person, created on demand.
 pub async fn own_root(transaction: &Transaction, seer: &FolderViewer<'_>) -> store::Result<String> {
     root_of(transaction, seer, &user_principal(seer.user_id)).await
 }
 
-/// Path element with the person's grant.
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct Link {
     pub(super) id: String,
@@ -257,7 +254,6 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Path up to the root.
     async fn chain(
         connection: &Connection,
         seer: &FolderViewer<'_>,

@@ -1,4 +1,4 @@
-//! Changes folders; the writing transaction checks read access, permission, locks, then the rest.
+//! Folder changes. Each transaction checks read access, permission, locks, then the rest.
 
 use std::sync::Arc;
 
@@ -16,10 +16,9 @@ use crate::{
     store::Transaction,
 };
 
-/// Maximum direct children.
 pub(super) const MOST_CHILDREN: i64 = 10_000;
 
-/// Creates a folder; with `skip`, may return an existing one.
+/// With `skip`, may return an existing folder.
 pub(super) async fn create(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -67,7 +66,6 @@ async fn find_place(
 
 async fn check_room(transaction: &Transaction, parent: &Access) -> Result<()> {
     let refuse = |reason: String| Err(Error::business(BusinessCode::General, reason));
-    // The parent adds one level.
     if parent.depth + 2 > MOST_DEPTH {
         return refuse(format!("folders lie at most {} deep", MOST_DEPTH - 1));
     }
@@ -112,7 +110,7 @@ pub(super) async fn rename(
     job.await
 }
 
-/// Removes a folder and its contents; maintenance deletes the rows later.
+/// Maintenance deletes the rows later.
 pub(super) async fn remove(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -139,7 +137,6 @@ pub(super) async fn remove(
     job.await
 }
 
-/// Locks a folder: only this person may change its contents.
 pub(super) async fn lock(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -165,7 +162,7 @@ pub(super) async fn lock(
     job.await
 }
 
-/// Unlocks a folder, even another person's.
+/// Even a lock of another person.
 pub(super) async fn unlock(
     state: &FoldersState,
     caller: Arc<Caller>,

@@ -11,7 +11,7 @@ use crate::{
     platform::shared::patch::check_id_of,
 };
 
-/// Maximum targets of one grant request.
+/// Per grant request.
 pub const MOST_TARGETS: usize = 100;
 
 /// Folder as the caller sees it (specification, "`DirectoryResponse`").
@@ -38,7 +38,6 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Response with only the id.
     pub(super) fn only(id: String) -> Self {
         Self { id, name: None, full_path: None, parent_id: None, version: None, permissions: None }
     }
@@ -89,11 +88,8 @@ pub struct CreationForm {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In this folder.
     Directory(String),
-    /// At this subject's first level.
     Subject(String),
-    /// At the caller's first level.
     Own,
 }
 
@@ -132,11 +128,9 @@ impl RenamingForm {
     }
 }
 
-/// Type of target ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TargetKind {
     User,
-    /// Group or department.
     Group,
 }
 
@@ -174,7 +168,6 @@ pub(super) struct NewGrants {
     pub(super) directory_id: String,
     pub(super) role: Role,
     pub(super) kind: TargetKind,
-    /// Distinct, in request order.
     pub(super) targets: Vec<String>,
 }
 

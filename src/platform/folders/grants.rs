@@ -1,6 +1,4 @@
-//! Grants and revokes rights on folders (decisions 10.7).
-//!
-//! Rights change callers' principals (`auth/directory`), not documents.
+//! Rights on folders (decisions 10.7). They change callers' principals (`auth/directory`), not documents.
 
 use std::sync::Arc;
 
@@ -24,13 +22,12 @@ use crate::{
     store::{self, Transaction, now_millis, sql},
 };
 
-/// Maximum rights on one folder.
 pub(super) const MOST_OF_A_FOLDER: i64 = 1_000;
 
-/// Maximum rights of one target on one subject's folders; `auth/directory` limits the sum.
+/// On one subject's folders; `auth/directory` limits the sum.
 pub(super) const MOST_OF_A_TARGET: i64 = 1_000;
 
-/// Replaces the targets' previous rights.
+/// Replaces previous rights.
 pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: NewGrants) -> Result<()> {
     let forgetting = state.clone();
     let job = state.store.write(move |transaction| {
@@ -52,7 +49,7 @@ pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: Ne
     job.await
 }
 
-/// Revokes a right on this folder only; returns whether it existed.
+/// On this folder only. Returns whether it existed.
 pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: GrantToRemove) -> Result<bool> {
     let forgetting = state.clone();
     let job = state.store.write(move |transaction| {
@@ -108,7 +105,7 @@ async fn find(transaction: &Transaction, seer: &FolderViewer<'_>, directory_id: 
     Ok(found)
 }
 
-/// Principals of the targets; failures name the first invisible one.
+/// Failures name the first invisible target.
 async fn find_targets(
     transaction: &Transaction,
     caller: &Caller,
@@ -124,7 +121,6 @@ async fn find_targets(
         TargetKind::User => {
             let people = find_shown(transaction, seer.tenant_id, NamedBy::UserId, &new.targets).await?;
             for id in &new.targets {
-                // Callers see themselves.
                 if id != seer.user_id && !people.iter().any(|person| person.user_id == *id) {
                     return Err(unknown("user", id));
                 }
@@ -163,7 +159,7 @@ async fn put(
     statement.execute(transaction).await.map(drop)
 }
 
-/// Checks the limits after the insert; failure rolls back.
+/// Checked after the insert; a failure rolls back.
 async fn check_room(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
@@ -195,7 +191,6 @@ async fn check_room(
     Ok(())
 }
 
-/// Audits the change and invalidates cached principals.
 async fn finish(state: &FoldersState, transaction: &Transaction, caller: &Caller, deed: Deed) -> Result<()> {
     audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?;
     let (state, tenant_id) = (state.clone(), caller.tenant.id);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Right on a folder and its contents, ascending.
+/// Ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Reads contents.
@@ -11,15 +11,15 @@ pub enum Role {
     Downloader = 2,
     /// Changes contents.
     Editor = 3,
-    /// Manages rights, like the subject's owner.
+    /// Manages rights, like the owner.
     Manager = 4,
 }
 
 impl Role {
-    /// Every role.
+    /// Ascending.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Downloader, Self::Editor, Self::Manager];
 
-    /// Role by stored number.
+    /// By stored number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.number() == number)
     }
@@ -29,12 +29,12 @@ impl Role {
         self as i64
     }
 
-    /// Role by id (`roleIds`).
+    /// By `roleIds` entry.
     pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.id() == id)
     }
 
-    /// Id.
+    /// `roleIds` entry.
     pub fn id(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -45,14 +45,14 @@ impl Role {
     }
 }
 
-/// Locks of a folder, for one viewer.
+/// For one viewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Locks {
-    /// The folder is locked.
+    /// This folder's.
     pub itself: bool,
-    /// An ancestor is locked.
+    /// An ancestor's.
     pub above: bool,
-    /// Another person holds a lock.
+    /// Another person's.
     pub by_another: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Permissions of a role; another person's lock still allows reading and managing rights.
+    /// Another person's lock still allows reading and managing rights.
     pub fn of(role: Role, locks: Locks) -> Self {
         let is_open = !locks.by_another;
         Self {
@@ -109,7 +109,7 @@ impl Permissions {
 mod tests {
     use super::*;
 
-    /// Table of decisions 10.7.
+    /// Decisions 10.7.
     #[test]
     fn each_role_extends_the_previous_one() {
         let of = |role| {

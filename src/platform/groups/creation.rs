@@ -1,5 +1,3 @@
-//! Creation and changes of a group (decisions 9.4, 9.6).
-
 use std::{
     collections::{BTreeSet, HashSet},
     sync::Arc,
@@ -27,8 +25,7 @@ use crate::{
     store::Transaction,
 };
 
-/// Returns the group's id. 400 for unknown accounts. 403 for people who block the caller, and for a department without
-/// chat.
+/// Fails with 400 for unknown accounts. Fails with 403 for people who block the caller, and for a department without chat.
 pub(super) async fn create(state: &GroupsState, caller: Arc<Caller>, new: NewGroup) -> Result<String> {
     let state = state.clone();
     let store = state.store.clone();

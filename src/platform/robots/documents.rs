@@ -1,4 +1,4 @@
-//! Messages as index documents, visible to members of their group (decisions 9.5).
+//! Index documents of messages, visible to members of their group (decisions 9.5).
 
 use serde_json::{Value, json};
 use trawl_connectors::ContentItem;
@@ -14,22 +14,22 @@ use crate::{
     store::Connection,
 };
 
-/// Module of messages.
+/// Module code.
 pub const MESSAGE: &str = "message";
 
-/// Finds documents by id.
+/// Documents of these ids.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// Page of documents after `sequence`, with its last sequence.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let Some((rows, last)) = repo::scan(reader, sequence, limit).await? else { return Ok(None) };
     let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
     Ok(Some((documents, last)))
 }
 
-/// Number of documents of a full scan.
+/// Documents in a full scan.
 pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }

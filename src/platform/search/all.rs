@@ -1,4 +1,4 @@
-//! `/contents/search/all`: all modules at once, as JSON or an event stream (decisions 5.9).
+//! `/contents/search/all` (decisions 5.9).
 
 use std::{collections::HashSet, time::Instant};
 
@@ -102,10 +102,10 @@ pub async fn post_search_all(
 #[operation(
     tag = "search", params(TermParameters),
     responses(
-        (status = 200, description = "As by POST",
+        (status = 200, description = "The same as by POST",
             content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
         Refusals,
-        (status = 405, description = "HEAD", body = FailureEnvelope),
+        (status = 405, description = "HEAD is not supported", body = FailureEnvelope),
         (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
         (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
     )
@@ -115,7 +115,6 @@ pub async fn get_search_all(
     Identified(caller): Identified,
     request: Request,
 ) -> Result<Response> {
-    // A search for HEAD would be wasted.
     if request.method() == Method::HEAD {
         let refusal = Error::method_not_allowed("/contents/search/all does not answer HEAD");
         let allowed = [(header::ALLOW, HeaderValue::from_static("GET,POST"))];
@@ -149,18 +148,14 @@ async fn search_all(
     if as_events { Ok(events::answer(first, search, started)) } else { answer_whole(first, search).await }
 }
 
-/// A serialized module.
 pub(super) struct Entry {
     place: usize,
-    /// A [`ModulePage`] in one line.
     pub(super) text: String,
-    /// Whether the module is incomplete.
     pub(super) partial: bool,
     /// Held as long as the text.
     pub(super) reservation: AnswerReservation,
 }
 
-/// A failed module.
 #[derive(Serialize)]
 struct FailedModule<'a> {
     module: &'a Module,
@@ -186,7 +181,7 @@ impl Entry {
     }
 }
 
-/// Its `code` distinguishes it from an empty module (decisions 5.5).
+/// The `code` distinguishes it from an empty module (decisions 5.5).
 fn write_failed(module: &Module, failure: Failure) -> Result<String> {
     let (code, message, sources) = match failure {
         Failure::NoSource { all_timed_out, sources, .. } => {
@@ -204,7 +199,6 @@ fn write_failed(module: &Module, failure: Failure) -> Result<String> {
     serde_json::to_string(&failed).map_err(Error::internal)
 }
 
-/// The JSON response, by `orderNo`.
 async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Result<Response> {
     while let Some(answer) = search.next().await {
         entries.push(Entry::write(answer)?);
@@ -216,10 +210,7 @@ async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Resu
     Ok(json_text(StatusCode::OK, body))
 }
 
-/// The response if no module answered (decisions 5.5).
-///
-/// # Errors
-/// The first refusal, if no module asked its sources.
+/// If no module answered (decisions 5.5); the first refusal if none asked its sources.
 fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
     let all_timed_out = failures
         .iter()

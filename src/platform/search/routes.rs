@@ -1,4 +1,4 @@
-//! `POST /modules`, `/contents/search` and `/contents/search/all` (decisions 5).
+//! `POST /modules` and `/contents/search` (decisions 5).
 
 use axum::{
     extract::{Request, State},
@@ -37,7 +37,7 @@ pub async fn list_modules(
     tag = "search", params(TermParameters, PlaceParameters),
     request_body(content = Option<Object>, description = "The same names as the query parameters"),
     responses(
-        (status = 200, description = "One page", body = SearchEnvelope),
+        (status = 200, description = "A page of items", body = SearchEnvelope),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
         (status = 502, description = "No source answered", body = NoSourceEnvelope),
@@ -56,7 +56,7 @@ pub async fn post_search(
 #[operation(
     tag = "search", params(TermParameters, PlaceParameters),
     responses(
-        (status = 200, description = "One page", body = SearchEnvelope),
+        (status = 200, description = "A page of items", body = SearchEnvelope),
         Refusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
         (status = 502, description = "No source answered", body = NoSourceEnvelope),
@@ -92,7 +92,6 @@ async fn search(state: &SearchState, caller: &Caller, given: &Given) -> Result<R
     }
 }
 
-/// Viewer for search.
 pub(super) fn viewer(caller: &Caller) -> Viewer {
     Viewer {
         tenant_id: caller.tenant.id,

@@ -1,4 +1,4 @@
-//! Substring filter over stored texts, folded like search; no wildcards.
+//! Substring filter over texts folded like search, without wildcards.
 
 use trawl_index::fold;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Prevents matches across texts.
 const BETWEEN_TEXTS: char = '\u{1f}';
 
-/// Folds and joins texts for storage.
+/// Folds and joins texts.
 pub fn fold_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut folded = String::new();
     for text in texts {
@@ -19,7 +19,7 @@ pub fn fold_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     folded
 }
 
-/// Folds a keyword; `None` if blank.
+/// `None` if blank.
 pub fn fold_keyword(keyword: Option<String>, most_chars: usize) -> Result<Option<String>> {
     let Some(keyword) = keyword.filter(|keyword| !keyword.trim().is_empty()) else { return Ok(None) };
     if keyword.chars().count() > most_chars {

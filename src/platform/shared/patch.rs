@@ -1,4 +1,4 @@
-//! Field rules of write forms, and failures of single rows.
+//! Rules of write forms.
 
 use std::ops::RangeInclusive;
 
@@ -6,10 +6,10 @@ use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
-/// Maximum bytes of an id.
+/// Maximum of an id.
 pub const ID_BYTES: usize = 512;
 
-/// Integers that JSON readers represent exactly.
+/// JSON readers represent them exactly.
 pub const WHOLE_NUMBERS: RangeInclusive<i64> = -((1 << 53) - 1)..=(1 << 53) - 1;
 
 /// Checks `id`.
@@ -17,7 +17,7 @@ pub fn check_id(id: &str) -> Result<(), String> {
     check_id_of("id", id)
 }
 
-/// Checks the id in `field`.
+/// Checks an id; errors name `field`.
 pub fn check_id_of(field: &str, id: &str) -> Result<(), String> {
     if id.is_empty() || id.len() > ID_BYTES || id.chars().any(char::is_control) {
         return Err(format!("{field}: must be 1 to {ID_BYTES} bytes of UTF-8 without control characters"));
@@ -34,7 +34,7 @@ pub struct SyncFailure {
     pub message: String,
 }
 
-/// Applies a text field: absent keeps `known`, empty clears it.
+/// Absent keeps `known`, empty clears it.
 pub fn written_text(field: Option<&String>, known: Option<&String>) -> Option<String> {
     match field {
         None => known.cloned(),
@@ -43,7 +43,7 @@ pub fn written_text(field: Option<&String>, known: Option<&String>) -> Option<St
     }
 }
 
-/// Limit of a text field.
+/// Limit of a text.
 #[derive(Clone, Copy, Debug)]
 pub enum TextRule {
     /// One line of at most these bytes, without control characters.
@@ -53,7 +53,7 @@ pub enum TextRule {
 }
 
 impl TextRule {
-    /// Checks a text; errors omit it.
+    /// Errors omit the text.
     pub fn check(self, field: &str, text: &str) -> Result<(), String> {
         match self {
             Self::Line(most) if text.len() > most || text.chars().any(char::is_control) => {
@@ -67,20 +67,20 @@ impl TextRule {
     }
 }
 
-/// Field of a write form; empty text means clear.
+/// Empty text clears.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Written<T> {
-    /// Absent or null: no change.
+    /// Absent or null.
     #[default]
     Keep,
-    /// Set to null or the default.
+    /// Null or the default.
     Clear,
-    /// Set to this.
+    /// New value.
     Set(T),
 }
 
 impl<T: Clone> Written<T> {
-    /// Resulting value of a nullable field.
+    /// Nullable result.
     pub fn over(&self, known: Option<&T>) -> Option<T> {
         match self {
             Self::Keep => known.cloned(),
@@ -89,12 +89,12 @@ impl<T: Clone> Written<T> {
         }
     }
 
-    /// Resulting value, with `default` for null.
+    /// Result, with `default` for null.
     pub fn over_default(&self, known: Option<&T>, default: T) -> T {
         self.over(known).unwrap_or(default)
     }
 
-    /// This field, or `other` if this one keeps.
+    /// `other` if this one keeps.
     #[must_use]
     pub fn or<'a>(&'a self, other: &'a Self) -> &'a Self {
         if matches!(self, Self::Keep) { other } else { self }
@@ -102,7 +102,7 @@ impl<T: Clone> Written<T> {
 }
 
 impl Written<i64> {
-    /// Checks the range; errors name `meaning`.
+    /// Errors name `meaning`.
     pub fn check(&self, field: &str, range: &RangeInclusive<i64>, meaning: &str) -> Result<(), String> {
         match self {
             Self::Set(number) if !range.contains(number) => {
@@ -113,12 +113,12 @@ impl Written<i64> {
     }
 }
 
-/// Value type of a field.
+/// Type of a field.
 pub trait FieldValue: Sized {
-    /// Expected type, for messages.
+    /// For messages.
     const EXPECTED: &'static str;
 
-    /// Converts a JSON value.
+    /// From JSON.
     fn from_json(value: Value) -> Option<Self>;
 }
 
@@ -158,7 +158,7 @@ impl FieldValue for Vec<String> {
 }
 
 impl<'de, T: FieldValue> Deserialize<'de> for Written<T> {
-    /// Errors omit the value: it may be secret.
+    /// Errors omit the value, which may be secret.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::Null => Ok(Self::Keep),
@@ -170,14 +170,14 @@ impl<'de, T: FieldValue> Deserialize<'de> for Written<T> {
     }
 }
 
-/// Default and largest page size (decisions 9.6).
+/// Default and maximum (decisions 9.6).
 const PAGE_ROWS: i64 = 100;
 const MOST_PAGE_ROWS: i64 = 1_000;
 
-/// Page of directory changes, oldest first.
+/// Page of changes, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangesAfter {
-    /// Exclusive start, epoch milliseconds.
+    /// Exclusive, epoch milliseconds.
     pub cursor: i64,
     /// Page size.
     pub limit: i64,

@@ -1,4 +1,4 @@
-//! Common steps of directory synchronisations.
+//! Directory synchronisation.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     store::{Store, Transaction, WriteFuture},
 };
 
-/// State for writing a synchronisation.
+/// State for writing.
 #[derive(Clone)]
 pub struct Synchronisation {
     pub(crate) store: Store,
@@ -23,16 +23,16 @@ pub struct Synchronisation {
     pub(crate) authenticator: Arc<Authenticator>,
 }
 
-/// Parsed rows and failures of the others.
+/// Parsed rows, and failures of the others.
 #[derive(Debug)]
 pub struct Rows<T> {
-    /// Parsed rows in order.
+    /// In request order.
     pub rows: Vec<T>,
-    /// Failures of unreadable rows.
+    /// Unreadable rows.
     pub failures: Vec<SyncFailure>,
 }
 
-/// Parses up to `most` rows; unreadable ones fail alone, under `id_field` or position.
+/// Up to `most`; unreadable rows fail alone, under `id_field` or position.
 pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
     rows: Vec<Box<RawValue>>,
     id_field: &'static str,
@@ -64,7 +64,7 @@ pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
     .map_err(Error::internal)
 }
 
-/// Runs `apply` in one transaction; it returns failures and whether anything changed.
+/// One transaction; `apply` returns failures and whether anything changed.
 pub async fn write<T, A>(
     sync: &Synchronisation,
     caller: &Arc<Caller>,
@@ -98,7 +98,7 @@ where
     Ok(Envelope::list(failures))
 }
 
-/// Page without total.
+/// Without total.
 pub fn page<T>(rows: Vec<T>) -> Envelope<Vec<T>> {
     Envelope { count: Some(rows.len()), ..Envelope::of(rows) }
 }

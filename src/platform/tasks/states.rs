@@ -1,8 +1,8 @@
-//! Task states and moves between them (decisions 8.1), without I/O.
+//! Task states (decisions 8.1).
 
 use super::documents::{DONE, TODO};
 
-/// Status of a task.
+/// Task status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskStatus {
     /// To do.
@@ -11,7 +11,7 @@ pub enum TaskStatus {
     Done = 1,
     /// To read.
     ToRead = 2,
-    /// Neither visible to the assignee nor open to handling.
+    /// Hidden from the assignee.
     Paused = 3,
     /// Read.
     Read = 4,
@@ -21,12 +21,12 @@ pub enum TaskStatus {
     Removed = 6,
 }
 
-/// A move of a task.
+/// Task move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskMove {
-    /// `/api/todo/complete` with endType 1, and quick handling.
+    /// Also by quick handling.
     Complete,
-    /// `/api/todo/complete` with endType 2.
+    /// `endType` 2.
     Withdraw,
     /// `/api/todo/parse`.
     Pause,
@@ -40,7 +40,7 @@ impl TaskMove {
     /// All moves.
     pub const ALL: [Self; 5] = [Self::Complete, Self::Withdraw, Self::Pause, Self::Resume, Self::Remove];
 
-    /// Participle for messages.
+    /// For messages.
     pub fn participle(self) -> &'static str {
         match self {
             Self::Complete => "completed",
@@ -51,14 +51,14 @@ impl TaskMove {
         }
     }
 
-    /// States from which the move is valid.
+    /// States that allow the move.
     pub fn starts_from(self) -> Vec<TaskStatus> {
         let paused_from = Some(TaskStatus::ToDo);
         TaskStatus::ALL.into_iter().filter(|status| after(*status, self, paused_from).is_some()).collect()
     }
 }
 
-/// Resulting status; `None` if invalid (409). `paused_from` is the status before a pause.
+/// `None` if invalid (409). `paused_from` is the status before a pause.
 #[rustfmt::skip]
 pub fn after(status: TaskStatus, task_move: TaskMove, paused_from: Option<TaskStatus>) -> Option<TaskStatus> {
     use TaskStatus::{Done, Paused, Read, Removed, ToDo, ToRead, Withdrawn};
@@ -78,17 +78,17 @@ impl TaskStatus {
     pub const ALL: [Self; 7] =
         [Self::ToDo, Self::Done, Self::ToRead, Self::Paused, Self::Read, Self::Withdrawn, Self::Removed];
 
-    /// Number of the status.
+    /// Its number.
     pub fn number(self) -> i64 {
         self as i64
     }
 
-    /// Status by its number.
+    /// By number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.number() == number)
     }
 
-    /// Name for messages.
+    /// For messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::ToDo => "to-do",
@@ -101,7 +101,7 @@ impl TaskStatus {
         }
     }
 
-    /// Module of the status; none for paused and removed tasks (decisions 4.5).
+    /// `None` for paused and removed tasks (decisions 4.5).
     pub fn module(self) -> Option<&'static str> {
         match self {
             Self::ToDo | Self::ToRead => Some(TODO),
@@ -118,7 +118,7 @@ mod tests {
         *,
     };
 
-    /// From, move, to: the numbers of decisions 8.1.
+    /// From, move, to (decisions 8.1).
     const MOVES: [(i64, TaskMove, i64); 9] = [
         (0, Complete, 1),
         (2, Complete, 4),

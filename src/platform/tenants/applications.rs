@@ -1,4 +1,4 @@
-//! Application management (decisions 3.2, 3.3, 3.7).
+//! Applications (decisions 3.2, 3.3, 3.7).
 
 mod forms;
 mod repo;
@@ -24,7 +24,6 @@ use crate::{
 
 pub use self::forms::{ApplicationForm, RotationForm};
 
-/// Per tenant, over HTTP.
 const MOST_APPLICATIONS: i64 = 1_000;
 
 /// Application without its secrets.
@@ -82,7 +81,7 @@ pub struct RotatedSecret {
     pub previous_secret_until: Option<i64>,
 }
 
-/// The tenant's applications, oldest first.
+/// Oldest first.
 pub async fn list(state: &TenantsState, caller: &Caller) -> Result<Vec<RegisteredApplication>> {
     let rows = repo::list(state.store.reader(), caller.tenant.id).await?;
     rows.into_iter().map(|row| shown(state, caller, row)).collect()
@@ -94,7 +93,7 @@ pub async fn find(state: &TenantsState, caller: &Caller, client_id: &str) -> Res
     shown(state, caller, row.ok_or_else(unknown)?)
 }
 
-/// Registers an application; 409 at the limit.
+/// 409 at the limit.
 pub async fn create(
     state: &TenantsState,
     caller: &Arc<Caller>,
@@ -137,7 +136,7 @@ pub async fn create(
     })
 }
 
-/// Changes the given fields, also for issued tokens; 409 for locking out the caller.
+/// Also applies to issued tokens. 409 for locking out the caller.
 pub async fn change(
     state: &TenantsState,
     caller: &Arc<Caller>,
@@ -180,7 +179,7 @@ pub async fn change(
     shown(state, caller, row)
 }
 
-/// Removes an application and its tokens; 409 for the caller.
+/// Removes an application and its tokens; 409 for the caller's own.
 pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: String) -> Result<()> {
     if *caller.client_id == *client_id {
         return Err(Error::conflict("this is the application that calls: it cannot remove itself"));
@@ -205,9 +204,8 @@ pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: Strin
     job.await
 }
 
-/// Rotates the secret; the old one stays valid for the overlap. Tokens stay valid.
+/// The old secret stays valid for the overlap; tokens stay valid.
 ///
-/// # Errors
 /// 409 if public or during an overlap.
 pub async fn rotate(
     state: &TenantsState,
@@ -282,7 +280,7 @@ fn deeds(client_id: &str, before: &Wanted, after: &Wanted) -> Vec<Deed> {
     deeds
 }
 
-/// Requires new codes to exist; 400 names the position.
+/// New codes must exist; 400 names the position.
 async fn check_tenants_exist(transaction: &Transaction, bound: &[String], before: &[String]) -> Result<()> {
     let before: HashSet<&String> = before.iter().collect();
     for (place, code) in bound.iter().enumerate().filter(|(_, code)| !before.contains(code)) {
@@ -293,7 +291,6 @@ async fn check_tenants_exist(transaction: &Transaction, bound: &[String], before
     Ok(())
 }
 
-/// Runs work on a blocking thread.
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(Error::internal)?
 }

@@ -1,4 +1,4 @@
-//! Removes tenants: code and tokens end at once, rows follow in batches (decisions 3.6).
+//! Removal of tenants: code and tokens at once, rows in batches (decisions 3.6).
 //!
 //! Deleting a million rows in one transaction would block writes for seconds.
 
@@ -12,10 +12,10 @@ use crate::{
     store::{self, FromRow, Json, ROWS_PER_STATEMENT, Store, Transaction, sql},
 };
 
-/// Rows per batch; pictures are large.
+/// Pictures are large.
 const PORTION: usize = 200;
 
-/// Ends a tenant, frees its code, drops its documents; [`remove_portion`] deletes rows.
+/// Ends a tenant, frees its code and drops its documents; [`remove_portion`] deletes rows.
 ///
 /// Returns whether it existed. The caller invalidates caches.
 pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
@@ -27,7 +27,7 @@ pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
     Ok(is_removed)
 }
 
-/// Unbinds a freed code, lest others act on its next tenant; returns the applications' tenants.
+/// Unbinds a freed code, so that no application acts on its next tenant. Returns the applications' tenants.
 pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> Result<Vec<i64>> {
     let statement = sql(
         "UPDATE applications \
@@ -50,14 +50,14 @@ pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> 
     Ok(homes)
 }
 
-/// Deletes one batch, the tenant's own row last. Returns whether all are gone.
+/// The tenant's own row last. Returns whether all are gone.
 pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
     let tables = tables(store).await?;
     store
         .write(move |transaction| {
             Box::pin(async move {
                 let mut left = PORTION;
-                // First rows in other tenants' indexes.
+                // Rows in other tenants' indexes go first.
                 left -=
                     groups::service::remove_portion_of_tenant(transaction, tenant_id, left).await?.min(left);
                 for table in &tables {
@@ -79,13 +79,11 @@ pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
         .await
 }
 
-/// Table with tenants' rows.
 #[derive(Clone, Debug, FromRow)]
 struct Table {
     name: String,
-    /// Primary key columns.
     key: String,
-    /// Tables whose deletions cascade here.
+    /// Their deletions cascade here.
     parents: Json<BTreeSet<String>>,
 }
 
@@ -101,7 +99,7 @@ impl Table {
     }
 }
 
-/// Tables with tenants' rows, by schema, children first, as cascades are not counted.
+/// By schema; children first, since cascades are not counted.
 async fn tables(store: &Store) -> Result<Vec<Table>> {
     let statement = sql(
         "SELECT tables.name AS name, \
@@ -115,7 +113,7 @@ async fn tables(store: &Store) -> Result<Vec<Table>> {
     Ok(children_first(statement.fetch_all(store.reader()).await?))
 }
 
-/// Orders tables children first; cycles in any order.
+/// Cycles in any order.
 fn children_first(mut tables: Vec<Table>) -> Vec<Table> {
     let mut ordered = Vec::with_capacity(tables.len());
     while !tables.is_empty() {
@@ -138,7 +136,7 @@ mod tests {
     use super::*;
     use crate::store::tests::query_plan;
 
-    /// Tables that outlive tenants; all others refer to `tenants`.
+    /// All others refer to `tenants`.
     const KEPT: [&str; 2] = ["audit", "change_log"];
 
     #[tokio::test]
@@ -213,7 +211,7 @@ mod tests {
         assert_eq!(order, ["c", "b", "a", "x", "y"]);
     }
 
-    /// Changed rows including cascades, without the log.
+    /// Including cascades, without the log.
     async fn changes(store: &Store) -> i64 {
         let job = store.write(|transaction| {
             Box::pin(async move {
@@ -225,7 +223,7 @@ mod tests {
         job.await.unwrap()
     }
 
-    /// Rows per batch of removed tenant 7, beside 8.
+    /// Of removed tenant 7, beside 8.
     async fn portions(rows: &'static [&'static str]) -> Vec<i64> {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();

@@ -1,4 +1,4 @@
-//! `/v1/enterprises/…` (specification, "Tenants"; decisions 3.6).
+//! `/v1/enterprises/…` (decisions 3.6).
 
 use std::sync::Arc;
 
@@ -44,10 +44,10 @@ pub async fn register_enterprise(
 #[operation(
     tag = "tenants", params(EnterpriseQuery),
     responses(
-        (status = 200, description = "Its eCode", body = Envelope<String>),
+        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-        (status = 409, description = "It is the one that the operator is signed in to", body = FailureEnvelope),
+        (status = 409, description = "The operator is signed in to this tenant", body = FailureEnvelope),
     )
 )]
 pub async fn delete_enterprise(
@@ -62,10 +62,10 @@ pub async fn delete_enterprise(
 #[operation(
     tag = "tenants", params(EnterpriseQuery),
     responses(
-        (status = 200, description = "Its eCode", body = Envelope<String>),
+        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-        (status = 409, description = "It is the one that the operator is signed in to", body = FailureEnvelope),
+        (status = 409, description = "The operator is signed in to this tenant", body = FailureEnvelope),
     )
 )]
 pub async fn freeze_enterprise(
@@ -80,7 +80,7 @@ pub async fn freeze_enterprise(
 #[operation(
     tag = "tenants", params(EnterpriseQuery),
     responses(
-        (status = 200, description = "Its eCode", body = Envelope<String>),
+        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
     )

@@ -1,4 +1,4 @@
-//! Tenant settings for operators (decisions 9.8).
+//! Tenant settings (decisions 9.8).
 
 use std::sync::Arc;
 
@@ -14,14 +14,12 @@ use crate::{
     store::{self, Connection, FromRow, sql},
 };
 
-/// Host name and label limits (RFC 1035 §2.3.4).
+/// RFC 1035 §2.3.4.
 const HOST_BYTES: usize = 253;
 const LABEL_BYTES: usize = 63;
-/// Largest integer that JSON readers represent exactly.
 const MOST_BYTES: i64 = (1 << 53) - 1;
-/// Maximum labels per favorite.
+/// Upper bound of the setting.
 pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
-/// Maximum folder administrators.
 const MOST_ADMINISTRATORS: usize = 100;
 
 /// Tenant with profile and settings.
@@ -174,12 +172,12 @@ pub async fn list(state: &TenantsState, after: i64, limit: u64) -> Result<Vec<Li
     Ok(statement.fetch_all::<ListedTenant>(state.store.reader()).await?)
 }
 
-/// Settings of a tenant.
+/// Settings by tenant code.
 pub async fn find(state: &TenantsState, code: &str) -> Result<TenantSettings> {
     read(state.store.reader(), code).await
 }
 
-/// Changes settings and returns all.
+/// Returns all settings.
 pub async fn change(
     state: &TenantsState,
     caller: Arc<Caller>,

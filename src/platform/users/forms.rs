@@ -10,7 +10,7 @@ use crate::platform::shared::patch::{TextRule, WHOLE_NUMBERS, Written, check_id_
 
 const MOST_DEPUTY_DEPARTMENTS: usize = 100;
 
-/// Rule for names and logins.
+/// Names and logins.
 pub const NAME: TextRule = TextRule::Line(256);
 
 /// User to write: absent or null keeps a field, empty text restores its default.
@@ -102,7 +102,7 @@ pub struct UserWrite {
 }
 
 impl UserWrite {
-    /// Checks fields without stored data.
+    /// Checks without stored data.
     pub fn check(&self) -> Result<(), String> {
         check_id_of("userId", &self.user_id)?;
         for (field, id) in [("platformUserId", &self.platform_user_id), ("orgId", &self.org_id)] {
@@ -146,7 +146,7 @@ impl UserWrite {
     }
 }
 
-/// Details in JSON column `details`.
+/// JSON column `details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UserDetails {

@@ -24,13 +24,13 @@ use crate::{
 /// Stored user.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct User {
-    /// Source user id.
+    /// Source id.
     pub user_id: String,
-    /// Platform user id.
+    /// Platform id.
     pub platform_user_id: String,
-    /// Login with suffix.
+    /// With suffix.
     pub login_id: String,
-    /// Whether the login was set explicitly, not from the mobile number.
+    /// Not derived from the mobile number.
     pub has_own_login: bool,
     /// Name.
     pub name: String,
@@ -38,9 +38,9 @@ pub struct User {
     pub sex: i64,
     /// Mobile number.
     pub mobile: Option<String>,
-    /// Main department's source id.
+    /// Main department.
     pub org_id: Option<String>,
-    /// Further departments, each once.
+    /// Distinct.
     pub deputy_org_ids: Json<Vec<String>>,
     /// User type.
     #[sqlx(rename = "type")]
@@ -55,28 +55,28 @@ pub struct User {
     pub is_hidden: bool,
     /// Deleted.
     pub is_deleted: bool,
-    /// Details without rules.
+    /// Remaining details.
     pub details: Json<UserDetails>,
-    /// Hash of the canonical password.
+    /// Of the canonical password.
     pub password_hash: Option<PasswordHash>,
-    /// Avatar address, or path of a stored picture ([`public_address`]).
+    /// Address, or path of a stored picture ([`public_address`]).
     pub picture: Option<String>,
     /// Earlier epochs' tokens are invalid.
     pub epoch: i64,
 }
 
-/// Validated change; password hashed, picture decoded.
+/// Password hashed, picture decoded.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
-    /// Validated form.
+    /// Valid form.
     pub form: UserWrite,
-    /// Password hash; the stored one if unchanged.
+    /// The stored one if unchanged.
     pub password_hash: Written<PasswordHash>,
     /// New avatar.
     pub picture: Option<Picture>,
 }
 
-/// Appends the enterprise's suffix if missing.
+/// Appends the suffix unless present.
 pub fn with_suffix(login: &str, suffix: Option<&str>) -> String {
     match suffix.map(|suffix| suffix.trim_start_matches('@')).filter(|suffix| !suffix.is_empty()) {
         // Host names ignore case.
@@ -188,7 +188,6 @@ impl UserChange {
 }
 
 impl User {
-    /// Whether tokens become invalid.
     fn ends_tokens_of(&self, before: &Self) -> bool {
         self.password_hash != before.password_hash
             || (self.is_deleted && !before.is_deleted)
@@ -256,6 +255,7 @@ impl DirectoryRow for User {
             || self.is_deleted != before.is_deleted
     }
 
+    /// Audit action.
     fn is_deleted(&self) -> bool {
         self.is_deleted
     }
@@ -299,7 +299,8 @@ impl DirectoryRow for User {
     }
 }
 
-/// Kind of a user identifier.
+/// Reindexes the departments' people, who show their names.
+/// Identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
     /// Source user id.
@@ -311,10 +312,11 @@ pub enum NamedBy {
 /// Visible person.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ShownPerson {
-    /// Source user id.
+    /// Source id.
     pub user_id: String,
     /// Login.
     pub login_id: String,
-    /// Main department's source id.
+    /// Main department.
     pub org_id: Option<String>,
 }
+/// Visible people with these identifiers.

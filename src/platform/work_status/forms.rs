@@ -1,10 +1,9 @@
-//! Rules of work status codes.
+//! Work status codes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::platform::shared::patch::{SyncFailure, check_id};
 
-/// Maximum bytes of a code.
 const CODE_BYTES: usize = 64;
 
 /// Work status change (specification, "user work status item").
@@ -18,7 +17,7 @@ pub struct WorkStatus {
 }
 
 impl WorkStatus {
-    /// Checks both fields; an empty code becomes `None`.
+    /// An empty code becomes `None`.
     pub fn checked(self) -> Result<Self, String> {
         check_id(&self.user_id).map_err(|reason| reason.replacen("id:", "userId:", 1))?;
         let code = self.code.filter(|code| !code.is_empty());

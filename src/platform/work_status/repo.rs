@@ -1,5 +1,3 @@
-//! Work status in user rows.
-
 use std::collections::HashMap;
 
 use super::forms::WorkStatus;
@@ -15,7 +13,7 @@ struct Row {
     work_status: Option<String>,
 }
 
-/// Applies changes in order and skips unchanged rows; unknown people fail alone.
+/// Skips unchanged rows; unknown people fail alone.
 pub(super) async fn update(
     transaction: &Transaction,
     tenant_id: i64,

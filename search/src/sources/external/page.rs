@@ -1,4 +1,4 @@
-//! Pages of external systems, and how one search reads them.
+//! External pages, and how one search reads them.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,8 @@ use crate::{
     source::{ConsumedPart, Position, PositionedItem, SourcePage, SourceRequest, TimeBound},
 };
 
-/// The cursor and the consumed parts of a position.
+    /// Fails if an item cannot be written as JSON.
+    /// Upper bound of times here and behind, if the order holds.
 pub(crate) fn resume_point(position: &Position) -> Option<(Option<&str>, &[ConsumedPart])> {
     match position {
         Position::InPage(cursor, consumed) => Some((cursor.as_deref(), consumed)),
@@ -23,8 +24,6 @@ pub(crate) fn resume_point(position: &Position) -> Option<(Option<&str>, &[Consu
     }
 }
 
-/// Filters and sorts a page for one search.
-///
 /// Ties are sorted by id within a page and keep the source's order between pages.
 pub(crate) fn into_page(
     raw: &RawPage,
@@ -60,7 +59,7 @@ pub(crate) fn into_page(
             after: Position::InPage(cursor.map(str::to_owned), consumed),
         })
         .collect();
-    // After its last match, the page has nothing left.
+    // The page has nothing left after its last match.
     if let (Some(last), Some(next)) = (items.last_mut(), &next) {
         last.after = next.clone();
     }

@@ -1,5 +1,3 @@
-//! Document contents, and propagation of changes to descendants.
-
 use tempfile::TempDir;
 
 use super::*;
@@ -8,7 +6,7 @@ use crate::{
     store::{Store, change_log, sql},
 };
 
-/// Two tenants with equal departments: id, parent, name, hidden, deleted.
+/// Two equal tenants; per department: id, parent, name, hidden, deleted.
 async fn store(departments: &'static [(&str, &str, &str, bool, bool)]) -> (TempDir, Store, [i64; 2]) {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path(), 1).await.unwrap();

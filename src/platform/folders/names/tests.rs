@@ -1,5 +1,3 @@
-//! Name rules, by example and property.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -168,7 +166,6 @@ fn an_extension_is_behind_the_last_dot() {
     }
 }
 
-/// Look-alikes, marks and invisible characters.
 fn any_text() -> impl Strategy<Value = String> {
     let character = prop_oneof![
         4 => proptest::char::range(' ', '~'),

@@ -1,5 +1,3 @@
-//! Forms of applications (decisions 3.2, 3.3).
-
 use serde::Deserialize;
 
 use super::repo::Row;
@@ -11,9 +9,7 @@ use crate::{
 };
 
 const NAME_BYTES: usize = 256;
-/// A day.
 const OVERLAP_SECONDS: i64 = 86_400;
-/// 30 days.
 const MOST_OVERLAP_SECONDS: i64 = 2_592_000;
 
 /// Application to register or change; a change keeps absent or null fields.
@@ -81,7 +77,6 @@ impl TryFrom<&Row> for Wanted {
 }
 
 impl ApplicationForm {
-    /// Fields of a new application.
     pub(super) fn for_new(self) -> Result<Wanted> {
         let kind = self.kind.as_deref().and_then(|kind| kind.parse().ok());
         let kind: Kind = kind.ok_or_else(|| {
@@ -100,7 +95,6 @@ impl ApplicationForm {
         Ok(wanted)
     }
 
-    /// Fields after a change.
     pub(super) fn over(self, known: &Wanted) -> Result<Wanted> {
         if self.kind.is_some_and(|kind| kind != known.kind.as_str()) {
             return Err(Error::bad_request(format!("kind: does not change, this one is {}", known.kind)));

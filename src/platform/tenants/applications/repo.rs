@@ -1,5 +1,3 @@
-//! Application rows.
-
 use super::forms::Wanted;
 use crate::{
     error::{Error, Result},
@@ -24,7 +22,6 @@ pub(super) struct Row {
     pub(super) previous_secret_until: Option<i64>,
 }
 
-/// The tenant's applications, oldest first.
 pub(super) async fn list(connection: &Connection, tenant_id: i64) -> store::Result<Vec<Row>> {
     let text =
         format!("SELECT {COLUMNS} FROM applications WHERE tenant_id = ? ORDER BY created_at, client_id");
@@ -45,7 +42,6 @@ pub(super) async fn count(transaction: &Transaction, tenant_id: i64) -> store::R
     statement.fetch_value(transaction).await
 }
 
-/// Writes changeable columns.
 pub(super) async fn update(transaction: &Transaction, client_id: &str, wanted: &Wanted) -> Result<()> {
     let statement = sql(
         "UPDATE applications SET name = ?, bound = ?, scopes = ?, redirect_uris = ?, is_disabled = ? WHERE client_id = ?",
@@ -67,13 +63,11 @@ pub(super) async fn disable(transaction: &Transaction, client_id: &str) -> store
     statement.execute(transaction).await.map(drop)
 }
 
-/// Invalidates its tokens.
 pub(super) async fn end_tokens(transaction: &Transaction, client_id: &str) -> store::Result<()> {
     let statement = sql("UPDATE applications SET epoch = epoch + 1 WHERE client_id = ?", [client_id.into()]);
     statement.execute(transaction).await.map(drop)
 }
 
-/// Returns whether it existed.
 pub(super) async fn remove(
     transaction: &Transaction,
     tenant_id: i64,
@@ -86,7 +80,7 @@ pub(super) async fn remove(
     Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Replaces the secret; the previous one is valid until `until`, if given.
+/// The previous secret is valid until `until`.
 pub(super) async fn rotate(
     transaction: &Transaction,
     client_id: &str,

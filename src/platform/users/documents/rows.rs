@@ -1,5 +1,3 @@
-//! User rows for index documents.
-
 use serde::Deserialize;
 
 use super::PEOPLE;
@@ -11,7 +9,6 @@ use crate::{
 const COLUMNS: &str = "sequence, tenant_id, user_id, login_id, name, mobile, org_id, deputy_org_ids, secret_level, \
      is_hidden, is_deleted, details, picture, created_at";
 
-/// Setting: address prefix of avatars in documents.
 const ADDRESS: &str = "pictures_below";
 
 #[derive(Clone, Debug, FromRow)]
@@ -44,7 +41,6 @@ pub(super) struct Details {
 }
 
 impl PersonRow {
-    /// Distinct department ids, the main one first.
     pub(super) fn departments(&self) -> Vec<String> {
         let deputies: Vec<String> = serde_json::from_str(&self.deputy_org_ids).unwrap_or_else(|error| {
             self.complain(&error);
@@ -66,12 +62,12 @@ impl PersonRow {
         })
     }
 
-    /// Whether contact details are public; friends-only counts as confidential (decisions 9.6).
+    /// Friends-only counts as confidential (decisions 9.6).
     pub(super) fn is_public(&self) -> bool {
         self.secret_level == 0
     }
 
-    /// Logs an unreadable field; one bad row must not stop indexing.
+    /// One bad row must not stop indexing.
     fn complain(&self, error: &serde_json::Error) {
         tracing::error!(%error, sequence = self.sequence, "fields of a person cannot be read");
     }
@@ -86,7 +82,6 @@ pub(super) async fn find(
     find_in(reader, &text, &[tenant_id.into()], ids).await
 }
 
-/// Up to `limit` people of all tenants, by `sequence`.
 pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<PersonRow>> {
     sql(
         format!("SELECT {COLUMNS} FROM users WHERE sequence > ? ORDER BY sequence LIMIT ?"),
