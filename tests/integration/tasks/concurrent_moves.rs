@@ -1,5 +1,3 @@
-//! Concurrent moves of one task.
-
 use futures::future::join_all;
 use serde_json::json;
 
@@ -48,7 +46,7 @@ async fn concurrent_completions_succeed_once() {
     assert_eq!((open.len(), done.len()), (0, ROUNDS));
 }
 
-/// Ending and pausing exclude each other, and so do removals.
+/// So do removals.
 #[tokio::test(flavor = "multi_thread")]
 async fn exclusive_moves_are_serialised() {
     let office = Office::open().await;
@@ -72,7 +70,7 @@ async fn exclusive_moves_are_serialised() {
     }
 }
 
-/// The first sender of an id wins, and all get the same task ids.
+/// The first sender of an id wins; all get the same task ids.
 #[tokio::test(flavor = "multi_thread")]
 async fn overlapping_batches_create_each_task_once() {
     let office = Office::open().await;
