@@ -12,7 +12,7 @@ use crate::util::{
     items::{department, user, word_of_case},
 };
 
-/// Mei is in department `d1`, Omar in `d2`, Lin in none; the stranger is a Mei of another tenant.
+/// Mei is in department `d1`, Omar in `d2`, Lin in none. The stranger is a Mei of another tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     Application,

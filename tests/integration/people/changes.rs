@@ -78,7 +78,7 @@ async fn reader_misses_no_change_written_between_pages() {
     assert!(seen <= writes, "{seen} rows read for {writes} changes");
 }
 
-/// Neither a timestamp, a document nor an audit entry.
+/// An unchanged row costs no timestamp, document or audit entry.
 #[tokio::test]
 async fn unchanged_row_is_not_written() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -217,7 +217,7 @@ async fn department_change_reindexes_documents_that_show_it() {
     )
     .await;
     let reindexed = async |row: Value| {
-        // Nothing of the change log must be truncated meanwhile.
+        // Followed first, so that the change log is not truncated meanwhile.
         app.wait_for_index().await;
         let position = *app.app.store.positions().borrow();
         app.sync(&acme.caller, "organizations", &json!([row])).await;

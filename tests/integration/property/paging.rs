@@ -1,4 +1,4 @@
-//! Pages of random modules against a reference list (decisions 5.2 to 5.4), over restarts of the server.
+//! Pages of random modules against a reference list (decisions 5.2 to 5.4). The server restarts meanwhile.
 
 use std::cmp::Reverse;
 

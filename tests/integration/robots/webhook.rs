@@ -193,7 +193,6 @@ async fn frozen_tenant_is_403_and_removed_robot_401() {
     here.robot.say(&here.app, "gone").await.fails(401, "token");
 }
 
-/// While a body arrives.
 #[tokio::test]
 async fn token_replaced_during_the_body_writes_nothing() {
     let here = RobotGroup::start().await;
@@ -240,7 +239,7 @@ async fn messages_of_a_robot_are_limited_by_minute() {
     assert_eq!(here.member.get(&here.path("messages")).await.ok().items().len(), 3);
 }
 
-/// New robots do not raise it.
+/// New robots do not raise the limit.
 #[tokio::test]
 async fn messages_of_a_group_are_limited_over_all_robots() {
     let here = RobotGroup::start_with(|config| config.limits.robot_messages_per_minute = 1).await;
@@ -255,7 +254,7 @@ async fn messages_of_a_group_are_limited_over_all_robots() {
     Robot::make(&here.owner, &elsewhere, "Another").await.say(&here.app, "tide").await.ok();
 }
 
-/// It counts failures by minute.
+/// Repeated failures stop the server from reading.
 #[tokio::test]
 async fn failures_of_a_robot_are_limited_by_minute() {
     let here = RobotGroup::start_with(|config| config.limits.robot_messages_per_minute = 1).await;

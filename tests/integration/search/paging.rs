@@ -46,7 +46,7 @@ async fn small_tie_groups_are_paged_completely() {
     both_ways(&acme.caller, &ARTICLES, &[1, 6, 7, 8, 333, 1_000], &ids_of(&items)).await;
 }
 
-/// They make several segments with deleted documents.
+/// The commits leave several segments with deleted documents.
 #[tokio::test]
 async fn large_tie_groups_over_many_commits_are_paged_completely() {
     let items = many("i", "harbour", 4_000, 2_500);

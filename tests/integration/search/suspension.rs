@@ -79,7 +79,7 @@ impl SuspendedSource {
         suspended
     }
 
-    /// Passes a second's suspension.
+    /// Suspends the system for a second and passes it.
     async fn make_due_for_a_probe(&self) {
         self.system.set_reply(Reply::Status(503));
         assert_eq!(self.search_times(3).await, ["unavailable"; 3]);
@@ -272,7 +272,7 @@ async fn probe_outlives_its_search() {
     assert_eq!(setup.system.requests().len(), asked + 2);
 }
 
-/// Such a deadline must not suspend the source for patient callers.
+/// A short deadline must not suspend the source for patient callers.
 #[tokio::test]
 async fn source_slower_than_the_deadline_is_not_suspended() {
     let setup = SuspendedSource::start().await;
@@ -286,7 +286,7 @@ async fn source_slower_than_the_deadline_is_not_suspended() {
     assert_eq!(setup.search().await.total(), 6);
 }
 
-/// As are expired cursors.
+/// Neither do expired cursors.
 #[tokio::test]
 async fn usable_answers_do_not_suspend_the_source() {
     let setup = SuspendedSource::start_with(|_, registration| with(registration, "pageSize", 2)).await;

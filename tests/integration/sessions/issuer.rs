@@ -362,7 +362,7 @@ async fn unreachable_issuer_is_reported() {
     assert_eq!(location(&answer).as_str(), format!("{}/x?signin=busy", app.base));
 }
 
-/// The directory ends them.
+/// The directory ends such sessions.
 #[tokio::test]
 async fn session_by_an_issuer_outlives_the_server() {
     let LoginSetup { issuer: _issuer, app, .. } = {
@@ -377,7 +377,7 @@ async fn session_by_an_issuer_outlives_the_server() {
     assert_eq!(app.app.authenticator.issuers().sign_ins().len(), 1);
 }
 
-/// The trust is for that purpose.
+/// The issuer must be trusted for sign-in.
 #[tokio::test]
 async fn session_by_an_issuer_ends_with_its_trust() {
     let setup = LoginSetup::start().await;

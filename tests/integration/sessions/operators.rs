@@ -62,7 +62,7 @@ async fn operations_are_refused_to_other_people() {
     }
 }
 
-/// Outside operations.
+/// Outside operations an operator is an ordinary person.
 #[tokio::test]
 async fn operator_searches_as_an_ordinary_person() {
     let (app, acme) = start().await;
@@ -119,7 +119,7 @@ async fn operator_of_a_frozen_tenant_still_operates() {
     omar.post_empty("/modules").await.ok();
 }
 
-/// Another person may hold the login.
+/// The operator is the current holder of the login.
 #[tokio::test]
 async fn operator_with_a_new_login_is_none_any_more() {
     let (app, acme) = start().await;
@@ -131,7 +131,7 @@ async fn operator_with_a_new_login_is_none_any_more() {
     mei.get("/admin/v1/modules").await.ok();
 }
 
-/// This person has not authenticated as that operator.
+/// The person has not authenticated as that operator.
 #[tokio::test]
 async fn person_given_an_operators_login_is_signed_out() {
     let (app, acme) = start().await;
@@ -165,7 +165,7 @@ async fn sign_in_is_bound_to_the_typed_login() {
     app.session_of(&browser.follow(back.as_str()).await).assert_ended().await;
 }
 
-/// They might be unable to undo it.
+/// Nobody else might be able to undo it.
 #[tokio::test]
 async fn operator_cannot_lock_themselves_out() {
     let (app, acme) = start().await;

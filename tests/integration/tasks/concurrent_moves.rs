@@ -46,7 +46,7 @@ async fn concurrent_completions_succeed_once() {
     assert_eq!((open.len(), done.len()), (0, ROUNDS));
 }
 
-/// So do removals.
+/// Ending and pausing exclude each other, and so do removals.
 #[tokio::test(flavor = "multi_thread")]
 async fn exclusive_moves_are_serialised() {
     let office = Office::open().await;
