@@ -1,8 +1,7 @@
-//! Reports: printed while they are measured, and kept in `benches/results`.
+//! Reports, kept in `benches/results`.
 
 use std::{fmt::Arguments, path::Path, process::Command};
 
-/// One section of a bench.
 pub(crate) struct Report {
     name: String,
     text: String,
@@ -10,7 +9,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Begins the section of a bench `NAME/SECTION`; a quick run is not kept.
+    /// A quick run is not kept.
     pub(crate) fn begin(name: &str, arguments: &[String], measured: &str) -> Self {
         let is_kept = !arguments.iter().any(|argument| argument == "quick");
         let mut report = Self { name: name.to_owned(), text: String::new(), is_kept };
@@ -27,13 +26,12 @@ impl Report {
         report
     }
 
-    /// For `writeln!`.
     pub(crate) fn write_fmt(&mut self, text: Arguments<'_>) {
         print!("{text}");
         self.text.push_str(&text.to_string());
     }
 
-    /// Writes the section to `benches/results`, unless the run was quick.
+    /// A quick run writes no file.
     pub(crate) fn finish(self) {
         println!();
         if self.is_kept {
@@ -50,7 +48,7 @@ fn output(program: &str, arguments: &[&str]) -> String {
     output.map_or_else(|_| "?".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Milliseconds with three digits below 10, else one.
+/// Three digits below 10, else one.
 pub(crate) fn millis(value: f64) -> String {
     if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }

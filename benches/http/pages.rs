@@ -1,4 +1,4 @@
-//! Pages in time order, compared with a bare handler over the same index.
+//! Pages in time order, beside a bare handler over the same index.
 
 use serde_json::Value;
 
@@ -18,10 +18,10 @@ use crate::{
 const LIMIT: usize = 10;
 const DEEP_PAGE: usize = 1_000;
 const CLIENTS: [usize; 2] = [1, 16];
-/// The interface's largest page.
+/// The interface's limit.
 const LARGEST_LIMIT: usize = 1_000;
 
-/// trawl and the bare handler on one data directory.
+/// Both on one data directory.
 struct Servers {
     trawl: Server,
     bare: Server,
@@ -79,7 +79,7 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     }
 }
 
-/// The rows of one index; returns trawl's medians for one client.
+/// Returns trawl's medians for one client.
 fn tables(documents: usize, scale: &Scale, report: &mut Report) -> Vec<(String, f64)> {
     let prepared = corpus::prepare(documents);
     let trawl = Server::trawl(prepared.directory.path(), &[]);
@@ -140,7 +140,7 @@ fn cases(both: &Servers, prepared: &DataDirectory) -> Vec<Case> {
 }
 
 impl Word {
-    /// Rows of a full page.
+    /// Of a full page.
     fn rows(&self) -> u64 {
         self.documents.min(LIMIT as u64)
     }
@@ -153,7 +153,7 @@ impl Servers {
         answer["total"] == word.documents && answer["count"] == word.rows()
     }
 
-    /// The same page of both servers; none if the word has no such page.
+    /// None if the word has no such page.
     fn targets(&self, case: &Case) -> Option<[Target; 2]> {
         let Case { module, word, .. } = case;
         let (cursor, before) = match self.position(case)? {
@@ -173,7 +173,7 @@ impl Servers {
         Some([self.trawl_target(module, &word.text, cursor.as_deref(), expected), bare])
     }
 
-    /// The page's start as trawl's cursor and as a time.
+    /// The start as trawl's cursor and as a time.
     #[allow(clippy::option_option, reason = "no page, the first page, a later one")]
     fn position(&self, case: &Case) -> Option<Option<(String, i64)>> {
         let mut left = (case.page - 1) * LIMIT;
