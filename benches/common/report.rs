@@ -17,12 +17,15 @@ impl Report {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         writeln!(report, "# {name}\n");
-        writeln!(report, "- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
-        writeln!(report, "- command: cargo bench --bench {bench} -- {}", arguments.join(" "));
-        writeln!(report, "- revision: {}", output("git", &["describe", "--always", "--dirty"]));
-        writeln!(report, "- machine: {cores} cores, {}", output("uname", &["-sr"]));
-        writeln!(report, "- load average before: {}", load.trim());
-        writeln!(report, "- {measured}");
+        writeln!(
+            report,
+            "{}, revision {}: `cargo bench --bench {bench} -- {}` on {cores} cores, {}, load before: {}; {measured}.",
+            output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+            output("git", &["describe", "--always", "--dirty"]),
+            arguments.join(" "),
+            output("uname", &["-sr"]),
+            load.trim(),
+        );
         report
     }
 

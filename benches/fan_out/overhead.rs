@@ -37,7 +37,7 @@ pub(crate) fn run_slow(slices: Slices, report: &mut Report) {
 pub(crate) fn run_throughput(slices: Slices, report: &mut Report) {
     writeln!(report, "\n## Throughput with sources of 0 ms\n");
     writeln!(report, "{CLIENTS} clients. Milliseconds. Bar: ≥ 0.7 × per second.\n");
-    writeln!(report, "| sources | median | × | p99 | × | per second | × |\n|---|---|---|---|---|---|---|");
+    writeln!(report, "| sources | median | × | p99, × | per second | × |\n|---|---|---|---|---|---|");
     let both = Servers::start(0);
     for count in COUNTS {
         let [ours, bare] = interleave(&both.targets(count), CLIENTS, slices);

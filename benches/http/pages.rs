@@ -7,7 +7,7 @@ use crate::{
     common::{
         data_directory::DataDirectory,
         interleave::{self, interleave},
-        load::{Connection, Samples, Target, block_on},
+        load::{Connection, Target, block_on},
         report::{Report, millis},
         server::Server,
     },
@@ -44,8 +44,9 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     );
     writeln!(
         report,
-        "| documents | word | matches | page | clients | median | × | p99 | × | per second | × |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|"
+        "| documents | word | matches | page | 1 client: median | × | p99, × | per second | × \
+         | 16 clients: median | × | p99, × | per second | × |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     let medians = scale.documents.map(|documents| tables(documents, scale, report));
     writeln!(report, "\n## Growth\n");
@@ -90,25 +91,13 @@ fn tables(documents: usize, scale: &Scale, report: &mut Report) -> Vec<(String, 
     let mut medians = Vec::new();
     for case in cases(&both, &prepared) {
         let Some(targets) = both.targets(&case) else { continue };
-        for clients in CLIENTS {
-            let [ours, peer] = interleave(&targets, clients, scale.slices);
-            row(report, documents, &case, clients, [&ours, &peer]);
-            if clients == 1 {
-                medians.push((format!("{} | {}", case.name, case.page), ours.quantile(0.5)));
-            }
-        }
+        let Case { name, word: Word { text, documents: matches }, page, .. } = &case;
+        let [one, many] = CLIENTS.map(|clients| interleave(&targets, clients, scale.slices));
+        let cells = [&one, &many].map(|[ours, peer]| interleave::compared(ours, peer)).join(" | ");
+        writeln!(report, "| {documents} | {name} `{text}` | {matches} | {page} | {cells} |");
+        medians.push((format!("{name} | {page}"), one[0].quantile(0.5)));
     }
     medians
-}
-
-fn row(report: &mut Report, documents: usize, case: &Case, clients: usize, [ours, peer]: [&Samples; 2]) {
-    let Case { name, word, page, .. } = case;
-    let Word { text, documents: matches } = word;
-    writeln!(
-        report,
-        "| {documents} | {name} `{text}` | {matches} | {page} | {clients} | {} |",
-        interleave::compared(ours, peer)
-    );
 }
 
 /// For each language a common, a medium and a rare word, and a deep page.
