@@ -1,4 +1,4 @@
-//! Data directories, made through the library before a server starts on them.
+//! Data directories, filled through the library.
 
 use trawl::{
     auth::{
@@ -12,10 +12,9 @@ use trawl::{
 
 use super::load::block_on;
 
-/// A data directory with one tenant and one application.
 pub(crate) struct DataDirectory {
     pub(crate) directory: tempfile::TempDir,
-    /// The application has every scope of its kind.
+    /// With every scope of its kind.
     pub(crate) registered: Registered,
 }
 

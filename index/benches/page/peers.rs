@@ -1,7 +1,6 @@
 //! The same pages by bare tantivy over the same files.
 //!
-//! The seek is a lower bound: no parsing, visibility, ids, ties or deletions. Anything beyond it is the price
-//! of trawl's guarantees.
+//! The seek is a lower bound: no parsing, visibility, ids, ties or deletions.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +35,7 @@ impl Bare {
         Self { times, open, item, prefix: format!("{:x}.{}\0", scope.tenant, scope.module), searcher }
     }
 
-    /// Words in nearly 10 %, 1 % and 0.01 % of the documents.
+    /// In nearly 10 %, 1 % and 0.01 % of the documents.
     pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
         let all = self.searcher.num_docs();
         let wanted = [("common", all / 10), ("medium", all / 100), ("rare", all / 10_000)];
@@ -45,7 +44,7 @@ impl Bare {
         let mut terms = index.terms().range().ge(self.prefix.as_bytes()).into_stream().unwrap();
         while terms.advance() {
             let Some(word) = std::str::from_utf8(&terms.key()[self.prefix.len()..]).ok() else { continue };
-            // Other words are stemmed, and the peers' are not.
+            // Other words are stemmed, the peers' are not.
             if word.is_empty() || word.is_ascii() {
                 continue;
             }

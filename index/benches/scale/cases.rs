@@ -12,10 +12,9 @@ use trawl_index::{Query, Request, Scope, Snapshot, Start, TimePosition};
 
 use crate::mixer::{self, Mixer};
 
-/// Hits of a page.
 pub(crate) const LIMIT: usize = 10;
 const FAR_PAGE: usize = 1_000;
-/// Documents sampled for phrases and authors.
+/// Sampled for phrases and authors.
 const SAMPLE: u64 = 40_000;
 /// Groups of one viewer.
 const MANY_GROUPS: u64 = 500;
@@ -61,7 +60,7 @@ impl Case {
         snapshot.search(&self.request(&query, scope, start, limit)).unwrap()
     }
 
-    /// Times the newest page.
+    /// The newest page.
     pub(crate) fn time_page(&self, snapshot: &Snapshot, scope: &Scope) -> Duration {
         let started = Instant::now();
         std::hint::black_box(self.ask(snapshot, scope, Start::Time { after: None, whole_ties: None }, LIMIT));
@@ -81,7 +80,7 @@ impl Case {
         }
     }
 
-    /// Whether it is answered within the step budget.
+    /// Whether the step budget suffices.
     pub(crate) fn is_at_once(&self, snapshot: &Snapshot, scope: &Scope, start: &Start) -> bool {
         let query = Query::parse(&self.keyword);
         let request = self.request(&query, scope, start.clone(), LIMIT);
@@ -217,7 +216,7 @@ impl WordCounts {
         Self { counts, documents }
     }
 
-    /// The word of the nearest share that is typed as indexed.
+    /// Only words that are typed as indexed.
     fn nearest(
         &self,
         of: u64,

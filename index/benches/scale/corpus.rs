@@ -1,4 +1,4 @@
-//! Indexes to measure, built once for each size, seed and version, and kept in `target`.
+//! Indexes to measure, kept in `target` by size, seed and version.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,28 +11,26 @@ use trawl_index::{Change, Checkpoint, Index, Options, Writer};
 use crate::mixer::{self, Mixer, Random};
 use crate::resident;
 
-/// Documents of a commit, as in a server that catches up.
+/// As in a server that catches up.
 const IMPORT_COMMIT: u64 = 10_000;
 const BATCH: u64 = 1_000;
-/// One document in this many is replaced after the import, and one removed.
+/// One document in this many is replaced, and one removed.
 const CHANGED: u64 = 100;
-/// Documents between progress lines.
 const TELL_EVERY: u64 = 500_000;
 /// Marks a complete index.
 const FACTS: &str = "facts.json";
 
-/// Costs of building an index.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct BuildFacts {
     pub(crate) import_seconds: f64,
-    /// Of all processors, over import and changes.
+    /// Of all processors.
     pub(crate) processor_seconds: f64,
     pub(crate) change_seconds: f64,
     pub(crate) commits: usize,
     pub(crate) commit_median_ms: f64,
     pub(crate) commit_p99_ms: f64,
     pub(crate) commit_most_ms: f64,
-    /// Peak of allocated bytes, without mapped files.
+    /// Allocated bytes, without mapped files.
     pub(crate) most_memory: u64,
     pub(crate) memory_before: u64,
 }

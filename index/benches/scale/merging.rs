@@ -1,4 +1,4 @@
-//! Steady writes into a large index while it merges: commits, segments and pages.
+//! Steady writes into a large index while it merges.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Documents in any number, mixed from real texts with their word frequencies and lengths.
+//! Documents mixed from real texts with their word frequencies and lengths.
 //!
 //! A document consists of clauses of one language, up to the length of a real row. It depends on seed, number
 //! and version alone.
@@ -10,7 +10,7 @@ use trawl_index::{Audience, Document, Scope};
 
 use crate::shared::text_folder;
 
-/// Raised whenever other documents come out, or merges change, so that older indexes are rebuilt.
+/// Raised when documents or merges change, so that older indexes are rebuilt.
 pub(crate) const VERSION: u32 = 3;
 
 const CHINESE: [&str; 3] = ["zh_weibo_hot_search", "zh_news_xwlb", "zh_todo_changelogs"];
@@ -21,7 +21,7 @@ const ENGLISH: [&str; 4] =
 const FIRST_TIME: u64 = 1_700_000_000_000;
 /// Two years.
 const TIMES: u64 = 2 * 365 * 86_400_000;
-/// One document in this many shares the time of a whole hour.
+/// One document in this many.
 const ON_THE_HOUR: u64 = 20;
 const HOUR: u64 = 3_600_000;
 /// One document in this many has principals.
@@ -30,7 +30,6 @@ pub(crate) const GROUPS: u64 = 2_000;
 
 /// The searched scope, and its percentage of documents.
 pub(crate) const LARGE: (i64, &str, u64) = (1, "feed", 60);
-/// Another module of the same tenant.
 const SIBLING: (i64, &str, u64) = (1, "article", 10);
 /// They share the rest.
 const OTHER_TENANTS: std::ops::RangeInclusive<u64> = 2..=9;
@@ -96,7 +95,7 @@ impl Mixer {
         Some(Self { languages: [language(&CHINESE, "，")?, language(&ENGLISH, ". ")?], seed })
     }
 
-    /// The document with this number; other versions have other texts and later times.
+    /// Other versions have other texts and later times.
     pub(crate) fn document(&self, number: u64, version: u64) -> Document {
         let scope = match Random::new(self.seed, number).below(100) {
             share if share < LARGE.2 => Scope::new(LARGE.0, LARGE.1),

@@ -5,7 +5,7 @@ pub(crate) fn anonymous() -> u64 {
     of("RssAnon:")
 }
 
-/// Bytes of mapped files, which the operating system can reclaim.
+/// The operating system can reclaim them.
 pub(crate) fn mapped() -> u64 {
     of("RssFile:")
 }

@@ -18,7 +18,7 @@ const BYTES: usize = 256 << 10;
 const AT_A_TIME: u64 = 32;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Once with real words, once with almost no repeated words.
+/// With real words, then with almost no repeated words.
 pub(crate) fn run(mixer: &Mixer) {
     println!("## {TEXTS} texts of {} KiB, put without a commit\n", BYTES >> 10);
     println!("| texts | s | memory above the start, MiB at the most | MiB on disk |");

@@ -17,12 +17,11 @@ pub(super) trait Bench: Send + Sync {
     async fn send(&self, upload_id: &str, part_number: u32, content: Vec<u8>) -> String;
 }
 
-/// An expiry beyond any test.
 pub(super) fn far_off() -> i64 {
     i64::try_from(epoch_seconds()).unwrap() + 3_600
 }
 
-/// Runs every step and prints its name; the last printed step is the failing one.
+/// Prints each step's name first: the last printed step is the failing one.
 pub(super) async fn suite(bench: &dyn Bench) {
     step("parts come in any order, and again", parts_are_received(bench)).await;
     step("parts become one content", parts_become_one_content(bench)).await;
@@ -217,7 +216,6 @@ async fn removed_twice(bench: &dyn Bench) {
         assert_eq!(read(bench, &composed.store_key, range).await.unwrap_err().kind, ErrorKind::NotFound);
     }
     bench.store().remove(&composed.store_key).await.unwrap();
-    // The upload can be committed again.
     bench.store().keep(&upload, &self::composed(bench, &upload).await).await.unwrap();
     assert_eq!(read(bench, &composed.store_key, 0..13).await.unwrap(), b"to be removed");
     bench.store().discard(&upload).await.unwrap();

@@ -86,7 +86,7 @@ async fn descendants_of_a_failed_department_fail_too() {
     }
 }
 
-/// A caller carries the ancestors of their department: at most 64, also when a branch moves.
+/// A caller carries at most 64 ancestors of their department.
 #[tokio::test]
 async fn move_beyond_the_depth_limit_is_refused() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -1,4 +1,4 @@
-//! The text reader under hostile files: limits hold, and text read before a limit is kept.
+//! The text reader under hostile files.
 
 use std::{
     io::{Cursor, Write as _},
@@ -18,7 +18,6 @@ use crate::util::{
     internals::{Error, Limits, Pieces, ReadAs, Reading, Storage, TextReader},
 };
 
-/// A reader with this time limit for each content.
 fn reader(seconds: u64) -> TextReader {
     let storage = Storage {
         text_program: Some(env!("CARGO_BIN_EXE_trawl").into()),
@@ -32,8 +31,7 @@ fn pieces(content: Vec<u8>) -> Pieces {
     stream::iter([Ok(Bytes::from(content))]).boxed()
 }
 
-/// The text of a content that makes its reader end. The reader runs at low priority and may starve on a busy
-/// machine, so it is retried as the server does.
+/// Retried as the server does: on a busy machine the reader, at low priority, may starve.
 async fn read_by(reader: &TextReader, read_as: ReadAs, content: Vec<u8>) -> String {
     for _ in 0..5 {
         match reader.read(read_as, true, pieces(content.clone())).await.unwrap() {
@@ -77,7 +75,7 @@ fn pdf(objects: &[&str]) -> Vec<u8> {
 #[tokio::test]
 async fn zip_bomb_is_read_up_to_the_limit() {
     let text = "<w:p xmlns:w='w'><w:t>harbour</w:t></w:p>";
-    // An entry over the limit, both of a read and an ignored kind.
+    // An entry over the limit, of a read and of an ignored kind.
     for name in ["word/document.xml", "word/media/image1.png"] {
         let entries: &[(&str, &str)] =
             if name == "word/document.xml" { &[] } else { &[("word/document.xml", text)] };
@@ -87,7 +85,7 @@ async fn zip_bomb_is_read_up_to_the_limit() {
     }
     let content = bomb(&[("word/document.xml", text)], ("word/footer1.xml", 1 << 28));
     assert_eq!(read(content).await.trim(), "harbour");
-    // This format is buffered whole, so the process hits its memory limit.
+    // This format is buffered whole, so memory is the limit.
     let content = bomb(
         &[
             (
@@ -126,7 +124,6 @@ async fn broken_or_cyclic_pdf_ends() {
     for cut in [1, 9, 30, 90, broken.len() - 3] {
         read(broken[..cut].to_vec()).await;
     }
-    // A page with a form that draws itself twice.
     let own = "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11 >>\nstream\n/X Do /X Do\nendstream";
     let circle = pdf(&[
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -151,10 +148,10 @@ async fn killed_reader_leaves_its_partial_text() {
     let of =
         |program, text_seconds| Storage { text_program: Some(program), text_seconds, ..Storage::default() };
     for (lines, expected) in [
-        // Ends amid a character, without reading its input.
+        // It ends amid a character, without reading its input.
         (r"printf 'harbour \346\275'; exit 1", "harbour "),
         (r"printf harbour; kill -SEGV $$", "harbour"),
-        // Exceeds its processor time.
+        // It exceeds its processor time.
         (r"printf harbour; kill -XCPU $$", "harbour"),
         (r"exec yes", &"y\n".repeat(10)),
         ("env; ls -d /proc/$$/fd/[3-9] 2>/dev/null | grep -v '/fd/255'; cat > /dev/null", ""),
@@ -165,13 +162,11 @@ async fn killed_reader_leaves_its_partial_text() {
         let reading = read_by(&reader, ReadAs::Plain, vec![b'x'; 4 << 20]);
         let text = tokio::time::timeout(PATIENCE, reading).await.unwrap();
         if lines.starts_with("env") {
-            // The shell sets only its own variables.
             assert!(!text.contains("CARGO") && !text.contains("HOME"), "{text}");
         } else {
             assert_eq!(text, expected, "{lines}");
         }
     }
-    // A failing store and a pending stream are errors, not empty texts.
     for begins in [0, 10_000] {
         let begun = Ok(Bytes::from("y".repeat(begins)));
         let failing: Pieces = stream::iter([begun, Err(Error::bad_request("gone"))]).boxed();
@@ -189,7 +184,7 @@ async fn killed_reader_leaves_its_partial_text() {
     }
 }
 
-/// Defence in depth: a compromised reader has no rights that it does not need.
+/// Defence in depth against a compromised reader.
 #[tokio::test]
 async fn reader_drops_files_network_and_environment() {
     let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_trawl"))

@@ -1,4 +1,4 @@
-//! Property: three people's results equal a naive model after random changes of folders, rights and files.
+//! File search by three people against a model, after random changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,6 @@ const FILES: [&str; 3] = ["first.txt", "second.md", "third.csv"];
 const TEXTS: [&str; 3] = ["tide", "quay", "潮水"];
 const NAMES: [&str; 3] = ["Amber", "Birch", "Cedar"];
 
-/// A step on the folder of this number.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Make(usize),
@@ -57,7 +56,7 @@ struct Folder {
 struct World<'a> {
     app: &'a TestApp,
     callers: &'a [Caller],
-    /// A word in every file of this case only.
+    /// In every file of this case only.
     word: String,
     named: usize,
     folders: Vec<Folder>,
@@ -175,7 +174,7 @@ impl World<'_> {
 #[tokio::test(flavor = "multi_thread")]
 async fn results_equal_the_model_after_random_changes() {
     let mut runner = TestRunner::new(trawl_seeds::cases(CASES));
-    // Makes every text available when its commit returns, even on a busy machine.
+    // Every text must be available when its commit returns.
     let app = TestApp::start_with(|config| config.storage.text_wait_ms = 10_000).await;
     let acme = app.tenant("acme").await;
     let callers = people(&app, &acme, IDS).await;

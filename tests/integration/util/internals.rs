@@ -1,4 +1,4 @@
-//! Internals of the server for tests outside `util`, which otherwise use HTTP and the command line.
+//! Internals of the server; tests outside `util` otherwise use HTTP and the command line.
 
 pub(crate) use trawl::{
     app::App,
