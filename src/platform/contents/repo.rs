@@ -1,3 +1,4 @@
+//! Rows of built-in content.
 
 use super::forms::Content;
 use crate::{
@@ -8,6 +9,7 @@ use crate::{
     },
 };
 
+/// A stored item.
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct Row {
     pub(super) sequence: i64,
@@ -20,7 +22,7 @@ pub(super) struct Row {
     pub(super) item: String,
 }
 
-/// Keeps the creation time.
+/// Inserts or replaces items by id, keeping their creation time.
 pub(super) async fn upsert(
     transaction: &Transaction,
     tenant_id: i64,
@@ -59,6 +61,7 @@ pub(super) async fn upsert(
     Ok(())
 }
 
+/// Removes items; unknown ids are ignored.
 pub(super) async fn delete(
     transaction: &Transaction,
     tenant_id: i64,
@@ -82,6 +85,7 @@ pub(super) async fn delete(
     Ok(())
 }
 
+/// The existing items with these ids.
 pub(super) async fn find(
     reader: &Connection,
     tenant_id: i64,
@@ -92,6 +96,7 @@ pub(super) async fn find(
     find_in(reader, text, &[tenant_id.into(), module.into()], ids).await
 }
 
+/// Up to `limit` items of all tenants after `sequence`, in order.
 pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<Row>> {
     sql(
         "SELECT * FROM contents WHERE sequence > ? ORDER BY sequence LIMIT ?",

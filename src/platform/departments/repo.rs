@@ -1,3 +1,4 @@
+//! Department rows.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -45,7 +46,7 @@ async fn ids_of(
     Ok(rows.into_iter().map(|row| row.org_id).collect())
 }
 
-/// Whether one department without chat contains all, up to deleted ones.
+/// Whether one department without chat contains all; above deleted ones none counts.
 pub async fn are_without_chat(
     transaction: &Transaction,
     tenant_id: i64,
@@ -75,8 +76,6 @@ pub async fn are_without_chat(
     Ok(above_all.is_some())
 }
 
-/// Applies each change alone. Returns failures and whether any row changed.
-    // Readers find parents before children.
 pub(super) async fn load_tree(transaction: &Transaction, tenant_id: i64) -> Result<Tree> {
     let text = "SELECT org_id, parent_id, platform_org_id, is_deleted FROM organizations WHERE tenant_id = ?";
     let places = sql(text, [tenant_id.into()]).fetch_all::<TreePosition>(transaction).await?;
@@ -94,7 +93,6 @@ pub(super) async fn load(
     changes: &[OrganizationWrite],
 ) -> Result<Vec<Organization>> {
     let ids: Vec<&str> = changes.iter().map(|change| change.org_id.as_str()).collect();
-    // Platform ids may move between rows.
     let columns = Organization::COLUMNS.join(", ");
     let text = format!("SELECT {columns} FROM organizations WHERE tenant_id = ? AND org_id");
     Ok(find_in(transaction, &text, &[tenant_id.into()], &ids).await?)
@@ -108,7 +106,7 @@ struct Row {
     updated_at: i64,
 }
 
-/// Oldest first (decisions 9.6); reads one index range.
+/// Changed departments, oldest first (decisions 9.6); reads one index range.
 pub(super) async fn changed_organizations(
     reader: &Connection,
     tenant_id: i64,
@@ -169,6 +167,7 @@ impl Row {
 mod tests {
     use crate::store::{Store, sql, tests::query_plan};
 
+    /// Cost depends on page size only.
     #[tokio::test]
     async fn page_is_one_index_range() {
         let directory = tempfile::tempdir().unwrap();

@@ -15,11 +15,11 @@ use crate::{
 /// Stored department.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct Organization {
-    /// Source id.
+    /// Source department id.
     pub org_id: String,
-    /// Platform id.
+    /// Platform department id.
     pub platform_org_id: String,
-    /// Parent's source id.
+    /// Source id of the parent.
     pub parent_id: Option<String>,
     /// Name.
     pub name: String,
@@ -29,7 +29,7 @@ pub struct Organization {
     pub enable_chat: i64,
     /// Privacy level.
     pub secret_level: i64,
-    /// Messages override do-not-disturb.
+    /// Whether messages override do-not-disturb.
     pub is_force_receive: bool,
     /// 1 enabled, 0 disabled.
     pub status: i64,
@@ -37,15 +37,17 @@ pub struct Organization {
     pub is_hidden: bool,
     /// Deleted; children and members stay, as HR systems delete in any order.
     pub is_deleted: bool,
-    /// Remaining details.
+    /// Details without rules.
     pub details: Json<OrganizationDetails>,
 }
 
+/// Canonical form of a UUID.
 fn written_alike(id: &str) -> String {
     Uuid::parse_str(id).map_or_else(|_| id.to_owned(), |id| id.to_string())
 }
 
 impl OrganizationWrite {
+    /// Resulting row.
     pub(super) fn apply(&self, known: Option<&Organization>, tree: &Tree) -> Result<Organization, String> {
         let name =
             written_text(self.name.as_ref(), known.map(|known| &known.name)).ok_or("name: is required")?;
@@ -90,6 +92,7 @@ impl OrganizationWrite {
         })
     }
 
+    /// Parent by `parentId`, else `platformParentId`.
     fn parent(&self, known: Option<&Organization>, tree: &Tree) -> Result<Option<String>, String> {
         let named = match (&self.parent_id, self.platform_parent_id.as_deref()) {
             (None, Some(platform_id)) if !platform_id.is_empty() => {
@@ -130,6 +133,7 @@ impl Organization {
         }
     }
 
+    /// Whether documents change.
     pub(super) fn shows_otherwise(&self, before: &Self) -> bool {
         (&self.name, self.is_hidden, self.is_deleted) != (&before.name, before.is_hidden, before.is_deleted)
     }
@@ -216,9 +220,6 @@ impl DirectoryRow for Organization {
     }
 }
 
-/// Existing departments among these ids.
-/// Visible departments among these ids.
-/// Whether one department with `enableChat` 0 contains all.
 #[cfg(test)]
 mod tests {
     use super::*;

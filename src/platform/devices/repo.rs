@@ -1,7 +1,9 @@
+//! Rows of devices.
 
 use super::forms::{Device, IdType};
 use crate::store::{self, Connection, DatabaseError, Transaction, now_millis, sql};
 
+/// Source id of the named user, unless deleted.
 pub(super) async fn find_user(
     reader: &Connection,
     tenant_id: i64,
@@ -17,6 +19,7 @@ pub(super) async fn find_user(
     sql(text, [tenant_id.into(), id.into()]).fetch_optional_value(reader).await
 }
 
+/// Oldest binding first.
 pub(super) async fn list(reader: &Connection, tenant_id: i64, user_id: &str) -> store::Result<Vec<Device>> {
     sql(
         "SELECT device_id, name, bound_at FROM devices WHERE tenant_id = ? AND user_id = ? ORDER BY binding",
@@ -26,7 +29,7 @@ pub(super) async fn list(reader: &Connection, tenant_id: i64, user_id: &str) -> 
     .await
 }
 
-/// An existing binding keeps its tokens and gets the new name.
+/// Binds a device; an existing binding keeps its tokens and gets the new name.
 pub(super) async fn bind(
     transaction: &Transaction,
     tenant_id: i64,
@@ -45,6 +48,7 @@ pub(super) async fn bind(
     row.ok_or(DatabaseError::RowNotFound)
 }
 
+/// Unbinds one or all devices; returns their ids.
 pub(super) async fn unbind(
     transaction: &Transaction,
     tenant_id: i64,

@@ -1,4 +1,4 @@
-//! Rows that a synchronisation may change or collide with.
+//! Rows that one synchronisation may change or collide with.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,16 +12,17 @@ use crate::platform::shared::{
     patch::Written,
 };
 
-/// By unique values, with earlier states.
+/// Users by unique values, with their stored states.
 #[derive(Debug)]
 pub(super) struct UserBatch {
     suffix: Option<String>,
     users: Batch<User>,
     id_by_login: HashMap<String, String>,
     id_by_platform_id: HashMap<String, String>,
+    /// Stored pictures' digests by user id.
     digests: HashMap<String, Vec<u8>>,
+    /// New pictures by path.
     uploads: HashMap<String, PictureContent>,
-    /// In request order, with earlier states.
 }
 
 impl UserBatch {
@@ -40,7 +41,7 @@ impl UserBatch {
         self.suffix.as_deref()
     }
 
-    /// Including ones the form omits.
+    /// Logins that a change may take, including ones the form omits.
     pub(super) fn logins_of(&self, form: &UserWrite) -> Vec<String> {
         match form.login_id.as_deref() {
             Some(login) if !login.is_empty() => vec![with_suffix(login, self.suffix())],
@@ -76,7 +77,7 @@ impl UserBatch {
         self.digests.insert(user_id, digest);
     }
 
-    /// On failure, nothing changes.
+    /// Applies one change, or nothing on failure.
     pub(super) fn apply(
         &mut self,
         mut change: UserChange,
@@ -95,7 +96,7 @@ impl UserBatch {
         Ok(())
     }
 
-    /// An identical avatar is no change.
+    /// Avatar change; an identical avatar is none.
     fn written_picture(&self, known: Option<&User>, picture: Option<&Picture>) -> Written<String> {
         let kept = known.and_then(|known| known.picture.as_deref().map(|picture| (known, picture)));
         match picture {
@@ -117,7 +118,7 @@ impl UserBatch {
         }
     }
 
-    /// Fails if login or platform id is taken.
+    /// Inserts a row if login and platform id are free.
     fn put(&mut self, user: User) -> Result<(), String> {
         let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
         if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
@@ -146,12 +147,12 @@ impl UserBatch {
     }
 }
 
-/// On any host, since the server may be renamed.
+/// Whether `address` is the stored avatar's on any host: the server may be renamed.
 fn is_address_of(kept: &str, address: &str) -> bool {
     kept == address || (kept.starts_with(picture::PATH) && address.ends_with(kept))
 }
 
-/// New ones must exist; membership of deleted ones may stay.
+/// New departments must exist; membership of deleted ones may stay.
 fn check_departments(user: &User, known: Option<&User>, departments: &HashSet<String>) -> Result<(), String> {
     let missing = |id: &&String| !departments.contains(*id);
     let stays = known.is_some_and(|known| known.org_id == user.org_id);

@@ -1,3 +1,4 @@
+//! User rows.
 
 pub(super) mod pages;
 
@@ -13,8 +14,7 @@ use crate::{
     store::{Connection, ROWS_PER_STATEMENT, Transaction, Value, find_in, placeholders, sql},
 };
 
-/// Applies each change alone. Returns failures and whether any row changed.
-/// Rows that changes may touch or collide with.
+/// Loads rows that changes may touch or collide with.
 pub(super) async fn load(
     batch: &mut UserBatch,
     transaction: &Transaction,
@@ -62,7 +62,7 @@ async fn find_pairs(
     Ok(rows.into_iter().map(|row| (row.user_id, row.digest)).collect())
 }
 
-/// `condition` ends with the column.
+/// Rows whose column (end of `condition`) holds one of `values`.
 async fn read(
     batch: &mut UserBatch,
     transaction: &Transaction,
@@ -75,7 +75,7 @@ async fn read(
     Ok(())
 }
 
-    // Unique values may move between rows.
+/// Replaces pictures of changed users.
 pub(super) async fn store_pictures(
     batch: &UserBatch,
     transaction: &Transaction,

@@ -24,13 +24,13 @@ use crate::{
 /// Stored user.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct User {
-    /// Source id.
+    /// Source user id.
     pub user_id: String,
-    /// Platform id.
+    /// Platform user id.
     pub platform_user_id: String,
-    /// With suffix.
+    /// Login with suffix.
     pub login_id: String,
-    /// Not derived from the mobile number.
+    /// Whether the login was set explicitly, not from the mobile number.
     pub has_own_login: bool,
     /// Name.
     pub name: String,
@@ -38,9 +38,9 @@ pub struct User {
     pub sex: i64,
     /// Mobile number.
     pub mobile: Option<String>,
-    /// Main department.
+    /// Main department's source id.
     pub org_id: Option<String>,
-    /// Distinct.
+    /// Further departments, each once.
     pub deputy_org_ids: Json<Vec<String>>,
     /// User type.
     #[sqlx(rename = "type")]
@@ -55,28 +55,28 @@ pub struct User {
     pub is_hidden: bool,
     /// Deleted.
     pub is_deleted: bool,
-    /// Remaining details.
+    /// Details without rules.
     pub details: Json<UserDetails>,
-    /// Of the canonical password.
+    /// Hash of the canonical password.
     pub password_hash: Option<PasswordHash>,
-    /// Address, or path of a stored picture ([`public_address`]).
+    /// Avatar address, or path of a stored picture ([`public_address`]).
     pub picture: Option<String>,
     /// Earlier epochs' tokens are invalid.
     pub epoch: i64,
 }
 
-/// Password hashed, picture decoded.
+/// Validated change; password hashed, picture decoded.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
-    /// Valid form.
+    /// Validated form.
     pub form: UserWrite,
-    /// The stored one if unchanged.
+    /// Password hash; the stored one if unchanged.
     pub password_hash: Written<PasswordHash>,
     /// New avatar.
     pub picture: Option<Picture>,
 }
 
-/// Appends the suffix unless present.
+/// Appends the enterprise's suffix if missing.
 pub fn with_suffix(login: &str, suffix: Option<&str>) -> String {
     match suffix.map(|suffix| suffix.trim_start_matches('@')).filter(|suffix| !suffix.is_empty()) {
         // Host names ignore case.
@@ -188,6 +188,7 @@ impl UserChange {
 }
 
 impl User {
+    /// Whether tokens become invalid.
     fn ends_tokens_of(&self, before: &Self) -> bool {
         self.password_hash != before.password_hash
             || (self.is_deleted && !before.is_deleted)
@@ -255,7 +256,6 @@ impl DirectoryRow for User {
             || self.is_deleted != before.is_deleted
     }
 
-    /// Audit action.
     fn is_deleted(&self) -> bool {
         self.is_deleted
     }
@@ -299,8 +299,7 @@ impl DirectoryRow for User {
     }
 }
 
-/// Reindexes the departments' people, who show their names.
-/// Identifier.
+/// Kind of a user identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
     /// Source user id.
@@ -312,11 +311,10 @@ pub enum NamedBy {
 /// Visible person.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ShownPerson {
-    /// Source id.
+    /// Source user id.
     pub user_id: String,
     /// Login.
     pub login_id: String,
-    /// Main department.
+    /// Main department's source id.
     pub org_id: Option<String>,
 }
-/// Visible people with these identifiers.

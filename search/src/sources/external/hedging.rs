@@ -16,16 +16,13 @@ use super::{
 };
 use crate::source::SourceFailure;
 
-/// Hedges add at most 5 % of calls.
-/// Second requests.
-    /// Requests sent.
-    /// Requests answered first.
 pub(super) struct HedgedClient {
     client: LazyClient,
     hedge: Option<Hedge>,
 }
 
 impl HedgedClient {
+    /// Hedges if there is a state.
     pub(super) fn new(client: LazyClient, state: Option<Arc<SourceState>>) -> Self {
         Self { client, hedge: state.map(|state| Hedge { state }) }
     }
@@ -57,7 +54,10 @@ struct Hedge {
 }
 
 impl Hedge {
-    /// First page of up to two requests, or the failure of the last.
+    /// The first page of up to two requests.
+    ///
+    /// # Errors
+    /// The failure of the last request.
     async fn fetch<P, A>(
         &self,
         fetch: impl Fn() -> A,
@@ -89,6 +89,7 @@ impl Hedge {
         Ok(page)
     }
 
+    /// Returns the 95th percentile.
     fn count_call(&self) -> Option<Duration> {
         let mut record = self.state.lock();
         record.budget.earn();
@@ -118,6 +119,7 @@ mod tests {
     use super::*;
     use crate::{SuspensionSettings, clock::SystemClock, latencies::MIN_CALLS, source::FailureKind};
 
+    /// Calls beyond 10 ms are late.
     fn hedge() -> Hedge {
         let state = SourceState::new(1, "x".to_owned(), SuspensionSettings::default(), Arc::new(SystemClock));
         {
@@ -128,6 +130,7 @@ mod tests {
         Hedge { state: Arc::new(state) }
     }
 
+    /// The answered request, its milliseconds, and the number of requests.
     fn fetch(ends: &[(u64, bool)]) -> (Option<usize>, u128, usize) {
         let sent = AtomicUsize::new(0);
         let request = || {
@@ -155,6 +158,7 @@ mod tests {
         assert_eq!(fetch(&[(9, false)]), (None, 9, 1));
         assert_eq!(fetch(&[(40, true), (20, true)]), (Some(1), 30, 2));
         assert_eq!(fetch(&[(15, true), (20, true)]), (Some(0), 15, 2));
+        // After a failure the other request goes on.
         assert_eq!(fetch(&[(15, false), (20, true)]), (Some(1), 30, 2));
         assert_eq!(fetch(&[(40, true), (20, false)]), (Some(0), 40, 2));
         assert_eq!(fetch(&[(15, false), (20, false)]), (None, 30, 2));

@@ -1,4 +1,4 @@
-//! External pages, and how one search reads them.
+//! Pages of external systems, and how one search reads them.
 
 #[cfg(test)]
 mod tests;
@@ -14,8 +14,7 @@ use crate::{
     source::{ConsumedPart, Position, PositionedItem, SourcePage, SourceRequest, TimeBound},
 };
 
-    /// Fails if an item cannot be written as JSON.
-    /// Upper bound of times here and behind, if the order holds.
+/// The cursor and the consumed parts of a position.
 pub(crate) fn resume_point(position: &Position) -> Option<(Option<&str>, &[ConsumedPart])> {
     match position {
         Position::InPage(cursor, consumed) => Some((cursor.as_deref(), consumed)),
@@ -24,6 +23,8 @@ pub(crate) fn resume_point(position: &Position) -> Option<(Option<&str>, &[Consu
     }
 }
 
+/// Filters and sorts a page for one search.
+///
 /// Ties are sorted by id within a page and keep the source's order between pages.
 pub(crate) fn into_page(
     raw: &RawPage,
@@ -59,7 +60,7 @@ pub(crate) fn into_page(
             after: Position::InPage(cursor.map(str::to_owned), consumed),
         })
         .collect();
-    // The page has nothing left after its last match.
+    // After its last match, the page has nothing left.
     if let (Some(last), Some(next)) = (items.last_mut(), &next) {
         last.after = next.clone();
     }

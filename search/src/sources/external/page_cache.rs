@@ -1,4 +1,4 @@
-//! Top layer: pages by registration, keyword and cursor (decisions 6.5).
+//! The top layer: pages by registration, keyword and cursor (decisions 6.5).
 
 #[cfg(test)]
 mod tests;
@@ -19,13 +19,13 @@ use crate::{
     sources::{cache_shares, count_page},
 };
 
-/// With a stale page at hand, the wait ends this much earlier, at most by a tenth.
+/// The wait ends this early if a stale page is at hand, at most a tenth of the time.
 const STALE_LEAD: Duration = Duration::from_millis(100);
+/// The part of the bytes for positions.
 const POSITIONS_PART: u64 = 16;
 /// Keeps large settings within the cache's range.
 const MAX_LIFETIME: Duration = Duration::from_hours(24 * 365);
 
-    /// A number in this process, of one tenant.
 #[derive(Clone, Debug)]
 pub(crate) struct CachedPage {
     pub(crate) page: Arc<RawPage>,
@@ -34,14 +34,17 @@ pub(crate) struct CachedPage {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
+    /// Begun or joined by this search.
     Call,
+    /// Fresh.
     Cache,
+    /// In place of a failure.
     Stale { failure: SourceFailure, was_called: bool },
 }
 
 pub(crate) type PageResult = Result<Arc<RawPage>, SourceFailure>;
 
-/// Cached pages and calls in flight. Clones share them.
+/// The cached pages and the calls in flight. Clones share them.
 #[derive(Clone)]
 pub struct SourcePageCache {
     inner: Arc<Inner>,
@@ -59,7 +62,7 @@ struct Inner {
 struct StoredPage {
     page: Arc<RawPage>,
     since: Instant,
-    /// The page before it was fetched again since.
+    /// The page before it was fetched anew since.
     is_overtaken: bool,
 }
 
@@ -82,13 +85,13 @@ impl SourcePageCache {
         Self { inner: Arc::new(Inner { fresh, stale, pages, positions, in_flight }) }
     }
 
-    /// Calls put their pages themselves, even after their search.
+    /// Calls put their pages themselves, also after their search.
     pub(crate) fn put(&self, key: Arc<SourcePageKey>, page: &Arc<RawPage>) {
         if self.inner.stale.max(self.inner.fresh).is_zero() {
             return;
         }
         if let Some(cursor) = &page.cursor {
-            // Items move between pages, so the page behind is no longer fresh.
+            // Items move between pages: the cached page behind is no longer fresh.
             let behind =
                 Arc::new(SourcePageKey { cursor: Some(cursor.clone()), ..SourcePageKey::clone(&key) });
             self.inner.pages.entry(behind).and_compute_with(|behind| match behind {
@@ -103,7 +106,9 @@ impl SourcePageCache {
         self.inner.pages.insert(key, StoredPage { page, since: Instant::now(), is_overtaken: false });
     }
 
-    /// Cursor of the page where items below this time may begin. [`RawPage::newest`] verifies it.
+    /// The cursor of the page where items below this time may begin.
+    ///
+    /// [`RawPage::newest`] of that page verifies it.
     pub(crate) fn find_position(&self, registration: u64, keyword: &str, time: i64) -> Option<String> {
         self.inner.positions.find(registration, keyword, time)
     }
@@ -112,7 +117,7 @@ impl SourcePageCache {
         self.inner.positions.forget(key);
     }
 
-    /// Takes a fresh page, one from a call in flight, or one from the call that `begin` permits.
+    /// The page: fresh, from a call in flight, or from the call that `begin` permits.
     ///
     /// A stale page stands in for a failed, late or refused call. `begin` gets the end of the wait.
     pub(crate) async fn get<C>(

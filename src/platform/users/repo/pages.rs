@@ -1,4 +1,4 @@
-//! Changed users, and pictures.
+//! Pages of changed users, and pictures.
 
 use crate::{
     platform::{
@@ -17,7 +17,7 @@ struct ListedUser {
     updated_at: i64,
 }
 
-/// Oldest first (decisions 9.6); reads one index range.
+/// Changed users, oldest first (decisions 9.6); reads one index range.
 pub(in crate::platform::users) async fn changed_users(
     reader: &Connection,
     tenant_id: i64,
@@ -48,7 +48,7 @@ fn page_query(of_a_kind: bool) -> String {
     )
 }
 
-/// Stored form; see [`super::picture::public_address`].
+/// A person's stored avatar; see [`public_address`].
 pub async fn find_avatar(
     reader: &Connection,
     tenant_id: i64,
@@ -61,7 +61,7 @@ pub async fn find_avatar(
     statement.fetch_optional_value(reader).await
 }
 
-/// Content type and bytes; the tenant must be active.
+/// Content type and bytes of a picture whose tenant is active.
 pub(in crate::platform::users) async fn find_picture(
     reader: &Connection,
     id: &str,
@@ -118,6 +118,7 @@ impl ListedUser {
 mod tests {
     use crate::store::{Store, sql, tests::query_plan};
 
+    /// Cost depends on page size only.
     #[tokio::test]
     async fn page_is_one_index_range() {
         let directory = tempfile::tempdir().unwrap();
