@@ -86,8 +86,8 @@ impl Indexer {
         // Serve before the first request where possible.
         for _ in 0..2 {
             match follower.prepare().await {
-                Err(engines::Trouble::Unusable(reason)) => {
-                    follower.recover(engines::Trouble::Unusable(reason)).await;
+                Err(engines::IndexFailure::Unusable(reason)) => {
+                    follower.recover(engines::IndexFailure::Unusable(reason)).await;
                 }
                 Err(trouble) => {
                     tracing::warn!(?trouble, "the full-text index could not be opened at the start");
@@ -141,7 +141,7 @@ fn follower(
         stop: CancellationToken::new(),
         batch_changes,
         rebuild,
-        beside: rebuild_request::Beside::None,
+        beside: rebuild_request::RebuildState::None,
         filling: None,
         position: 0,
         failures: 0,

@@ -18,7 +18,7 @@ use crate::{
     error::Result,
     index_progress::BulkGate,
     platform::{
-        files::{abandoned, following},
+        files::{expired_uploads, reindexing},
         folders, groups, robots,
         tenants::removal,
     },
@@ -32,13 +32,13 @@ const EVERY: Duration = Duration::from_secs(30);
 const PORTIONS: usize = 20;
 
 /// Runs maintenance in the background.
-pub struct Upkeep {
-    rounds: Arc<Rounds>,
+pub struct Maintenance {
+    rounds: Arc<Jobs>,
     wake: Arc<Notify>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-pub(crate) struct Rounds {
+pub(crate) struct Jobs {
     pub(crate) store: Store,
     pub(crate) usage: Arc<Usage>,
     pub(crate) sessions: Arc<Sessions>,
@@ -50,9 +50,9 @@ pub(crate) struct Rounds {
     pub(crate) stop: CancellationToken,
 }
 
-impl Upkeep {
+impl Maintenance {
     /// Starts with the work left by an earlier process.
-    pub(crate) fn start(rounds: Rounds) -> Self {
+    pub(crate) fn start(rounds: Jobs) -> Self {
         let (rounds, wake) = (Arc::new(rounds), Arc::new(Notify::new()));
         let over = Arc::new(Notify::new());
         let tasks = vec![
@@ -97,7 +97,7 @@ impl Upkeep {
 }
 
 /// Notifies `over` after each round, as removed files may have left contents.
-async fn run_rows(rounds: Arc<Rounds>, wake: Arc<Notify>, over: Arc<Notify>) {
+async fn run_rows(rounds: Arc<Jobs>, wake: Arc<Notify>, over: Arc<Notify>) {
     while !rounds.stop.is_cancelled() {
         if let Err(error) = rounds.make_rows().await {
             tracing::warn!(%error, "a round of the upkeep failed; it is tried again");
@@ -107,7 +107,7 @@ async fn run_rows(rounds: Arc<Rounds>, wake: Arc<Notify>, over: Arc<Notify>) {
     }
 }
 
-async fn run_contents(rounds: Arc<Rounds>, wake: Arc<Notify>) {
+async fn run_contents(rounds: Arc<Jobs>, wake: Arc<Notify>) {
     while !rounds.stop.is_cancelled() {
         rounds.pause(&wake).await;
         if let Err(error) = rounds.make_contents().await {
@@ -118,7 +118,7 @@ async fn run_contents(rounds: Arc<Rounds>, wake: Arc<Notify>) {
 
 /// The parts of a round in order; those that may wait for the index come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum Job {
     Tenants,
     Groups,
     Folders,
@@ -132,22 +132,22 @@ enum Part {
     Files,
 }
 
-const PARTS: [Part; 11] = [
-    Part::Tenants,
-    Part::Groups,
-    Part::Folders,
+const PARTS: [Job; 11] = [
+    Job::Tenants,
+    Job::Groups,
+    Job::Folders,
     // Saves usage times before unused sessions expire.
-    Part::Usage,
-    Part::Sessions,
-    Part::Keys,
-    Part::Revocations,
-    Part::Uploads,
-    Part::Audit,
-    Part::Histories,
-    Part::Files,
+    Job::Usage,
+    Job::Sessions,
+    Job::Keys,
+    Job::Revocations,
+    Job::Uploads,
+    Job::Audit,
+    Job::Histories,
+    Job::Files,
 ];
 
-impl Rounds {
+impl Jobs {
     async fn pause(&self, wake: &Notify) {
         tokio::select! {
             () = self.stop.cancelled() => {}
@@ -164,7 +164,7 @@ impl Rounds {
             is_done = true;
             for part in std::mem::take(&mut parts) {
                 // Unsaved usage times would make used sessions look expired.
-                if part == Part::Sessions && !parts.contains(&Part::Usage) {
+                if part == Job::Sessions && !parts.contains(&Job::Usage) {
                     continue;
                 }
                 match self.make(part).await {
@@ -191,32 +191,32 @@ impl Rounds {
     }
 
     /// Runs some portions of a part; returns whether they were the last.
-    async fn make(&self, part: Part) -> Result<bool> {
+    async fn make(&self, part: Job) -> Result<bool> {
         let store = &self.store;
         for _ in 0..PORTIONS {
             if self.stop.is_cancelled() {
                 return Ok(true);
             }
             let is_last = match part {
-                Part::Tenants => return self.remove_tenants().await,
-                Part::Usage => self.write_usage().await.map(|()| true)?,
-                Part::Sessions => self.sessions.remove_expired(store).await?,
-                Part::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
-                Part::Groups => groups::service::remove_portion(store).await?,
-                Part::Folders => folders::removal::remove_portion(store).await?,
-                Part::Revocations => revoked_tokens::remove_expired(store).await?,
-                Part::Uploads => abandoned::remove_old(store, self.upload_hours).await?,
-                Part::Audit => records::remove_old(store, self.keep_days).await?,
-                Part::Histories => robots::backfill::follow_portion(store).await?,
-                Part::Files => following::follow_portion(store).await?,
+                Job::Tenants => return self.remove_tenants().await,
+                Job::Usage => self.write_usage().await.map(|()| true)?,
+                Job::Sessions => self.sessions.remove_expired(store).await?,
+                Job::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
+                Job::Groups => groups::service::remove_portion(store).await?,
+                Job::Folders => folders::removal::remove_portion(store).await?,
+                Job::Revocations => revoked_tokens::remove_expired(store).await?,
+                Job::Uploads => expired_uploads::remove_old(store, self.upload_hours).await?,
+                Job::Audit => records::remove_old(store, self.keep_days).await?,
+                Job::Histories => robots::backfill::follow_portion(store).await?,
+                Job::Files => reindexing::follow_portion(store).await?,
             };
             if is_last {
                 return Ok(true);
             }
             // Keeps other writes from waiting behind a long history in the change log.
             let portion = match part {
-                Part::Histories => robots::backfill::PORTION,
-                Part::Files => following::PORTION,
+                Job::Histories => robots::backfill::PORTION,
+                Job::Files => reindexing::PORTION,
                 _ => continue,
             };
             tokio::select! {

@@ -200,19 +200,19 @@ pub struct Authenticator {
     usage: Arc<Usage>,
     issuers: Issuers,
     sessions: Arc<Sessions>,
-    remembered: Cache<[u8; 32], Remembered>,
+    remembered: Cache<[u8; 32], CachedCaller>,
     /// Count of changes to each tenant's identities.
     generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
 }
 
 #[derive(Clone)]
-struct Remembered {
+struct CachedCaller {
     caller: Arc<Caller>,
     generation: u64,
     generations: Arc<AtomicU64>,
 }
 
-impl Remembered {
+impl CachedCaller {
     fn weight(&self) -> u32 {
         let principals = self.caller.user.as_ref().map_or(&[][..], |user| &user.principals);
         let bytes: usize = principals.iter().map(|principal| size_of::<String>() + principal.len()).sum();
@@ -230,13 +230,13 @@ impl Authenticator {
     pub fn new(store: Store, tokens: Arc<Tokens>, sessions: Arc<Sessions>) -> Self {
         let remembered = Cache::builder()
             .max_capacity(REMEMBERED_TOKENS)
-            .weigher(|_, remembered: &Remembered| remembered.weight())
+            .weigher(|_, remembered: &CachedCaller| remembered.weight())
             .time_to_live(REMEMBERED_FOR)
             .build();
         Self {
             store,
             tokens,
-            usage: Arc::new(Usage::of_applications()),
+            usage: Arc::new(Usage::for_applications()),
             issuers: Issuers::default(),
             sessions,
             remembered,
@@ -306,7 +306,7 @@ impl Authenticator {
 
     async fn identify(&self, token: &str) -> Result<Arc<Caller>> {
         let hash = hash(token);
-        if let Some(remembered) = self.remembered.get(&hash).filter(Remembered::holds) {
+        if let Some(remembered) = self.remembered.get(&hash).filter(CachedCaller::holds) {
             remembered.caller.note_use();
             return Ok(remembered.caller);
         }
@@ -324,7 +324,7 @@ impl Authenticator {
         };
         let caller = Arc::new(caller);
         caller.note_use();
-        let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
+        let remembered = CachedCaller { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(hash, remembered);
         Ok(caller)
     }

@@ -22,7 +22,7 @@ use crate::{
     store::{Store, now_millis},
 };
 
-pub(super) use self::rows::{Row, find, insert, remove, remove_above};
+pub(super) use self::rows::{SessionRow, find, insert, remove, remove_above};
 
 const SECRET_BYTES: usize = 32;
 
@@ -88,7 +88,7 @@ impl Sessions {
             idle: web.session_idle(),
             life: web.session_life(),
             operators: console.operators.iter().cloned().collect(),
-            usage: Usage::of_sessions(),
+            usage: Usage::for_sessions(),
         }
     }
 
@@ -106,7 +106,7 @@ impl Sessions {
         self.usage.of(&id.digits())
     }
 
-    pub(super) fn expiry(&self, id: SessionId, row: &Row) -> Option<u64> {
+    pub(super) fn expiry(&self, id: SessionId, row: &SessionRow) -> Option<u64> {
         let now = now_millis();
         let used_at = self.usage.noted(&id.digits()).unwrap_or_default().max(row.used_at);
         let is_used = used_at.saturating_add(millis(self.idle)) > now;

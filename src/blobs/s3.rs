@@ -25,7 +25,7 @@ use secrecy::ExposeSecret;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::{
-    BlobStore, Composed, Download, Expected, Part, Pieces, SignedUpload, Stored, changed,
+    BlobStore, ComposedContent, Download, Expected, Pieces, SignedUpload, Stored, UploadPart, changed,
     shown::{content_type, disposition},
 };
 use crate::{
@@ -121,7 +121,7 @@ impl S3 {
     }
 
     /// The part must still be the listed one.
-    async fn piece_of(&self, upload_id: &str, part: &Part, range: Range<u64>) -> Result<Bytes> {
+    async fn piece_of(&self, upload_id: &str, part: &UploadPart, range: Range<u64>) -> Result<Bytes> {
         let options = GetOptions {
             if_match: Some(format!("\"{}\"", part.e_tag)),
             range: Some(GetRange::Bounded(range)),
@@ -142,7 +142,7 @@ impl S3 {
         answer.bytes().await.map_err(failed)
     }
 
-    fn pieces_of<'a>(&'a self, upload_id: &'a str, parts: &'a [Part]) -> BoxStream<'a, Result<Bytes>> {
+    fn pieces_of<'a>(&'a self, upload_id: &'a str, parts: &'a [UploadPart]) -> BoxStream<'a, Result<Bytes>> {
         let pieces = parts.iter().flat_map(|part| pieces(0..part.size).map(move |range| (part, range)));
         stream::iter(pieces).then(move |(part, range)| self.piece_of(upload_id, part, range)).boxed()
     }
@@ -225,13 +225,13 @@ impl BlobStore for S3 {
         self.sign(Method::GET, &content_key(&download.store_key), download.expires_at, &options).await
     }
 
-    async fn parts(&self, upload_id: &str) -> Result<Vec<Part>> {
+    async fn parts(&self, upload_id: &str) -> Result<Vec<UploadPart>> {
         let objects = self.store.list(Some(&upload_prefix(upload_id)));
         let parts = objects.map_err(failed).try_filter_map(async |object| {
             let number = object.location.filename().and_then(|name| name.parse().ok());
-            Ok(number.map(|number| Part { number, size: object.size, e_tag: e_tag(&object) }))
+            Ok(number.map(|number| UploadPart { number, size: object.size, e_tag: e_tag(&object) }))
         });
-        let mut parts: Vec<Part> = parts.try_collect().await?;
+        let mut parts: Vec<UploadPart> = parts.try_collect().await?;
         parts.sort_by_key(|part| part.number);
         Ok(parts)
     }
@@ -239,23 +239,23 @@ impl BlobStore for S3 {
     async fn compose(
         &self,
         upload_id: &str,
-        parts: &[Part],
+        parts: &[UploadPart],
         tap: Option<mpsc::Sender<Bytes>>,
-    ) -> Result<Composed> {
+    ) -> Result<ComposedContent> {
         let _composition = self.compositions.acquire().await.map_err(Error::internal)?;
         let mut seen = Seen { hash: Context::new(&SHA256), tap };
         let size = parts.iter().map(|part| part.size).sum();
         let content = self.pieces_of(upload_id, parts);
         self.write(&whole_key(upload_id), size, content, &mut seen).await?;
         let sha256 = hex::encode(seen.hash.finish());
-        Ok(Composed { store_key: sha256.clone(), sha256, size })
+        Ok(ComposedContent { store_key: sha256.clone(), sha256, size })
     }
 
     async fn remove_composed(&self, upload_id: &str) -> Result<()> {
         self.delete(&whole_key(upload_id)).await
     }
 
-    async fn keep(&self, upload_id: &str, composed: &Composed) -> Result<()> {
+    async fn keep(&self, upload_id: &str, composed: &ComposedContent) -> Result<()> {
         let key = content_key(&composed.store_key);
         if self.head(&key).await?.is_some_and(|there| there.size == composed.size) {
             return Ok(());

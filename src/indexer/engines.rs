@@ -9,12 +9,12 @@ use trawl_search::sources::builtin::{Incompleteness, ServedIndex};
 
 use super::{
     files::{Engine, IndexFiles, Share},
-    verification::{Damage, watch_over},
+    verification::{IndexDamage, watch_over},
 };
 use crate::error::Error;
 
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum IndexFailure {
     /// The index has to be rebuilt.
     Unusable(String),
     /// The index failed and has to be reopened.
@@ -22,25 +22,25 @@ pub(super) enum Trouble {
     Store(Error),
 }
 
-impl<E: Into<Error>> From<E> for Trouble {
+impl<E: Into<Error>> From<E> for IndexFailure {
     fn from(error: E) -> Self {
         Self::Store(error.into())
     }
 }
 
-fn failed(error: IndexError) -> Trouble {
+fn failed(error: IndexError) -> IndexFailure {
     match error {
-        IndexError::Unusable(reason) => Trouble::Failed(reason),
-        IndexError::Engine(error) => Trouble::Failed(error.to_string()),
-        IndexError::Files(error) => Trouble::Failed(error.to_string()),
-        other => Trouble::Failed(other.to_string()),
+        IndexError::Unusable(reason) => IndexFailure::Failed(reason),
+        IndexError::Engine(error) => IndexFailure::Failed(error.to_string()),
+        IndexError::Files(error) => IndexFailure::Failed(error.to_string()),
+        other => IndexFailure::Failed(other.to_string()),
     }
 }
 
 pub(super) struct Engines {
     files: Arc<IndexFiles>,
     served: Arc<ServedIndex>,
-    damages: mpsc::Sender<Damage>,
+    damages: mpsc::Sender<IndexDamage>,
     /// The index written to; the new one during a rebuild.
     current: Option<Engine>,
     /// The index that is served during a side-by-side rebuild.
@@ -56,7 +56,7 @@ impl Engines {
     pub(super) fn new(
         files: Arc<IndexFiles>,
         served: Arc<ServedIndex>,
-        damages: mpsc::Sender<Damage>,
+        damages: mpsc::Sender<IndexDamage>,
     ) -> Self {
         Self {
             files,
@@ -106,7 +106,7 @@ impl Engines {
 
     /// Opens the index unless it is open, wiping an unusable one. Returns whether a side-by-side rebuild was
     /// interrupted.
-    pub(super) async fn open(&mut self) -> Result<bool, Trouble> {
+    pub(super) async fn open(&mut self) -> Result<bool, IndexFailure> {
         if self.current.is_some() {
             return Ok(false);
         }
@@ -133,7 +133,7 @@ impl Engines {
     }
 
     /// Opens an empty index to fill, and keeps serving the present one.
-    pub(super) async fn open_beside(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn open_beside(&mut self) -> Result<(), IndexFailure> {
         let (files, current) = (Arc::clone(&self.files), self.current.take());
         let opened = tokio::task::spawn_blocking(move || {
             drop(current);
@@ -160,7 +160,7 @@ impl Engines {
         self.served.set_incompleteness(lack);
     }
 
-    pub(super) async fn apply(&mut self, changes: Vec<Change>) -> Result<(), Trouble> {
+    pub(super) async fn apply(&mut self, changes: Vec<Change>) -> Result<(), IndexFailure> {
         if self.before.is_some() {
             let changes = changes.clone();
             with_writer(&mut self.before, move |writer| writer.apply(changes)).await?;
@@ -168,11 +168,11 @@ impl Engines {
         self.fill(changes).await
     }
 
-    pub(super) async fn fill(&mut self, changes: Vec<Change>) -> Result<(), Trouble> {
+    pub(super) async fn fill(&mut self, changes: Vec<Change>) -> Result<(), IndexFailure> {
         with_writer(&mut self.current, move |writer| writer.apply(changes)).await
     }
 
-    pub(super) async fn commit_served(&mut self, checkpoint: &Checkpoint) -> Result<(), Trouble> {
+    pub(super) async fn commit_served(&mut self, checkpoint: &Checkpoint) -> Result<(), IndexFailure> {
         let engine = if self.before.is_some() { &mut self.before } else { &mut self.current };
         let checkpoint = checkpoint.clone();
         with_writer(engine, move |writer| writer.commit(&checkpoint)).await
@@ -182,13 +182,13 @@ impl Engines {
         &mut self,
         checkpoint: &Checkpoint,
         note: Option<String>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), IndexFailure> {
         let checkpoint = checkpoint.clone();
         with_writer(&mut self.current, move |writer| writer.commit_with_note(&checkpoint, note)).await
     }
 
     /// Replaces the old index by the rebuilt one, if there are two. Afterwards none is open.
-    pub(super) async fn exchange(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn exchange(&mut self) -> Result<(), IndexFailure> {
         let Some(before) = self.before.take() else { return Ok(()) };
         let (files, current) = (Arc::clone(&self.files), self.current.take());
         let exchanged = tokio::task::spawn_blocking(move || {
@@ -199,7 +199,7 @@ impl Engines {
         exchanged.await.map_err(|panic| panicked(&panic))?.map_err(failed)
     }
 
-    pub(super) async fn take_place(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn take_place(&mut self) -> Result<(), IndexFailure> {
         if self.is_open() {
             self.tell(None);
             return Ok(());
@@ -214,7 +214,7 @@ impl Engines {
     }
 
     #[cfg(test)]
-    pub(super) async fn panic(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn panic(&mut self) -> Result<(), IndexFailure> {
         with_writer(&mut self.current, |_| panic!("a test has the writer panic")).await
     }
 
@@ -257,16 +257,16 @@ fn is_damage(error: &IndexError) -> bool {
     }
 }
 
-fn panicked(panic: &tokio::task::JoinError) -> Trouble {
-    Trouble::Failed(panic.to_string())
+fn panicked(panic: &tokio::task::JoinError) -> IndexFailure {
+    IndexFailure::Failed(panic.to_string())
 }
 
 /// Runs blocking work on an index, which is closed when the work fails or panics.
-pub(super) async fn with_writer<W>(engine: &mut Option<Engine>, work: W) -> Result<(), Trouble>
+pub(super) async fn with_writer<W>(engine: &mut Option<Engine>, work: W) -> Result<(), IndexFailure>
 where
     W: FnOnce(&mut Writer) -> Result<(), IndexError> + Send + 'static,
 {
-    let mut taken = engine.take().ok_or_else(|| Trouble::Failed("the index is not open".to_owned()))?;
+    let mut taken = engine.take().ok_or_else(|| IndexFailure::Failed("the index is not open".to_owned()))?;
     let worked = tokio::task::spawn_blocking(move || {
         work(&mut taken.writer)?;
         Ok(taken)

@@ -9,12 +9,12 @@ use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
-    engines::{Engines, Trouble},
+    engines::{Engines, IndexFailure},
     progress::Announcer,
-    reader::{LogReader, Rows, Step},
-    rebuild::Filling,
-    rebuild_request::{Ask, Beside, Refusal},
-    verification::Damage,
+    reader::{LogReader, ReaderStep, Rows},
+    rebuild::RebuildScan,
+    rebuild_request::{Ask, RebuildState, Refusal},
+    verification::IndexDamage,
 };
 use crate::{
     error::Error,
@@ -54,12 +54,12 @@ pub(super) struct Follower {
     pub(super) stop: CancellationToken,
     pub(super) batch_changes: u64,
     pub(super) rebuild: bool,
-    pub(super) beside: Beside,
-    pub(super) filling: Option<Filling>,
+    pub(super) beside: RebuildState,
+    pub(super) filling: Option<RebuildScan>,
     /// Everything up to this position is applied and, unless a rebuild runs, committed.
     pub(super) position: i64,
     pub(super) failures: u32,
-    pub(super) damages: mpsc::Receiver<Damage>,
+    pub(super) damages: mpsc::Receiver<IndexDamage>,
     pub(super) asks: mpsc::Receiver<Ask>,
     /// The request to answer once the rebuild has begun.
     pub(super) asked: Option<Ask>,
@@ -91,13 +91,13 @@ impl Follower {
     }
 
     /// Opens the index unless it is open, and serves it, complete or not.
-    pub(super) async fn prepare(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn prepare(&mut self) -> Result<(), IndexFailure> {
         if self.engines.is_open() && self.filling.is_some() {
             return Ok(());
         }
         self.filling = None;
         let was_filling = self.engines.open().await?;
-        self.rebuild |= was_filling && self.beside != Beside::GivenUp;
+        self.rebuild |= was_filling && self.beside != RebuildState::GivenUp;
         let reader = self.rows.store.index_reader();
         let last = change_log::last_position(reader).await?;
         let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
@@ -131,7 +131,7 @@ impl Follower {
             Some("it is ahead of the database")
         } else if checkpoint.position + 1 < first_kept {
             Some("the change log was cut past it")
-        } else if !checkpoint.complete && !Filling::goes_on(self.engines.note()) {
+        } else if !checkpoint.complete && !RebuildScan::goes_on(self.engines.note()) {
             Some("filling it was interrupted")
         } else if self.rebuild && !(checkpoint.complete && self.engines.has_room_beside()) {
             Some("asked for")
@@ -139,7 +139,7 @@ impl Follower {
             None
         };
         if let Some(reason) = unusable {
-            return Err(Trouble::Unusable(reason.to_owned()));
+            return Err(IndexFailure::Unusable(reason.to_owned()));
         }
         self.position = checkpoint.position;
         if !checkpoint.complete {
@@ -147,7 +147,7 @@ impl Follower {
             return self.begin_filling(note.as_deref()).await;
         }
         if self.rebuild {
-            self.beside = Beside::UnderWay;
+            self.beside = RebuildState::UnderWay;
             self.engines.open_beside().await?;
             self.begin_filling(None).await?;
         } else {
@@ -159,12 +159,12 @@ impl Follower {
         Ok(())
     }
 
-    async fn begin_filling(&mut self, note: Option<&str>) -> Result<(), Trouble> {
+    async fn begin_filling(&mut self, note: Option<&str>) -> Result<(), IndexFailure> {
         let reason = self.engines.take_reason().unwrap_or_else(|| {
             if note.is_some() { "filling it was interrupted" } else { "it is new" }.to_owned()
         });
         tracing::info!(reason, goes_on = note.is_some(), "filling the full-text index anew");
-        let filling = Filling::begin(&self.rows.store, note).await?;
+        let filling = RebuildScan::begin(&self.rows.store, note).await?;
         if !self.engines.is_beside() {
             self.engines.serve(Some(&Incompleteness::Rebuilding(filling.filled.clone())));
         }
@@ -173,7 +173,7 @@ impl Follower {
         Ok(())
     }
 
-    async fn follow(&mut self) -> Result<(), Trouble> {
+    async fn follow(&mut self) -> Result<(), IndexFailure> {
         self.prepare().await?;
         self.answer(Ok(self.announcer.now()));
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
@@ -228,13 +228,18 @@ impl Follower {
         Ok(())
     }
 
-    async fn take(&mut self, step: Step, batch: &mut Batch, has_more: bool) -> Result<(), Trouble> {
+    async fn take(
+        &mut self,
+        step: ReaderStep,
+        batch: &mut Batch,
+        has_more: bool,
+    ) -> Result<(), IndexFailure> {
         match step {
-            Step::Apply(changes) => {
+            ReaderStep::Apply(changes) => {
                 batch.applied_since.get_or_insert_with(Instant::now);
                 self.engines.apply(changes).await?;
             }
-            Step::Reach(position) => {
+            ReaderStep::Reach(position) => {
                 let since = batch.applied_since.take().unwrap_or_else(Instant::now);
                 let since = batch.uncommitted.map_or(since, |(_, since)| since);
                 if let Some(filling) = self.filling.as_mut().filter(|_| !self.engines.is_beside()) {
@@ -248,7 +253,7 @@ impl Follower {
                     batch.uncommitted = Some((position, since));
                 }
             }
-            Step::CaughtUp => {
+            ReaderStep::CaughtUp => {
                 if let Some((position, _)) = batch.uncommitted.take() {
                     self.reach(position).await?;
                 }
@@ -261,7 +266,7 @@ impl Follower {
         Ok(())
     }
 
-    async fn reach(&mut self, position: i64) -> Result<(), Trouble> {
+    async fn reach(&mut self, position: i64) -> Result<(), IndexFailure> {
         self.engines.commit_served(&self.checkpoint(position, true)).await?;
         self.failures = 0;
         self.position = position;
@@ -273,7 +278,7 @@ impl Follower {
         Ok(())
     }
 
-    pub(super) async fn fill_on(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn fill_on(&mut self) -> Result<(), IndexFailure> {
         let Some(filling) = &mut self.filling else { return Ok(()) };
         let portion = filling.read_on(&self.rows).await?;
         let is_through = portion.is_none();
@@ -302,16 +307,16 @@ impl Follower {
         Ok(())
     }
 
-    async fn finish_filling(&mut self) -> Result<(), Trouble> {
+    async fn finish_filling(&mut self) -> Result<(), IndexFailure> {
         let checkpoint = self.checkpoint(self.position, true);
         let was_beside = self.engines.is_beside();
         self.engines.commit_filled(&checkpoint, None).await?;
         self.engines.exchange().await?;
         // The rebuild counts as done even if a later step fails.
-        (self.rebuild, self.beside) = (false, Beside::None);
+        (self.rebuild, self.beside) = (false, RebuildState::None);
         self.engines.take_place().await?;
         if *self.rows.store.positions().borrow() > self.position {
-            // Entries remain in the log; the step [`Step::CaughtUp`] follows them.
+            // Entries remain in the log; the step [`ReaderStep::CaughtUp`] follows them.
             self.engines.tell(Some(&Incompleteness::Behind));
             // The index replaced by a side-by-side rebuild lacked these entries too, so readiness stays.
             if !was_beside {
@@ -333,31 +338,31 @@ impl Follower {
         Checkpoint { store: self.rows.store.id().to_owned(), position, complete }
     }
 
-    fn check_damage(&mut self) -> Result<(), Trouble> {
+    fn check_damage(&mut self) -> Result<(), IndexFailure> {
         self.damages.try_recv().map_or(Ok(()), |damage| self.heed(damage))
     }
 
-    fn heed(&self, Damage { number, what }: Damage) -> Result<(), Trouble> {
-        if self.engines.number() == number { Err(Trouble::Unusable(what)) } else { Ok(()) }
+    fn heed(&self, IndexDamage { number, what }: IndexDamage) -> Result<(), IndexFailure> {
+        if self.engines.number() == number { Err(IndexFailure::Unusable(what)) } else { Ok(()) }
     }
 
-    pub(super) async fn recover(&mut self, trouble: Trouble) {
+    pub(super) async fn recover(&mut self, trouble: IndexFailure) {
         self.announcer.fail();
         match trouble {
-            Trouble::Unusable(reason) => {
+            IndexFailure::Unusable(reason) => {
                 tracing::warn!(reason, "the full-text index is removed and filled anew");
-                (self.filling, self.beside) = (None, Beside::None);
+                (self.filling, self.beside) = (None, RebuildState::None);
                 self.engines.discard(reason).await;
                 return;
             }
-            Trouble::Store(error) => {
+            IndexFailure::Store(error) => {
                 tracing::error!(%error, "the database could not be read for the index; trying again");
                 // An empty fresh index must not pass for the one that follows the log.
                 if self.filling.is_none() && self.engines.is_beside() {
                     self.engines.let_go().await;
                 }
             }
-            Trouble::Failed(error) => {
+            IndexFailure::Failed(error) => {
                 tracing::error!(%error, "indexing failed; it goes on from its last commit");
                 self.filling = None;
                 self.give_up_beside();

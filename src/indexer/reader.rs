@@ -24,7 +24,7 @@ const SCAN_ROWS: u64 = 1_000;
 /// Items whose documents are built at a time; bounds memory.
 const ITEMS_AT_A_TIME: usize = 500;
 
-pub(super) enum Step {
+pub(super) enum ReaderStep {
     Apply(Vec<Change>),
     /// All changes up to this position were sent, and a request ends here.
     Reach(i64),
@@ -42,7 +42,7 @@ pub(super) struct LogReader {
     pub(super) positions: watch::Receiver<i64>,
     /// Most entries read together, unless one request wrote more.
     pub(super) batch_changes: u64,
-    pub(super) steps: mpsc::Sender<Step>,
+    pub(super) steps: mpsc::Sender<ReaderStep>,
 }
 
 impl LogReader {
@@ -52,7 +52,7 @@ impl LogReader {
             self.positions.mark_unchanged();
             let entries = self.next_batch(position).await?;
             let Some(last) = entries.last().map(|entry| entry.position) else {
-                if self.steps.send(Step::CaughtUp).await.is_err() {
+                if self.steps.send(ReaderStep::CaughtUp).await.is_err() {
                     return Ok(());
                 }
                 self.positions.changed().await.map_err(Error::internal)?;
@@ -63,12 +63,12 @@ impl LogReader {
                 .map(move |piece| tokio::spawn(piece.read(rows.clone())))
                 .buffered(2);
             while let Some(changes) = changes.next().await {
-                if self.steps.send(Step::Apply(changes.map_err(Error::internal)??)).await.is_err() {
+                if self.steps.send(ReaderStep::Apply(changes.map_err(Error::internal)??)).await.is_err() {
                     return Ok(());
                 }
             }
             position = last;
-            if self.steps.send(Step::Reach(position)).await.is_err() {
+            if self.steps.send(ReaderStep::Reach(position)).await.is_err() {
                 return Ok(());
             }
         }

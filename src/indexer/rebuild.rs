@@ -17,7 +17,7 @@ use crate::{error::Result, store::Store};
 
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
-pub(super) struct Filling {
+pub(super) struct RebuildScan {
     /// Unfinished areas; the first one is in progress.
     areas: Vec<Area>,
     /// The last row read in the first area.
@@ -37,7 +37,7 @@ struct Note {
     done: u64,
 }
 
-impl Filling {
+impl RebuildScan {
     pub(super) async fn begin(store: &Store, note: Option<&str>) -> Result<Self> {
         let mut known = 0;
         for area in Area::ALL {

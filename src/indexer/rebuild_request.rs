@@ -12,7 +12,7 @@ const FULL_FOR: Duration = Duration::from_mins(1);
 pub(super) type Ask = oneshot::Sender<Result<Progress, Refusal>>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum RebuildState {
     #[default]
     None,
     UnderWay,
@@ -51,7 +51,7 @@ impl Follower {
         self.asked = Some(ask);
         let refusal = self.refusal();
         if refusal.is_none() {
-            (self.rebuild, self.beside) = (true, Beside::None);
+            (self.rebuild, self.beside) = (true, RebuildState::None);
         }
         refusal.map(|refusal| self.answer(Err(refusal))).is_none()
     }
@@ -69,9 +69,9 @@ impl Follower {
     }
 
     pub(super) fn give_up_beside(&mut self) {
-        if self.beside == Beside::UnderWay {
+        if self.beside == RebuildState::UnderWay {
             tracing::error!("the rebuild of the index is given up; the index stays as it is");
-            (self.rebuild, self.beside) = (false, Beside::GivenUp);
+            (self.rebuild, self.beside) = (false, RebuildState::GivenUp);
             self.announcer.give_up();
             self.asked = None;
         }

@@ -6,8 +6,8 @@ use tempfile::TempDir;
 use trawl_index::{Query, Request, Scope, Start};
 
 use super::{
-    engines::Trouble,
-    verification::{Damage, watch_over},
+    engines::IndexFailure,
+    verification::{IndexDamage, watch_over},
     *,
 };
 use crate::{
@@ -109,7 +109,7 @@ async fn filled(items: usize) -> (TempDir, Store, i64) {
 }
 
 #[tokio::test]
-async fn what_is_filled_is_found_at_once_and_says_how_much_is_there() {
+async fn rebuilt_items_are_found_at_once_with_progress() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
@@ -132,7 +132,7 @@ async fn what_is_filled_is_found_at_once_and_says_how_much_is_there() {
 }
 
 #[tokio::test]
-async fn what_changes_while_the_index_is_filled_is_what_is_found() {
+async fn changes_during_a_rebuild_are_found() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
@@ -160,7 +160,7 @@ async fn what_changes_while_the_index_is_filled_is_what_is_found() {
 }
 
 #[tokio::test]
-async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
+async fn requested_rebuild_serves_the_old_index_until_replaced() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
@@ -192,7 +192,7 @@ async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
+async fn abandoned_rebuild_leaves_the_index_unchanged() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
@@ -214,7 +214,7 @@ async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_rebuild_that_failed_is_begun_again_only_when_somebody_asks() {
+async fn failed_rebuild_is_repeated_only_on_request() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
@@ -236,7 +236,7 @@ async fn a_rebuild_that_failed_is_begun_again_only_when_somebody_asks() {
 
 /// The database fails as a rebuild begins; the served index must still follow all changes.
 #[tokio::test]
-async fn a_rebuild_that_did_not_begin_leaves_the_index_where_it_was() {
+async fn refused_rebuild_leaves_the_index_in_place() {
     let (directory, store, tenant) = filled(10).await;
     let rename = async |text: &'static str| {
         let renamed = store.write(move |transaction| {
@@ -248,7 +248,7 @@ async fn a_rebuild_that_did_not_begin_leaves_the_index_where_it_was() {
     let (mut follower, served) = steps(&store, directory.path(), true);
     rename("ALTER TABLE contents RENAME TO away").await;
     let trouble = follower.prepare().await.unwrap_err();
-    assert!(matches!(trouble, Trouble::Store(_)), "{trouble:?}");
+    assert!(matches!(trouble, IndexFailure::Store(_)), "{trouble:?}");
     assert!(follower.engines.is_beside() && follower.filling.is_none());
     rename("ALTER TABLE away RENAME TO contents").await;
     put(&store, tenant, 10..15).await;
@@ -264,13 +264,13 @@ async fn damage_ends_a_rebuild_beside_the_index() {
     let (directory, store, tenant) = filled(10).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
-    assert_eq!(follower.beside, rebuild_request::Beside::UnderWay);
-    follower.recover(Trouble::Unusable("a test says so".to_owned())).await;
+    assert_eq!(follower.beside, rebuild_request::RebuildState::UnderWay);
+    follower.recover(IndexFailure::Unusable("a test says so".to_owned())).await;
     follower.prepare().await.unwrap();
     assert!(!follower.engines.is_beside() && follower.filling.is_some());
     let trouble = follower.engines.panic().await.unwrap_err();
     follower.recover(trouble).await;
-    assert_eq!(follower.beside, rebuild_request::Beside::None, "nothing was given up");
+    assert_eq!(follower.beside, rebuild_request::RebuildState::None, "nothing was given up");
     follower.prepare().await.unwrap();
     while follower.filling.is_some() {
         follower.fill_on().await.unwrap();
@@ -279,13 +279,13 @@ async fn damage_ends_a_rebuild_beside_the_index() {
 }
 
 #[tokio::test]
-async fn a_panic_in_the_writer_does_not_end_indexing() {
+async fn indexing_survives_a_panic_in_the_writer() {
     let (directory, store, tenant) = filled(10).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
     put(&store, tenant, 10..15).await;
     let trouble = follower.engines.panic().await.unwrap_err();
-    assert!(matches!(trouble, Trouble::Failed(_)), "{trouble:?}");
+    assert!(matches!(trouble, IndexFailure::Failed(_)), "{trouble:?}");
     assert!(!follower.engines.is_open());
     follower.recover(trouble).await;
     let (total, lacking) = found(&served, tenant);
@@ -305,7 +305,7 @@ async fn a_panic_in_the_writer_does_not_end_indexing() {
 
 /// Each mismatch is detected at the start and repaired in the background.
 #[tokio::test]
-async fn an_index_that_does_not_fit_the_database_is_filled_anew() {
+async fn index_of_another_database_is_rebuilt() {
     let (directory, store, tenant) = filled(20).await;
     let (other_directory, other_store, other_tenant) = filled(7).await;
     let index = directory.path().join("index");
@@ -338,7 +338,7 @@ async fn an_index_that_does_not_fit_the_database_is_filled_anew() {
 }
 
 #[tokio::test]
-async fn a_database_that_was_restored_from_a_backup_is_what_is_found() {
+async fn restored_database_is_searched_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), 10).await;
     store.close().await.unwrap();
@@ -357,7 +357,7 @@ async fn a_database_that_was_restored_from_a_backup_is_what_is_found() {
 }
 
 #[tokio::test]
-async fn damage_that_is_reported_is_found_and_told() {
+async fn reported_damage_is_verified_and_rebuilt() {
     let (directory, store, _) = filled(50).await;
     let files = IndexFiles::lock(directory.path(), SETTINGS.writer_memory_bytes).unwrap();
     let engine = files.open(files::Share::Whole).unwrap();
@@ -377,7 +377,7 @@ async fn damage_that_is_reported_is_found_and_told() {
             Err(_elapsed) => assert!(!watch.is_finished(), "it ended"),
         }
     };
-    let Damage { number, what } = told;
+    let IndexDamage { number, what } = told;
     assert_eq!(number, 3);
     assert!(what.contains(".pos is damaged"), "{what}");
     drop(engine);
@@ -385,7 +385,7 @@ async fn damage_that_is_reported_is_found_and_told() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_is_gone_leaves_nothing_behind() {
+async fn removed_tenant_leaves_no_documents() {
     let (directory, store, acme) = filled(30).await;
     let globex = tenant(&store, "globex").await;
     put(&store, globex, 0..20).await;
@@ -412,7 +412,7 @@ async fn a_tenant_that_is_gone_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_goes_while_the_index_is_filled_is_gone() {
+async fn tenant_removed_during_a_rebuild_leaves_no_documents() {
     let directory = tempfile::tempdir().unwrap();
     let (store, acme) = store(directory.path(), 1_500).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
@@ -431,7 +431,7 @@ async fn a_tenant_that_goes_while_the_index_is_filled_is_gone() {
 
 /// A task done between both reads is in the other module already.
 #[tokio::test]
-async fn a_task_that_moved_on_since_is_put_where_it_stands_now() {
+async fn moved_task_is_indexed_by_its_present_state() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), 0).await;
     let indexer = level(&store, directory.path()).await;

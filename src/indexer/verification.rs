@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(125);
 /// Reports are ignored for this long after a clean verification.
 const TRUSTED: Duration = Duration::from_mins(1);
 
-pub(super) struct Damage {
+pub(super) struct IndexDamage {
     pub(super) number: u64,
     pub(super) what: String,
 }
@@ -20,7 +20,7 @@ pub(super) async fn watch_over(
     index: Index,
     number: u64,
     mut reports: watch::Receiver<u64>,
-    damages: mpsc::Sender<Damage>,
+    damages: mpsc::Sender<IndexDamage>,
 ) {
     let mut is_urgent = false;
     loop {
@@ -32,7 +32,7 @@ pub(super) async fn watch_over(
             }
             Ok(()) => tracing::debug!("the files of the index are whole"),
             Err(Error::Unusable(what)) => {
-                let _ended = damages.send(Damage { number, what }).await;
+                let _ended = damages.send(IndexDamage { number, what }).await;
                 return;
             }
             Err(error) => {

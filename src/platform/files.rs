@@ -2,18 +2,18 @@
 //!
 //! Bytes never pass through here: clients use signed URLs and then report the result.
 
-pub mod abandoned;
 mod cancel;
 pub mod commit;
 mod commit_transaction;
 pub mod documents;
 pub mod download;
-pub mod following;
+pub mod expired_uploads;
 pub mod forms;
 mod fresh_caller;
 pub mod info;
 mod parts;
 pub mod quotas;
+pub mod reindexing;
 mod removal;
 mod repo;
 pub mod routes;

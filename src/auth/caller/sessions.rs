@@ -5,13 +5,13 @@ use std::sync::Arc;
 use aws_lc_rs::digest::{SHA256, digest};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Authenticator, Caller, Remembered, User};
+use super::{Authenticator, CachedCaller, Caller, User};
 use crate::{
     auth::{
         applications::{self, Application, Kind},
         directory::{self, Person, SubjectKind},
         secrets,
-        sessions::{self, Row, SessionId, Sessions, SignedIn},
+        sessions::{self, SessionId, SessionRow, Sessions, SignedIn},
         tenants::{self, Tenant},
         usage::LastUse,
     },
@@ -45,8 +45,8 @@ pub(super) struct Session {
 impl Session {
     pub(super) async fn confirm(&self, transaction: &Transaction, scopes: &Scopes) -> Result<()> {
         let row = sessions::find(transaction, self.id).await?.ok_or_else(ended)?;
-        let found = Found::look_up(transaction, &self.sessions, self.id, &row).await?;
-        let Found { application, .. } = &found;
+        let found = FoundSession::look_up(transaction, &self.sessions, self.id, &row).await?;
+        let FoundSession { application, .. } = &found;
         let has_lost_a_scope =
             self.role == Role::Person && scopes.first_outside(&application.scopes).is_some();
         if has_lost_a_scope {
@@ -56,16 +56,21 @@ impl Session {
     }
 }
 
-struct Found {
+struct FoundSession {
     application: Application,
     person: Person,
     expires_at: u64,
 }
 
-impl Found {
+impl FoundSession {
     /// # Errors
     /// 401 where the session is over or its objects have changed.
-    async fn look_up(connection: &Connection, sessions: &Sessions, id: SessionId, row: &Row) -> Result<Self> {
+    async fn look_up(
+        connection: &Connection,
+        sessions: &Sessions,
+        id: SessionId,
+        row: &SessionRow,
+    ) -> Result<Self> {
         let expires_at = sessions.expiry(id, row).ok_or_else(ended)?;
         let application = applications::find(connection, &row.client_id).await?;
         let application = application.filter(|application| {
@@ -147,7 +152,7 @@ impl Authenticator {
 
     async fn identify_session(&self, id: SessionId, role: Role) -> Result<Arc<Caller>> {
         let key = key(id, role);
-        if let Some(remembered) = self.remembered.get(&key).filter(Remembered::holds) {
+        if let Some(remembered) = self.remembered.get(&key).filter(CachedCaller::holds) {
             remembered.caller.note_use();
             return Ok(remembered.caller);
         }
@@ -158,15 +163,15 @@ impl Authenticator {
         let row = sessions::find(reader, id).await?.ok_or_else(ended)?;
         let caller = Arc::new(self.look_up_session(id, role, &row).await?);
         caller.note_use();
-        let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
+        let remembered = CachedCaller { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(key, remembered);
         Ok(caller)
     }
 
-    async fn look_up_session(&self, id: SessionId, role: Role, row: &Row) -> Result<Caller> {
+    async fn look_up_session(&self, id: SessionId, role: Role, row: &SessionRow) -> Result<Caller> {
         let reader = self.store.reader();
-        let found = Found::look_up(reader, &self.sessions, id, row).await?;
-        let Found { application, person, expires_at } = found;
+        let found = FoundSession::look_up(reader, &self.sessions, id, row).await?;
+        let FoundSession { application, person, expires_at } = found;
         let home = Arc::new(tenants::find_by_id(reader, row.tenant_id).await?.ok_or_else(ended)?);
         let trusted = self.trusted(row, &home)?;
         let last_use = self.usage.of(&application.client_id);
@@ -215,7 +220,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// 401 where it is no longer configured.
-    fn trusted(&self, row: &Row, home: &Tenant) -> Result<Option<&Scopes>> {
+    fn trusted(&self, row: &SessionRow, home: &Tenant) -> Result<Option<&Scopes>> {
         let Some(id) = &row.issuer else { return Ok(None) };
         let issuer = self.issuers.sign_in(id).filter(|issuer| issuer.tenant() == home.code);
         issuer.map(|issuer| Some(issuer.scopes())).ok_or_else(ended)

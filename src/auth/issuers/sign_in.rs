@@ -170,7 +170,7 @@ impl SignIn {
         let answered = client
             .exchange_code(AuthorizationCode::new(answer.code.expose_secret().to_owned()))
             .set_pkce_verifier(PkceCodeVerifier::new(answer.code_verifier.expose_secret().to_owned()))
-            .request_async(&Guarded(self.rules.clone()))
+            .request_async(&GuardedHttpClient(self.rules.clone()))
             .await;
         let answered = answered.map_err(|error| self.describe(&error))?;
         answered.extra_fields().id_token.clone().ok_or_else(|| self.failed("its answer holds no ID token"))
@@ -210,9 +210,9 @@ impl SignIn {
     }
 }
 
-struct Guarded(AddressRules);
+struct GuardedHttpClient(AddressRules);
 
-impl<'c> AsyncHttpClient<'c> for Guarded {
+impl<'c> AsyncHttpClient<'c> for GuardedHttpClient {
     type Error = SourceError;
     type Future = BoxFuture<'c, std::result::Result<HttpResponse, SourceError>>;
 

@@ -9,7 +9,7 @@ use crate::{
 const PORTION: u64 = 1_000;
 
 #[derive(Debug, FromRow)]
-pub(in crate::auth) struct Row {
+pub(in crate::auth) struct SessionRow {
     pub(in crate::auth) tenant_id: i64,
     pub(in crate::auth) user_id: String,
     pub(in crate::auth) user_epoch: i64,
@@ -22,12 +22,15 @@ pub(in crate::auth) struct Row {
     pub(in crate::auth) used_at: i64,
 }
 
-pub(in crate::auth) async fn find(connection: &Connection, id: SessionId) -> store::Result<Option<Row>> {
+pub(in crate::auth) async fn find(
+    connection: &Connection,
+    id: SessionId,
+) -> store::Result<Option<SessionRow>> {
     sql(
         "SELECT tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, created_at, used_at \
          FROM sessions WHERE id = ?",
         [id.bytes().into()],
-    ).fetch_optional::<Row>(connection)
+    ).fetch_optional::<SessionRow>(connection)
     .await
 }
 

@@ -6,7 +6,7 @@ use zip::ZipArchive;
 
 /// Format of a text, by its file's extension (`files.read_as`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum ReadAs {
+pub enum TextFormat {
     /// As it is.
     #[default]
     Plain,
@@ -16,7 +16,7 @@ pub enum ReadAs {
     Html,
 }
 
-impl ReadAs {
+impl TextFormat {
     pub(super) fn from_row(text: &str) -> Self {
         match text {
             "markdown" => Self::Markdown,
@@ -26,7 +26,7 @@ impl ReadAs {
     }
 }
 
-impl fmt::Display for ReadAs {
+impl fmt::Display for TextFormat {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Plain => "plain",
@@ -57,25 +57,25 @@ pub(super) const LOOKED_AT: usize = 8 << 10;
 const MOST_ENTRIES: usize = 20_000;
 
 impl Kind {
-    pub(super) fn of(content: &[u8], read_as: ReadAs) -> Self {
+    pub(super) fn of(content: &[u8], read_as: TextFormat) -> Self {
         let beginning = &content[..content.len().min(LOOKED_AT)];
         match Family::of(beginning) {
             Family::Pdf => Self::Pdf,
-            Family::Archive => Self::of_archive(content),
+            Family::Archive => Self::in_archive(content),
             // The reader checks whether it contains a workbook.
             Family::Compound => Self::Xls,
             Family::Nothing => Self::Other,
             // An HTML declaration wins over the file's name.
             Family::Text if begins_as_html(beginning) => Self::Html,
             Family::Text => match read_as {
-                ReadAs::Plain => Self::Plain,
-                ReadAs::Markdown => Self::Markdown,
-                ReadAs::Html => Self::Html,
+                TextFormat::Plain => Self::Plain,
+                TextFormat::Markdown => Self::Markdown,
+                TextFormat::Html => Self::Html,
             },
         }
     }
 
-    fn of_archive(content: &[u8]) -> Self {
+    fn in_archive(content: &[u8]) -> Self {
         let Ok(archive) = ZipArchive::new(Cursor::new(content)) else { return Self::Other };
         if archive.len() > MOST_ENTRIES {
             return Self::Other;

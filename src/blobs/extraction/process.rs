@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    ReadAs,
+    TextFormat,
     kind::{LOOKED_AT, may_have_text},
 };
 use crate::{
@@ -26,7 +26,7 @@ const WALL_CLOCK: u64 = 6;
 
 /// The outcome of an extraction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ExtractionOutcome {
     /// The final text, even of a damaged or slow content.
     Ended(String),
     /// Interrupted by an external cause; a retry may yield more.
@@ -63,7 +63,12 @@ impl TextReader {
     ///
     /// # Errors
     /// The process cannot be started or is lost.
-    pub async fn read(&self, read_as: ReadAs, is_whole: bool, content: Pieces) -> Result<Reading> {
+    pub async fn read(
+        &self,
+        read_as: TextFormat,
+        is_whole: bool,
+        content: Pieces,
+    ) -> Result<ExtractionOutcome> {
         let mut text = Vec::new();
         let ended = timeout(self.patience(), self.read_into(&mut text, read_as, is_whole, content)).await;
         let why = match ended {
@@ -72,8 +77,8 @@ impl TextReader {
         };
         let text = as_text(text);
         Ok(match why {
-            None => Reading::Ended(text),
-            Some(why) => Reading::Cut { text, why },
+            None => ExtractionOutcome::Ended(text),
+            Some(why) => ExtractionOutcome::Cut { text, why },
         })
     }
 
@@ -86,7 +91,7 @@ impl TextReader {
     async fn read_into(
         &self,
         text: &mut Vec<u8>,
-        read_as: ReadAs,
+        read_as: TextFormat,
         is_whole: bool,
         content: Pieces,
     ) -> Result<Option<String>> {
@@ -115,7 +120,7 @@ impl TextReader {
         Ok(fed.err().map(|error| error.to_string()))
     }
 
-    fn command(&self, read_as: ReadAs, is_whole: bool) -> Command {
+    fn command(&self, read_as: TextFormat, is_whole: bool) -> Command {
         let mut command = Command::new(&self.program);
         command
             .arg("extract-text")

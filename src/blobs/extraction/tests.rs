@@ -5,15 +5,15 @@ use std::io::{Cursor, Write as _};
 use proptest::prelude::*;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{MOST_PLAIN_BYTES, ReadAs, Stop, Text, extract, kind::may_have_text};
+use super::{MOST_PLAIN_BYTES, Stop, Text, TextFormat, extract, kind::may_have_text};
 
 fn read_bounded(content: &[u8], extension: &str, most_bytes: usize) -> (String, Result<(), Stop>) {
     let mut written = Vec::new();
     let mut text = Text::new(&mut written, most_bytes);
     let read_as = match extension {
-        "md" => ReadAs::Markdown,
-        "html" | "htm" => ReadAs::Html,
-        _ => ReadAs::Plain,
+        "md" => TextFormat::Markdown,
+        "html" | "htm" => TextFormat::Html,
+        _ => TextFormat::Plain,
     };
     let ended = extract(content, read_as, true, &mut text);
     text.flush().unwrap();
@@ -229,7 +229,7 @@ fn pdfs_are_read_in_all_the_encodings_of_chinese() {
 }
 
 #[test]
-fn what_holds_no_text_gives_none() {
+fn content_without_text_yields_none() {
     let contents: [(&[u8], bool); 5] = [
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", false),
         (b"", false),

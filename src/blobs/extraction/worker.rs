@@ -18,9 +18,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    MOST_BYTES, MOST_PLAIN_BYTES, ReadAs,
-    process::{Reading, TextReader},
-    turns::turns,
+    MOST_BYTES, MOST_PLAIN_BYTES, TextFormat,
+    fair_queue::turns,
+    process::{ExtractionOutcome, TextReader},
 };
 use crate::{
     blobs::BlobStore,
@@ -44,7 +44,7 @@ const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// The extraction service.
 pub struct Texts {
-    work: Arc<Work>,
+    work: Arc<ExtractionState>,
     wait: Duration,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -52,12 +52,12 @@ pub struct Texts {
 /// Records that the files of a content have its text now. Returns whether some are left for `maintenance`.
 pub type RecordText = for<'a> fn(&'a Transaction, i64) -> WriteFuture<'a, bool>;
 
-struct Work {
+struct ExtractionState {
     store: Store,
     record: RecordText,
     contents: Arc<dyn BlobStore>,
     reader: TextReader,
-    asked: Mutex<Asked>,
+    asked: Mutex<ExtractionQueue>,
     hurry: Notify,
     more: Notify,
     follow: Arc<Notify>,
@@ -66,14 +66,14 @@ struct Work {
 
 /// Requests and running extractions, by content row number.
 #[derive(Default)]
-struct Asked {
+struct ExtractionQueue {
     first: BTreeMap<i64, VecDeque<i64>>,
     waiting: HashMap<i64, Vec<oneshot::Sender<()>>>,
     in_hand: HashMap<i64, i64>,
     last_turn: i64,
 }
 
-impl Asked {
+impl ExtractionQueue {
     /// The first request of a tenant that is not running.
     fn next_of(&mut self, tenant_id: i64) -> Option<i64> {
         let first = self.first.get_mut(&tenant_id)?;
@@ -115,7 +115,7 @@ impl Texts {
         if let Err(error) = put_nothing_off(&store).await {
             tracing::warn!(%error, "what was put off by an earlier process is read when that said");
         }
-        let work = Arc::new(Work {
+        let work = Arc::new(ExtractionState {
             store,
             record,
             contents,
@@ -133,8 +133,8 @@ impl Texts {
 
     /// Waits for the text of a file's newest content, up to a timeout.
     pub async fn wait(&self, file_id: &str) {
-        let Ok(Some(Awaited { sequence, tenant_id })) =
-            Awaited::find(self.work.store.reader(), file_id).await
+        let Ok(Some(RequestedText { sequence, tenant_id })) =
+            RequestedText::find(self.work.store.reader(), file_id).await
         else {
             return;
         };
@@ -167,8 +167,8 @@ impl Texts {
     }
 }
 
-impl Work {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
+impl ExtractionState {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ExtractionQueue> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -200,7 +200,7 @@ impl Work {
             }
         };
         self.more.notify_one();
-        let in_hand = InHand { work: self, sequence };
+        let in_hand = ClaimedContent { work: self, sequence };
         let read = self.read(sequence).await;
         drop(in_hand);
         match read {
@@ -243,14 +243,14 @@ impl Work {
 
     /// Returns whether the needed services are healthy.
     async fn read(&self, sequence: i64) -> Result<bool> {
-        let Some(unread) = Unread::find(self.store.reader(), sequence).await? else { return Ok(true) };
+        let Some(unread) = UnreadContent::find(self.store.reader(), sequence).await? else { return Ok(true) };
         if !unread.is_wanted {
             self.forget(sequence).await?;
             return Ok(true);
         }
         let text = match self.text_of(&unread).await {
-            Ok(Reading::Ended(text)) => text,
-            Ok(Reading::Cut { text, why }) => {
+            Ok(ExtractionOutcome::Ended(text)) => text,
+            Ok(ExtractionOutcome::Cut { text, why }) => {
                 let after = usize::try_from(unread.tries).ok().and_then(|tries| TRIED_AGAIN_AFTER.get(tries));
                 tracing::warn!(sha256 = unread.sha256, why, "the reading of a content was cut short");
                 match after {
@@ -318,10 +318,10 @@ impl Work {
         job.await
     }
 
-    async fn text_of(&self, unread: &Unread) -> Result<Reading> {
+    async fn text_of(&self, unread: &UnreadContent) -> Result<ExtractionOutcome> {
         let size = u64::try_from(unread.size).unwrap_or_default();
         if size == 0 {
-            return Ok(Reading::Ended(String::new()));
+            return Ok(ExtractionOutcome::Ended(String::new()));
         }
         let is_whole = size <= MOST_BYTES;
         let range = 0..if is_whole { size } else { MOST_PLAIN_BYTES };
@@ -329,16 +329,16 @@ impl Work {
         // Opened lazily, so that the timeout covers a silent store.
         let content =
             stream::once(async move { contents.read(&store_key, range).await }).try_flatten().boxed();
-        self.reader.read(ReadAs::from_row(&unread.read_as), is_whole, content).await
+        self.reader.read(TextFormat::from_row(&unread.read_as), is_whole, content).await
     }
 }
 
-struct InHand<'a> {
-    work: &'a Work,
+struct ClaimedContent<'a> {
+    work: &'a ExtractionState,
     sequence: i64,
 }
 
-impl Drop for InHand<'_> {
+impl Drop for ClaimedContent<'_> {
     fn drop(&mut self) {
         let mut asked = self.work.lock();
         asked.in_hand.remove(&self.sequence);
@@ -349,12 +349,12 @@ impl Drop for InHand<'_> {
 }
 
 #[derive(Debug, FromRow)]
-struct Awaited {
+struct RequestedText {
     sequence: i64,
     tenant_id: i64,
 }
 
-impl Awaited {
+impl RequestedText {
     async fn find(reader: &Connection, file_id: &str) -> Result<Option<Self>> {
         let statement = sql(
             "SELECT blob_texts.sequence, files.tenant_id FROM files \
@@ -391,7 +391,7 @@ async fn unread_of(reader: &Connection, tenant_id: i64, now: i64) -> Result<Vec<
 }
 
 #[derive(Debug, FromRow)]
-struct Unread {
+struct UnreadContent {
     sha256: String,
     read_as: String,
     size: i64,
@@ -400,7 +400,7 @@ struct Unread {
     is_wanted: bool,
 }
 
-impl Unread {
+impl UnreadContent {
     async fn find(reader: &Connection, sequence: i64) -> Result<Option<Self>> {
         let statement = sql(
             "SELECT blobs.sha256, blob_texts.read_as, blobs.size, blobs.store_key, blob_texts.tries, EXISTS (SELECT 1 FROM files \

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::layout;
-use crate::blobs::Part;
+use crate::blobs::UploadPart;
 
 /// Uploads above which idle ones leave the cache.
 const MANY_UPLOADS: usize = 200;
@@ -16,11 +16,11 @@ const MANY_PARTS: usize = 200_000;
 
 #[derive(Default)]
 pub(super) struct Uploads {
-    all: Mutex<HashMap<String, Arc<Incoming>>>,
+    all: Mutex<HashMap<String, Arc<IncomingUpload>>>,
 }
 
 impl Uploads {
-    pub(super) fn of(&self, upload_id: &str) -> Arc<Incoming> {
+    pub(super) fn of(&self, upload_id: &str) -> Arc<IncomingUpload> {
         let mut all = lock(&self.all);
         if let Some(known) = all.get(upload_id) {
             return Arc::clone(known);
@@ -41,29 +41,29 @@ impl Uploads {
 }
 
 #[derive(Default)]
-pub(super) struct Incoming {
+pub(super) struct IncomingUpload {
     placing: Mutex<()>,
-    known: Mutex<Known>,
+    known: Mutex<ReceivedParts>,
 }
 
 #[derive(Default)]
-struct Known {
-    parts: Option<BTreeMap<u32, Part>>,
+struct ReceivedParts {
+    parts: Option<BTreeMap<u32, UploadPart>>,
     there: u64,
     coming: u64,
 }
 
-impl Known {
+impl ReceivedParts {
     fn count(&self) -> usize {
         self.parts.as_ref().map_or(0, BTreeMap::len)
     }
 
-    fn part(&self, number: u32) -> Option<&Part> {
+    fn part(&self, number: u32) -> Option<&UploadPart> {
         self.parts.as_ref()?.get(&number)
     }
 }
 
-impl Incoming {
+impl IncomingUpload {
     /// Two parts of one number must not remove each other.
     pub(super) fn enter(&self) -> MutexGuard<'_, ()> {
         lock(&self.placing)
@@ -88,11 +88,11 @@ impl Incoming {
         Ok(())
     }
 
-    pub(super) fn part(&self, number: u32) -> Option<Part> {
+    pub(super) fn part(&self, number: u32) -> Option<UploadPart> {
         lock(&self.known).part(number).cloned()
     }
 
-    pub(super) fn put(&self, part: Part) {
+    pub(super) fn put(&self, part: UploadPart) {
         let mut known = lock(&self.known);
         let size = part.size;
         let Some(parts) = &mut known.parts else { return };
@@ -108,14 +108,14 @@ impl Incoming {
 }
 
 /// Bytes of a part in flight, until dropped.
-pub struct Coming {
-    upload: Arc<Incoming>,
+pub struct PartInFlight {
+    upload: Arc<IncomingUpload>,
     part_number: u32,
     bytes: u64,
 }
 
-impl Coming {
-    pub(super) fn new(upload: Arc<Incoming>, part_number: u32) -> Self {
+impl PartInFlight {
+    pub(super) fn new(upload: Arc<IncomingUpload>, part_number: u32) -> Self {
         Self { upload, part_number, bytes: 0 }
     }
 
@@ -129,7 +129,7 @@ impl Coming {
     }
 }
 
-impl Drop for Coming {
+impl Drop for PartInFlight {
     fn drop(&mut self) {
         self.set(0);
     }

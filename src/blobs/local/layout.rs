@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    blobs::{Part, Stored, is_upload_id},
+    blobs::{Stored, UploadPart, is_upload_id},
     error::{Error, Result, disk_full},
 };
 
@@ -129,23 +129,23 @@ pub(super) fn part_name(number: u32, size: u64, sha256: &str) -> String {
     format!("{number}-{size}-{sha256}")
 }
 
-pub(super) fn read_part_name(name: &str) -> Option<Part> {
+pub(super) fn read_part_name(name: &str) -> Option<UploadPart> {
     let (number, rest) = name.split_once('-')?;
     let (size, e_tag) = rest.split_once('-')?;
-    let part = Part { number: number.parse().ok()?, size: size.parse().ok()?, e_tag: e_tag.to_owned() };
+    let part = UploadPart { number: number.parse().ok()?, size: size.parse().ok()?, e_tag: e_tag.to_owned() };
     is_sha256(e_tag).then_some(part)
 }
 
 /// The parts by number, and the files of replaced ones.
-pub(super) fn look(directory: &Path) -> io::Result<(Vec<Part>, Vec<PathBuf>)> {
-    let mut parts: Vec<(Part, PathBuf)> = entries(directory)?
+pub(super) fn look(directory: &Path) -> io::Result<(Vec<UploadPart>, Vec<PathBuf>)> {
+    let mut parts: Vec<(UploadPart, PathBuf)> = entries(directory)?
         .iter()
         .filter_map(|entry| Some((read_part_name(entry.file_name().to_str()?)?, entry.path())))
         .collect();
     parts
         .sort_unstable_by(|(one, _), (other, _)| (one.number, &one.e_tag).cmp(&(other.number, &other.e_tag)));
     // A crash can leave two of one number; the newer counts.
-    let mut listed: Vec<(Part, PathBuf)> = Vec::with_capacity(parts.len());
+    let mut listed: Vec<(UploadPart, PathBuf)> = Vec::with_capacity(parts.len());
     let mut superseded = Vec::new();
     for (part, path) in parts {
         match listed.last_mut() {

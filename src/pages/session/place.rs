@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_of_this_server_leads_to_its_first_one() {
+    fn foreign_address_redirects_to_the_first_page() {
         let long = format!("/{}", "x".repeat(3_000));
         let grown = format!("/?q={}", "港".repeat(500));
         for other in [

@@ -5,7 +5,7 @@ use trawl_index::{Audience, Document, Scope};
 
 use super::{
     forms::{Content, Visibility},
-    repo::{self, Row},
+    repo::{self, ContentRow},
 };
 use crate::{
     error::{Error, Result},
@@ -35,7 +35,7 @@ pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
-fn into_document(row: Row) -> Result<Document> {
+fn into_document(row: ContentRow) -> Result<Document> {
     let fields: Content = serde_json::from_str(&row.item).map_err(Error::internal)?;
     let visibility: Option<Visibility> =
         row.visibility.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;

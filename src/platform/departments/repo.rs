@@ -38,11 +38,11 @@ async fn ids_of(
     org_ids: &[impl AsRef<str>],
 ) -> Result<HashSet<String>> {
     #[derive(FromRow)]
-    struct Row {
+    struct ListedDepartment {
         org_id: String,
     }
     let text = format!("SELECT org_id FROM organizations WHERE tenant_id = ? AND {condition} AND org_id");
-    let rows: Vec<Row> = find_in(transaction, &text, &[tenant_id.into()], org_ids).await?;
+    let rows: Vec<ListedDepartment> = find_in(transaction, &text, &[tenant_id.into()], org_ids).await?;
     Ok(rows.into_iter().map(|row| row.org_id).collect())
 }
 
@@ -99,7 +99,7 @@ pub(super) async fn load(
 }
 
 #[derive(Debug, FromRow)]
-struct Row {
+struct ListedDepartment {
     #[sqlx(flatten)]
     organization: Organization,
     platform_parent_id: Option<String>,
@@ -113,8 +113,8 @@ pub(super) async fn changed_organizations(
     changes: ChangesAfter,
 ) -> store::Result<Vec<OrganizationRead>> {
     let values = [tenant_id.into(), changes.cursor.into(), changes.limit.into()];
-    let rows = sql(page_query(), values).fetch_all::<Row>(reader).await?;
-    Ok(rows.into_iter().map(Row::into_read).collect())
+    let rows = sql(page_query(), values).fetch_all::<ListedDepartment>(reader).await?;
+    Ok(rows.into_iter().map(ListedDepartment::into_read).collect())
 }
 
 fn page_query() -> String {
@@ -129,7 +129,7 @@ fn page_query() -> String {
     )
 }
 
-impl Row {
+impl ListedDepartment {
     fn into_read(self) -> OrganizationRead {
         let Self { organization: row, platform_parent_id, updated_at } = self;
         let details = row.details.0;

@@ -98,7 +98,7 @@ pub(super) async fn show(
         [owner.tenant_id.into(), known.sequence.into(), known.id.into()],
     );
     let Some(favorite) = statement.fetch_optional::<Favorite>(reader).await? else { return Ok(None) };
-    let label_list = labels::repo::of_favorite(reader, owner, known.sequence).await?;
+    let label_list = labels::repo::for_favorite(reader, owner, known.sequence).await?;
     Ok(Some(LabelledFavorite { favorite, label_list }))
 }
 

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use super::{commit::discard, fresh_caller::Present, repo, signing::no_such_upload};
+use super::{commit::discard, fresh_caller::FreshCaller, repo, signing::no_such_upload};
 use crate::{auth::caller::Caller, error::Result, platform::files::FilesState};
 
 /// Aborts the caller's upload. Fails if it is unknown or being committed.
@@ -12,7 +12,7 @@ pub(super) async fn give_up(state: &FilesState, caller: Arc<Caller>, upload_id: 
     let id = upload_id.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let present = Present::of(transaction, &caller).await?;
+            let present = FreshCaller::of(transaction, &caller).await?;
             let seer = present.seer();
             let upload = repo::find_upload(transaction, seer.tenant_id, seer.user_id, &id).await?;
             repo::remove_upload(transaction, &upload.ok_or_else(no_such_upload)?.id).await?;

@@ -12,7 +12,7 @@ use tracing::Instrument;
 
 use super::{
     commit_transaction::{self, Claim},
-    forms::{Wanted, Way, general},
+    forms::{UploadKind, ValidatedCommit, general},
     info::FileInfo,
     parts,
     repo::{self, Upload},
@@ -21,7 +21,7 @@ use super::{
 use crate::{
     auth::caller::Caller,
     blobs::{
-        Composed, Part, Pieces,
+        ComposedContent, Pieces, UploadPart,
         scanning::{Scanner, Verdict},
     },
     error::{BusinessCode, Error, Result},
@@ -56,18 +56,18 @@ impl Default for Commits {
     }
 }
 
-struct Places {
+struct CommitPermits {
     _own: OwnedSemaphorePermit,
     _common: OwnedSemaphorePermit,
 }
 
 impl Commits {
     /// The person's permit first.
-    async fn wait(&self, caller: &Caller) -> Result<Places> {
+    async fn wait(&self, caller: &Caller) -> Result<CommitPermits> {
         let of_person = self.places_of(caller.tenant.id, &caller.require_user()?.person.user_id);
         let own = of_person.acquire_owned().await.map_err(Error::internal)?;
         let common = Arc::clone(&self.places).acquire_owned().await.map_err(Error::internal)?;
-        Ok(Places { _own: own, _common: common })
+        Ok(CommitPermits { _own: own, _common: common })
     }
 
     fn places_of(&self, tenant_id: i64, user_id: &str) -> Arc<Semaphore> {
@@ -85,29 +85,33 @@ impl Commits {
     }
 
     /// Locks out other commits and the abort, until dropped.
-    pub(super) fn begin(&self, upload_id: &str) -> Result<Begun> {
+    pub(super) fn begin(&self, upload_id: &str) -> Result<UploadLock> {
         let is_first =
             self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(upload_id.to_owned());
         if !is_first {
             return Err(general("uploadId: this upload is being committed by another call"));
         }
-        Ok(Begun { upload_id: upload_id.to_owned(), uploads: Arc::clone(&self.uploads) })
+        Ok(UploadLock { upload_id: upload_id.to_owned(), uploads: Arc::clone(&self.uploads) })
     }
 }
 
-pub(super) struct Begun {
+pub(super) struct UploadLock {
     upload_id: String,
     uploads: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Drop for Begun {
+impl Drop for UploadLock {
     fn drop(&mut self) {
         self.uploads.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.upload_id);
     }
 }
 
 /// Continues if the client disconnects. Fails with the business failures of a commit (specification, "Errors" 4).
-pub(super) async fn commit(state: &FilesState, caller: Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
+pub(super) async fn commit(
+    state: &FilesState,
+    caller: Arc<Caller>,
+    wanted: ValidatedCommit,
+) -> Result<FileInfo> {
     let places = state.commits.wait(&caller).await?;
     let (state, texts) = (state.clone(), &state.texts);
     let going_on = async move {
@@ -120,7 +124,7 @@ pub(super) async fn commit(state: &FilesState, caller: Arc<Caller>, wanted: Want
     Ok(file)
 }
 
-async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
+async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: ValidatedCommit) -> Result<FileInfo> {
     let upload = find(state, caller, &wanted).await?;
     let _begun = state.commits.begin(&upload.id)?;
     let claim =
@@ -154,43 +158,45 @@ async fn make(
     state: &FilesState,
     caller: &Arc<Caller>,
     upload: Upload,
-    wanted: Wanted,
-    chosen: &[Part],
+    wanted: ValidatedCommit,
+    chosen: &[UploadPart],
 ) -> Result<FileInfo> {
     let content = compose(state, &upload.id, chosen).await?;
     check_content(&content, &upload, &wanted)?;
     keep(state, caller, wanted, content).await
 }
 
-async fn find(state: &FilesState, caller: &Caller, wanted: &Wanted) -> Result<Upload> {
+async fn find(state: &FilesState, caller: &Caller, wanted: &ValidatedCommit) -> Result<Upload> {
     let user_id = &caller.require_user()?.person.user_id;
     let found = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &wanted.upload_id).await?;
     let upload = found.ok_or_else(no_such_upload)?;
     match (wanted.way, upload.is_multipart) {
-        (Way::Single, true) => {
+        (UploadKind::Single, true) => {
             Err(general("uploadId: this upload is in parts; commit it by /v1/stream/multipart/upload/commit"))
         }
-        (Way::Multipart, false) => {
+        (UploadKind::Multipart, false) => {
             Err(general("uploadId: this upload is not in parts; commit it by /v1/stream/upload/commit"))
         }
         _ => Ok(upload),
     }
 }
 
-async fn choose(state: &FilesState, wanted: &Wanted) -> Result<Vec<Part>> {
+async fn choose(state: &FilesState, wanted: &ValidatedCommit) -> Result<Vec<UploadPart>> {
     let sent = state.blobs.parts(&wanted.upload_id).await?;
     let chosen = match wanted.way {
-        Way::Single if sent.is_empty() => {
+        UploadKind::Single if sent.is_empty() => {
             return Err(general("uploadId: nothing has been sent to the address of this upload"));
         }
-        Way::Single => sent,
-        Way::Multipart => parts::choose(&wanted.parts, &sent, state.limits.part_bytes).map_err(general)?,
+        UploadKind::Single => sent,
+        UploadKind::Multipart => {
+            parts::choose(&wanted.parts, &sent, state.limits.part_bytes).map_err(general)?
+        }
     };
     check_size(chosen.iter().map(|part| part.size).sum(), wanted)?;
     Ok(chosen)
 }
 
-fn check_size(bytes: u64, wanted: &Wanted) -> Result<()> {
+fn check_size(bytes: u64, wanted: &ValidatedCommit) -> Result<()> {
     if u64::try_from(wanted.bytes).is_ok_and(|expected| expected == bytes) {
         return Ok(());
     }
@@ -198,7 +204,7 @@ fn check_size(bytes: u64, wanted: &Wanted) -> Result<()> {
 }
 
 /// The scanner reads along.
-async fn compose(state: &FilesState, upload_id: &str, chosen: &[Part]) -> Result<Composed> {
+async fn compose(state: &FilesState, upload_id: &str, chosen: &[UploadPart]) -> Result<ComposedContent> {
     let Some(scanner) = &state.scanner else { return state.blobs.compose(upload_id, chosen, None).await };
     let (tap, pieces) = mpsc::channel(PIECES_AHEAD);
     let (composed, verdict) =
@@ -224,7 +230,7 @@ fn unsafe_file() -> Error {
     Error::business(BusinessCode::UnsafeFile, "the file is unsafe")
 }
 
-fn check_content(content: &Composed, upload: &Upload, wanted: &Wanted) -> Result<()> {
+fn check_content(content: &ComposedContent, upload: &Upload, wanted: &ValidatedCommit) -> Result<()> {
     check_size(content.size, wanted)?;
     for (expected, said) in
         [(&wanted.sha256, "said"), (&upload.declared_sha256, "said when the upload was signed")]
@@ -239,8 +245,8 @@ fn check_content(content: &Composed, upload: &Upload, wanted: &Wanted) -> Result
 async fn keep(
     state: &FilesState,
     caller: &Arc<Caller>,
-    wanted: Wanted,
-    content: Composed,
+    wanted: ValidatedCommit,
+    content: ComposedContent,
 ) -> Result<FileInfo> {
     // From here on nobody removes it for lack of versions.
     let _claim = state.contents.claim(&content.sha256).await;
@@ -256,7 +262,7 @@ async fn keep(
 }
 
 /// The row precedes the content.
-async fn note(state: &FilesState, content: &Composed) -> Result<()> {
+async fn note(state: &FilesState, content: &ComposedContent) -> Result<()> {
     let (store, content) = (state.blobs.name(), content.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::note_content(transaction, store, &content, now_millis()).await?) })

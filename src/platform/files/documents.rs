@@ -12,7 +12,7 @@ use serde::Serialize;
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Change, Document, Scope};
 
-use self::rows::{Chain, Row};
+use self::rows::{Chain, FileRow};
 use super::FILE;
 use crate::{
     auth::directory::{directory_principal, owner_principal},
@@ -53,7 +53,7 @@ pub async fn removed(reader: &Connection, tenant_id: i64, ids: &[String]) -> Res
     Ok(gone.map(removal).collect())
 }
 
-async fn into_documents(reader: &Connection, rows: Vec<Row>) -> Result<Vec<Document>> {
+async fn into_documents(reader: &Connection, rows: Vec<FileRow>) -> Result<Vec<Document>> {
     let directories = rows.iter().map(|row| row.directory_id.as_str()).collect();
     let chains: HashMap<String, Chain> = rows::chains(reader, directories).await?;
     rows.into_iter()
@@ -67,16 +67,16 @@ async fn into_documents(reader: &Connection, rows: Vec<Row>) -> Result<Vec<Docum
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Attached<'a> {
+struct FileAttributes<'a> {
     extension: &'a str,
     size: i64,
     version: i64,
     directory_id: &'a str,
 }
 
-fn into_document(row: Row, chain: &Chain) -> Result<Document> {
+fn into_document(row: FileRow, chain: &Chain) -> Result<Document> {
     let text = row.text.unwrap_or_default();
-    let attached = Attached {
+    let attached = FileAttributes {
         extension: &row.extension,
         size: row.size,
         version: row.version,

@@ -7,13 +7,13 @@ use crate::{
     },
     blobs::signing::SignedFile,
     error::{Error, Result},
-    platform::folders::access::{Access, FolderViewer, Needed},
+    platform::folders::access::{Access, FolderViewer, RequiredPermission},
     store::{Connection, FromRow, sql},
 };
 
 /// A stored version.
 #[derive(Clone, Debug, FromRow)]
-pub struct Kept {
+pub struct StoredVersion {
     tenant_id: i64,
     directory_id: String,
     /// File name.
@@ -32,7 +32,7 @@ pub struct Kept {
 /// Content of a signed URL, after a fresh permission check.
 ///
 /// 404 for missing and forbidden contents; 403 for frozen tenants or unsafe contents.
-pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
+pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<StoredVersion> {
     let statement = sql(
         "SELECT files.tenant_id, files.directory_id, files.name, file_versions.sha256, file_versions.size, \
            file_versions.created_at, blobs.store_key, blobs.verdict \
@@ -40,7 +40,7 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
          WHERE files.id = ? AND file_versions.version = ?",
         [signed.file_id.as_str().into(), signed.version.into()],
     );
-    let kept = statement.fetch_optional::<Kept>(reader).await?.ok_or_else(gone)?;
+    let kept = statement.fetch_optional::<StoredVersion>(reader).await?.ok_or_else(gone)?;
     let tenant = tenants::find_by_id(reader, kept.tenant_id).await?.ok_or_else(gone)?;
     if tenant.is_frozen {
         return Err(Error::forbidden("tenant is frozen"));
@@ -50,7 +50,7 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
     let principals = directory::standing(reader, tenant.id, &person).await?;
     let seer = FolderViewer { tenant_id: tenant.id, user_id: &person.user_id, principals: &principals };
     let access = Access::find(reader, &seer, &kept.directory_id).await?;
-    if access.is_none_or(|access| access.check(Needed::Download).is_err()) {
+    if access.is_none_or(|access| access.check(RequiredPermission::Download).is_err()) {
         return Err(gone());
     }
     if kept.verdict.is_some() {

@@ -51,7 +51,7 @@ impl From<StartForm> for SignForm {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Announced {
+pub(super) struct ValidatedUpload {
     pub(super) sha256: Option<String>,
     pub(super) name: Option<String>,
     pub(super) bytes: Option<i64>,
@@ -59,10 +59,10 @@ pub(super) struct Announced {
 }
 
 impl SignForm {
-    pub(super) fn checked(self) -> Result<Announced> {
+    pub(super) fn checked(self) -> Result<ValidatedUpload> {
         let directory_id = self.dir_id.filter(|id| !id.is_empty()).unwrap_or_else(|| ROOT.to_owned());
         check_id_of("dirId", &directory_id).map_err(Error::bad_request)?;
-        Ok(Announced {
+        Ok(ValidatedUpload {
             sha256: self.file_hash.map(|hash| check_hash(&hash)).transpose()?,
             name: self.file_name,
             bytes: self.file_size.map(check_size).transpose()?,
@@ -145,32 +145,32 @@ impl CancelForm {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum UploadKind {
     Single,
     Multipart,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct ValidatedCommit {
     pub(super) upload_id: String,
     pub(super) directory_id: String,
     pub(super) name: String,
     pub(super) bytes: i64,
     pub(super) replaces: bool,
     pub(super) sha256: Option<String>,
-    pub(super) way: Way,
+    pub(super) way: UploadKind,
     pub(super) parts: Vec<PartTag>,
 }
 
 impl CommitForm {
-    pub(super) fn checked(self, way: Way) -> Result<Wanted> {
+    pub(super) fn checked(self, way: UploadKind) -> Result<ValidatedCommit> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         check_id_of("dirId", &self.dir_id).map_err(Error::bad_request)?;
         let parts = match (way, self.part_e_tags) {
-            (Way::Multipart, Some(text)) => parts::read(&text).map_err(Error::bad_request)?,
-            (Way::Multipart, None) | (Way::Single, _) => Vec::new(),
+            (UploadKind::Multipart, Some(text)) => parts::read(&text).map_err(Error::bad_request)?,
+            (UploadKind::Multipart, None) | (UploadKind::Single, _) => Vec::new(),
         };
-        Ok(Wanted {
+        Ok(ValidatedCommit {
             bytes: check_size(self.file_size)?,
             sha256: self.file_hash.map(|hash| check_hash(&hash)).transpose()?,
             upload_id: self.upload_id,

@@ -11,13 +11,13 @@ use crate::{
 };
 
 #[derive(Clone, Debug)]
-pub(super) struct Present {
+pub(super) struct FreshCaller {
     tenant_id: i64,
     pub(super) person: Person,
     principals: Vec<String>,
 }
 
-impl Present {
+impl FreshCaller {
     /// 401 or 403, as for a new request.
     pub(super) async fn of(transaction: &Transaction, caller: &Caller) -> Result<Self> {
         caller.confirm(transaction).await?;

@@ -24,7 +24,7 @@ impl Usage {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Counted<'a> {
+pub(super) struct QuotaScope<'a> {
     pub(super) tenant: i64,
     pub(super) root: Option<&'a str>,
     /// Upload whose reservation is ignored; empty: none.
@@ -32,24 +32,24 @@ pub(super) struct Counted<'a> {
 }
 
 /// 430015 for the owner's quota, 430016 for the tenant's.
-pub(super) async fn check(connection: &Connection, counted: Counted<'_>, bytes: i64) -> Result<()> {
+pub(super) async fn check(connection: &Connection, counted: QuotaScope<'_>, bytes: i64) -> Result<()> {
     // A root removed with its owner has no quota.
     if let Some(root_id) = counted.root
-        && let Some(usage) = of_root(connection, counted, root_id).await?
+        && let Some(usage) = root_usage(connection, counted, root_id).await?
         && !usage.has_room_for(bytes)
     {
         let message =
             format!("fileSize: {bytes} bytes are more than is left of the quota of the folder's owner");
         return Err(Error::business(BusinessCode::SubjectQuota, message));
     }
-    if of_tenant(connection, counted).await?.has_room_for(bytes) {
+    if tenant_usage(connection, counted).await?.has_room_for(bytes) {
         return Ok(());
     }
     let message = format!("fileSize: {bytes} bytes are more than is left of the enterprise's quota");
     Err(Error::business(BusinessCode::EnterpriseQuota, message))
 }
 
-async fn of_tenant(connection: &Connection, counted: Counted<'_>) -> store::Result<Usage> {
+async fn tenant_usage(connection: &Connection, counted: QuotaScope<'_>) -> store::Result<Usage> {
     // Uploads are summed only under a quota.
     let text = "SELECT file_bytes AS used, quota_bytes AS most, CASE WHEN quota_bytes = 0 THEN 0 ELSE \
           (SELECT COALESCE(SUM(reserved_bytes), 0) FROM uploads WHERE tenant_id = ?1 AND id <> ?2) END AS reserved \
@@ -58,9 +58,9 @@ async fn of_tenant(connection: &Connection, counted: Counted<'_>) -> store::Resu
     usage.ok_or(DatabaseError::RowNotFound)
 }
 
-async fn of_root(
+async fn root_usage(
     connection: &Connection,
-    counted: Counted<'_>,
+    counted: QuotaScope<'_>,
     root_id: &str,
 ) -> store::Result<Option<Usage>> {
     let text = "SELECT directories.file_bytes AS used, subject_quota_bytes AS most, CASE WHEN subject_quota_bytes = 0 THEN 0 ELSE \
@@ -85,10 +85,10 @@ pub(super) async fn count(
     root_id: &str,
     bytes: i64,
 ) -> store::Result<()> {
-    let of_root = "UPDATE directories SET file_bytes = file_bytes + ? WHERE id = ? AND tenant_id = ?";
-    sql(of_root, [bytes.into(), root_id.into(), tenant_id.into()]).execute(transaction).await?;
-    let of_tenant = "UPDATE tenants SET file_bytes = file_bytes + ? WHERE id = ?";
-    sql(of_tenant, [bytes.into(), tenant_id.into()]).execute(transaction).await.map(drop)
+    let root_usage = "UPDATE directories SET file_bytes = file_bytes + ? WHERE id = ? AND tenant_id = ?";
+    sql(root_usage, [bytes.into(), root_id.into(), tenant_id.into()]).execute(transaction).await?;
+    let tenant_usage = "UPDATE tenants SET file_bytes = file_bytes + ? WHERE id = ?";
+    sql(tenant_usage, [bytes.into(), tenant_id.into()]).execute(transaction).await.map(drop)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     FILE,
-    fresh_caller::Present,
+    fresh_caller::FreshCaller,
     quotas,
     repo::{self, File},
     signing::no_such_file,
@@ -19,7 +19,7 @@ use crate::{
     platform::{
         files::FilesState,
         folders::{
-            access::{Access, FolderViewer, Needed},
+            access::{Access, FolderViewer, RequiredPermission},
             removal::make_removed,
         },
     },
@@ -31,7 +31,7 @@ pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<Str
     let upkeep = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let present = Present::of(transaction, &caller).await?;
+            let present = FreshCaller::of(transaction, &caller).await?;
             delete_all(transaction, &present.seer(), &ids).await?;
             let deeds = ids.into_iter().map(|id| Deed::new("delete", "file", id)).collect();
             audit::record(transaction, &Actor::caller(&caller), &caller.tenant, deeds).await?;
@@ -49,10 +49,13 @@ async fn delete_all(transaction: &Transaction, seer: &FolderViewer<'_>, ids: &[S
     }
     let folders = folders_of(transaction, seer, &files).await?;
     // Locks are reported only to permitted callers.
-    let checks: [fn(&Access, Needed) -> Result<()>; 2] = [Access::check_role, Access::check_locks];
+    let checks: [fn(&Access, RequiredPermission) -> Result<()>; 2] =
+        [Access::check_role, Access::check_locks];
     for check in checks {
         for file in in_order(ids, &files) {
-            folders.get(file.directory_id.as_str()).map_or(Ok(()), |folder| check(folder, Needed::Delete))?;
+            folders
+                .get(file.directory_id.as_str())
+                .map_or(Ok(()), |folder| check(folder, RequiredPermission::Delete))?;
         }
     }
     let mut freed: BTreeMap<&str, i64> = BTreeMap::new();

@@ -1,5 +1,5 @@
 use crate::{
-    blobs::Composed,
+    blobs::ComposedContent,
     platform::folders::names::{self, Name},
     store::{self, Connection, DatabaseError, FromRow, Transaction, Value, find_in, sql},
 };
@@ -184,7 +184,7 @@ pub(super) async fn find_content(
 pub(super) async fn note_content(
     transaction: &Transaction,
     store: &str,
-    content: &Composed,
+    content: &ComposedContent,
     now: i64,
 ) -> store::Result<Option<String>> {
     let size = i64::try_from(content.size).map_err(|error| DatabaseError::Encode(error.into()))?;

@@ -7,7 +7,8 @@ use axum::extract::{FromRequest, Request, State};
 use super::{
     cancel, commit,
     forms::{
-        CancelForm, CommitForm, DownloadForm, PartForm, SignForm, StartForm, UploadSign, Way, check_deletion,
+        CancelForm, CommitForm, DownloadForm, PartForm, SignForm, StartForm, UploadKind, UploadSign,
+        check_deletion,
     },
     info::FileInfo,
     removal, signing,
@@ -57,7 +58,7 @@ pub async fn commit_upload(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CommitForm>,
 ) -> Result<TimedEnvelope<FileInfo>> {
-    let wanted = form.checked(Way::Single)?;
+    let wanted = form.checked(UploadKind::Single)?;
     Ok(TimedEnvelope::of(commit::commit(&state, caller, wanted).await?))
 }
 
@@ -168,7 +169,7 @@ pub async fn commit_multipart(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CommitForm>,
 ) -> Result<TimedEnvelope<FileInfo>> {
-    let wanted = form.checked(Way::Multipart)?;
+    let wanted = form.checked(UploadKind::Multipart)?;
     Ok(TimedEnvelope::of(commit::commit(&state, caller, wanted).await?))
 }
 

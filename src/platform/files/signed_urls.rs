@@ -1,8 +1,8 @@
 //! HTTP access to the embedded store by signed URLs, outside the JSON interface (decisions 10.3).
 
-pub mod giving;
+pub mod download;
 mod preconditions;
-pub mod receiving;
+pub mod upload;
 
 use std::sync::Arc;
 

@@ -80,7 +80,7 @@ pub struct Access {
 
 /// Permission for a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needed {
+pub enum RequiredPermission {
     /// Add.
     Upload,
     /// Rename or add versions.
@@ -184,17 +184,19 @@ impl Access {
     }
 
     /// Role (430011), and no other person's lock (430017).
-    pub fn check(&self, needed: Needed) -> Result<()> {
+    pub fn check(&self, needed: RequiredPermission) -> Result<()> {
         self.check_role(needed)?;
         self.check_locks(needed)
     }
 
     /// 430011.
-    pub fn check_role(&self, needed: Needed) -> Result<()> {
+    pub fn check_role(&self, needed: RequiredPermission) -> Result<()> {
         let least = match needed {
-            Needed::Download => Role::Downloader,
-            Needed::Upload | Needed::Edit | Needed::Delete => Role::Editor,
-            Needed::Manage => Role::Manager,
+            RequiredPermission::Download => Role::Downloader,
+            RequiredPermission::Upload | RequiredPermission::Edit | RequiredPermission::Delete => {
+                Role::Editor
+            }
+            RequiredPermission::Manage => Role::Manager,
         };
         if self.role < least {
             let message = format!("this needs the role {} here; yours is {}", least.id(), self.role.id());
@@ -204,8 +206,13 @@ impl Access {
     }
 
     /// 430017.
-    pub fn check_locks(&self, needed: Needed) -> Result<()> {
-        if self.locks.by_another && matches!(needed, Needed::Upload | Needed::Edit | Needed::Delete) {
+    pub fn check_locks(&self, needed: RequiredPermission) -> Result<()> {
+        if self.locks.by_another
+            && matches!(
+                needed,
+                RequiredPermission::Upload | RequiredPermission::Edit | RequiredPermission::Delete
+            )
+        {
             return Err(locked());
         }
         Ok(())

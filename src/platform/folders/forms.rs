@@ -87,7 +87,7 @@ pub struct CreationForm {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ParentFolder {
     Directory(String),
     Subject(String),
     Own,
@@ -96,7 +96,7 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct NewDirectory {
     pub(super) name: String,
-    pub(super) place: Place,
+    pub(super) place: ParentFolder,
     pub(super) skip: bool,
 }
 
@@ -104,9 +104,9 @@ impl CreationForm {
     pub(super) fn checked(self) -> Result<NewDirectory> {
         let given = |id: Option<String>| id.filter(|id| !id.is_empty());
         let place = match (given(self.parent_id), given(self.principal_id)) {
-            (Some(id), _) => Place::Directory(checked("parentId", id)?),
-            (None, Some(id)) => Place::Subject(checked("principalId", id)?),
-            (None, None) => Place::Own,
+            (Some(id), _) => ParentFolder::Directory(checked("parentId", id)?),
+            (None, Some(id)) => ParentFolder::Subject(checked("principalId", id)?),
+            (None, None) => ParentFolder::Own,
         };
         Ok(NewDirectory { name: self.name, place, skip: self.skip.unwrap_or_default() })
     }

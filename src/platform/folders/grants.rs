@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    access::{self, Access, FolderViewer, Needed, ROOT},
+    access::{self, Access, FolderViewer, ROOT, RequiredPermission},
     forms::{GrantToRemove, NewGrants, TargetKind},
     permissions::Role,
     subjects::{find_group_or_department, principals_now, seer},
@@ -97,7 +97,7 @@ async fn find(transaction: &Transaction, seer: &FolderViewer<'_>, directory_id: 
         access::own_root(transaction, seer).await?;
     }
     let found = Access::require(transaction, seer, directory_id, BusinessCode::NotFound).await?;
-    found.check(Needed::Manage)?;
+    found.check(RequiredPermission::Manage)?;
     if found.is_root() && !seer.owns(&found.subject) {
         let message = "dirId: only its owner gives and takes rights on a root";
         return Err(Error::business(BusinessCode::NotPermitted, message));

@@ -62,7 +62,7 @@ pub(super) async fn children(
 }
 
 #[derive(FromRow)]
-struct LinkOf {
+struct StartLink {
     start: String,
     #[sqlx(flatten)]
     link: Link,
@@ -101,7 +101,7 @@ pub(super) async fn find_all(
          FROM above ORDER BY place, depth",
         [seer.tenant_id.into(), Value::json(ids)?, seer.targets()?],
     );
-    let rows = statement.fetch_all::<LinkOf>(reader).await?;
+    let rows = statement.fetch_all::<StartLink>(reader).await?;
     let chains = rows.chunk_by(|one, next| one.start == next.start);
     let read = chains.filter_map(|chain| {
         let links: Vec<Link> = chain.iter().map(|row| row.link.clone()).collect();

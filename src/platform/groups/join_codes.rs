@@ -15,7 +15,7 @@ use super::{
 use crate::{
     auth::{
         caller::Caller,
-        throttle::{Account, TooMany},
+        throttle::{Account, Throttled},
     },
     error::{Error, Result},
     platform::groups::GroupsState,
@@ -90,7 +90,7 @@ async fn find_group(state: &GroupsState, caller: &Caller, typed: &str) -> Result
         return Err(unknown());
     }
     let account = Account::join_codes_of(caller.tenant.id, &caller.require_user()?.person.user_id);
-    let guess = state.throttle.begin_guess(account).map_err(|TooMany(wait)| {
+    let guess = state.throttle.begin_guess(account).map_err(|Throttled(wait)| {
         Error::too_many_requests("joincode: too many unknown codes; try again later", wait)
     })?;
     let found = joining::find_group(state.store.reader(), caller.tenant.id, &code, now_millis()).await;

@@ -49,8 +49,8 @@ struct MessageTexts {
 impl MessageTexts {
     fn new(message: Message) -> Self {
         match message {
-            Message::Text(TextMessage { text }) => Self::of_text(text),
-            Message::Links(LinkMessage { text, url }) => Self { url: Some(url), ..Self::of_text(text) },
+            Message::Text(TextMessage { text }) => Self::from_text(text),
+            Message::Links(LinkMessage { text, url }) => Self { url: Some(url), ..Self::from_text(text) },
             Message::Rich(RichMessage { text, url, title, image }) => {
                 Self { title, brief: Some(text), image: Some(image), url: Some(url) }
             }
@@ -59,16 +59,16 @@ impl MessageTexts {
                 data.values().for_each(|value| collect_texts(value, &mut texts));
                 let values = texts.join("\n");
                 if values.is_empty() {
-                    return Self::of_text(brief);
+                    return Self::from_text(brief);
                 }
-                let Self { title, brief: whole, .. } = Self::of_text(brief);
+                let Self { title, brief: whole, .. } = Self::from_text(brief);
                 let brief = whole.map_or_else(|| values.clone(), |whole| format!("{whole}\n{values}"));
                 Self { title, brief: Some(brief), image: None, url: None }
             }
         }
     }
 
-    fn of_text(text: String) -> Self {
+    fn from_text(text: String) -> Self {
         let line = text.trim().lines().next().unwrap_or_default().trim_end();
         let title = match line.char_indices().nth(TITLE_CHARACTERS) {
             Some((end, _)) => format!("{}…", line[..end].trim_end()),

@@ -19,7 +19,7 @@ use super::{
         ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, say_no_source, write_envelope,
         write_page,
     },
-    parameters::{Given, TermParameters},
+    parameters::{RawParameters, TermParameters},
     routes::viewer,
 };
 use trawl_macros::operation;
@@ -95,7 +95,7 @@ pub async fn post_search_all(
     request: Request,
 ) -> Result<Response> {
     let as_events = wants_events(request.headers());
-    search_all(&state, &caller, &Given::read(request).await?, as_events).await
+    search_all(&state, &caller, &RawParameters::read(request).await?, as_events).await
 }
 
 /// Searches all modules of the caller, by GET.
@@ -120,13 +120,13 @@ pub async fn get_search_all(
         let allowed = [(header::ALLOW, HeaderValue::from_static("GET,POST"))];
         return Ok((allowed, refusal).into_response());
     }
-    search_all(&state, &caller, &Given::in_query(&request), wants_events(request.headers())).await
+    search_all(&state, &caller, &RawParameters::in_query(&request), wants_events(request.headers())).await
 }
 
 async fn search_all(
     state: &SearchState,
     caller: &Caller,
-    given: &Given,
+    given: &RawParameters,
     as_events: bool,
 ) -> Result<Response> {
     let started = Instant::now();

@@ -69,13 +69,13 @@ pub(super) struct PlaceParameters {
     source: Option<String>,
 }
 
-pub(super) struct Given {
+pub(super) struct RawParameters {
     uri: Uri,
     body: Option<Bytes>,
     trace: Option<TraceContext>,
 }
 
-impl Given {
+impl RawParameters {
     pub(super) fn in_query(request: &Request) -> Self {
         Self { uri: request.uri().clone(), body: None, trace: TraceContext::read(request.headers()) }
     }

@@ -15,7 +15,7 @@ use crate::{
     platform::search::{
         SearchState,
         page::{NoSourceEnvelope, SearchEnvelope, no_source, write_page},
-        parameters::{Given, PlaceParameters, TermParameters},
+        parameters::{PlaceParameters, RawParameters, TermParameters},
     },
 };
 
@@ -49,7 +49,7 @@ pub async fn post_search(
     Identified(caller): Identified,
     request: Request,
 ) -> Result<Response> {
-    search(&state, &caller, &Given::read(request).await?).await
+    search(&state, &caller, &RawParameters::read(request).await?).await
 }
 
 /// Searches one module, by GET.
@@ -68,10 +68,10 @@ pub async fn get_search(
     Identified(caller): Identified,
     request: Request,
 ) -> Result<Response> {
-    search(&state, &caller, &Given::in_query(&request)).await
+    search(&state, &caller, &RawParameters::in_query(&request)).await
 }
 
-async fn search(state: &SearchState, caller: &Caller, given: &Given) -> Result<Response> {
+async fn search(state: &SearchState, caller: &Caller, given: &RawParameters) -> Result<Response> {
     let parameters = given.parameters(state)?;
     let (module, page) = given.place()?.check(parameters.order)?;
     let timer = state.slow_searches.start(caller.tenant.id, &parameters, &page);

@@ -8,7 +8,7 @@ use std::{collections::HashSet, sync::Arc};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
-use self::{forms::Wanted, repo::Row};
+use self::{forms::ValidatedApplication, repo::ApplicationRow};
 use crate::{
     audit::{self, Actor, Deed},
     auth::{
@@ -99,7 +99,7 @@ pub async fn create(
     caller: &Arc<Caller>,
     form: ApplicationForm,
 ) -> Result<CreatedApplication> {
-    let Wanted { kind, name, bound, scopes, login, is_disabled } = form.for_new()?;
+    let ValidatedApplication { kind, name, bound, scopes, login, is_disabled } = form.for_new()?;
     let tenant = caller.tenant.code.clone();
     let new = NewApplication { tenant, kind, bound, scopes: Some(scopes), name, login };
     let (keys, described) = (Arc::clone(&state.keys), new.clone());
@@ -148,7 +148,7 @@ pub async fn change(
         Box::pin(async move {
             let tenant = &calling.tenant;
             let known = repo::find(transaction, tenant.id, &client_id).await?.ok_or_else(unknown)?;
-            let before = Wanted::try_from(&known)?;
+            let before = ValidatedApplication::try_from(&known)?;
             let after = form.over(&before)?;
             if *calling.client_id == *client_id && (after.is_disabled || !after.scopes.allow(Scope::Admin)) {
                 return Err(Error::conflict(
@@ -241,8 +241,9 @@ pub async fn rotate(
     Ok(RotatedSecret { client_id, client_secret: text(&secret), previous_secret_until })
 }
 
-fn shown(state: &TenantsState, caller: &Caller, row: Row) -> Result<RegisteredApplication> {
-    let Wanted { kind, name, bound, scopes, login, is_disabled } = Wanted::try_from(&row)?;
+fn shown(state: &TenantsState, caller: &Caller, row: ApplicationRow) -> Result<RegisteredApplication> {
+    let ValidatedApplication { kind, name, bound, scopes, login, is_disabled } =
+        ValidatedApplication::try_from(&row)?;
     // Memory is newer than the row.
     let last_used_at = state.authenticator.usage().noted(&row.client_id).max(row.last_used_at);
     Ok(RegisteredApplication {
@@ -261,7 +262,7 @@ fn shown(state: &TenantsState, caller: &Caller, row: Row) -> Result<RegisteredAp
     })
 }
 
-fn deeds(client_id: &str, before: &Wanted, after: &Wanted) -> Vec<Deed> {
+fn deeds(client_id: &str, before: &ValidatedApplication, after: &ValidatedApplication) -> Vec<Deed> {
     let changes = [
         ("name", before.name != after.name),
         ("bound", before.bound != after.bound),

@@ -137,7 +137,7 @@ async fn free_code(transaction: &Transaction) -> Result<String> {
 
 /// State change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum EnterpriseAction {
     /// Refuse its calls and calls on it.
     Freeze,
     /// End a freeze.
@@ -149,12 +149,17 @@ pub enum Fate {
 /// Idempotent; returns the code.
 ///
 /// 403 not manageable, 404 unknown, 409 one's own (decisions 3.6).
-pub async fn decide(state: &TenantsState, caller: Arc<Caller>, code: String, fate: Fate) -> Result<String> {
+pub async fn decide(
+    state: &TenantsState,
+    caller: Arc<Caller>,
+    code: String,
+    fate: EnterpriseAction,
+) -> Result<String> {
     let remembering = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = managed(transaction, &caller, &code).await?;
-            if fate != Fate::Unfreeze && caller.is_signed_in_to(&tenant) {
+            if fate != EnterpriseAction::Unfreeze && caller.is_signed_in_to(&tenant) {
                 return Err(Error::conflict(
                     "eCode: this is the tenant that you are signed in to, and you would lock yourself out: an application has to do it",
                 ));
@@ -164,7 +169,7 @@ pub async fn decide(state: &TenantsState, caller: Arc<Caller>, code: String, fat
             // Its groups have become invisible.
             let guests = groups::service::tenants_in_groups_of(transaction, tenant_id).await?;
             match fate {
-                Fate::Delete => {
+                EnterpriseAction::Delete => {
                     let deed = Deed::new("delete", "tenant", tenant.code.as_str());
                     audit::record(transaction, &actor, &tenant, vec![deed]).await?;
                     let mut changed = removal::unbind(transaction, &actor, &tenant).await?;
@@ -179,9 +184,9 @@ pub async fn decide(state: &TenantsState, caller: Arc<Caller>, code: String, fat
                         remembering.maintenance.notify_one();
                     });
                 }
-                Fate::Freeze | Fate::Unfreeze if tenant.is_frozen == (fate == Fate::Freeze) => {}
-                Fate::Freeze | Fate::Unfreeze => {
-                    let is_frozen = fate == Fate::Freeze;
+                EnterpriseAction::Freeze | EnterpriseAction::Unfreeze if tenant.is_frozen == (fate == EnterpriseAction::Freeze) => {}
+                EnterpriseAction::Freeze | EnterpriseAction::Unfreeze => {
+                    let is_frozen = fate == EnterpriseAction::Freeze;
                     tenants::set_frozen(transaction, tenant_id, is_frozen).await?;
                     let action = if is_frozen { "freeze" } else { "unfreeze" };
                     let deed = Deed::new(action, "tenant", tenant.code.as_str());

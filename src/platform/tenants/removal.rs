@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_portion_is_no_larger_than_it_may_be_with_all_that_goes_along() {
+    async fn removal_batch_limit_includes_dependent_rows() {
         let sizes = portions(&[
             "INSERT INTO favorites (id, tenant_id, user_id, item_id, is_favorite, is_feed_favorite, created_at, content_type, folded) \
              SELECT number, 7, 'mei', number, 1, 0, number, 1, '' FROM numbers WHERE number <= 40",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::Deserialize;
 
-use super::enterprises::{self, EnterpriseForm, Fate};
+use super::enterprises::{self, EnterpriseAction, EnterpriseForm};
 use trawl_macros::operation;
 
 use crate::{
@@ -55,7 +55,7 @@ pub async fn delete_enterprise(
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&state, caller, query, Fate::Delete).await
+    decide(&state, caller, query, EnterpriseAction::Delete).await
 }
 
 /// Freezes an enterprise: its calls return 403 `tenant is frozen`.
@@ -73,7 +73,7 @@ pub async fn freeze_enterprise(
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&state, caller, query, Fate::Freeze).await
+    decide(&state, caller, query, EnterpriseAction::Freeze).await
 }
 
 /// Unfreezes an enterprise; its tokens work again.
@@ -90,14 +90,14 @@ pub async fn unfreeze_enterprise(
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&state, caller, query, Fate::Unfreeze).await
+    decide(&state, caller, query, EnterpriseAction::Unfreeze).await
 }
 
 async fn decide(
     state: &TenantsState,
     caller: Arc<Caller>,
     query: EnterpriseQuery,
-    fate: Fate,
+    fate: EnterpriseAction,
 ) -> Result<Envelope<String>> {
     let code = query.e_code.filter(|code| !code.is_empty());
     let code = code.ok_or_else(|| Error::bad_request("eCode: is required, the code of a tenant"))?;

@@ -221,7 +221,7 @@ pub async fn change(
 }
 
 #[derive(FromRow)]
-struct Row {
+struct SettingsRow {
     code: String,
     name: String,
     is_frozen: bool,
@@ -242,7 +242,7 @@ async fn read(connection: &Connection, code: &str) -> Result<TenantSettings> {
            subject_quota_bytes, label_limit, administrators FROM tenants WHERE code = ? AND removed_at IS NULL",
         [code.into()],
     );
-    let row: store::Result<Option<Row>> = statement.fetch_optional::<Row>(connection).await;
+    let row: store::Result<Option<SettingsRow>> = statement.fetch_optional::<SettingsRow>(connection).await;
     let row = row?.ok_or_else(unknown)?;
     Ok(TenantSettings {
         e_code: row.code,

@@ -1,6 +1,8 @@
 //! The suite that every content store must pass.
 
-use crate::util::internals::{BlobStore, BusinessCode, Composed, Error, ErrorKind, Part, epoch_seconds};
+use crate::util::internals::{
+    BlobStore, BusinessCode, ComposedContent, Error, ErrorKind, UploadPart, epoch_seconds,
+};
 use std::ops::Range;
 
 use aws_lc_rs::digest::{SHA256, digest};
@@ -56,12 +58,12 @@ async fn read(bench: &dyn Bench, key: &str, range: Range<u64>) -> Result<Vec<u8>
     Ok(pieces.concat())
 }
 
-async fn composed(bench: &dyn Bench, upload_id: &str) -> Composed {
+async fn composed(bench: &dyn Bench, upload_id: &str) -> ComposedContent {
     let parts = bench.store().parts(upload_id).await.unwrap();
     bench.store().compose(upload_id, &parts, None).await.unwrap()
 }
 
-async fn kept(bench: &dyn Bench, content: &[u8]) -> (String, Composed) {
+async fn kept(bench: &dyn Bench, content: &[u8]) -> (String, ComposedContent) {
     let upload = bench.begin().await;
     bench.send(&upload, 1, content.to_vec()).await;
     let composed = composed(bench, &upload).await;
@@ -77,11 +79,8 @@ async fn parts_are_received(bench: &dyn Bench) {
     let last = bench.send(&upload, 10_000, content(7, 3)).await;
     let first = bench.send(&upload, 1, content(11, 4)).await;
     let parts = bench.store().parts(&upload).await.unwrap();
-    let expected = [(1, 11, first), (3, 30, third), (10_000, 7, last)].map(|(number, size, e_tag)| Part {
-        number,
-        size,
-        e_tag,
-    });
+    let expected = [(1, 11, first), (3, 30, third), (10_000, 7, last)]
+        .map(|(number, size, e_tag)| UploadPart { number, size, e_tag });
     assert_eq!(parts, expected);
     assert!(bench.store().uploads().await.unwrap().contains(&upload));
     bench.store().discard(&upload).await.unwrap();

@@ -15,7 +15,7 @@ use crate::util::{
     eventually,
     files::put_file,
     groups::people,
-    internals::{Error, Limits, Pieces, ReadAs, Reading, Storage, TextReader},
+    internals::{Error, ExtractionOutcome, Limits, Pieces, Storage, TextFormat, TextReader},
 };
 
 fn reader(seconds: u64) -> TextReader {
@@ -32,18 +32,18 @@ fn pieces(content: Vec<u8>) -> Pieces {
 }
 
 /// Retried as the server does: on a busy machine the reader, at low priority, may starve.
-async fn read_by(reader: &TextReader, read_as: ReadAs, content: Vec<u8>) -> String {
+async fn read_by(reader: &TextReader, read_as: TextFormat, content: Vec<u8>) -> String {
     for _ in 0..5 {
         match reader.read(read_as, true, pieces(content.clone())).await.unwrap() {
-            Reading::Ended(text) => return text,
-            Reading::Cut { text, why } => println!("{why}: {text}"),
+            ExtractionOutcome::Ended(text) => return text,
+            ExtractionOutcome::Cut { text, why } => println!("{why}: {text}"),
         }
     }
     panic!("the reader was cut short five times");
 }
 
 async fn read(content: Vec<u8>) -> String {
-    read_by(&reader(60), ReadAs::Plain, content).await
+    read_by(&reader(60), TextFormat::Plain, content).await
 }
 
 fn bomb(entries: &[(&str, &str)], zeros: (&str, u64)) -> Vec<u8> {
@@ -103,10 +103,10 @@ async fn zip_bomb_is_read_up_to_the_limit() {
 async fn deeply_nested_content_ends() {
     let deep = |open: &str| open.repeat(2_000_000).into_bytes();
     for (read_as, content) in [
-        (ReadAs::Html, [b"<html>harbour".to_vec(), deep("<div>")].concat()),
-        (ReadAs::Markdown, deep("> ")),
-        (ReadAs::Markdown, deep("[")),
-        (ReadAs::Plain, [b"%PDF-1.4\n1 0 obj\n".to_vec(), deep("[")].concat()),
+        (TextFormat::Html, [b"<html>harbour".to_vec(), deep("<div>")].concat()),
+        (TextFormat::Markdown, deep("> ")),
+        (TextFormat::Markdown, deep("[")),
+        (TextFormat::Plain, [b"%PDF-1.4\n1 0 obj\n".to_vec(), deep("[")].concat()),
     ] {
         let text = read_by(&reader(3), read_as, content).await;
         assert!(text.len() <= 1_000, "{read_as}");
@@ -132,7 +132,7 @@ async fn broken_or_cyclic_pdf_ends() {
         "<< /Length 5 >>\nstream\n/X Do\nendstream",
         own,
     ]);
-    let text = read_by(&reader(1), ReadAs::Plain, circle).await;
+    let text = read_by(&reader(1), TextFormat::Plain, circle).await;
     assert_eq!(text.trim(), "");
 }
 
@@ -159,7 +159,7 @@ async fn killed_reader_leaves_its_partial_text() {
         let program = script("reader", lines);
         let reader =
             TextReader::new(&of(program, 20), &Limits { file_text_bytes: 20, ..Limits::default() }).unwrap();
-        let reading = read_by(&reader, ReadAs::Plain, vec![b'x'; 4 << 20]);
+        let reading = read_by(&reader, TextFormat::Plain, vec![b'x'; 4 << 20]);
         let text = tokio::time::timeout(PATIENCE, reading).await.unwrap();
         if lines.starts_with("env") {
             assert!(!text.contains("CARGO") && !text.contains("HOME"), "{text}");
@@ -170,17 +170,17 @@ async fn killed_reader_leaves_its_partial_text() {
     for begins in [0, 10_000] {
         let begun = Ok(Bytes::from("y".repeat(begins)));
         let failing: Pieces = stream::iter([begun, Err(Error::bad_request("gone"))]).boxed();
-        let read = reader(60).read(ReadAs::Plain, true, failing).await.unwrap();
-        assert!(matches!(read, Reading::Cut { why, .. } if why.contains("gone")), "{begins}");
+        let read = reader(60).read(TextFormat::Plain, true, failing).await.unwrap();
+        assert!(matches!(read, ExtractionOutcome::Cut { why, .. } if why.contains("gone")), "{begins}");
     }
     let program = script("reader", "printf harbour; exec sleep 1000");
     let reader = TextReader::new(&of(program, 5), &Limits::default()).unwrap();
     let (whole, pending) = tokio::join!(
-        reader.read(ReadAs::Plain, true, pieces(b"tide".to_vec())),
-        reader.read(ReadAs::Plain, true, stream::pending().boxed()),
+        reader.read(TextFormat::Plain, true, pieces(b"tide".to_vec())),
+        reader.read(TextFormat::Plain, true, stream::pending().boxed()),
     );
     for (read, text) in [(whole, "harbour"), (pending, "")] {
-        assert!(matches!(read.unwrap(), Reading::Cut { text: came, .. } if came == text));
+        assert!(matches!(read.unwrap(), ExtractionOutcome::Cut { text: came, .. } if came == text));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::util::{
     app::TestApp,
     eventually,
     files::sha256,
-    internals::{Expected, Part},
+    internals::{Expected, UploadPart},
     raw::Connection,
     stored::{bytes, started, with_changed_pieces},
 };
@@ -30,8 +30,8 @@ fn in_chunks(content: &[u8], size: usize) -> Body {
     Body::wrap_stream(stream::iter(chunks))
 }
 
-fn part(number: u32, content: &[u8]) -> Part {
-    Part { number, size: content.len() as u64, e_tag: sha256(content) }
+fn part(number: u32, content: &[u8]) -> UploadPart {
+    UploadPart { number, size: content.len() as u64, e_tag: sha256(content) }
 }
 
 fn files_of(app: &TestApp, upload_id: &str) -> Vec<String> {

@@ -14,7 +14,7 @@ use minijinja::{Environment, value::Serde};
 use serde::Serialize;
 
 use crate::{
-    auth::oauth::authorization::{Asking, AuthorizationRequest, Shown, redirect},
+    auth::oauth::authorization::{AuthorizationRequest, RequestingApplication, Shown, redirect},
     error::{Error, Result},
 };
 
@@ -148,7 +148,7 @@ impl Message {
 pub(super) struct Form<'a> {
     pub(super) sealed: &'a str,
     pub(super) request: &'a AuthorizationRequest,
-    pub(super) asking: &'a Asking,
+    pub(super) asking: &'a RequestingApplication,
     pub(super) login: &'a str,
 }
 

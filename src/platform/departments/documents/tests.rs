@@ -108,7 +108,7 @@ async fn contact_details_are_shown_where_they_may_be() {
 }
 
 #[tokio::test]
-async fn a_number_or_full_name_that_is_a_contact_detail_is_kept_like_it() {
+async fn contact_like_number_or_full_name_is_confidential_too() {
     let (_directory, store, [acme, _]) = store(&TREE[..1]).await;
     let mut names = Vec::new();
     for secret_level in [0, 1, 2] {

@@ -152,7 +152,7 @@ pub(in crate::platform::favorites) async fn replace(
     Ok(())
 }
 
-pub(in crate::platform::favorites) async fn of_favorite(
+pub(in crate::platform::favorites) async fn for_favorite(
     reader: &Connection,
     owner: &Owner,
     favorite: i64,

@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use crate::store::{self, Connection, FromRow, Value, batch_end, find_in, sql};
 
 #[derive(Clone, Debug, FromRow)]
-pub(super) struct Row {
+pub(super) struct FileRow {
     pub(super) id: String,
     pub(super) tenant_id: i64,
     pub(super) directory_id: String,
@@ -25,7 +25,7 @@ fn find_text() -> String {
     format!("{FOUND} +files.tenant_id = ? AND files.id")
 }
 
-pub(super) async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> store::Result<Vec<Row>> {
+pub(super) async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> store::Result<Vec<FileRow>> {
     find_in(reader, &find_text(), &[tenant_id.into()], ids).await
 }
 
@@ -33,10 +33,10 @@ pub(super) async fn scan(
     reader: &Connection,
     sequence: i64,
     limit: u64,
-) -> store::Result<Option<(Vec<Row>, i64)>> {
+) -> store::Result<Option<(Vec<FileRow>, i64)>> {
     let Some(last) = batch_end(reader, "files", sequence, limit).await? else { return Ok(None) };
     let text = format!("{FOUND} files.sequence > ? AND files.sequence <= ?");
-    let rows = sql(text, [sequence.into(), last.into()]).fetch_all::<Row>(reader).await?;
+    let rows = sql(text, [sequence.into(), last.into()]).fetch_all::<FileRow>(reader).await?;
     Ok(Some((rows, last)))
 }
 

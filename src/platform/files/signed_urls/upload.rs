@@ -17,7 +17,7 @@ use trawl_macros::operation;
 use crate::{
     blobs::{
         BlobStore,
-        local::{Coming, upload_gone},
+        local::{PartInFlight, upload_gone},
         reservations::{self, OpenUpload},
         signing::{SignedPart, UploadQuery},
     },
@@ -94,7 +94,7 @@ struct Admitted {
     part: SignedPart,
     /// Whether the sender declared the length, which is then counted in full.
     is_announced: bool,
-    coming: Coming,
+    coming: PartInFlight,
 }
 
 /// Checks that a part may be received before any of it is read.
@@ -158,7 +158,7 @@ struct Watch<'a> {
     state: &'a SignedUrlsState,
     part: &'a SignedPart,
     is_announced: bool,
-    coming: &'a mut Coming,
+    coming: &'a mut PartInFlight,
     come: u64,
     /// Bytes allowed before the next check.
     allowed: u64,
@@ -171,7 +171,7 @@ impl<'a> Watch<'a> {
         state: &'a SignedUrlsState,
         part: &'a SignedPart,
         is_announced: bool,
-        coming: &'a mut Coming,
+        coming: &'a mut PartInFlight,
     ) -> Self {
         let allowed = if is_announced { ANNOUNCED_STEP } else { 0 };
         Self { state, part, is_announced, coming, come: 0, allowed, step: UNANNOUNCED_STEP }

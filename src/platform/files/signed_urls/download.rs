@@ -12,7 +12,7 @@ use headers::{ETag, HeaderMapExt, LastModified};
 
 use super::{
     embedded, now,
-    preconditions::{Asked, asked},
+    preconditions::{PreconditionOutcome, asked},
 };
 use trawl_macros::operation;
 
@@ -77,11 +77,13 @@ pub async fn give_file(
     let last_modified = LastModified::from(UNIX_EPOCH + changed);
     let size = u64::try_from(kept.size).unwrap_or(0);
     let (status, range) = match asked(&method, &headers, size, &e_tag, last_modified) {
-        Asked::Whole => (StatusCode::OK, 0..size),
-        Asked::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
-        Asked::Known => (StatusCode::NOT_MODIFIED, 0..0),
-        Asked::Other => return Err(Error::precondition_failed("If-Match: the content is another one")),
-        Asked::Beyond => return beyond(size),
+        PreconditionOutcome::Whole => (StatusCode::OK, 0..size),
+        PreconditionOutcome::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
+        PreconditionOutcome::Known => (StatusCode::NOT_MODIFIED, 0..0),
+        PreconditionOutcome::Other => {
+            return Err(Error::precondition_failed("If-Match: the content is another one"));
+        }
+        PreconditionOutcome::Beyond => return beyond(size),
     };
     let is_given = status != StatusCode::NOT_MODIFIED && method != Method::HEAD;
     let body = if is_given {

@@ -25,20 +25,20 @@ pub async fn record_renamed(transaction: &Transaction, tenant_id: i64, directory
 pub async fn record_text(transaction: &Transaction, sequence: i64) -> Result<bool> {
     let statement = sql("UPDATE blob_texts SET told_after = 0 WHERE sequence = ?", [sequence.into()]);
     statement.execute(transaction).await?;
-    Ok(!tell(transaction, &Told { sequence, told_after: 0 }).await?)
+    Ok(!tell(transaction, &PendingText { sequence, told_after: 0 }).await?)
 }
 
 /// Records a batch. Returns whether it was the last. 503 if the store is busy.
 pub async fn follow_portion(store: &Store) -> Result<bool> {
     let reader = store.reader();
-    if Renamed::next(reader).await?.is_none() && Told::next(reader).await?.is_none() {
+    if RenamedFolder::next(reader).await?.is_none() && PendingText::next(reader).await?.is_none() {
         return Ok(true);
     }
     let job = store.write(|transaction| {
         Box::pin(async move {
             let are_below = record_below(transaction).await?;
             // Texts one at a time, so that a rename does not wait.
-            let Some(told) = Told::next(transaction).await? else { return Ok(are_below) };
+            let Some(told) = PendingText::next(transaction).await? else { return Ok(are_below) };
             tell(transaction, &told).await?;
             Ok(false)
         })
@@ -47,14 +47,14 @@ pub async fn follow_portion(store: &Store) -> Result<bool> {
 }
 
 #[derive(Debug, FromRow)]
-struct Renamed {
+struct RenamedFolder {
     sequence: i64,
     directory_id: String,
     tenant_id: i64,
     reached: String,
 }
 
-impl Renamed {
+impl RenamedFolder {
     /// Newest first, so that small trees do not wait for large ones.
     async fn next(connection: &Connection) -> Result<Option<Self>> {
         let text = "SELECT sequence, directory_id, tenant_id, reached FROM renamed_directories ORDER BY sequence DESC LIMIT 1";
@@ -95,7 +95,7 @@ impl Renamed {
 
 async fn record_below(transaction: &Transaction) -> Result<bool> {
     let mut left = PORTION;
-    while let Some(next) = Renamed::next(transaction).await? {
+    while let Some(next) = RenamedFolder::next(transaction).await? {
         if left == 0 {
             return Ok(false);
         }
@@ -110,19 +110,19 @@ async fn record_below(transaction: &Transaction) -> Result<bool> {
 }
 
 #[derive(Debug, FromRow)]
-struct Told {
+struct PendingText {
     sequence: i64,
     told_after: i64,
 }
 
-impl Told {
+impl PendingText {
     async fn next(connection: &Connection) -> Result<Option<Self>> {
         let text = "SELECT sequence, told_after FROM blob_texts WHERE told_after IS NOT NULL LIMIT 1";
         Ok(sql(text, []).fetch_optional::<Self>(connection).await?)
     }
 }
 
-async fn tell(transaction: &Transaction, told: &Told) -> Result<bool> {
+async fn tell(transaction: &Transaction, told: &PendingText) -> Result<bool> {
     let limit = u64::try_from(PORTION + 1).unwrap_or(u64::MAX);
     let statement = sql(
         "SELECT files.sequence, tenant_id, id FROM blob_texts \

@@ -10,7 +10,7 @@ use rustix::{
     thread::set_no_new_privs,
 };
 
-use super::{MOST_BYTES, ReadAs, Stop, Text, extract};
+use super::{MOST_BYTES, Stop, Text, TextFormat, extract};
 
 /// Address space limit, in bytes.
 const ADDRESS_BYTES: u64 = 1 << 30;
@@ -23,7 +23,7 @@ const NICENESS: i32 = 5;
 pub struct Options {
     /// Format of a text whose bytes do not tell it
     #[arg(long, value_enum, default_value_t)]
-    read_as: ReadAs,
+    read_as: TextFormat,
     /// Only the beginning of the content is sent
     #[arg(long)]
     part: bool,
