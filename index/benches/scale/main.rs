@@ -32,7 +32,7 @@ use trawl_index::{Change, Scope, Start};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Documents of each commit between searches.
+/// Per commit between searches.
 const PUT_BETWEEN: u64 = 20;
 
 fn main() {
@@ -107,7 +107,6 @@ struct CorpusBench<'a> {
     only: Option<&'a str>,
 }
 
-/// Measurements of one corpus.
 pub(crate) struct CorpusReport {
     documents: u64,
     facts: corpus::BuildFacts,
@@ -119,7 +118,6 @@ pub(crate) struct CorpusReport {
     rows: Vec<Option<CaseTimes>>,
 }
 
-/// Times of one query.
 pub(crate) struct CaseTimes {
     total: u64,
     at_once: bool,
