@@ -26,7 +26,7 @@ pub enum CallbackError {
     /// A status outside of 2xx.
     #[error("the callback answered with HTTP {0}")]
     Status(u16),
-    /// Not followed, as the call must happen once.
+    /// A redirect, not followed, as the call must happen once.
     #[error("the callback answered with a redirect (HTTP {0}), which is not followed")]
     Redirect(u16),
     /// A refused address, a failed connection or an invalid response.

@@ -32,7 +32,7 @@ pub enum SourceError {
     /// The source reported a failure.
     #[error("{0}")]
     Failed(String),
-    /// 400, 404, 410 or 422 as status or `code`. Other calls may succeed.
+    /// A refused cursor: 400, 404, 410 or 422 as status or `code`. Other calls may succeed.
     #[error("{0}")]
     CursorRefused(String),
 }

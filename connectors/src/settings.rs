@@ -5,7 +5,7 @@ use url::{Url, form_urlencoded};
 
 use crate::addresses::AddressRefusal;
 
-/// 2 MiB (decisions 6.2).
+/// Default limit of a body: 2 MiB (decisions 6.2).
 pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
 /// HTTP method of calls.
@@ -54,7 +54,7 @@ pub struct ClientCredentials {
     pub client_id: String,
     /// Client secret.
     pub client_secret: SecretString,
-    /// Separated by spaces.
+    /// Requested scopes, separated by spaces.
     pub scope: Option<String>,
     /// `audience`, if the server needs one.
     pub audience: Option<String>,
@@ -79,9 +79,9 @@ pub struct SourceSettings {
     pub authentication: Authentication,
     /// Limit of a search, waits for permit and token included.
     pub timeout: Duration,
-    /// Further searches wait within their timeout.
+    /// Searches in flight; further ones wait within their timeout.
     pub max_concurrency: usize,
-    /// Bytes of a body, received or inflated.
+    /// Limit of a body in bytes, received or inflated.
     pub max_body_bytes: usize,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct Row {
     pub(super) item: String,
 }
 
-/// Keeps the creation time.
+/// Inserts or replaces; the creation time stays.
 pub(super) async fn upsert(
     transaction: &Transaction,
     tenant_id: i64,

@@ -33,7 +33,7 @@ pub struct Organization {
     pub enable_chat: i64,
     /// Privacy level.
     pub secret_level: i64,
-    /// Messages override do-not-disturb.
+    /// Whether messages override do-not-disturb.
     pub is_force_receive: bool,
     /// 1 enabled, 0 disabled.
     pub status: i64,

@@ -26,9 +26,9 @@ pub struct User {
     pub user_id: String,
     /// Platform id.
     pub platform_user_id: String,
-    /// With suffix.
+    /// Login with suffix.
     pub login_id: String,
-    /// Not derived from the mobile number.
+    /// Whether the login is explicit, not derived from the mobile number.
     pub has_own_login: bool,
     /// Name.
     pub name: String,
@@ -38,7 +38,7 @@ pub struct User {
     pub mobile: Option<String>,
     /// Main department.
     pub org_id: Option<String>,
-    /// Distinct.
+    /// Further departments.
     pub deputy_org_ids: Json<Vec<String>>,
     /// User type.
     #[sqlx(rename = "type")]
@@ -55,7 +55,7 @@ pub struct User {
     pub is_deleted: bool,
     /// Remaining details.
     pub details: Json<UserDetails>,
-    /// Of the canonical password.
+    /// Hash of the canonical password.
     pub password_hash: Option<PasswordHash>,
     /// Address, or path of a stored picture ([`public_address`]).
     pub picture: Option<String>,
@@ -63,12 +63,12 @@ pub struct User {
     pub epoch: i64,
 }
 
-/// Password hashed, picture decoded.
+/// Checked change; password hashed, picture decoded.
 #[derive(Clone, Debug, Default)]
 pub struct UserChange {
     /// Valid form.
     pub form: UserWrite,
-    /// The stored one if unchanged.
+    /// Password hash; the stored one if unchanged.
     pub password_hash: Written<PasswordHash>,
     /// New avatar.
     pub picture: Option<Picture>,
@@ -254,7 +254,7 @@ pub async fn index_members(
     repo::index_members(transaction, tenant_id, org_ids).await
 }
 
-/// Identifier.
+/// Kind of identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
     /// Source user id.

@@ -49,7 +49,7 @@ fn page_query(of_a_kind: bool) -> String {
     )
 }
 
-/// Stored form; see [`super::picture::public_address`].
+/// A person's stored avatar; see [`super::picture::public_address`].
 pub async fn find_avatar(
     reader: &Connection,
     tenant_id: i64,

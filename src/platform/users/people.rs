@@ -41,7 +41,7 @@ impl People {
         self.suffix.as_deref()
     }
 
-    /// Including ones the form omits.
+    /// Logins that a change may take, including ones the form omits.
     pub(super) fn logins_of(&self, form: &UserWrite) -> Vec<String> {
         match form.login_id.as_deref() {
             Some(login) if !login.is_empty() => vec![with_suffix(login, self.suffix())],
@@ -70,7 +70,7 @@ impl People {
         self.digests.insert(user_id, digest);
     }
 
-    /// On failure, nothing changes.
+    /// Applies one change, or nothing on failure.
     pub(super) fn apply(
         &mut self,
         mut change: UserChange,
@@ -89,7 +89,6 @@ impl People {
         Ok(())
     }
 
-    /// An identical avatar is no change.
     fn written_picture(&self, known: Option<&User>, picture: Option<&Picture>) -> Written<String> {
         let kept = known.and_then(|known| known.picture.as_deref().map(|picture| (known, picture)));
         match picture {
@@ -111,7 +110,6 @@ impl People {
         }
     }
 
-    /// Fails if login or platform id is taken.
     fn put(&mut self, user: User) -> Result<(), String> {
         let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
         if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {

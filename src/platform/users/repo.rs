@@ -116,7 +116,7 @@ async fn find_pairs(
     Ok(rows.into_iter().map(|row| (row.user_id, row.digest)).collect())
 }
 
-/// `condition` ends with the column.
+/// Rows whose column (end of `condition`) holds one of `values`.
 async fn read(
     people: &mut People,
     transaction: &Transaction,

@@ -19,7 +19,7 @@ use crate::{
     sources::{cache_shares, count_page},
 };
 
-/// With a stale page at hand, the wait ends this much earlier, at most by a tenth.
+/// A stale page at hand ends the wait this much earlier, at most by a tenth.
 const STALE_LEAD: Duration = Duration::from_millis(100);
 const POSITIONS_PART: u64 = 16;
 /// Keeps large settings within the cache's range.
@@ -119,7 +119,7 @@ impl SourcePageCache {
         self.inner.positions.forget(key);
     }
 
-    /// Takes a fresh page, one from a call in flight, or one from the call that `begin` permits.
+    /// Takes a fresh page, or joins a call in flight, or begins the call that `begin` permits.
     ///
     /// A stale page stands in for a failed, late or refused call. `begin` gets the end of the wait.
     pub(crate) async fn get<C>(
