@@ -119,7 +119,7 @@ impl SourcePageCache {
         self.inner.positions.forget(key);
     }
 
-    /// Takes a fresh page, or joins a call in flight, or begins the call that `begin` permits.
+    /// Takes a fresh page, joins a call in flight, or calls as `begin` permits.
     ///
     /// A stale page stands in for a failed, late or refused call. `begin` gets the end of the wait.
     pub(crate) async fn get<C>(
