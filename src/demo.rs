@@ -111,7 +111,7 @@ impl Demo {
         Ok(Self { contracts, password, invitation })
     }
 
-    /// The operator, as in `console.operators`.
+    /// Operator, as in `console.operators`.
     pub fn operator() -> String {
         format!("{OPERATOR}@{TENANT}")
     }
@@ -175,7 +175,6 @@ async fn wait_until_searchable(app: &App, mut progress: watch::Receiver<Progress
     Ok(())
 }
 
-/// Client of the server's HTTP API.
 struct DemoClient {
     http: reqwest::Client,
     base: String,

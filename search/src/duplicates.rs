@@ -32,12 +32,12 @@ pub enum Duplicates {
 impl Duplicates {
     const ALL: [Self; 3] = [Self::Keep, Self::ById, Self::ByAction];
 
-    /// By name.
+    /// Variant of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|duplicates| duplicates.name() == name)
     }
 
-    /// In registrations.
+    /// Name in registrations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Keep => "keep",

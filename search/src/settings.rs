@@ -6,11 +6,11 @@ const LONGEST_PAUSE_MS: u64 = 24 * 60 * 60 * 1_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSettings {
-    /// Milliseconds for which external pages are fresh; 0 shares concurrent calls only.
+    /// External pages are fresh for this time, in milliseconds; 0 shares concurrent calls only.
     pub fresh_ms: u64,
-    /// Milliseconds for which stale pages stand in for failures.
+    /// Stale pages stand in for failures for this time, in milliseconds.
     pub stale_ms: u64,
-    /// Bytes of all pages; a quarter is for built-in ones.
+    /// The bytes of all pages; a quarter is for built-in ones.
     pub bytes: u64,
 }
 
@@ -20,23 +20,23 @@ impl Default for CacheSettings {
     }
 }
 
-/// Suspension of sources by kind of failure (decisions 6.3).
+/// The suspension of failing sources, by kind of failure (decisions 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionSettings {
-    /// Unreachable or busy. `Retry-After` suspends at the first failure, up to a day.
+    /// Not reached, or turned away. `Retry-After` suspends at the first failure, up to a day.
     pub unavailable: SuspensionRule,
     /// Credentials refused.
     pub unauthorized: SuspensionRule,
     /// No usable answer.
     pub invalid: SuspensionRule,
-    /// The search failed.
+    /// The search failed there.
     pub error: SuspensionRule,
-    /// The source's timeout passed.
+    /// No answer within the source's timeout.
     pub timeout: SuspensionRule,
 }
 
-/// When and how long a source is suspended.
+/// When and for how long a source is suspended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionRule {
@@ -44,7 +44,7 @@ pub struct SuspensionRule {
     pub failures: u32,
     /// The first pause in milliseconds; each further one doubles.
     pub least_ms: u64,
-    /// Longest pause in milliseconds.
+    /// The longest pause in milliseconds.
     pub most_ms: u64,
 }
 

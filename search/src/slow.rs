@@ -72,12 +72,12 @@ pub struct SlowSearches {
 }
 
 impl SlowSearches {
-    /// From this many milliseconds.
+    /// Keeps searches of at least this many milliseconds.
     pub fn new(threshold_ms: u64) -> Self {
         Self { threshold: Duration::from_millis(threshold_ms), searches: Mutex::default() }
     }
 
-    /// Newest first.
+    /// A tenant's searches, newest first.
     pub fn list(&self, tenant_id: i64, limit: usize) -> Vec<SlowSearch> {
         let searches = self.lock();
         let of_tenant = searches.iter().rev().filter(|(tenant, _)| *tenant == tenant_id);

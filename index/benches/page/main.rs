@@ -1,4 +1,6 @@
-//! Pages and indexing beside bare tantivy, on the same index and documents.
+//! Pages and indexing beside bare tantivy, as a table for benches/README.md.
+//!
+//! Both work on the same index and documents; `peers` says what the peers leave out.
 //!
 //! `cargo bench -p trawl-index --bench page`
 
@@ -29,8 +31,10 @@ fn main() {
         "Microseconds, median / p99. Seek: a bare hand-written seek over tantivy, without ids, ties and visibility. \
          TopDocs: `(Count, TopDocs::order_by_fast_field)`.\n"
     );
-    println!("| documents | query | matches | page | trawl | seek | trawl : seek | TopDocs |");
-    println!("|---|---|---|---|---|---|---|---|");
+    println!(
+        "| documents | segments | query | matches | page | trawl | seek | trawl : seek | TopDocs | TopDocs : trawl |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     for (count, times) in [(100_000, Times::Distinct), (1_000_000, Times::Distinct), (1_000_000, Times::Days)]
     {
         let directory = tempfile::tempdir().unwrap();
@@ -85,8 +89,10 @@ fn page_row(
     let [ours, seek] = measure([&ours, &|| bare.seek_page(keyword, after_time, LIMIT)], 3_000);
     let [top] = measure([&|| bare.top_docs_page(keyword, skipped, LIMIT)], 60);
     println!(
-        "| {label} | {name} | {total} | {page} | {ours} | {seek} | {:.2} | {top} |",
+        "| {label} | {} | {name} | {total} | {page} | {ours} | {seek} | {:.2} | {top} | {:.1} |",
+        snapshot.segments(),
         ours.median / seek.median,
+        top.median / ours.median,
     );
 }
 
@@ -108,7 +114,8 @@ fn other_rows(snapshot: &Snapshot, scope: &Scope) {
         let [newest, again] = measure([&newest, &again], 300);
         let [relevance] = measure([&|| page(Start::Relevance { skip: 0, now: 0 })], 60);
         println!(
-            "| | other `{keyword}` | {total} | 1 | {newest}; total cached: {again}; by relevance: {relevance} | | | |"
+            "| | | other `{keyword}` | {total} | 1 | {newest}; total remembered: {again}; \
+             by relevance: {relevance} | | | | |"
         );
     }
 }
@@ -145,7 +152,7 @@ fn indexing(scope: &Scope) {
     const COUNT: usize = 200_000;
     let documents: Vec<Document> = texts::documents(scope, COUNT, Times::Distinct);
     println!("\n## Indexing {COUNT} documents\n");
-    println!("| work | documents per second | of bare tantivy |");
+    println!("| what | documents a second | of bare tantivy |");
     println!("|---|---|---|");
 
     let analysed: Vec<_> = documents.iter().cloned().map(trawl_index::bare::document).collect();
@@ -183,7 +190,6 @@ fn indexing(scope: &Scope) {
     }
 }
 
-/// 1, 20 and 100 upserts.
 fn small_commits(writer: &mut trawl_index::Writer, documents: &[Document]) {
     for size in [1, 20, 100] {
         let mut samples = Vec::new();
@@ -211,13 +217,14 @@ fn rate(count: usize, elapsed: Duration) -> f64 {
     count as f64 / elapsed.as_secs_f64()
 }
 
-/// In turn, so that disturbances hit all alike.
+/// By turns, so that disturbances hit all alike.
 fn measure<const N: usize>(works: [&dyn Fn() -> usize; N], rounds: usize) -> [Percentiles; N] {
     let mut samples = [const { Vec::new() }; N];
     for round in 0..rounds + rounds / 10 {
         for (work, samples) in works.iter().zip(&mut samples) {
             let started = Instant::now();
             std::hint::black_box(work());
+            // Warms up.
             if round >= rounds / 10 {
                 samples.push(started.elapsed());
             }

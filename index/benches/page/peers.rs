@@ -1,6 +1,6 @@
 //! The same pages by bare tantivy over the same files.
 //!
-//! The seek is a lower bound: no parsing, visibility, ids, ties or deletions.
+//! The seek is a lower bound: no parsing, visibility, ids, ties or deletions. Anything beyond it is the price of trawl's guarantees.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ impl Bare {
         let mut terms = index.terms().range().ge(self.prefix.as_bytes()).into_stream().unwrap();
         while terms.advance() {
             let Some(word) = std::str::from_utf8(&terms.key()[self.prefix.len()..]).ok() else { continue };
-            // Other words are stemmed, the peers' are not.
+            // Other words are stemmed, and the peers' are not.
             if word.is_empty() || word.is_ascii() {
                 continue;
             }
@@ -59,7 +59,7 @@ impl Bare {
         best.into_iter().map(|(name, _, word)| (name, word)).collect()
     }
 
-    /// Seeks in each segment, merges by time, reads items; counts from the dictionary.
+    /// Counts come from the dictionary.
     pub(crate) fn seek_page(&self, word: &str, below: Option<i64>, limit: usize) -> usize {
         let term = self.term(word);
         let mut total = 0;
@@ -97,7 +97,6 @@ impl Bare {
         bytes + total
     }
 
-    /// By tantivy's own collectors.
     pub(crate) fn top_docs_page(&self, word: &str, skip: usize, limit: usize) -> usize {
         let query = TermQuery::new(self.term(word), IndexRecordOption::Basic);
         let newest = TopDocs::with_limit(limit)

@@ -14,7 +14,7 @@ use crate::mixer::{self, Mixer};
 
 pub(crate) const LIMIT: usize = 10;
 const FAR_PAGE: usize = 1_000;
-/// Sampled for phrases and authors.
+/// For phrases and authors.
 const SAMPLE: u64 = 40_000;
 /// Groups of one viewer.
 const MANY_GROUPS: u64 = 500;
@@ -60,7 +60,6 @@ impl Case {
         snapshot.search(&self.request(&query, scope, start, limit)).unwrap()
     }
 
-    /// The newest page.
     pub(crate) fn time_page(&self, snapshot: &Snapshot, scope: &Scope) -> Duration {
         let started = Instant::now();
         std::hint::black_box(self.ask(snapshot, scope, Start::Time { after: None, whole_ties: None }, LIMIT));
@@ -80,7 +79,6 @@ impl Case {
         }
     }
 
-    /// Whether the step budget suffices.
     pub(crate) fn is_at_once(&self, snapshot: &Snapshot, scope: &Scope, start: &Start) -> bool {
         let query = Query::parse(&self.keyword);
         let request = self.request(&query, scope, start.clone(), LIMIT);
@@ -185,7 +183,6 @@ pub(crate) fn choose(mixer: &Mixer, directory: &Path, snapshot: &Snapshot, scope
     cases
 }
 
-/// Document frequencies in a scope.
 struct WordCounts {
     counts: Vec<(String, u64)>,
     documents: u64,
@@ -216,7 +213,7 @@ impl WordCounts {
         Self { counts, documents }
     }
 
-    /// Only words that are typed as indexed.
+    /// The word of the nearest share that is typed as indexed.
     fn nearest(
         &self,
         of: u64,
@@ -268,7 +265,7 @@ impl Sample {
         sample
     }
 
-    /// Two words, or four ideographs, in the share of documents nearest to `share`.
+    /// In the share of documents nearest to `share`.
     fn phrase(&self, chinese: bool, share: f64) -> String {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for text in &self.texts {

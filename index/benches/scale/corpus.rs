@@ -1,4 +1,4 @@
-//! Indexes to measure, kept in `target` by size, seed and version.
+//! Corpora, built once for each size, seed and version, and kept in `target`.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::resident;
 /// As in a server that catches up.
 const IMPORT_COMMIT: u64 = 10_000;
 const BATCH: u64 = 1_000;
-/// One document in this many is replaced, and one removed.
+/// One document in this many is replaced after the import, and one removed.
 const CHANGED: u64 = 100;
 const TELL_EVERY: u64 = 500_000;
 /// Marks a complete index.
@@ -23,14 +23,14 @@ const FACTS: &str = "facts.json";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct BuildFacts {
     pub(crate) import_seconds: f64,
-    /// Of all processors.
+    /// Of all processors, over import and changes.
     pub(crate) processor_seconds: f64,
     pub(crate) change_seconds: f64,
     pub(crate) commits: usize,
     pub(crate) commit_median_ms: f64,
     pub(crate) commit_p99_ms: f64,
     pub(crate) commit_most_ms: f64,
-    /// Allocated bytes, without mapped files.
+    /// Peak of allocated bytes, without mapped files.
     pub(crate) most_memory: u64,
     pub(crate) memory_before: u64,
 }
@@ -55,7 +55,6 @@ pub(crate) fn target() -> PathBuf {
     target
 }
 
-/// A copy to write to.
 pub(crate) fn copy(directory: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir_in(directory.parent().unwrap()).unwrap();
     for file in std::fs::read_dir(directory).unwrap() {

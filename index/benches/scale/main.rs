@@ -30,7 +30,7 @@ use trawl_index::{Change, Scope, Start};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Documents of each commit between searches.
+/// Per commit between searches.
 const PUT_BETWEEN: u64 = 20;
 
 fn main() {

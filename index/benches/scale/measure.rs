@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use crate::shared::Percentiles;
 
-/// Number of rounds, and their longest duration.
+/// Rounds, and their longest duration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rounds {
     most: usize,

@@ -1,4 +1,4 @@
-//! Documents mixed from real texts with their word frequencies and lengths.
+//! Documents in any number, mixed from real texts with their word frequencies and lengths.
 //!
 //! A document consists of clauses of one language, up to the length of a real row. It depends on seed, number
 //! and version alone.
@@ -10,7 +10,7 @@ use trawl_index::{Audience, Document, Scope};
 
 use crate::shared::text_folder;
 
-/// Raised when documents or merges change, so that older indexes are rebuilt.
+/// Raised whenever documents or merges change, so that older indexes are rebuilt.
 pub(crate) const VERSION: u32 = 3;
 
 const CHINESE: [&str; 3] = ["zh_weibo_hot_search", "zh_news_xwlb", "zh_todo_changelogs"];
@@ -21,14 +21,14 @@ const ENGLISH: [&str; 4] =
 const FIRST_TIME: u64 = 1_700_000_000_000;
 /// Two years.
 const TIMES: u64 = 2 * 365 * 86_400_000;
-/// One document in this many.
+/// One document in this many shares the time of a whole hour.
 const ON_THE_HOUR: u64 = 20;
 const HOUR: u64 = 3_600_000;
 /// One document in this many has principals.
 const RESTRICTED: u64 = 20;
 pub(crate) const GROUPS: u64 = 2_000;
 
-/// The searched scope, and its percentage of documents.
+/// Searched scope, and its percentage of documents.
 pub(crate) const LARGE: (i64, &str, u64) = (1, "feed", 60);
 const SIBLING: (i64, &str, u64) = (1, "article", 10);
 /// They share the rest.
@@ -67,7 +67,7 @@ impl Random {
 #[derive(Default)]
 struct Language {
     clauses: Vec<String>,
-    /// Characters of title and text of each real row.
+    /// Characters of title and text.
     lengths: Vec<(usize, usize)>,
     authors: Vec<String>,
     between: &'static str,

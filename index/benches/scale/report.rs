@@ -8,11 +8,10 @@ use crate::mixer::Mixer;
 use crate::shared::three_digits;
 use crate::{CaseTimes, CorpusReport};
 
-/// Documents for bare tantivy.
+/// For bare tantivy.
 const BARE: u64 = 100_000;
 const BARE_COMMIT: usize = 10_000;
 
-/// Prints command, revision and machine.
 pub(crate) fn head(arguments: &[String], seed: u64) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     println!("# scale\n");
@@ -102,7 +101,7 @@ fn indexes(corpora: &[CorpusReport]) {
     println!();
 }
 
-/// Bare tantivy over the same documents, analysed before, with as many commits, on one thread.
+/// The same documents, analysed before, with as many commits, on one thread.
 pub(crate) fn beside_bare(mixer: &Mixer, ours: f64) {
     let documents: Vec<Document> = (0..BARE).map(|number| mixer.document(number, 0)).collect();
     let analysed: Vec<_> = documents.into_iter().map(trawl_index::bare::document).collect();

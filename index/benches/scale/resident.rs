@@ -1,5 +1,3 @@
-//! Memory and processor time of this process.
-
 /// Allocated bytes, without mapped files.
 pub(crate) fn anonymous() -> u64 {
     of("RssAnon:")

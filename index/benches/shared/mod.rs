@@ -1,5 +1,3 @@
-//! Percentiles and texts for both benches.
-
 use std::path::PathBuf;
 use std::time::Duration;
 

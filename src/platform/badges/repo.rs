@@ -74,7 +74,6 @@ pub(super) async fn count(reader: &Connection, filter: &BadgeFilter) -> store::R
     sql(format!("SELECT COUNT(*) AS badges {condition}"), values).count(reader).await
 }
 
-/// After the time `after`, oldest first.
 pub(super) async fn list(
     reader: &Connection,
     filter: &BadgeFilter,
@@ -100,7 +99,6 @@ pub(super) async fn has(transaction: &Transaction, tenant_id: i64, badges: u64) 
     statement.exists(transaction).await
 }
 
-/// Now, or 1 ms after the tenant's latest badge.
 async fn give_time(transaction: &Transaction, tenant_id: i64) -> store::Result<i64> {
     let statement = sql(
         "INSERT INTO badge_times (tenant_id, last_created_at) VALUES (?, ?) ON CONFLICT (tenant_id) \

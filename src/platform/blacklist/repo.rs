@@ -72,7 +72,7 @@ const SHOWN: &str = "FROM blacklist \
     AND organizations.is_deleted = 0 AND organizations.is_hidden = 0 \
     WHERE blacklist.tenant_id = ? AND blacklist.user_id = ? AND users.is_deleted = 0 AND users.is_hidden = 0";
 
-/// Oldest first, with their total.
+/// Entries, oldest first, and their total.
 pub(super) async fn list(
     reader: &Connection,
     owner: &Owner,

@@ -22,7 +22,7 @@ pub(super) struct ContentRow {
     pub(super) item: String,
 }
 
-/// Inserts or replaces items by id, keeping their creation time.
+/// Inserts or replaces; the creation time stays.
 pub(super) async fn upsert(
     transaction: &Transaction,
     tenant_id: i64,

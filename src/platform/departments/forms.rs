@@ -83,7 +83,7 @@ pub struct OrganizationWrite {
 }
 
 impl OrganizationWrite {
-    /// Checks without stored data.
+    /// Checks fields without stored data.
     pub fn check(&self) -> Result<(), String> {
         check_id_of("orgId", &self.org_id)?;
         if let Some(id) = self.parent_id.as_ref().filter(|id| !id.is_empty()) {

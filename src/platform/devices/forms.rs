@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::{json, platform::shared::patch::check_id, store::FromRow};
 
-/// Per person.
+/// Maximum devices per person.
 pub const MOST_DEVICES: usize = 100;
 
 const NAME_BYTES: usize = 256;
@@ -133,7 +133,7 @@ pub enum Unbindings {
     Many(Vec<Unbinding>),
 }
 
-/// A request or a list.
+/// Reads a request or a list.
 pub fn read_unbindings(body: &RawValue, most: usize) -> Result<Vec<Unbinding>, String> {
     let is_list = body.get().starts_with('[');
     let read: Vec<&RawValue> = if is_list { json::read(body.get().as_bytes())? } else { vec![body] };

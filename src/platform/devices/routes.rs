@@ -120,7 +120,7 @@ async fn unbind(transaction: &Transaction, caller: &Caller, unbindings: Vec<Unbi
     Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, deeds).await?)
 }
 
-/// A user token must match.
+/// Source id of the named user; a user token must match.
 async fn find_user(
     reader: &Connection,
     caller: &Caller,

@@ -13,7 +13,7 @@ use crate::{
 /// Module code.
 pub const FAVORITE: &str = "favorite";
 
-/// Documents of these ids.
+/// Documents with these ids.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
@@ -31,7 +31,6 @@ pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
-/// The brief holds longer texts in full.
 const TITLE_CHARS: usize = 120;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -65,7 +64,6 @@ impl FavoriteTexts {
     }
 }
 
-/// First line, cut; `None` for the whole text.
 fn opening(text: &str) -> Option<String> {
     let line = text.lines().next().unwrap_or_default().trim_end();
     let end = line.char_indices().nth(TITLE_CHARS).map_or(line.len(), |(end, _)| end);

@@ -102,7 +102,6 @@ pub(super) async fn show(
     Ok(Some(LabelledFavorite { favorite, label_list }))
 }
 
-/// Now, or 1 ms after the owner's latest favorite.
 async fn give_time(transaction: &Transaction, owner: &Owner) -> Result<i64> {
     let statement = sql(
         "INSERT INTO favorite_times (tenant_id, user_id, last_created_at) VALUES (?, ?, ?) \

@@ -1,7 +1,8 @@
 //! Favorite forms, and the rules of the favorites and feed lists (decisions 9.3).
 //!
 //! - `contentTypes=8` lists the feed of every content type. Search excludes feed-only entries.
-//! - Adding joins the favorites, with `syncBlogFavor` also the feed; a favorite conflicts.
+//! - Adding joins the favorites, with `syncBlogFavor` also the feed; a favorite conflicts. A feed-only entry takes the new content
+//!   and time.
 //! - Removing leaves the favorites, with `syncBlogFavor` also the feed. An entry on neither list is deleted.
 //! - Content type 8 is always on both lists or neither.
 

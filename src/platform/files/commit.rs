@@ -34,7 +34,6 @@ const COMMITS_AT_ONCE: usize = 64;
 /// Others wait without taking a shared permit.
 const OF_A_PERSON_AT_ONCE: usize = 8;
 
-/// Idle entries are dropped above it.
 const MANY_PEOPLE: usize = 1_000;
 
 const PIECES_AHEAD: usize = 4;
@@ -62,7 +61,7 @@ struct CommitPermits {
 }
 
 impl Commits {
-    /// The person's permit first.
+    /// Waits for the person's permit first.
     async fn wait(&self, caller: &Caller) -> Result<CommitPermits> {
         let of_person = self.places_of(caller.tenant.id, &caller.require_user()?.person.user_id);
         let own = of_person.acquire_owned().await.map_err(Error::internal)?;
@@ -261,7 +260,7 @@ async fn keep(
     job.await
 }
 
-/// The row precedes the content.
+/// Inserts the content's row before the content.
 async fn note(state: &FilesState, content: &ComposedContent) -> Result<()> {
     let (store, content) = (state.blobs.name(), content.clone());
     let job = state.store.write(move |transaction| {

@@ -18,11 +18,11 @@ pub struct StoredVersion {
     directory_id: String,
     /// File name.
     pub name: String,
-    /// In hex.
+    /// SHA-256 in hex.
     pub sha256: String,
     /// Bytes.
     pub size: i64,
-    /// Epoch milliseconds.
+    /// Creation, epoch milliseconds.
     pub created_at: i64,
     /// Store key.
     pub store_key: String,

@@ -10,9 +10,9 @@ use crate::{
 pub struct Usage {
     /// Stored bytes.
     pub used: i64,
-    /// Reserved by other uploads.
+    /// Bytes reserved by other uploads.
     pub reserved: i64,
-    /// 0: unlimited.
+    /// Quota; 0: unlimited.
     pub most: i64,
 }
 
@@ -102,7 +102,6 @@ mod tests {
         assert!(Usage { used: i64::MAX, reserved: i64::MAX, most: 0 }.has_room_for(i64::MAX));
         let usage = Usage { used: 4, reserved: 5, most: 10 };
         assert!(usage.has_room_for(1) && !usage.has_room_for(2));
-        // A quota below the usage admits not even an empty file.
         assert!(!Usage { most: 8, ..usage }.has_room_for(0));
     }
 

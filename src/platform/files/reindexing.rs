@@ -37,7 +37,6 @@ pub async fn follow_portion(store: &Store) -> Result<bool> {
     let job = store.write(|transaction| {
         Box::pin(async move {
             let are_below = record_below(transaction).await?;
-            // Texts one at a time, so that a rename does not wait.
             let Some(told) = PendingText::next(transaction).await? else { return Ok(are_below) };
             tell(transaction, &told).await?;
             Ok(false)
@@ -61,7 +60,6 @@ impl RenamedFolder {
         Ok(sql(text, []).fetch_optional::<Self>(connection).await?)
     }
 
-    /// Number of recorded files, and whether these were the last.
     async fn record(&self, transaction: &Transaction, most: usize) -> Result<(usize, bool)> {
         let limit = u64::try_from(most + 1).unwrap_or(u64::MAX);
         let statement = sql(
@@ -103,7 +101,6 @@ async fn record_below(transaction: &Transaction) -> Result<bool> {
         if !is_through {
             return Ok(false);
         }
-        // An empty folder counts as work.
         left = left.saturating_sub(recorded.max(1));
     }
     Ok(true)

@@ -77,7 +77,6 @@ fn in_order<'f>(ids: &[String], files: &'f [File]) -> impl Iterator<Item = &'f F
     ids.iter().filter_map(move |id| by_id.get(id.as_str()).copied())
 }
 
-/// All readable by the person.
 async fn folders_of<'f>(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,

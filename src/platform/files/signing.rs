@@ -24,7 +24,6 @@ use crate::{
 
 pub(super) const MOST_UPLOADS: i64 = 200;
 
-/// Errors as [`begin`].
 pub(super) async fn sign(
     state: &FilesState,
     caller: Arc<Caller>,
@@ -151,7 +150,7 @@ async fn sign_address(
     Ok(UploadSign::of(state.blobs.sign_upload(expected).await?, upload.id.clone()))
 }
 
-/// Epoch seconds.
+/// Expiry in epoch seconds.
 fn expiry(state: &FilesState) -> i64 {
     now_millis() / 1_000 + i64::from(state.address_seconds)
 }

@@ -15,7 +15,7 @@ use crate::{
 /// Name of the caller's own root (decisions 10.1).
 pub const ROOT: &str = "root";
 
-/// With root.
+/// Maximum depth with root.
 pub const MOST_DEPTH: usize = 64;
 
 /// Person viewing folders.
@@ -30,7 +30,7 @@ pub struct FolderViewer<'a> {
 }
 
 impl<'a> FolderViewer<'a> {
-    /// 403 for applications.
+    /// Person of a user token; 403 for applications.
     pub fn of(caller: &'a Caller) -> Result<Self> {
         let user = caller.require_user()?;
         Ok(Self { tenant_id: caller.tenant.id, user_id: &user.person.user_id, principals: &user.principals })
@@ -54,9 +54,9 @@ impl<'a> FolderViewer<'a> {
 pub struct Access {
     /// Id.
     pub id: String,
-    /// Empty for roots.
+    /// Name; empty for roots.
     pub name: String,
-    /// None for roots.
+    /// Parent id; none for roots.
     pub parent_id: Option<String>,
     /// Version.
     pub version: i64,
@@ -74,7 +74,7 @@ pub struct Access {
     pub role: Role,
     /// Locks for the viewer.
     pub locks: Locks,
-    /// Of the uppermost lock.
+    /// Time of the uppermost lock.
     pub locked_at: Option<i64>,
 }
 
@@ -117,7 +117,6 @@ impl Access {
 
     pub(super) fn of(seer: &FolderViewer<'_>, links: &[Link]) -> Option<Self> {
         let root = links.last()?;
-        // Removed folders have no subject.
         let subject = root.subject.clone()?;
         let granted = links.iter().filter_map(|link| link.role).max().and_then(Role::from_number);
         let role = if seer.owns(&subject) { Some(Role::Manager) } else { granted }?;
@@ -189,7 +188,7 @@ impl Access {
         self.check_locks(needed)
     }
 
-    /// 430011.
+    /// Role part of [`Access::check`].
     pub fn check_role(&self, needed: RequiredPermission) -> Result<()> {
         let least = match needed {
             RequiredPermission::Download => Role::Downloader,
@@ -205,7 +204,7 @@ impl Access {
         Ok(())
     }
 
-    /// 430017.
+    /// Lock part of [`Access::check`].
     pub fn check_locks(&self, needed: RequiredPermission) -> Result<()> {
         if self.locks.by_another
             && matches!(
@@ -219,7 +218,7 @@ impl Access {
     }
 }
 
-/// 430017.
+/// 430017: locked by another person.
 pub fn locked() -> Error {
     Error::business(
         BusinessCode::Locked,

@@ -11,7 +11,7 @@ use crate::{
     platform::shared::patch::check_id_of,
 };
 
-/// Per grant request.
+/// Maximum targets of a grant request.
 pub const MOST_TARGETS: usize = 100;
 
 /// Folder as the caller sees it (specification, "`DirectoryResponse`").

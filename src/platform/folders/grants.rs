@@ -27,7 +27,7 @@ pub(super) const MOST_OF_A_FOLDER: i64 = 1_000;
 /// On one subject's folders; `auth/directory` limits the sum.
 pub(super) const MOST_OF_A_TARGET: i64 = 1_000;
 
-/// Replaces previous rights.
+/// Replaces the targets' previous rights.
 pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: NewGrants) -> Result<()> {
     let forgetting = state.clone();
     let job = state.store.write(move |transaction| {

@@ -42,23 +42,23 @@ const VIRAMA: u8 = 9;
 /// Valid name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// NFC.
+    /// Displayed name in NFC.
     pub shown: String,
     /// Comparison key.
     pub key: String,
 }
 
-/// 430005 above `limits.file_name_bytes`.
+/// Checks a file name; 430005 above `limits.file_name_bytes`.
 pub fn check_file(limits: &Limits, name: &str) -> Result<Name> {
     check(limits, name, BusinessCode::NameTooLong)
 }
 
-/// Folder name.
+/// Checks a folder name.
 pub fn check_folder(limits: &Limits, name: &str) -> Result<Name> {
     check(limits, name, BusinessCode::General)
 }
 
-/// In lower case, or empty.
+/// Extension in lower case, or empty.
 pub fn extension(name: &str) -> String {
     let extension = match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Ascending.
+/// Right on a folder, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Reads contents.
@@ -16,10 +16,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// Ascending.
+    /// Every role.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Downloader, Self::Editor, Self::Manager];
 
-    /// By stored number.
+    /// Role by stored number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.number() == number)
     }
@@ -29,12 +29,12 @@ impl Role {
         self as i64
     }
 
-    /// By `roleIds` entry.
+    /// Role by id (`roleIds`).
     pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.id() == id)
     }
 
-    /// `roleIds` entry.
+    /// Id (`roleIds`).
     pub fn id(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -45,14 +45,14 @@ impl Role {
     }
 }
 
-/// For one viewer.
+/// Locks of a folder, for one viewer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Locks {
-    /// This folder's.
+    /// The folder is locked.
     pub itself: bool,
-    /// An ancestor's.
+    /// An ancestor is locked.
     pub above: bool,
-    /// Another person's.
+    /// Another person holds a lock.
     pub by_another: bool,
 }
 
@@ -86,7 +86,7 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Another person's lock still allows reading and managing rights.
+    /// Permissions of a role; another person's lock allows reading and managing rights.
     pub fn of(role: Role, locks: Locks) -> Self {
         let is_open = !locks.by_another;
         Self {
@@ -109,7 +109,7 @@ impl Permissions {
 mod tests {
     use super::*;
 
-    /// Decisions 10.7.
+    /// Table of decisions 10.7.
     #[test]
     fn each_role_extends_the_previous_one() {
         let of = |role| {

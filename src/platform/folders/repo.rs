@@ -173,7 +173,7 @@ pub(super) async fn set_lock(
     statement.execute(transaction).await.map(drop)
 }
 
-/// Starts from the few locks.
+/// Whether another person locked something below; starts from the few locks.
 pub(super) async fn is_locked_below(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,

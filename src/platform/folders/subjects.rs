@@ -11,7 +11,7 @@ use crate::{
     store::Transaction,
 };
 
-/// The caller's may be outdated.
+/// Current principals; the caller's may be outdated.
 pub(super) async fn principals_now(transaction: &Transaction, caller: &Caller) -> Result<Vec<String>> {
     let person = &caller.require_user()?.person;
     Ok(directory::standing(transaction, caller.tenant.id, person).await?)

@@ -300,7 +300,6 @@ async fn find(
     selection: &MemberSelection,
 ) -> Result<Vec<(String, Member)>> {
     let viewer = (caller.tenant.id, user.person.user_id.as_str());
-    // Outer members can only name themselves.
     if caller.tenant.id != group.tenant_id {
         let own = [&user.person.user_id];
         let found = members::find(transaction, &group.id, viewer, viewer.0, MemberKey::UserId, &own).await?;

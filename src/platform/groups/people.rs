@@ -85,7 +85,6 @@ pub(super) async fn by_logins(
     Ok(people.into_values().collect())
 }
 
-/// Each as given and without the code.
 pub(super) fn by_code<'a>(given: &[&'a String]) -> BTreeMap<&'a str, Vec<(&'a str, &'a str)>> {
     let mut logins: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     for given in given {

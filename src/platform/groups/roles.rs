@@ -57,7 +57,6 @@ async fn change_role(
             if group.is_owner {
                 return Ok(());
             }
-            // An acting owner becomes the owner for good.
             settle_owner(transaction, group, owner).await?;
             return Ok(repo::touch(transaction, id).await?);
         }

@@ -9,7 +9,7 @@ pub const MOST_GROUPS: usize = 2_000;
 /// Separate, so that other tenants cannot use up the own limit.
 pub const MOST_OUTER_GROUPS: usize = 500;
 
-/// Ascending.
+/// Role of a member, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupRole {
     /// Ordinary.
@@ -21,23 +21,23 @@ pub enum GroupRole {
 }
 
 impl GroupRole {
-    /// By number.
+    /// Role by number.
     pub fn from_number(number: i64) -> Option<Self> {
         [Self::Member, Self::Administrator, Self::Owner].into_iter().find(|role| role.number() == number)
     }
 
-    /// Its number.
+    /// Number of the role.
     pub fn number(self) -> i64 {
         self as i64
     }
 }
 
-/// On a visible group.
+/// Operation on a visible group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupOperation {
     /// Apply to an open group.
     Apply,
-    /// Leave.
+    /// Leave the group.
     Leave,
     /// Add people, including outer ones.
     AddMembers,
@@ -45,7 +45,7 @@ pub enum GroupOperation {
     RemoveMember,
     /// List and decide applications.
     DecideApplications,
-    /// Create a code.
+    /// Create a join code.
     MakeJoinCode,
     /// Change name, icon or openness.
     Change,
@@ -59,7 +59,7 @@ pub enum GroupOperation {
     End,
 }
 
-/// By role (decisions 9.4).
+/// Permissions by role (decisions 9.4).
 #[rustfmt::skip]
 pub const PERMISSIONS: &[(GroupOperation, [bool; 4])] = &[
     //                                 not in it, member, administrator, owner
@@ -77,7 +77,7 @@ pub const PERMISSIONS: &[(GroupOperation, [bool; 4])] = &[
     (GroupOperation::End,                   [false, false, false, true]),
 ];
 
-/// `None`: not a member.
+/// Whether the role, or a non-member (`None`), may do this.
 pub fn may(role: Option<GroupRole>, operation: GroupOperation) -> bool {
     let column = match role {
         None => 0,

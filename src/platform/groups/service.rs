@@ -27,7 +27,7 @@ pub struct SeenGroup {
     /// Visible to the tenant, and open to applications.
     pub is_public: bool,
     role: Option<i64>,
-    /// Not for an acting owner.
+    /// False for an acting owner.
     pub(super) is_owner: bool,
 }
 

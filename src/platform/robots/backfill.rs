@@ -46,7 +46,6 @@ struct PendingTenant {
 impl PendingTenant {
     /// Newest gap first, so that no long history delays others.
     async fn find(connection: &Connection) -> Result<Option<Self>> {
-        // Skips groups and tenants being removed.
         let statement = sql(
             "SELECT group_id, group_tenants.tenant_id, copied_to FROM group_tenants \
              JOIN groups ON groups.id = group_tenants.group_id AND groups.removed_at IS NULL \

@@ -17,7 +17,7 @@ use crate::{
 /// Module code.
 pub const MESSAGE: &str = "message";
 
-/// Documents of these ids.
+/// Documents with these ids.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }

@@ -9,7 +9,7 @@ use crate::{
     platform::shared::patch::{TextRule, check_id_of},
 };
 
-/// Per group.
+/// Maximum robots per group.
 pub const ROBOTS_PER_GROUP: i64 = 20;
 
 const NAME_BYTES: usize = 128;
@@ -116,7 +116,7 @@ impl Message {
         })
     }
 
-    /// `msgType`.
+    /// Type name (`msgType`).
     pub fn msg_type(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -126,7 +126,7 @@ impl Message {
         }
     }
 
-    /// Stored JSON.
+    /// Content as stored JSON.
     pub fn content(&self) -> Result<String, serde_json::Error> {
         match self {
             Self::Text(content) => serde_json::to_string(content),
@@ -213,7 +213,7 @@ pub struct RobotForm {
 }
 
 impl RobotForm {
-    /// The error names the field.
+    /// Checks the form; the error names the field.
     pub fn checked(self) -> Result<String, String> {
         let name = self.name.trim();
         if name.is_empty() {

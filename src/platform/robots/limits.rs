@@ -112,7 +112,6 @@ fn lock(times: &Mutex<SendTimes>) -> MutexGuard<'_, SendTimes> {
 struct SendTimes(VecDeque<Instant>);
 
 impl SendTimes {
-    /// Whole seconds, for `Retry-After`.
     fn wait(&mut self, most: usize, now: Instant) -> Option<Duration> {
         while self.0.pop_front_if(|sent| now.saturating_duration_since(*sent) >= MINUTE).is_some() {}
         if self.0.len() < most {

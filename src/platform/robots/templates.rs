@@ -18,7 +18,7 @@ pub struct TemplateForm {
 }
 
 impl TemplateForm {
-    /// The error names the field.
+    /// Checks the form; the error names the field.
     pub fn check(&self) -> Result<(), String> {
         if self.name.trim().is_empty() {
             return Err("name: must not be empty".to_owned());

@@ -48,7 +48,6 @@ impl<'a> Range<'a> {
     }
 }
 
-/// 0 to 1, with up to three decimals.
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if decimals.len() > 3 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {

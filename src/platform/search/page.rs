@@ -132,7 +132,7 @@ pub(super) fn say_no_source(whom: &str, all_timed_out: bool) -> (StatusCode, Str
     }
 }
 
-/// Includes `Retry-After`.
+/// Response if no source of `whom` answered, with `Retry-After`.
 pub(super) fn no_source(
     whom: &str,
     all_timed_out: bool,

@@ -85,7 +85,6 @@ fn bare(text: &str) -> String {
     text.chars().filter(|character| character.is_alphanumeric()).collect()
 }
 
-/// Drops the tag of `mei+news@acme.example`.
 fn for_anybody(text: &str) -> Cow<'_, str> {
     let parts = text.split_once('@').and_then(|(local, domain)| Some((local.split_once('+')?.0, domain)));
     parts.map_or(Cow::Borrowed(text), |(local, domain)| Cow::Owned(format!("{local}@{domain}")))

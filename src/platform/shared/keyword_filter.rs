@@ -19,7 +19,7 @@ pub fn fold_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     folded
 }
 
-/// `None` if blank.
+/// Folds a keyword; `None` if blank.
 pub fn fold_keyword(keyword: Option<String>, most_chars: usize) -> Result<Option<String>> {
     let Some(keyword) = keyword.filter(|keyword| !keyword.trim().is_empty()) else { return Ok(None) };
     if keyword.chars().count() > most_chars {

@@ -6,10 +6,10 @@ use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
-/// Maximum of an id.
+/// Maximum bytes of an id.
 pub const ID_BYTES: usize = 512;
 
-/// JSON readers represent them exactly.
+/// Integers that JSON readers represent exactly.
 pub const WHOLE_NUMBERS: RangeInclusive<i64> = -((1 << 53) - 1)..=(1 << 53) - 1;
 
 /// Checks `id`.
@@ -53,7 +53,7 @@ pub enum TextRule {
 }
 
 impl TextRule {
-    /// Errors omit the text.
+    /// Checks a text; errors omit it.
     pub fn check(self, field: &str, text: &str) -> Result<(), String> {
         match self {
             Self::Line(most) if text.len() > most || text.chars().any(char::is_control) => {
@@ -67,7 +67,7 @@ impl TextRule {
     }
 }
 
-/// Empty text clears.
+/// Field of a write form; empty text clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Written<T> {
     /// Absent or null.
@@ -80,7 +80,7 @@ pub enum Written<T> {
 }
 
 impl<T: Clone> Written<T> {
-    /// Nullable result.
+    /// Resulting nullable value.
     pub fn over(&self, known: Option<&T>) -> Option<T> {
         match self {
             Self::Keep => known.cloned(),
@@ -89,12 +89,12 @@ impl<T: Clone> Written<T> {
         }
     }
 
-    /// Result, with `default` for null.
+    /// Resulting value, with `default` for null.
     pub fn over_default(&self, known: Option<&T>, default: T) -> T {
         self.over(known).unwrap_or(default)
     }
 
-    /// `other` if this one keeps.
+    /// This field, or `other` if this one keeps.
     #[must_use]
     pub fn or<'a>(&'a self, other: &'a Self) -> &'a Self {
         if matches!(self, Self::Keep) { other } else { self }
@@ -102,7 +102,7 @@ impl<T: Clone> Written<T> {
 }
 
 impl Written<i64> {
-    /// Errors name `meaning`.
+    /// Checks the range; errors name `meaning`.
     pub fn check(&self, field: &str, range: &RangeInclusive<i64>, meaning: &str) -> Result<(), String> {
         match self {
             Self::Set(number) if !range.contains(number) => {
@@ -115,10 +115,10 @@ impl Written<i64> {
 
 /// Type of a field.
 pub trait FieldValue: Sized {
-    /// For messages.
+    /// Expected type, for messages.
     const EXPECTED: &'static str;
 
-    /// From JSON.
+    /// Converts a JSON value.
     fn from_json(value: Value) -> Option<Self>;
 }
 
@@ -177,7 +177,7 @@ const MOST_PAGE_ROWS: i64 = 1_000;
 /// Page of changes, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangesAfter {
-    /// Exclusive, epoch milliseconds.
+    /// Exclusive start, epoch milliseconds.
     pub cursor: i64,
     /// Page size.
     pub limit: i64,

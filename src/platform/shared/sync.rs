@@ -15,7 +15,7 @@ use crate::{
     store::{Store, Transaction, WriteFuture},
 };
 
-/// State for writing.
+/// State for writing a synchronisation.
 #[derive(Clone)]
 pub struct Synchronisation {
     pub(crate) store: Store,
@@ -26,9 +26,9 @@ pub struct Synchronisation {
 /// Parsed rows, and failures of the others.
 #[derive(Debug)]
 pub struct Rows<T> {
-    /// In request order.
+    /// Parsed rows in order.
     pub rows: Vec<T>,
-    /// Unreadable rows.
+    /// Failures of unreadable rows.
     pub failures: Vec<SyncFailure>,
 }
 
@@ -98,7 +98,7 @@ where
     Ok(Envelope::list(failures))
 }
 
-/// Without total.
+/// Page without total.
 pub fn page<T>(rows: Vec<T>) -> Envelope<Vec<T>> {
     Envelope { count: Some(rows.len()), ..Envelope::of(rows) }
 }

@@ -17,7 +17,7 @@ use crate::{
 pub enum Actor {
     /// Client id; acts on tasks it created.
     Application(String),
-    /// Handles tasks assigned to them.
+    /// Person; handles tasks assigned to them.
     Person {
         /// Source user id.
         user_id: String,

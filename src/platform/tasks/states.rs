@@ -11,7 +11,7 @@ pub enum TaskStatus {
     Done = 1,
     /// To read.
     ToRead = 2,
-    /// Hidden from the assignee.
+    /// Hidden from the assignee, who cannot handle it.
     Paused = 3,
     /// Read.
     Read = 4,
@@ -24,9 +24,9 @@ pub enum TaskStatus {
 /// Task move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskMove {
-    /// Also by quick handling.
+    /// `/api/todo/complete` with `endType` 1, and quick handling.
     Complete,
-    /// `endType` 2.
+    /// `/api/todo/complete` with `endType` 2.
     Withdraw,
     /// `/api/todo/parse`.
     Pause,
@@ -40,7 +40,7 @@ impl TaskMove {
     /// All moves.
     pub const ALL: [Self; 5] = [Self::Complete, Self::Withdraw, Self::Pause, Self::Resume, Self::Remove];
 
-    /// For messages.
+    /// Participle for messages.
     pub fn participle(self) -> &'static str {
         match self {
             Self::Complete => "completed",
@@ -78,17 +78,17 @@ impl TaskStatus {
     pub const ALL: [Self; 7] =
         [Self::ToDo, Self::Done, Self::ToRead, Self::Paused, Self::Read, Self::Withdrawn, Self::Removed];
 
-    /// Its number.
+    /// Number of the status.
     pub fn number(self) -> i64 {
         self as i64
     }
 
-    /// By number.
+    /// Status by number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.number() == number)
     }
 
-    /// For messages.
+    /// Name for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::ToDo => "to-do",

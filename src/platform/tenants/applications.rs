@@ -81,7 +81,7 @@ pub struct RotatedSecret {
     pub previous_secret_until: Option<i64>,
 }
 
-/// Oldest first.
+/// The tenant's applications, oldest first.
 pub async fn list(state: &TenantsState, caller: &Caller) -> Result<Vec<RegisteredApplication>> {
     let rows = repo::list(state.store.reader(), caller.tenant.id).await?;
     rows.into_iter().map(|row| shown(state, caller, row)).collect()
@@ -93,7 +93,7 @@ pub async fn find(state: &TenantsState, caller: &Caller, client_id: &str) -> Res
     shown(state, caller, row.ok_or_else(unknown)?)
 }
 
-/// 409 at the limit.
+/// Registers an application; 409 at the limit.
 pub async fn create(
     state: &TenantsState,
     caller: &Arc<Caller>,

@@ -135,7 +135,7 @@ async fn free_code(transaction: &Transaction) -> Result<String> {
     }
 }
 
-/// State change.
+/// State change of an enterprise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnterpriseAction {
     /// Refuse its calls and calls on it.

@@ -39,7 +39,6 @@ pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> 
     let mut homes = Vec::new();
     for (client_id, home) in statement.fetch_all::<(String, i64)>(transaction).await? {
         homes.push(home);
-        // Own applications are deleted with the tenant.
         if let Some(tenant) = tenants::find_by_id(transaction, home).await? {
             let deed = Deed::new("unbind", "application", client_id).with("tenant", gone.code.as_str());
             audit::record(transaction, actor, &tenant, vec![deed]).await?;
@@ -83,7 +82,6 @@ pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
 struct Table {
     name: String,
     key: String,
-    /// Their deletions cascade here.
     parents: Json<BTreeSet<String>>,
 }
 
@@ -113,7 +111,7 @@ async fn tables(store: &Store) -> Result<Vec<Table>> {
     Ok(children_first(statement.fetch_all(store.reader()).await?))
 }
 
-/// Cycles in any order.
+/// Orders children first; cycles in any order.
 fn children_first(mut tables: Vec<Table>) -> Vec<Table> {
     let mut ordered = Vec::with_capacity(tables.len());
     while !tables.is_empty() {
@@ -136,7 +134,7 @@ mod tests {
     use super::*;
     use crate::store::tests::query_plan;
 
-    /// All others refer to `tenants`.
+    /// Tables that outlive tenants; all others refer to `tenants`.
     const KEPT: [&str; 2] = ["audit", "change_log"];
 
     #[tokio::test]
@@ -211,7 +209,7 @@ mod tests {
         assert_eq!(order, ["c", "b", "a", "x", "y"]);
     }
 
-    /// Including cascades, without the log.
+    /// Changed rows including cascades, without the log.
     async fn changes(store: &Store) -> i64 {
         let job = store.write(|transaction| {
             Box::pin(async move {
@@ -269,7 +267,6 @@ mod tests {
             "INSERT INTO labels_of_favorites (tenant_id, favorite, label_id, position) \
              SELECT 7, favorites.sequence, favorite_labels.id, 0 FROM favorites, favorite_labels",
         ]);
-        // 1,600 links, 40 favorites, 40 labels, 1 tenant.
         assert_eq!(sizes.await, [200, 200, 200, 200, 200, 200, 200, 200, 81]);
     }
 
@@ -289,7 +286,6 @@ mod tests {
              SELECT id || number, 7, id, 'r', 'Gauge', 'Watch', 'text', '{}', number FROM groups, numbers",
         ])
         .await;
-        // Slack per group: 20 robots, a code, two tenants.
         let portion = i64::try_from(PORTION).unwrap();
         assert!(sizes.iter().all(|size| *size <= portion + 2 * 23), "{sizes:?}");
         // Per group 300 messages, 300 members, itself and its other rows; 1 tenant.

@@ -18,7 +18,7 @@ use crate::{
 const HOST_BYTES: usize = 253;
 const LABEL_BYTES: usize = 63;
 const MOST_BYTES: i64 = (1 << 53) - 1;
-/// Upper bound of the setting.
+/// Upper bound of labels per favorite.
 pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
 const MOST_ADMINISTRATORS: usize = 100;
 
@@ -177,7 +177,7 @@ pub async fn find(state: &TenantsState, code: &str) -> Result<TenantSettings> {
     read(state.store.reader(), code).await
 }
 
-/// Returns all settings.
+/// Changes settings and returns all.
 pub async fn change(
     state: &TenantsState,
     caller: Arc<Caller>,

@@ -24,7 +24,7 @@ use crate::{
 /// Module code.
 pub const PEOPLE: &str = "people";
 
-/// `public_url` prefixes stored avatars.
+/// Documents of visible people; `public_url` prefixes stored avatars.
 pub async fn find(
     reader: &Connection,
     public_url: &str,
@@ -111,7 +111,7 @@ fn document(
     })
 }
 
-/// Searched but not shown.
+/// Names that are searched but not shown.
 fn other_names(row: &PersonRow, details: &Details) -> Vec<String> {
     let names = [Some(&row.login_id), details.user_num.as_ref(), details.full_name.as_ref()];
     let mut names: Vec<String> =

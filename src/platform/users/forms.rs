@@ -10,7 +10,7 @@ use crate::platform::shared::patch::{TextRule, WHOLE_NUMBERS, Written, check_id_
 
 const MOST_DEPUTY_DEPARTMENTS: usize = 100;
 
-/// Names and logins.
+/// Rule for names and logins.
 pub const NAME: TextRule = TextRule::Line(256);
 
 /// User to write: absent or null keeps a field, empty text restores its default.
@@ -102,7 +102,7 @@ pub struct UserWrite {
 }
 
 impl UserWrite {
-    /// Checks without stored data.
+    /// Checks fields without stored data.
     pub fn check(&self) -> Result<(), String> {
         check_id_of("userId", &self.user_id)?;
         for (field, id) in [("platformUserId", &self.platform_user_id), ("orgId", &self.org_id)] {

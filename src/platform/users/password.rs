@@ -64,7 +64,6 @@ impl fmt::Debug for PasswordHash {
 mod tests {
     use super::*;
 
-    /// MD5 of "password".
     const DIGEST: &str = "5f4dcc3b5aa765d61d8327deb882cf99";
     const CANONICAL: &str = "X03MO1qnZdYdgyfeuILPmQ==";
 

@@ -15,7 +15,7 @@ use crate::{
     platform::shared::patch::{FieldValue, TextRule},
 };
 
-/// Prefix of stored pictures.
+/// Path prefix of stored pictures.
 pub const PATH: &str = "/storage/pictures/";
 
 const ADDRESS_BYTES: usize = 2_048;
@@ -46,11 +46,11 @@ impl FieldValue for PictureParam {
 /// Avatar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Picture {
-    /// None.
+    /// No avatar.
     None,
-    /// External.
+    /// External address.
     Address(String),
-    /// Uploaded.
+    /// Uploaded image.
     Content(PictureContent),
 }
 
@@ -59,23 +59,23 @@ pub enum Picture {
 pub struct PictureContent {
     /// Unguessable part of the address.
     pub id: String,
-    /// Recognised type.
+    /// Recognised image type.
     pub content_type: &'static str,
     /// Bytes.
     pub content: Vec<u8>,
-    /// SHA-256.
+    /// SHA-256 of the bytes.
     pub digest: Vec<u8>,
 }
 
 impl PictureContent {
-    /// Without host.
+    /// Address without host.
     pub fn path(&self) -> String {
         format!("{PATH}{}", self.id)
     }
 }
 
 impl PictureParam {
-    /// `None`: no change.
+    /// New avatar; `None`: no change.
     pub fn read(&self, most_bytes: usize) -> Result<Option<Picture>, String> {
         if let Some(name) = &self.file_name {
             TextRule::Line(FILE_NAME_BYTES).check("pictureParam.fileName", name)?;
@@ -142,7 +142,7 @@ fn content_type(content: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// `public_url` prefixes stored ones.
+/// Avatar address; `public_url` prefixes stored ones.
 pub fn public_address(public_url: &str, picture: &str) -> String {
     if picture.starts_with(PATH) { format!("{public_url}{picture}") } else { picture.to_owned() }
 }

@@ -17,7 +17,7 @@ pub struct WorkStatus {
 }
 
 impl WorkStatus {
-    /// An empty code becomes `None`.
+    /// Checks both fields; an empty code becomes `None`.
     pub fn checked(self) -> Result<Self, String> {
         check_id(&self.user_id).map_err(|reason| reason.replacen("id:", "userId:", 1))?;
         let code = self.code.filter(|code| !code.is_empty());

@@ -81,7 +81,6 @@ pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(sql(text, []).fetch_value(reader).await?)
 }
 
-/// With their ancestors, up to deleted ones.
 pub(super) async fn above(
     reader: &Connection,
     tenant_id: i64,

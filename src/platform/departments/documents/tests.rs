@@ -6,7 +6,6 @@ use crate::{
     store::{Store, change_log, sql},
 };
 
-/// Two equal tenants; per department: id, parent, name, hidden, deleted.
 async fn store(departments: &'static [(&str, &str, &str, bool, bool)]) -> (TempDir, Store, [i64; 2]) {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path(), 1).await.unwrap();

@@ -11,7 +11,6 @@ use crate::{
     store::FromRow,
 };
 
-/// Highest limit per favorite.
 pub(super) const MOST_LABELS: usize = 1_000;
 
 const NAME_BYTES: usize = 256;
@@ -122,7 +121,6 @@ pub(super) fn check_known(ids: &[String], known: &HashSet<String>) -> Result<(),
     if unknown.is_empty() {
         return Ok(());
     }
-    // Unknown ids may have any length.
     let named = unknown.iter().take(NAMED_IDS).map(|id| id.chars().take(ID_BYTES).collect::<String>());
     let named = named.collect::<Vec<_>>().join(", ");
     let more = unknown.len().saturating_sub(NAMED_IDS);

@@ -134,14 +134,12 @@ fn near_miss_of_invalid_name_is_accepted() {
     ] {
         taken(name);
     }
-    // No consonant follows.
     assert!(refused("श्री\u{200d}").1.contains("U+200D"));
 }
 
 #[test]
 fn length_limit_applies_to_nfc_form() {
     let limits = Limits { file_name_bytes: 6, ..Limits::default() };
-    // Two three-byte sequences compose to two bytes each.
     assert_eq!(check_file(&limits, "e\u{301}e\u{301}e\u{301}").unwrap().shown, "ééé");
     for long in ["1234567", "ééée", &"e\u{301}".repeat(100_000)] {
         let code = |refusal: Error| refusal.kind;

@@ -30,7 +30,6 @@ pub(in crate::platform::groups) async fn find_group(
     statement.fetch_optional_value(connection).await
 }
 
-/// Includes expired codes.
 pub(in crate::platform::groups) async fn is_taken(
     transaction: &Transaction,
     code: &str,

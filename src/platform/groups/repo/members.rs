@@ -79,7 +79,7 @@ pub(in crate::platform::groups) async fn has_outer(
     statement.exists(transaction).await
 }
 
-/// Including hidden members.
+/// Members by id, including hidden ones.
 pub(in crate::platform::groups) async fn among(
     transaction: &Transaction,
     group_id: &str,

@@ -47,7 +47,6 @@ fn groups() -> String {
     )
 }
 
-/// Changed at or after `since`, oldest first.
 pub(in crate::platform::groups) async fn list(
     reader: &Connection,
     tenant_id: i64,

@@ -87,7 +87,6 @@ pub(in crate::platform::robots) async fn insert(
 /// Bounds pages of maximum-length messages.
 pub(in crate::platform::robots) const PAGE_BYTES: usize = 2 << 20;
 
-/// Bounds memory beyond the page.
 const PORTION: usize = 32;
 
 pub(in crate::platform::robots) struct MessageRows {

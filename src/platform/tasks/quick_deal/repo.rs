@@ -7,7 +7,7 @@ const KEPT: u32 = 100;
 #[derive(Clone, Copy, Debug, FromRow)]
 pub(super) struct StartedHandling {
     sequence: i64,
-    /// Epoch milliseconds; unique per task.
+    /// Start in epoch milliseconds, unique per task.
     pub(super) handled_at: i64,
 }
 
