@@ -181,7 +181,7 @@ impl<E: SpanExporter> SpanExporter for WarningExporter<E> {
         if let Err(error) = &result {
             let due = self.lost.lock().unwrap_or_else(PoisonError::into_inner).count(spans, Instant::now());
             if let Some(spans) = due {
-                tracing::warn!(%error, spans, "cannot export spans");
+                tracing::warn!(%error, spans, "cannot export spans to the collector");
             }
         }
         result

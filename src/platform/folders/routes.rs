@@ -200,6 +200,6 @@ pub async fn remove_authorization(
     JsonObject(form): JsonObject<GrantRemovalForm>,
 ) -> Result<TimedEnvelope<String>> {
     let had_one = grants::remove(&state, caller, form.checked()?).await?;
-    let message = if had_one { "the right is taken" } else { "there was no right to take" };
+    let message = if had_one { "the right is taken" } else { "no right to remove" };
     Ok(TimedEnvelope::of(message.to_owned()))
 }

@@ -404,7 +404,7 @@ async fn compare_prints_both_runs() {
     let output = compare(&["before.json", "queries.txt"]).await;
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("queries.txt: not the results of a run"),
+        text(&output.stderr).contains("queries.txt: not the results of trawl bench"),
         "{}",
         text(&output.stderr)
     );

@@ -227,9 +227,9 @@ async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
     }
 
     let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
-    let contents = rows(data, "SELECT id, display_time AS time, item AS content FROM contents").await;
+    let contents = rows(data, "SELECT id, item, display_time FROM contents").await;
     assert_eq!(walk(&here(&caller), "article").await.1, contents);
-    let tasks = rows(data, "SELECT id, created_at AS time, task AS content FROM tasks").await;
+    let tasks = rows(data, "SELECT id, task, created_at FROM tasks").await;
     assert_eq!(walk(&here(&mei), "todo").await.1, tasks);
     server.terminate();
     assert!(server.wait_for_end().await.success(), "{}", server.log());

@@ -162,7 +162,7 @@ async fn administrators_decide_applications_to_open_groups() {
     ana.post_empty(&format!("/v1/groups/{closed}/apply")).await.fails(409, "member");
 
     let first = apply(&lin, &id).await;
-    lin.post_empty(&path).await.fails(409, "already");
+    lin.post_empty(&path).await.fails(409, "not decided yet");
     let second = apply(&kim, &id).await;
     assert_eq!(applicants(&omar, &id).await, ["lin", "kim"]);
     let listed = omar.get(&format!("/v1/groups/{id}/applications")).await.ok();

@@ -87,7 +87,7 @@ async fn owner_sets_roles_and_transfers_ownership() {
     set_role(&mei, &id, "lin", 1).await.fails(404, "userId");
     set_role(&mei, &id, "nobody", 1).await.fails(404, "userId");
     for role in [0, 1] {
-        set_role(&mei, &id, "mei", role).await.fails(409, "hands");
+        set_role(&mei, &id, "mei", role).await.fails(409, "must first give role 2");
     }
     set_role(&mei, &id, "mei", 2).await.ok();
     set_role(&mei, &id, "ana", 1).await.ok();

@@ -181,7 +181,7 @@ async fn outer_member_is_an_ordinary_member_and_may_leave() {
     let (app, _, [mei, omar, lin, kim], id) = start().await;
     outer(&mei, Method::POST, &id, &["lin@other", "kim@other"]).await.ok();
     for role in [0, 1, 2] {
-        set_role(&mei, &id, "lin", role).await.fails(409, "ordinary");
+        set_role(&mei, &id, "lin", role).await.fails(409, "must have role 0");
     }
     members(&lin, Method::POST, &id, &["kim"]).await.fails(403, "administrator");
     outer(&lin, Method::POST, &id, &["kim@other"]).await.fails(403, "administrator");

@@ -165,7 +165,7 @@ async fn unknown_token_is_401_before_the_body() {
         );
         connection.write(head.as_bytes()).await;
         let answer = connection.read().await;
-        answers(&answer, 401, "token: no robot has this token");
+        answers(&answer, 401, "token: must be the current token");
         assert!(answer.head.contains("www-authenticate: bearer"), "{answer:?}");
     }
     let request = here.owner.request(reqwest::Method::POST, "/notificationapi/hook/send");
@@ -209,7 +209,7 @@ async fn token_replaced_during_the_body_writes_nothing() {
     assert_eq!(connection.read().await.status, 100);
     here.owner.post_empty(&here.path(&format!("robots/{}/token", here.robot.id))).await.ok();
     connection.write(body.as_bytes()).await;
-    answers(&connection.read().await, 401, "token: no robot has this token");
+    answers(&connection.read().await, 401, "token: must be the current token");
     assert_eq!(here.member.get(&here.path("messages")).await.ok().items().len(), 0);
 }
 
