@@ -24,19 +24,18 @@ use std::time::{Duration, Instant};
 
 use self::common::{interleave::Slices, report::Report};
 
-// The program's allocator, for peers of this executable.
+// The program's allocator, also for peers.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Clone, Copy, Debug)]
 struct Scale {
-    /// Of sources without delay; slow sources take longer slices.
+    /// For sources without delay.
     slices: Slices,
-    /// Requests of each client in `chaos`.
+    /// Requests of each client.
     chaos: usize,
 }
 
-/// A section's name and its measurement.
 type Section<'a> = (&'a str, &'a dyn Fn(&mut Report));
 
 const FULL: Scale = Scale { slices: Slices { length: Duration::from_millis(250), count: 8 }, chaos: 60 };

@@ -1,4 +1,4 @@
-//! Documents of people: making them, indexing their names, and freshness after a call of 10,000.
+//! Documents of people: making, indexing, freshness.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a bench ends where something goes wrong")]
 
@@ -20,11 +20,9 @@ use trawl_index::{Change, Checkpoint, Document, Index, Options};
 use self::report::{Report, millis};
 
 const DEPARTMENTS: usize = 5_000;
-/// People of a call.
 const CALL: usize = 10_000;
-/// Rows of a read.
 const ROWS: u64 = 1_000;
-/// Documents per index batch, as in the indexer.
+/// As in the indexer.
 const INDEX_BATCH: usize = 500;
 const ADDRESS: &str = "https://trawl.example";
 
@@ -83,7 +81,7 @@ async fn main() {
     report.finish();
 }
 
-/// Fills the index, then measures calls of 10,000 people.
+/// For calls of 10,000 people.
 async fn freshness(store: &Store, directory: &TempDir, tenant: i64, report: &mut Report) {
     let settings = config::Config::default().index;
     let begun = Instant::now();
@@ -113,7 +111,6 @@ fn rate(rows: usize, seconds: f64) -> String {
     format!("{rate:.0}")
 }
 
-/// A tenant with its people.
 async fn fill(store: &Store, people: usize) -> i64 {
     let made = store
         .write(|transaction| Box::pin(async move { Ok(tenants::create(transaction, "acme").await?.id) }));
@@ -187,7 +184,7 @@ async fn insert(
     }
 }
 
-/// Records a change of these people, as their synchronisation does.
+/// As their synchronisation does.
 async fn record(store: &Store, tenant: i64, numbers: std::ops::Range<usize>) {
     let recorded = store.write(move |transaction| {
         Box::pin(async move {
@@ -224,7 +221,7 @@ async fn make(store: &Store) -> (Vec<Document>, f64) {
     (made, begun.elapsed().as_secs_f64())
 }
 
-/// Seconds to index and commit documents in a new index.
+/// In seconds, with the commit.
 fn index(documents: Vec<Document>) -> f64 {
     let directory = tempfile::tempdir().unwrap();
     let (_index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();

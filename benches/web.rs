@@ -1,6 +1,4 @@
-//! Latency of the search page: from a key to the first painted result in headless Chromium.
-//!
-//! The same searches run by HTTP alone in the same run.
+//! Latency of the search page in headless Chromium, and of the same searches by HTTP.
 //!
 //! `cargo bench --bench web [-- quick] [-- demo|documents …]`
 
@@ -44,7 +42,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Clone, Copy, Debug)]
 struct Scale {
-    /// Documents of the filled index.
+    /// Of the filled index.
     documents: usize,
     /// Typed words, and as many others by HTTP.
     words: usize,
@@ -54,7 +52,6 @@ const FULL: Scale = Scale { documents: 1_000_000, words: 50 };
 
 const QUICK: Scale = Scale { documents: 50_000, words: 10 };
 
-/// Quantiles in the table.
 const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
 
 #[tokio::main]
@@ -94,12 +91,12 @@ async fn main() {
     println!("The run took {:.0} s.", started.elapsed().as_secs_f64());
 }
 
-/// Preparation has runtimes of its own.
+/// Preparation needs its own runtimes.
 async fn blocking(make: impl FnOnce() -> Site + Send + 'static) -> Site {
     tokio::task::spawn_blocking(make).await.unwrap()
 }
 
-/// Types words and requests others by HTTP in alternation; writes the row.
+/// Types words and requests others by HTTP, in turn.
 async fn measure(name: &str, site: &Site, scale: Scale, report: &mut Report) {
     let page = Page::open(site).await;
     let mut http = Connection::open(site.server.address).await;
@@ -145,7 +142,7 @@ async fn measure(name: &str, site: &Site, scale: Scale, report: &mut Report) {
     );
 }
 
-/// The page's search, as one answer.
+/// As one answer.
 fn question(site: &Site, word: &str) -> Target {
     let query =
         serde_html_form::to_string([("keyword", word), ("limit", "5"), ("highlight", "true")]).unwrap();

@@ -32,9 +32,9 @@ use crate::{
     error::Error,
     index_progress::BulkGate,
     indexer::{IndexControl, Indexer, Progress},
-    maintenance::{Rounds, Upkeep},
+    maintenance::{Jobs, Maintenance},
     platform::{
-        files::{commit::Commits, following},
+        files::{commit::Commits, reindexing},
         robots::limits::RobotLimits,
         shared::sync::Synchronisation,
         tasks::quick_deal::QuickDeals,
@@ -98,7 +98,7 @@ pub struct App {
     /// Extracts the text of contents.
     pub texts: Arc<Texts>,
     /// Background jobs.
-    pub maintenance: Upkeep,
+    pub maintenance: Maintenance,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
 }
@@ -185,7 +185,7 @@ impl App {
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
         let sessions = Arc::new(Sessions::new(&config.web, &config.console));
         let authenticator = Authenticator::new(store.clone(), tokens, sessions).trusting(issuers);
-        let upkeep = Upkeep::start(Rounds {
+        let upkeep = Maintenance::start(Jobs {
             store: store.clone(),
             usage: Arc::clone(authenticator.usage()),
             sessions: Arc::clone(authenticator.sessions()),
@@ -200,7 +200,7 @@ impl App {
             store.clone(),
             Arc::clone(&opened.store),
             (&config.storage, &config.limits),
-            |transaction, content| Box::pin(following::record_text(transaction, content)),
+            |transaction, content| Box::pin(reindexing::record_text(transaction, content)),
             upkeep.waker(),
         )
         .await?;
@@ -259,7 +259,7 @@ impl App {
 }
 
 /// Requires the index lock, so no other process works on it.
-async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blobs::Opened, StartError> {
+async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blobs::OpenedStore, StartError> {
     let opened = blobs::open(config, keys)?;
     blobs::contents::check_store(store, opened.store.name()).await?;
     if let Some(embedded) = &opened.embedded {

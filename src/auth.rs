@@ -9,6 +9,7 @@ pub mod issuers;
 pub mod keys;
 pub mod login;
 pub mod oauth;
+pub mod revoked_tokens;
 pub mod secrets;
 pub mod sessions;
 pub mod signing_keys;

@@ -1,7 +1,7 @@
 //! Stores of file contents: local disk or S3 (decisions 10.3).
 //!
-//! A store knows neither file names nor owners. On a commit it composes the parts durably, the database
-//! inserts the `blobs` row, and the store keeps the content. A crash leaves no content without a row.
+//! A store knows neither file names nor owners. A commit composes the parts durably, inserts the `blobs` row, and then
+//! keeps the content. A crash leaves no content without a row.
 
 pub mod contents;
 pub mod extraction;
@@ -79,7 +79,7 @@ pub struct Download {
 
 /// A received part of an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct UploadPart {
     /// Its number.
     pub number: u32,
     /// Its bytes.
@@ -90,7 +90,7 @@ pub struct Part {
 
 /// A content composed of parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Composed {
+pub struct ComposedContent {
     /// SHA-256, in hex.
     pub sha256: String,
     /// Its bytes.
@@ -121,7 +121,7 @@ pub trait BlobStore: Send + Sync {
     async fn sign_download(&self, download: &Download) -> Result<String>;
 
     /// The received parts of an upload, by number.
-    async fn parts(&self, upload_id: &str) -> Result<Vec<Part>>;
+    async fn parts(&self, upload_id: &str) -> Result<Vec<UploadPart>>;
 
     /// Composes parts of an upload, in order, to a durable content; sends chunks to `tap`.
     ///
@@ -130,15 +130,15 @@ pub trait BlobStore: Send + Sync {
     async fn compose(
         &self,
         upload_id: &str,
-        parts: &[Part],
+        parts: &[UploadPart],
         tap: Option<mpsc::Sender<Bytes>>,
-    ) -> Result<Composed>;
+    ) -> Result<ComposedContent>;
 
     /// Removes the composed content of a refused commit. The parts stay.
     async fn remove_composed(&self, upload_id: &str) -> Result<()>;
 
     /// Keeps a composed content permanently; idempotent.
-    async fn keep(&self, upload_id: &str, composed: &Composed) -> Result<()>;
+    async fn keep(&self, upload_id: &str, composed: &ComposedContent) -> Result<()>;
 
     /// Reads a range of a content.
     async fn read(&self, store_key: &str, range: Range<u64>) -> Result<Pieces>;
@@ -158,7 +158,7 @@ pub trait BlobStore: Send + Sync {
     }
 }
 
-/// Foreign directories such as `lost+found` may lie beside uploads.
+/// Excludes foreign directories such as `lost+found`.
 fn is_upload_id(name: &str) -> bool {
     name.len() == uuid::fmt::Hyphenated::LENGTH && uuid::Uuid::try_parse(name).is_ok()
 }
@@ -170,7 +170,7 @@ fn changed(part_number: u32) -> Error {
 
 /// The store that the settings name.
 #[derive(Clone)]
-pub struct Opened {
+pub struct OpenedStore {
     /// The store.
     pub store: Arc<dyn BlobStore>,
     /// The embedded store, if configured: this server serves its URLs.
@@ -200,18 +200,18 @@ pub enum OpenError {
 ///
 /// # Errors
 /// The directory cannot be created, or the store is unknown.
-pub fn open(config: &Config, keys: &Keys) -> Result<Opened, OpenError> {
+pub fn open(config: &Config, keys: &Keys) -> Result<OpenedStore, OpenError> {
     match config.storage.kind {
         StorageKind::Local => {
             let local = Arc::new(Local::open(config, keys.addresses.clone())?);
-            Ok(Opened { store: Arc::clone(&local) as _, embedded: Some(local) })
+            Ok(OpenedStore { store: Arc::clone(&local) as _, embedded: Some(local) })
         }
         StorageKind::S3 => {
             let settings = config.storage.s3.as_ref();
             let settings = settings.ok_or_else(|| OpenError::Settings("storage.s3 is missing".to_owned()))?;
             let store =
                 S3::new(settings).map_err(|reason| OpenError::Settings(format!("storage.s3: {reason}")))?;
-            Ok(Opened { store: Arc::new(store), embedded: None })
+            Ok(OpenedStore { store: Arc::new(store), embedded: None })
         }
     }
 }

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use self::exit::fail;
-use crate::blobs::extraction::confined;
+use crate::blobs::extraction::sandbox;
 
 /// Federated search for the workplace
 #[derive(Debug, Parser)]
@@ -38,7 +38,7 @@ enum Command {
     Connector(connector::ConnectorCommand),
     /// Write the text of the content on standard input to standard output
     #[command(hide = true)]
-    ExtractText(confined::Options),
+    ExtractText(sandbox::Options),
     /// Check the stored contents of files
     #[command(subcommand)]
     Storage(storage::StorageCommand),
@@ -67,8 +67,8 @@ impl Program {
     }
 }
 
-fn extract_text(options: &confined::Options) -> ExitCode {
-    match confined::run(options) {
+fn extract_text(options: &sandbox::Options) -> ExitCode {
+    match sandbox::run(options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => fail(1, reason),
     }

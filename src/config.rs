@@ -1,4 +1,4 @@
-//! Settings. Alone reads the settings file and the environment.
+//! Settings; no other module reads the settings file and the environment.
 //!
 //! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY`, flags (decisions 1).
 
@@ -58,7 +58,7 @@ pub struct Config {
     /// Base64 of 32 bytes; seals secrets at rest. Default: a key file in `data`.
     #[serde(serialize_with = "masked", skip_serializing_if = "Option::is_none")]
     pub master_key: Option<SecretString>,
-    /// Logging.
+    /// Logging: level and format.
     pub log: Log,
     /// Tokens.
     pub auth: Auth,
@@ -92,7 +92,7 @@ pub struct Config {
     pub console: Console,
 }
 
-/// Logging.
+/// Logging: level and format.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
@@ -155,7 +155,7 @@ pub struct Search {
     pub at_once: usize,
     /// Most pages of one external source that a search reads.
     pub source_pages: usize,
-    /// Searches this slow are kept; 0 keeps all.
+    /// Searches at least this slow are recorded; 0 records all.
     pub slow_ms: u64,
 }
 
@@ -165,7 +165,7 @@ pub struct Search {
 pub struct Connectors {
     /// Largest answer, inflated (decisions 6.2).
     pub max_body_bytes: usize,
-    /// May be called by http and may be loopback: `127.0.0.1`, or `intranet:8080` for one port (decisions 7.4).
+    /// Hosts that may be called by http or be loopback: `127.0.0.1`, or `intranet:8080` for one port (decisions 7.4).
     pub allow_http_hosts: Vec<String>,
     /// Allows sources without credentials (decisions 7.4).
     pub allow_auth_none: bool,
@@ -175,7 +175,7 @@ pub struct Connectors {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Audit {
-    /// 0 keeps entries for ever.
+    /// Days to keep entries; 0 keeps them for ever.
     pub keep_days: u32,
 }
 

@@ -20,7 +20,7 @@ use crate::{
     error::Error,
     identity::scopes::Scope,
     indexer::Progress,
-    platform::tenants::model::register_application,
+    platform::tenants::service::register_application,
     registry::{AuthForm, ModuleForm, SourceForm},
 };
 
@@ -111,7 +111,7 @@ impl Demo {
         Ok(Self { contracts, password, invitation })
     }
 
-    /// The operator, as in `console.operators`.
+    /// Operator, as in `console.operators`.
     pub fn operator() -> String {
         format!("{OPERATOR}@{TENANT}")
     }
@@ -175,7 +175,6 @@ async fn wait_until_searchable(app: &App, mut progress: watch::Receiver<Progress
     Ok(())
 }
 
-/// Client of the server's HTTP API.
 struct DemoClient {
     http: reqwest::Client,
     base: String,

@@ -1,4 +1,4 @@
-//! How far the index is, and the gate that holds bulk writes back meanwhile.
+//! Progress of the index, and the gate that delays bulk writes.
 
 use std::time::Duration;
 
@@ -6,61 +6,58 @@ use tokio::sync::watch;
 
 use crate::error::{Error, Result};
 
-/// How far the index is.
+/// Progress of indexing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// The change log's position that searches see.
     pub position: i64,
-    /// Whether it has been level with the database since the start, or since indexing last failed.
+    /// Whether it has caught up with the database since the start or the last failure.
     pub caught_up: bool,
-    /// Whether it is being filled anew.
+    /// The state of the last or running rebuild.
     pub rebuild: Rebuild,
-    /// Items that a filling has put into it; those of the last one once that is over.
+    /// Items indexed by the running rebuild, or else by the last one.
     pub items_done: u64,
-    /// Items that there were when the filling began.
+    /// Items that existed when the rebuild began.
     pub items_known: u64,
 }
 
-/// How a rebuild of the index is, or how the last one ended.
+/// The state of a rebuild.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rebuild {
-    /// None is under way, and the last one came to its end.
+    /// None runs, and the last one succeeded.
     #[default]
     None,
-    /// What is there of the index answers meanwhile.
+    /// The incomplete new index is served meanwhile.
     InPlace,
-    /// The index of before answers meanwhile, which lacks nothing.
+    /// The complete old index is served meanwhile.
     Beside,
-    /// The last one that was asked for came to nothing: the index stayed as it was.
+    /// The last requested rebuild failed and left the index unchanged.
     Failed,
 }
 
 impl Progress {
-    /// Whether searches find everything that was acknowledged before the start.
+    /// Whether searches find everything acknowledged before the start.
     pub fn is_ready(&self) -> bool {
         self.caught_up && self.rebuild != Rebuild::InPlace
     }
 
-    /// Whether the index is being filled anew.
+    /// Whether a rebuild is running.
     pub fn is_rebuilding(&self) -> bool {
         matches!(self.rebuild, Rebuild::InPlace | Rebuild::Beside)
     }
 }
 
-/// A write of fewer items than this is never held back.
+/// Smaller writes are never delayed.
 const BULK_ITEMS: usize = 50;
 
-/// Changes that may lie between the database and the index before bulk writes wait for the index.
+/// Bulk writes wait while more changes than this are unindexed.
 const MOST_BEHIND: i64 = 20_000;
 
-/// When a refused bulk write may be tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-/// How long a bulk write waits for the index before it is refused.
 const BULK_WAIT: Duration = Duration::from_secs(30);
 
-/// Holds bulk writes back while the index is far behind, so that what others write meanwhile is still found a moment
-/// after it was acknowledged.
+/// Delays bulk writes while the index is far behind, so that other writes stay quickly searchable.
 #[derive(Clone)]
 pub struct BulkGate {
     positions: watch::Receiver<i64>,
@@ -68,15 +65,15 @@ pub struct BulkGate {
 }
 
 impl BulkGate {
-    /// A gate between the positions of the change log and the progress of the index.
+    /// A gate over the change log's positions and the index's progress.
     pub fn new(positions: watch::Receiver<i64>, progress: watch::Receiver<Progress>) -> Self {
         Self { positions, progress }
     }
 
-    /// Waits until a write of so many items may begin.
+    /// Waits until a write of this many items may begin.
     ///
     /// # Errors
-    /// 503 when the index does not come near enough in time.
+    /// 503 when the index does not catch up within 30 seconds.
     pub async fn wait_for_room(&self, items: usize) -> Result<()> {
         if items < BULK_ITEMS {
             return Ok(());

@@ -1,8 +1,8 @@
-//! The indexer: follows the change log and keeps the full-text index a few milliseconds behind the database.
+//! Keeps the full-text index a few milliseconds behind the database.
 //!
-//! The log position stands in each index commit, so after a crash the work goes on exactly where the index is. An
-//! index that does not fit the database, or is damaged, is filled anew from the rows themselves, in the background: what is
-//! there of it is searched meanwhile, and the change log is followed.
+//! Each index commit stores its log position, where indexing resumes after a crash. An index that is damaged or does
+//! not match the database is rebuilt from the rows. The part rebuilt so far is searched meanwhile, and the change log
+//! is followed.
 
 mod control;
 mod engines;
@@ -39,7 +39,6 @@ use self::{
 };
 use crate::{config, error::Result, platform::users, store::Store};
 
-/// The wait before the work is tried again after a failure.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A running indexer.
@@ -52,12 +51,12 @@ pub struct Indexer {
 }
 
 impl Indexer {
-    /// Opens the index in the data directory and starts following the store's change log; `rebuild` has the index be filled
-    /// anew. An index that cannot be opened now is tried again in the background. What documents show of this server lies
-    /// below `public_url`.
+    /// Opens the index in the data directory and follows the change log.
+    ///
+    /// An index that cannot be opened now is retried in the background. Documents show addresses below `public_url`.
     ///
     /// # Errors
-    /// The index belongs to another server, or its directory cannot be locked.
+    /// The index is locked by another server, or its directory cannot be locked.
     pub async fn start(
         store: Store,
         data: &Path,
@@ -84,11 +83,11 @@ impl Indexer {
             asks,
         });
         let stop = follower.stop.clone();
-        // What is usual is served from the first request on. What fails here is recovered from when it fails again.
+        // Serve before the first request where possible.
         for _ in 0..2 {
             match follower.prepare().await {
-                Err(engines::Trouble::Unusable(reason)) => {
-                    follower.recover(engines::Trouble::Unusable(reason)).await;
+                Err(engines::IndexFailure::Unusable(reason)) => {
+                    follower.recover(engines::IndexFailure::Unusable(reason)).await;
                 }
                 Err(trouble) => {
                     tracing::warn!(?trouble, "the full-text index could not be opened at the start");
@@ -100,22 +99,22 @@ impl Indexer {
         Ok(Self { progress, served, control, stop, task: tokio::spawn(follower.run()) })
     }
 
-    /// What is searched.
+    /// The index that searches use.
     pub fn served(&self) -> Arc<ServedIndex> {
         Arc::clone(&self.served)
     }
 
-    /// The index as its operator sees it.
+    /// The operator's view of the index.
     pub fn control(&self) -> Arc<IndexControl> {
         Arc::clone(&self.control)
     }
 
-    /// How far the index is, and a signal whenever that changes.
+    /// The progress of indexing; changes are signalled.
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.clone()
     }
 
-    /// Ends after the batch in hand; what is left is indexed at the next start.
+    /// Stops after the current batch; the rest is indexed at the next start.
     pub async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {
@@ -124,7 +123,6 @@ impl Indexer {
     }
 }
 
-/// A follower that has not begun, and how far it is.
 fn follower(
     rows: Rows,
     files: Arc<IndexFiles>,
@@ -143,7 +141,7 @@ fn follower(
         stop: CancellationToken::new(),
         batch_changes,
         rebuild,
-        beside: rebuild_request::Beside::None,
+        beside: rebuild_request::RebuildState::None,
         filling: None,
         position: 0,
         failures: 0,

@@ -1,7 +1,7 @@
-//! What has to be done now and then and for no request in particular, one after the other: rows of tenants, groups and folders
-//! that are gone, messages of groups that came to another tenant, files whose documents changed with a folder's name or a text, when
-//! applications and sessions were last used, what has expired. On a task of their own, as their store may be slow or away: contents that no file
-//! has any more, and what is left of uploads.
+//! Background maintenance that belongs to no request.
+//!
+//! One task works on rows: removed tenants, groups and folders, outdated documents, usage times, expired data. A second
+//! task removes unreferenced contents and leftovers of uploads, because their store may be slow or unavailable.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -13,33 +13,32 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     audit::records,
-    auth::{oauth::revocations, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
+    auth::{revoked_tokens, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
     blobs::contents::{self, Contents},
     error::Result,
     index_progress::BulkGate,
     platform::{
-        files::{abandoned, following},
+        files::{expired_uploads, reindexing},
         folders, groups, robots,
         tenants::removal,
     },
     store::Store,
 };
 
-/// Between two rounds, unless one is asked for.
+/// Interval between rounds.
 const EVERY: Duration = Duration::from_secs(30);
 
-/// Portions of each part of the work that are done before everything else has its turn again.
+/// Portions of one part before the next part has its turn.
 const PORTIONS: usize = 20;
 
-/// The running upkeep.
-pub struct Upkeep {
-    rounds: Arc<Rounds>,
+/// Runs maintenance in the background.
+pub struct Maintenance {
+    rounds: Arc<Jobs>,
     wake: Arc<Notify>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What a round needs.
-pub(crate) struct Rounds {
+pub(crate) struct Jobs {
     pub(crate) store: Store,
     pub(crate) usage: Arc<Usage>,
     pub(crate) sessions: Arc<Sessions>,
@@ -51,9 +50,9 @@ pub(crate) struct Rounds {
     pub(crate) stop: CancellationToken,
 }
 
-impl Upkeep {
-    /// Starts it; what an earlier process left undone comes first.
-    pub(crate) fn start(rounds: Rounds) -> Self {
+impl Maintenance {
+    /// Starts with the work left by an earlier process.
+    pub(crate) fn start(rounds: Jobs) -> Self {
         let (rounds, wake) = (Arc::new(rounds), Arc::new(Notify::new()));
         let over = Arc::new(Notify::new());
         let tasks = vec![
@@ -63,26 +62,26 @@ impl Upkeep {
         Self { rounds, wake, tasks: Mutex::new(tasks) }
     }
 
-    /// Has a round begin soon.
+    /// Requests a round.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// What has a round begin soon when it is notified.
+    /// Requests a round when notified.
     pub(crate) fn waker(&self) -> Arc<Notify> {
         Arc::clone(&self.wake)
     }
 
-    /// Makes a round now, and ends with it.
+    /// Runs one round to its end.
     ///
     /// # Errors
-    /// The first part of it that failed; the others are done all the same.
+    /// The first failure; the other parts run regardless.
     pub async fn make_round(&self) -> Result<()> {
         let rows = self.rounds.make_rows().await;
         rows.and(self.rounds.make_contents().await)
     }
 
-    /// Ends after what is in hand, and writes down what is only in memory. The rest is done after the next start.
+    /// Stops after the current portion and saves usage times. The rest follows after the next start.
     pub async fn stop(&self) {
         self.rounds.stop.cancel();
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -97,8 +96,8 @@ impl Upkeep {
     }
 }
 
-/// Tells at the end of each round: files that went may have left contents.
-async fn run_rows(rounds: Arc<Rounds>, wake: Arc<Notify>, over: Arc<Notify>) {
+/// Notifies `over` after each round, as removed files may have left contents.
+async fn run_rows(rounds: Arc<Jobs>, wake: Arc<Notify>, over: Arc<Notify>) {
     while !rounds.stop.is_cancelled() {
         if let Err(error) = rounds.make_rows().await {
             tracing::warn!(%error, "a round of the upkeep failed; it is tried again");
@@ -108,7 +107,7 @@ async fn run_rows(rounds: Arc<Rounds>, wake: Arc<Notify>, over: Arc<Notify>) {
     }
 }
 
-async fn run_contents(rounds: Arc<Rounds>, wake: Arc<Notify>) {
+async fn run_contents(rounds: Arc<Jobs>, wake: Arc<Notify>) {
     while !rounds.stop.is_cancelled() {
         rounds.pause(&wake).await;
         if let Err(error) = rounds.make_contents().await {
@@ -117,9 +116,9 @@ async fn run_contents(rounds: Arc<Rounds>, wake: Arc<Notify>) {
     }
 }
 
-/// The parts of a round, in this order: what may have to wait for the index is last.
+/// The parts of a round in order; those that may wait for the index come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum Job {
     Tenants,
     Groups,
     Folders,
@@ -133,22 +132,22 @@ enum Part {
     Files,
 }
 
-const PARTS: [Part; 11] = [
-    Part::Tenants,
-    Part::Groups,
-    Part::Folders,
-    // Before what was not used for long goes.
-    Part::Usage,
-    Part::Sessions,
-    Part::Keys,
-    Part::Revocations,
-    Part::Uploads,
-    Part::Audit,
-    Part::Histories,
-    Part::Files,
+const PARTS: [Job; 11] = [
+    Job::Tenants,
+    Job::Groups,
+    Job::Folders,
+    // Saves usage times before unused sessions expire.
+    Job::Usage,
+    Job::Sessions,
+    Job::Keys,
+    Job::Revocations,
+    Job::Uploads,
+    Job::Audit,
+    Job::Histories,
+    Job::Files,
 ];
 
-impl Rounds {
+impl Jobs {
     async fn pause(&self, wake: &Notify) {
         tokio::select! {
             () = self.stop.cancelled() => {}
@@ -157,15 +156,15 @@ impl Rounds {
         }
     }
 
-    /// All parts in turn until nothing is left to do, but for those that failed: these wait for the next round.
+    /// Runs all parts in turn until nothing is left. Failed parts wait for the next round.
     async fn make_rows(&self) -> Result<()> {
         let (mut parts, mut outcome) = (PARTS.to_vec(), Ok(()));
         let mut is_done = false;
         while !is_done && !self.stop.is_cancelled() {
             is_done = true;
             for part in std::mem::take(&mut parts) {
-                // What was used lately may not look like it.
-                if part == Part::Sessions && !parts.contains(&Part::Usage) {
+                // Unsaved usage times would make used sessions look expired.
+                if part == Job::Sessions && !parts.contains(&Job::Usage) {
                     continue;
                 }
                 match self.make(part).await {
@@ -180,7 +179,7 @@ impl Rounds {
         outcome
     }
 
-    /// Contents that no file has any more, and what is left of uploads.
+    /// Removes unreferenced contents and leftovers of uploads.
     async fn make_contents(&self) -> Result<()> {
         let mut is_done = false;
         while !is_done && !self.stop.is_cancelled() {
@@ -191,33 +190,33 @@ impl Rounds {
         Ok(())
     }
 
-    /// Some portions of a part. Answers whether these were the last.
-    async fn make(&self, part: Part) -> Result<bool> {
+    /// Runs some portions of a part; returns whether they were the last.
+    async fn make(&self, part: Job) -> Result<bool> {
         let store = &self.store;
         for _ in 0..PORTIONS {
             if self.stop.is_cancelled() {
                 return Ok(true);
             }
             let is_last = match part {
-                Part::Tenants => return self.remove_tenants().await,
-                Part::Usage => self.write_usage().await.map(|()| true)?,
-                Part::Sessions => self.sessions.remove_expired(store).await?,
-                Part::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
-                Part::Groups => groups::service::remove_portion(store).await?,
-                Part::Folders => folders::removal::remove_portion(store).await?,
-                Part::Revocations => revocations::remove_expired(store).await?,
-                Part::Uploads => abandoned::remove_old(store, self.upload_hours).await?,
-                Part::Audit => records::remove_old(store, self.keep_days).await?,
-                Part::Histories => robots::backfill::follow_portion(store).await?,
-                Part::Files => following::follow_portion(store).await?,
+                Job::Tenants => return self.remove_tenants().await,
+                Job::Usage => self.write_usage().await.map(|()| true)?,
+                Job::Sessions => self.sessions.remove_expired(store).await?,
+                Job::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
+                Job::Groups => groups::service::remove_portion(store).await?,
+                Job::Folders => folders::removal::remove_portion(store).await?,
+                Job::Revocations => revoked_tokens::remove_expired(store).await?,
+                Job::Uploads => expired_uploads::remove_old(store, self.upload_hours).await?,
+                Job::Audit => records::remove_old(store, self.keep_days).await?,
+                Job::Histories => robots::backfill::follow_portion(store).await?,
+                Job::Files => reindexing::follow_portion(store).await?,
             };
             if is_last {
                 return Ok(true);
             }
-            // What others write meanwhile is not to wait in the change log behind a whole history.
+            // Keeps other writes from waiting behind a long history in the change log.
             let portion = match part {
-                Part::Histories => robots::backfill::PORTION,
-                Part::Files => following::PORTION,
+                Job::Histories => robots::backfill::PORTION,
+                Job::Files => reindexing::PORTION,
                 _ => continue,
             };
             tokio::select! {
@@ -233,13 +232,12 @@ impl Rounds {
         applications.and(self.sessions.write_down(&self.store).await)
     }
 
-    /// Some portions of each tenant's rows.
     async fn remove_tenants(&self) -> Result<bool> {
         let (mut are_last, mut outcome) = (true, Ok(()));
         for tenant_id in tenants::removed(self.store.reader()).await? {
             match self.remove_tenant(tenant_id).await {
                 Ok(is_last) => are_last &= is_last,
-                // What fails with one is no reason to leave the others' rows.
+                // A failure must not keep the other tenants' rows.
                 Err(error) => outcome = outcome.and(Err(error)),
             }
         }

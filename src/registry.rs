@@ -42,7 +42,6 @@ pub use self::{
 const MAX_CHECKS: usize = 4;
 const MAX_TENANTS: u64 = 100_000;
 
-/// The generation and the tenant.
 type TenantKey = (u64, i64);
 
 /// The modules and sources of every tenant.
@@ -57,7 +56,6 @@ pub struct Registry {
     checks: Arc<Semaphore>,
     /// Epoch milliseconds.
     started: i64,
-    /// The same by `clock`.
     began: i64,
 }
 

@@ -17,6 +17,6 @@ use crate::{app::App, pages};
 /// The whole service.
 pub fn service(app: Arc<App>) -> Router {
     let (operations, signed_urls, description) = routes::router();
-    let signed_urls = middleware::of_any_origin(signed_urls, &app);
+    let signed_urls = middleware::from_any_origin(signed_urls, &app);
     middleware::wrap(operations.merge(openapi::pages(description)).merge(pages::pages()), signed_urls, app)
 }

@@ -39,13 +39,11 @@ use crate::error::Error;
 /// The result of a statement.
 pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
 
-/// The database's file name in the data directory.
 const FILE_NAME: &str = "trawl.db";
 
-/// Connections of the indexer: it reads two batches of changes at once, and the log.
+/// The indexer reads two batches of changes at once, and the log.
 const INDEX_READERS: u32 = 3;
 
-/// How long a scan waits for a permit.
 const SCAN_QUEUE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The store, cheap to clone.
@@ -133,9 +131,10 @@ impl Store {
         &self.index_reader
     }
 
-    /// Runs a read that looks at many rows. Half of the readers may scan at once, so that short reads find a connection.
+    /// Runs a read that looks at many rows, under a permit.
     ///
-    /// A read whose caller has gone away goes on and holds its permit.
+    /// Half of the readers may scan at once, so that short reads find a connection. A read whose caller has gone away
+    /// goes on and holds its permit.
     ///
     /// # Errors
     /// 503 where no permit is free within a second; else the read's own error.
@@ -168,7 +167,6 @@ impl Store {
         self.writer.positions()
     }
 
-    /// Times of the commits that the index does not have yet.
     pub(crate) fn commits(&self) -> Arc<Commits> {
         self.writer.commits()
     }
@@ -183,7 +181,7 @@ impl Store {
     /// A failing job is rolled back without other requests of its group.
     ///
     /// # Errors
-    /// The job's own error; 503 when the disk or the queue is full, or the store is closing.
+    /// The job's own; 503 for a full disk or queue, or while closing.
     pub async fn write<T, J>(&self, job: J) -> Result<T, Error>
     where
         T: Send + 'static,
@@ -197,7 +195,9 @@ impl Store {
         outcome.map(|outcome| *outcome).map_err(|_| Error::internal("a write has another job's outcome"))
     }
 
-    /// Deletes the rows of `table` that `find` selects by their `key`, at most `batch`; returns whether none is left.
+    /// Deletes a batch of rows of `table`; returns whether none is left.
+    ///
+    /// `find` selects them by their `key`, at most `batch`.
     ///
     /// # Errors
     /// Those of [`Self::write`].
@@ -231,7 +231,6 @@ impl Store {
     }
 }
 
-/// The database's own id, made at its first opening.
 async fn store_id(connection: &Connection) -> Result<String> {
     let text = "INSERT INTO meta (name, value) VALUES ('store_id', ?) ON CONFLICT (name) DO NOTHING";
     sql(text, [Uuid::new_v4().to_string().into()]).execute(connection).await?;

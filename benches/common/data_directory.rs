@@ -1,4 +1,4 @@
-//! Data directories, made through the library before a server starts on them.
+//! Data directories, filled through the library.
 
 use trawl::{
     auth::{
@@ -6,16 +6,15 @@ use trawl::{
         keys::Keys,
     },
     identity::scopes::Scope,
-    platform::tenants::model::{Registered, register_application},
+    platform::tenants::service::{Registered, register_application},
     store::Store,
 };
 
 use super::load::block_on;
 
-/// A data directory with one tenant and one application.
 pub(crate) struct DataDirectory {
     pub(crate) directory: tempfile::TempDir,
-    /// The application has every scope of its kind.
+    /// With every scope of its kind.
     pub(crate) registered: Registered,
 }
 

@@ -1,4 +1,4 @@
-//! Measures servers in short alternating slices, so that a disturbance affects all of them.
+//! Alternating slices per server, so that a disturbance affects all of them.
 
 use std::{
     sync::Barrier,
@@ -12,7 +12,6 @@ use super::{
     report::millis,
 };
 
-/// Slices of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slices {
     pub(crate) length: Duration,
@@ -21,33 +20,25 @@ pub(crate) struct Slices {
 }
 
 impl Slices {
-    /// Text for a report's head.
     pub(crate) fn description(self) -> String {
-        format!(
-            "measured in {} alternating slices of {} ms per server and case (slow requests: longer ones), after one for warm-up",
-            self.count,
-            self.length.as_millis()
-        )
+        format!("{} slices of {} ms", self.count, self.length.as_millis())
     }
 }
 
-/// Table cells: median, p99 and throughput of both, with ratios.
+/// Table cells: both medians and their ratio, the ratio of p99, throughput and its ratio.
 pub(crate) fn compared(ours: &Samples, peer: &Samples) -> String {
     format!(
-        "{} / {} | {:.2} | {} / {} | {:.2} | {:.0} / {:.0} | {:.2}",
+        "{} / {} | {:.2} | {:.2} | {:.0} | {:.2}",
         millis(ours.quantile(0.5)),
         millis(peer.quantile(0.5)),
         ours.quantile(0.5) / peer.quantile(0.5),
-        millis(ours.quantile(0.99)),
-        millis(peer.quantile(0.99)),
         ours.quantile(0.99) / peer.quantile(0.99),
         ours.rate(),
-        peer.rate(),
         ours.rate() / peer.rate(),
     )
 }
 
-/// Drives the servers in alternation, each with `clients` connections.
+/// Drives the servers in turn, each with `clients` connections.
 ///
 /// At most two threads make the load; the other cores are for the servers.
 pub(crate) fn interleave<const N: usize>(
@@ -73,7 +64,6 @@ pub(crate) fn interleave<const N: usize>(
     all.map(|all| Samples::new(all.latencies, all.took))
 }
 
-/// Measurements of one thread and server.
 struct Measured {
     latencies: Vec<Duration>,
     /// Until the last answer of each slice.
@@ -98,7 +88,7 @@ fn drive<const N: usize>(
         }
         for slice in 0..=slices.count {
             for ((target, connections), all) in targets.iter().zip(&mut connections).zip(&mut all) {
-                // No connection of this thread has work here, so it may block.
+                // No connection of this thread has work here, so the thread may block.
                 barrier.wait();
                 let started = Instant::now();
                 let end = started + slices.length;

@@ -1,4 +1,4 @@
-//! Load generator: keep-alive connections, each with one request in flight (closed loop).
+//! Load over keep-alive connections, each with one request in flight (closed loop).
 
 use std::{
     net::SocketAddr,
@@ -14,20 +14,19 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 
-/// Placeholder for a number that is unique per request.
+/// A number unique to the request replaces it.
 pub(crate) const NUMBER: &str = "{n}";
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
 
-/// A request and its expected answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     pub(crate) address: SocketAddr,
     pub(crate) method: &'static str,
-    /// [`NUMBER`] in it is replaced.
+    /// May contain [`NUMBER`].
     pub(crate) path: String,
     pub(crate) token: Option<String>,
-    /// JSON; [`NUMBER`] in it is replaced.
+    /// JSON; may contain [`NUMBER`].
     pub(crate) body: Option<String>,
     /// The answer must contain it, with status 200.
     pub(crate) expected: String,
@@ -60,7 +59,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects; the current runtime drives the connection.
+    /// The current runtime drives the connection.
     pub(crate) async fn open(address: SocketAddr) -> Self {
         let stream = tokio::net::TcpStream::connect(address).await.unwrap();
         stream.set_nodelay(true).unwrap();
@@ -69,7 +68,6 @@ impl Connection {
         Self { sender }
     }
 
-    /// Sends a request, checks its answer and returns it.
     pub(crate) async fn call(&mut self, target: &Target) -> Bytes {
         self.sender.ready().await.unwrap();
         let response = self.sender.send_request(target.request()).await.unwrap();
@@ -86,7 +84,6 @@ impl Connection {
     }
 }
 
-/// Latencies and duration of one server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Samples {
     /// Milliseconds, ascending.
@@ -102,7 +99,7 @@ impl Samples {
         Self { latencies, seconds: time.as_secs_f64() }
     }
 
-    /// Latency at this quantile, in milliseconds.
+    /// In milliseconds.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the list")]
         let place = (self.latencies.len() as f64 * share) as usize;
@@ -115,7 +112,6 @@ impl Samples {
     }
 }
 
-/// Runs a future on a new runtime of this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

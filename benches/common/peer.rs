@@ -1,4 +1,4 @@
-//! Peers: this executable, started again with other arguments.
+//! Peers: this executable with other arguments.
 
 use std::process::Command;
 
@@ -15,14 +15,13 @@ impl Server {
     }
 }
 
-/// Serves these routes until the process is killed.
 #[tokio::main]
 pub(crate) async fn serve(router: Router) {
     let listener = listen().await;
     axum::serve(listener.tap_io(|connection| drop(connection.set_nodelay(true))), router).await.unwrap();
 }
 
-/// Listens on a free port and prints it for the bench.
+/// Prints the port for the bench.
 pub(crate) async fn listen() -> TcpListener {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("{LISTENING}{}", listener.local_addr().unwrap());

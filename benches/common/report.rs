@@ -1,8 +1,7 @@
-//! Reports: printed while they are measured, and kept in `benches/results`.
+//! Reports, kept in `benches/results`.
 
 use std::{fmt::Arguments, path::Path, process::Command};
 
-/// One section of a bench.
 pub(crate) struct Report {
     name: String,
     text: String,
@@ -10,7 +9,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Begins the section of a bench `NAME/SECTION`; a quick run is not kept.
+    /// A quick run is not kept.
     pub(crate) fn begin(name: &str, arguments: &[String], measured: &str) -> Self {
         let is_kept = !arguments.iter().any(|argument| argument == "quick");
         let mut report = Self { name: name.to_owned(), text: String::new(), is_kept };
@@ -18,22 +17,24 @@ impl Report {
         let cores = std::thread::available_parallelism().map_or(0, usize::from);
         let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
         writeln!(report, "# {name}\n");
-        writeln!(report, "- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
-        writeln!(report, "- command: cargo bench --bench {bench} -- {}", arguments.join(" "));
-        writeln!(report, "- revision: {}", output("git", &["describe", "--always", "--dirty"]));
-        writeln!(report, "- machine: {cores} cores, {}", output("uname", &["-sr"]));
-        writeln!(report, "- load average before: {}", load.trim());
-        writeln!(report, "- {measured}");
+        writeln!(
+            report,
+            "{}, revision {}: `cargo bench --bench {bench} -- {}` on {cores} cores, {}, load before: {}; {measured}.",
+            output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+            output("git", &["describe", "--always", "--dirty"]),
+            arguments.join(" "),
+            output("uname", &["-sr"]),
+            load.trim(),
+        );
         report
     }
 
-    /// For `writeln!`.
     pub(crate) fn write_fmt(&mut self, text: Arguments<'_>) {
         print!("{text}");
         self.text.push_str(&text.to_string());
     }
 
-    /// Writes the section to `benches/results`, unless the run was quick.
+    /// A quick run writes no file.
     pub(crate) fn finish(self) {
         println!();
         if self.is_kept {
@@ -50,7 +51,7 @@ fn output(program: &str, arguments: &[&str]) -> String {
     output.map_or_else(|_| "?".to_owned(), |output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Milliseconds with three digits below 10, else one.
+/// Three digits below 10, else one.
 pub(crate) fn millis(value: f64) -> String {
     if value < 10.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }

@@ -1,5 +1,3 @@
-//! Server processes.
-
 use std::{
     ffi::OsString,
     io::{BufRead, BufReader},
@@ -15,14 +13,14 @@ use super::{data_directory::DataDirectory, load::block_on};
 /// Every server prints this before its address.
 pub(crate) const LISTENING: &str = "listening on http://";
 
-/// A running server; dropping it kills the process.
+/// Dropping it kills the process.
 pub(crate) struct Server {
     pub(crate) process: Child,
     pub(crate) address: SocketAddr,
 }
 
 impl Server {
-    /// Starts `trawl serve` with these settings: environment variables without `TRAWL_`.
+    /// Settings are environment variables without `TRAWL_`.
     pub(crate) fn trawl(data: &Path, settings: &[(&str, &str)]) -> Self {
         let mut command = Command::new(Self::program());
         command.arg("serve").arg("--data").arg(data).args(["--listen", "127.0.0.1:0"]);
@@ -32,12 +30,12 @@ impl Server {
         Self::start(command)
     }
 
-    /// The measured program; `BENCH_PROGRAM` names another build.
+    /// `BENCH_PROGRAM` names another build.
     pub(crate) fn program() -> OsString {
         std::env::var_os("BENCH_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_trawl").into())
     }
 
-    /// Starts a program that prints its address.
+    /// The program must print its address.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
@@ -45,12 +43,11 @@ impl Server {
         Self { process, address }
     }
 
-    /// An application token.
     pub(crate) fn token(&self, prepared: &DataDirectory) -> String {
         self.grant(prepared, &[("grant_type", "client_credentials")])
     }
 
-    /// A token by this form of the token endpoint.
+    /// A token by a form of the token endpoint.
     pub(crate) fn grant(&self, prepared: &DataDirectory, form: &[(&str, &str)]) -> String {
         let request = async {
             let credentials = &prepared.registered.credentials;
@@ -69,7 +66,6 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Its data directory is temporary.
         drop(self.process.kill());
         drop(self.process.wait());
     }

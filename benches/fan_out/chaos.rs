@@ -1,4 +1,4 @@
-//! Six of ten sources fail in six ways; every answer still arrives by its deadline.
+//! Six of ten sources fail in six ways; answers must arrive by the deadline.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,14 @@ use crate::{
 
 /// Milliseconds.
 const DEADLINE: u64 = 500;
-/// Allowed lateness, in milliseconds.
+/// Allowed lateness in milliseconds.
 const LEEWAY: u64 = 10;
 const CLIENTS: u32 = 64;
 /// Timeout of a source that must be suspended for it, in milliseconds.
 const SHORT_TIMEOUT: u64 = 300;
 const MODULE: &str = "chaos";
 
-/// Paths of all sources but the one that closes its connections.
+/// Without the source that closes its connections.
 const SOURCES: [&str; 9] = [
     "/hanging",
     "/failing",
@@ -37,7 +37,7 @@ const SOURCES: [&str; 9] = [
 ];
 const GOOD: usize = 4;
 
-/// Runs the section; `requests` is per client.
+/// `requests` is per client.
 pub(crate) fn run(requests: usize, report: &mut Report) {
     writeln!(report, "\n## Ten sources, of which six fail\n");
     writeln!(
@@ -64,7 +64,7 @@ pub(crate) fn run(requests: usize, report: &mut Report) {
     );
 }
 
-/// Settings of every cause: failures until a suspension, its shortest and longest duration.
+/// For every cause: failures until a suspension, its shortest and longest duration.
 fn suspension(failures: &str, least: &str, most: &str) -> Vec<(String, String)> {
     let rules = [("FAILURES", failures), ("LEAST_MS", least), ("MOST_MS", most)];
     ["UNAVAILABLE", "UNAUTHORIZED", "INVALID", "ERROR", "TIMEOUT"]
@@ -100,7 +100,7 @@ fn run_with(name: &str, settings: &[(String, String)], timeout: u64, requests: u
     writeln!(report, "| {name} | {count} | {median} | {p99} | {most} | {late} |");
 }
 
-/// The requests of one client; clients start spread over a deadline.
+/// Clients start spread over a deadline.
 async fn ask(target: &Target, client: u32, requests: usize) -> Vec<Duration> {
     let mut connection = Connection::open(target.address).await;
     tokio::time::sleep(Duration::from_millis(DEADLINE) * client / CLIENTS).await;

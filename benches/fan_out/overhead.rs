@@ -1,4 +1,4 @@
-//! Overhead on sources that all answer, compared with a bare `join_all` of the same calls.
+//! Overhead on sources that all answer, beside a bare `join_all` of the same calls.
 
 use crate::{
     common::{
@@ -11,16 +11,14 @@ use crate::{
     site::{LONG_TIMEOUT, Site, Source},
 };
 
-/// Sources of a module.
 const COUNTS: [usize; 4] = [1, 10, 50, 200];
-/// Delay of a slow source, in milliseconds.
+/// Of a slow source, in milliseconds.
 const DELAY: u64 = 20;
-/// Clients of the throughput measurement.
+/// For throughput.
 const CLIENTS: usize = 16;
 /// Milliseconds; never reached.
 const DEADLINE: u64 = 2_000;
 
-/// Latency with slow sources.
 pub(crate) fn run_slow(slices: Slices, report: &mut Report) {
     writeln!(report, "\n## Overhead on sources of {DELAY} ms\n");
     writeln!(
@@ -36,11 +34,10 @@ pub(crate) fn run_slow(slices: Slices, report: &mut Report) {
     }
 }
 
-/// Throughput with sources that answer immediately.
 pub(crate) fn run_throughput(slices: Slices, report: &mut Report) {
     writeln!(report, "\n## Throughput with sources of 0 ms\n");
     writeln!(report, "{CLIENTS} clients. Milliseconds. Bar: ≥ 0.7 × per second.\n");
-    writeln!(report, "| sources | median | × | p99 | × | per second | × |\n|---|---|---|---|---|---|---|");
+    writeln!(report, "| sources | median | × | p99, × | per second | × |\n|---|---|---|---|---|---|");
     let both = Servers::start(0);
     for count in COUNTS {
         let [ours, bare] = interleave(&both.targets(count), CLIENTS, slices);
@@ -48,7 +45,6 @@ pub(crate) fn run_throughput(slices: Slices, report: &mut Report) {
     }
 }
 
-/// trawl and the bare peer over the same sources.
 struct Servers {
     site: Site,
     join: Server,

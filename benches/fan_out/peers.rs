@@ -1,4 +1,4 @@
-//! External sources, good and bad, and the bare peer: processes of this executable.
+//! External sources and the bare peer: processes of this executable.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -26,29 +26,26 @@ use tokio::{io::AsyncReadExt, time::sleep};
 
 use crate::common::peer::{listen, serve};
 
-/// Argument: serve external sources; see [`sources`].
+/// Argument; see [`sources`].
 pub(crate) const SOURCES: &str = "peer-sources";
-/// Argument: a source that closes its connections without an answer.
+/// Argument: close connections without an answer.
 pub(crate) const CLOSING: &str = "peer-closing";
-/// Argument, before the sources' address: a peer that serves `/{count}/{delay in ms}` by concurrent calls.
+/// Argument, before the sources' address: serve `/{count}/{delay in ms}` by concurrent calls.
 pub(crate) const JOIN: &str = "peer-join";
 
-/// Items of a source's page.
 pub(crate) const SOURCE_ITEMS: usize = 10;
-/// The total that each source reports.
 pub(crate) const SOURCE_TOTAL: usize = 1_000;
 
-/// Normal latency of the source that is sometimes slow.
+/// Of the source that is sometimes slow.
 pub(crate) const USUAL_CALL: Duration = Duration::from_millis(20);
-/// Its slow latency.
 pub(crate) const SLOW_CALL: Duration = Duration::from_millis(500);
-/// Slow calls in percent. At five, the p95 that hedging waits for would itself be slow.
+/// Percent. At five, the p95 that hedging waits for would itself be slow.
 pub(crate) const SLOW_SHARE: u64 = 3;
 
 /// Calls of the flapping source per phase.
 const FLAPS: u64 = 20;
 
-/// Runs as a peer if the arguments say so; returns only when killed.
+/// Returns only when killed.
 pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
@@ -67,17 +64,13 @@ pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
 #[derive(Default)]
 struct Calls {
     flapping: AtomicU64,
-    /// By module.
     twenty: Mutex<HashMap<String, TwentySources>>,
 }
 
-/// Calls of a module's twenty sources.
 #[derive(Default)]
 struct TwentySources {
     calls: u64,
-    /// Calls of the source that is sometimes slow.
     calls_of_slow: u64,
-    /// Searches, by keyword.
     keywords: HashSet<String>,
 }
 
@@ -126,7 +119,6 @@ async fn garbage() -> Response {
     ([(CONTENT_TYPE, "application/json")], "<html><body>It works!</body></html>").into_response()
 }
 
-/// Sends a page at a byte per second.
 async fn drip() -> Response {
     let bytes = stream::iter(br#"{"code":200,"message":null,"data":[]}"#).then(async |byte| {
         sleep(Duration::from_secs(1)).await;
@@ -135,13 +127,13 @@ async fn drip() -> Response {
     ([(CONTENT_TYPE, "application/json")], Body::from_stream(bytes)).into_response()
 }
 
-/// Alternates between answering and 503.
+/// Alternates between answers and 503.
 async fn flap(State(calls): State<Arc<Calls>>) -> Response {
     let call = calls.flapping.fetch_add(1, Ordering::Relaxed);
     if (call / FLAPS).is_multiple_of(2) { page(0) } else { StatusCode::SERVICE_UNAVAILABLE.into_response() }
 }
 
-/// One of twenty sources; the last one is sometimes slow.
+/// The last of the twenty sources is sometimes slow.
 async fn page_of_twenty(
     State(calls): State<Arc<Calls>>,
     Path((module, number)): Path<(String, usize)>,
@@ -157,7 +149,7 @@ struct SourceQuery {
 }
 
 impl Calls {
-    /// Counts a call; returns its latency.
+    /// Returns the latency of the call.
     fn count(&self, module: String, number: usize, keyword: String) -> Duration {
         let mut twenty = self.twenty.lock().unwrap();
         let twenty = twenty.entry(module).or_default();
@@ -176,16 +168,15 @@ impl Calls {
     }
 }
 
-/// Whether this call is slow: spread irregularly, the same in each run.
+/// Irregular, but the same in each run.
 fn is_slow(call: u64) -> bool {
-    // The mixing function of SplitMix64.
+    // SplitMix64.
     let mut mixed = call.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (mixed ^ (mixed >> 31)) % 100 < SLOW_SHARE
 }
 
-/// Source calls per search of a module.
 async fn calls_for_each_search(State(calls): State<Arc<Calls>>, Path(module): Path<String>) -> String {
     let twenty = calls.twenty.lock().unwrap();
     let TwentySources { calls, keywords, .. } = &twenty[&module];
@@ -202,7 +193,7 @@ async fn close_all() {
     }
 }
 
-/// The same calls as trawl's; answers are read, not parsed.
+/// Answers are read, not parsed.
 async fn join(
     State((client, sources)): State<(reqwest::Client, String)>,
     Path((count, delay)): Path<(usize, u64)>,

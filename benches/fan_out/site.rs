@@ -1,4 +1,4 @@
-//! A trawl server with external sources, registered through its admin interface.
+//! A trawl server with registered external sources.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use crate::{
     peers::SOURCE_ITEMS,
 };
 
-/// A source timeout that is never reached, in milliseconds.
+/// Milliseconds; never reached.
 pub(crate) const LONG_TIMEOUT: u64 = 5_000;
 
 pub(crate) struct Site {
@@ -23,7 +23,6 @@ pub(crate) struct Site {
     _prepared: DataDirectory,
 }
 
-/// A source to register.
 pub(crate) struct Source<'a> {
     /// Also its name.
     pub(crate) id: &'a str,
@@ -88,7 +87,7 @@ impl Site {
         }
     }
 
-    /// A search with this deadline in milliseconds. Each has another keyword, so that no call is shared.
+    /// Each search has its own keyword, so that no call is shared.
     pub(crate) fn search(&self, module: &str, timeout: u64, expected: String) -> Target {
         Target {
             address: self.trawl.address,

@@ -54,7 +54,7 @@ fn describe(samples: &Samples) -> String {
     format!("{median} | {p99} | {p999}")
 }
 
-/// Calls per search, as counted by the sources.
+/// As counted by the sources.
 fn count_calls(sources: &Server, module: &str) -> String {
     let target = Target {
         address: sources.address,

@@ -1,18 +1,16 @@
-//! An index with many deleted documents.
-
 use crate::{
     common::data_directory::DataDirectory,
     corpus::{CHINESE, ENGLISH, id, index_of, prepare},
 };
 
-/// A data directory whose segment the server rewrites at its first commit: a third is deleted.
+/// A third is deleted, so the server rewrites the segment at its first commit.
 pub(crate) fn prepare_after_deletes(documents: usize) -> DataDirectory {
     let prepared = prepare(documents);
     let engine = trawl_index::bare::open(&index_of(&prepared)).unwrap();
     let payload = engine.load_metas().unwrap().payload.unwrap();
     let key = engine.schema().get_field("key").unwrap();
     let mut writer: tantivy::IndexWriter = engine.writer_with_num_threads(1, 15_000_000).unwrap();
-    // Otherwise it would be rewritten here.
+    // Without it this commit would rewrite the segment.
     writer.set_merge_policy(Box::new(tantivy::merge_policy::NoMergePolicy));
     for module in [CHINESE, ENGLISH] {
         for number in (0..documents / 2).step_by(3) {

@@ -1,5 +1,3 @@
-//! Data directories with a filled index.
-
 use std::path::{Path, PathBuf};
 
 use trawl::{auth::applications::Kind, store::Store};
@@ -10,18 +8,15 @@ use crate::{
     texts,
 };
 
-/// Module of the Chinese texts.
 pub(crate) const CHINESE: &str = "feed";
-/// Module of the English texts.
 pub(crate) const ENGLISH: &str = "news";
 
-/// Time of the first document; each further one is a second later.
+/// Each further document is a second later.
 const FIRST_TIME: i64 = 1_400_000_000_000;
 
-/// Documents per index batch.
 const BATCH: usize = 20_000;
 
-/// A data directory whose index holds this number of documents, half Chinese, half English.
+/// Half of the documents are Chinese, half English.
 pub(crate) fn prepare(documents: usize) -> DataDirectory {
     let prepared = DataDirectory::new(Kind::Application);
     let checkpoint = block_on(async {
@@ -58,7 +53,7 @@ fn fill_index(directory: &Path, tenant_id: i64, documents: usize, checkpoint: &C
     writer.close().unwrap();
 }
 
-/// The document of a number; texts repeat when they run out.
+/// Texts repeat when they run out.
 pub(crate) fn document(scope: &Scope, texts: &[String], number: usize) -> Document {
     let id = id(number);
     let title = texts[number % texts.len()].clone();
@@ -83,7 +78,6 @@ pub(crate) fn document(scope: &Scope, texts: &[String], number: usize) -> Docume
     }
 }
 
-/// Unique ids without order.
 pub(crate) fn id(number: usize) -> String {
     format!("{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }

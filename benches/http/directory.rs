@@ -1,4 +1,4 @@
-//! Directory synchronisation: users in and out, an unchanged full push, and following the cursor.
+//! Directory synchronisation.
 
 use std::{
     collections::HashMap,
@@ -23,16 +23,12 @@ use crate::{
     memory::resident_mib,
 };
 
-/// Rows of a call.
 const CALL: usize = 10_000;
-/// Rows of a page.
 const PAGE: usize = 1_000;
-/// Changes to follow, and changes per call.
+/// In total, and per call.
 const CHANGES: usize = 1_000;
 const CHANGES_OF_A_CALL: usize = 10;
-/// Rows with a password.
 const PASSWORDS: usize = 400;
-/// Timeout of a search for a person.
 const FIND_TIMEOUT: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
@@ -120,7 +116,7 @@ impl Directory<'_> {
         }
     }
 
-    /// Sends the calls in sequence; every row must be accepted.
+    /// In sequence; every row must be accepted.
     async fn put(&self, connection: &mut Connection, area: &str, calls: &[String]) -> Duration {
         let targets: Vec<Target> = calls
             .iter()
@@ -133,7 +129,7 @@ impl Directory<'_> {
         started.elapsed()
     }
 
-    /// Reads all users; returns their number.
+    /// Returns the number of users.
     async fn read(&self, connection: &mut Connection) -> (usize, Duration) {
         let (mut cursor, mut read) = (0, 0);
         let started = Instant::now();
@@ -145,7 +141,7 @@ impl Directory<'_> {
         }
     }
 
-    /// A page after the cursor: time of change and id of each row.
+    /// Time of change and id of each row.
     async fn page(&self, connection: &mut Connection, cursor: i64, limit: usize) -> Vec<(i64, String)> {
         let path = format!("/v1/users/sync?cursor={cursor}&limit={limit}");
         let answer = connection.call(&self.target("GET", path, None, "\"count\":")).await;
@@ -159,7 +155,7 @@ impl Directory<'_> {
         times.zip(fields("userId")).collect()
     }
 
-    /// Time until a person is found by name; none after the timeout.
+    /// By name; none after the timeout.
     async fn find(&self, connection: &mut Connection, number: usize) -> Option<Duration> {
         let path = format!("/contents/search?moduleId=people&keyword={}+", word(number));
         let search = self.target("POST", path, None, "\"total\":");
@@ -174,7 +170,6 @@ impl Directory<'_> {
         None
     }
 
-    /// A writer changes people while a reader follows the cursor.
     async fn follow(&self, users: usize, report: &mut Report) {
         let mut reading = Connection::open(self.trawl.address).await;
         let mut writing = Connection::open(self.trawl.address).await;
@@ -220,12 +215,11 @@ fn id(number: usize) -> String {
     format!("user-{number:06}")
 }
 
-/// A word unique to one person.
 fn word(number: usize) -> String {
     format!("person{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }
 
-/// A tree with ten children per department.
+/// Ten children per department.
 fn tree(departments: usize) -> String {
     let rows: Vec<_> = (0..departments)
         .map(|number| {
@@ -240,7 +234,7 @@ fn tree(departments: usize) -> String {
     serde_json::Value::from(rows).to_string()
 }
 
-/// Users with every field.
+/// With every field.
 fn people(first: usize, count: usize) -> String {
     let rows: Vec<_> = (first..first + count)
         .map(|number| {
@@ -267,7 +261,7 @@ fn passwords() -> String {
     serde_json::Value::from(rows).to_string()
 }
 
-/// Bare inserts of the same rows, one durable transaction per call.
+/// The same rows, one durable transaction per call.
 fn bare_inserts(users: usize) -> Duration {
     const COLUMNS: &str = "tenant_id, user_id, platform_user_id, login_id, name, sex, mobile, org_id, order_no, status, is_hidden, \
                            is_deleted, details, created_at, updated_at";

@@ -1,4 +1,4 @@
-//! Upload and download of file contents compared with a bare axum handler, and the server's memory.
+//! Contents beside a bare axum handler, and the server's memory.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ const CLIENTS: usize = 32;
 const FILE_BYTES: usize = 100 << 20;
 const MIB: f64 = 1_048_576.0;
 
-/// The bar for memory growth during uploads.
+/// The bar for uploads.
 const MOST_GROWTH_MIB: f64 = 200.0;
 
 const LOOK_EVERY: Duration = Duration::from_millis(5);
@@ -65,7 +65,6 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
                 }
                 let taken = runtime.block_on(store.download(&ids));
                 runtime.block_on(store.remove(&ids));
-                // The first round warms up.
                 if round > 0 {
                     up[place] += took.as_secs_f64();
                     down[place] += taken.as_secs_f64();
@@ -95,7 +94,6 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     );
 }
 
-/// A user token.
 fn person(trawl: &Server, prepared: &DataDirectory) -> String {
     let application = trawl.token(prepared);
     let person = json!([{ "userId": "mei", "loginId": PERSON, "name": "Mei Chen", "sex": 2 }]);
@@ -118,17 +116,17 @@ fn client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
 }
 
-/// A server of contents: trawl with a user token, or a peer without.
+/// A peer needs no token.
 struct FileServer<'a> {
     server: &'a Server,
     http: reqwest::Client,
     person: Option<String>,
-    /// The content of a file name.
+    /// By file name.
     content: fn(&str) -> contents::Content,
 }
 
 impl FileServer<'_> {
-    /// Uploads a file per client concurrently; returns the ids and the duration.
+    /// One file per client concurrently; returns the ids and the duration.
     async fn upload(&self, clients: usize, round: usize) -> (Vec<String>, Duration) {
         let started = Instant::now();
         let ids = join_all((0..clients).map(|client| self.upload_one(format!("{round}-{client}"))));
@@ -198,7 +196,7 @@ impl FileServer<'_> {
     }
 }
 
-/// Contents that cost no time to make; each name has its own.
+/// Contents that cost no time to make, another for each name.
 mod contents {
     use super::{Bytes, FILE_BYTES, StreamExt, stream};
 
@@ -224,7 +222,6 @@ mod contents {
     }
 }
 
-/// Samples the memory of a process.
 struct MemoryWatch {
     before: f64,
     is_over: Arc<AtomicBool>,
@@ -247,7 +244,6 @@ impl MemoryWatch {
         Self { before, is_over, peak }
     }
 
-    /// Peak growth in MiB.
     fn growth_mib(self) -> f64 {
         self.is_over.store(true, Ordering::Relaxed);
         self.peak.join().unwrap() - self.before

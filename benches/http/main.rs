@@ -1,6 +1,4 @@
-//! Load over HTTP, compared with the least that the same work can cost.
-//!
-//! `benches/README.md` tells how it measures.
+//! Load over HTTP, beside the least that the same work can cost. See `benches/README.md`.
 //!
 //! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|objects|directory|files …]`
 
@@ -26,21 +24,20 @@ use std::time::{Duration, Instant};
 
 use self::common::{interleave::Slices, report::Report};
 
-// The program's allocator, for peers of this executable.
+// The program's allocator, also for peers.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    /// Documents of the small and the large index.
+    /// Of the small and the large index.
     pub(crate) documents: [usize; 2],
-    /// Slices of pages and to-dos.
+    /// Of pages and to-dos.
     pub(crate) slices: Slices,
-    /// Duration of single writes.
+    /// Of single writes.
     pub(crate) freshness: Duration,
-    /// Documents of the bulk import.
     pub(crate) import: usize,
-    /// Objects of each kind.
+    /// Of each kind.
     pub(crate) objects: usize,
     /// Departments and users.
     pub(crate) directory: [usize; 2],
@@ -48,7 +45,6 @@ pub(crate) struct Scale {
     pub(crate) files: usize,
 }
 
-/// A section's name and its measurement.
 type Section = (&'static str, fn(&Scale, &mut Report));
 
 const FULL: Scale = Scale {
@@ -71,7 +67,7 @@ const QUICK: Scale = Scale {
     files: 2,
 };
 
-/// Documents of the large index with `large`.
+/// With `large`.
 const LARGE: usize = 10_000_000;
 
 fn main() {

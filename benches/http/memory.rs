@@ -1,6 +1,3 @@
-//! Memory of a process.
-
-/// Resident memory in MiB.
 pub(crate) fn resident_mib(process: u32) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();

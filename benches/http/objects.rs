@@ -22,14 +22,13 @@ const WRITERS: usize = 8;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 const PERSON: &str = "mei.chen";
 
-/// A kind of object: where it is written and found.
 struct Object {
     name: &'static str,
     module: &'static str,
     path: &'static str,
-    /// Written with the person's token, not the application's.
+    /// With the person's token, not the application's.
     is_personal: bool,
-    /// The body of object `number`, found by this word.
+    /// Of object `number`; the word finds it.
     body: fn(usize, &str) -> Value,
 }
 
@@ -123,7 +122,6 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     }
 }
 
-/// A token's holder.
 struct Caller<'a> {
     trawl: &'a Server,
     token: String,
@@ -142,7 +140,7 @@ impl Caller<'_> {
     }
 }
 
-/// Makes a group with a robot; returns the webhook's path.
+/// Returns the webhook's path.
 async fn make_robot(person: &Caller<'_>) -> String {
     let mut connection = Connection::open(person.trawl.address).await;
     let mut make = async |path: String, body: Value| {
@@ -195,7 +193,6 @@ async fn measure(
     (Samples::new(acknowledged.take(), took), Samples::new(found.take(), took))
 }
 
-/// A word unique to one object.
 fn word(number: usize) -> String {
     format!("object{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }

@@ -1,4 +1,4 @@
-//! Pages in time order, compared with a bare handler over the same index.
+//! Pages in time order, beside a bare handler over the same index.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     common::{
         data_directory::DataDirectory,
         interleave::{self, interleave},
-        load::{Connection, Samples, Target, block_on},
+        load::{Connection, Target, block_on},
         report::{Report, millis},
         server::Server,
     },
@@ -18,10 +18,10 @@ use crate::{
 const LIMIT: usize = 10;
 const DEEP_PAGE: usize = 1_000;
 const CLIENTS: [usize; 2] = [1, 16];
-/// The interface's largest page.
+/// The interface's limit.
 const LARGEST_LIMIT: usize = 1_000;
 
-/// trawl and the bare handler on one data directory.
+/// Both on one data directory.
 struct Servers {
     trawl: Server,
     bare: Server,
@@ -44,8 +44,9 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     );
     writeln!(
         report,
-        "| documents | word | matches | page | clients | median | × | p99 | × | per second | × |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|"
+        "| documents | word | matches | page | 1 client: median | × | p99, × | per second | × \
+         | 16 clients: median | × | p99, × | per second | × |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     );
     let medians = scale.documents.map(|documents| tables(documents, scale, report));
     writeln!(report, "\n## Growth\n");
@@ -79,7 +80,7 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     }
 }
 
-/// The rows of one index; returns trawl's medians for one client.
+/// Returns trawl's medians for one client.
 fn tables(documents: usize, scale: &Scale, report: &mut Report) -> Vec<(String, f64)> {
     let prepared = corpus::prepare(documents);
     let trawl = Server::trawl(prepared.directory.path(), &[]);
@@ -90,25 +91,13 @@ fn tables(documents: usize, scale: &Scale, report: &mut Report) -> Vec<(String, 
     let mut medians = Vec::new();
     for case in cases(&both, &prepared) {
         let Some(targets) = both.targets(&case) else { continue };
-        for clients in CLIENTS {
-            let [ours, peer] = interleave(&targets, clients, scale.slices);
-            row(report, documents, &case, clients, [&ours, &peer]);
-            if clients == 1 {
-                medians.push((format!("{} | {}", case.name, case.page), ours.quantile(0.5)));
-            }
-        }
+        let Case { name, word: Word { text, documents: matches }, page, .. } = &case;
+        let [one, many] = CLIENTS.map(|clients| interleave(&targets, clients, scale.slices));
+        let cells = [&one, &many].map(|[ours, peer]| interleave::compared(ours, peer)).join(" | ");
+        writeln!(report, "| {documents} | {name} `{text}` | {matches} | {page} | {cells} |");
+        medians.push((format!("{name} | {page}"), one[0].quantile(0.5)));
     }
     medians
-}
-
-fn row(report: &mut Report, documents: usize, case: &Case, clients: usize, [ours, peer]: [&Samples; 2]) {
-    let Case { name, word, page, .. } = case;
-    let Word { text, documents: matches } = word;
-    writeln!(
-        report,
-        "| {documents} | {name} `{text}` | {matches} | {page} | {clients} | {} |",
-        interleave::compared(ours, peer)
-    );
 }
 
 /// For each language a common, a medium and a rare word, and a deep page.
@@ -140,7 +129,7 @@ fn cases(both: &Servers, prepared: &DataDirectory) -> Vec<Case> {
 }
 
 impl Word {
-    /// Rows of a full page.
+    /// Of a full page.
     fn rows(&self) -> u64 {
         self.documents.min(LIMIT as u64)
     }
@@ -153,7 +142,7 @@ impl Servers {
         answer["total"] == word.documents && answer["count"] == word.rows()
     }
 
-    /// The same page of both servers; none if the word has no such page.
+    /// None if the word has no such page.
     fn targets(&self, case: &Case) -> Option<[Target; 2]> {
         let Case { module, word, .. } = case;
         let (cursor, before) = match self.position(case)? {
@@ -173,7 +162,7 @@ impl Servers {
         Some([self.trawl_target(module, &word.text, cursor.as_deref(), expected), bare])
     }
 
-    /// The page's start as trawl's cursor and as a time.
+    /// The start as trawl's cursor and as a time.
     #[allow(clippy::option_option, reason = "no page, the first page, a later one")]
     fn position(&self, case: &Case) -> Option<Option<(String, i64)>> {
         let mut left = (case.page - 1) * LIMIT;

@@ -18,13 +18,13 @@ pub(crate) use bare::{Bare, Word};
 
 use crate::common::peer::serve;
 
-/// Argument, before index directory and tenant id: serve pages from an index.
+/// Argument, before index directory and tenant id.
 pub(crate) const PAGES: &str = "peer-pages";
 
-/// Argument, before `lazy` or `durable` and a directory: store and serve files.
+/// Argument, before `lazy` or `durable` and a directory.
 pub(crate) const FILES: &str = "peer-files";
 
-/// Runs as a peer if the arguments say so; returns only when killed.
+/// Returns only when killed.
 pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     if let [FILES, how, directory] = arguments[..] {

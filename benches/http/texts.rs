@@ -1,4 +1,4 @@
-//! Texts of the benches: real ones where present, else made-up ones.
+//! Real texts where present, else made-up ones.
 
 use std::{
     io::{BufRead, BufReader},
@@ -10,15 +10,15 @@ use serde_json::Value;
 /// Relative to a clone or a worktree beside it.
 const PLACES: [&str; 2] = ["../shared/data/texts", "shared/data/texts"];
 
-/// Longest text, in characters.
+/// In characters.
 const LONGEST: usize = 300;
 
-/// Chinese feeds of about eleven characters.
+/// Feeds of about eleven characters.
 pub(crate) fn chinese() -> Vec<String> {
     read(&["zh_weibo_hot_search.jsonl.zst"])
 }
 
-/// English commit titles and news items.
+/// Commit titles and news items.
 pub(crate) fn english() -> Vec<String> {
     read(&["en_feed_git_commits.jsonl.zst", "en_news_twir_items.jsonl.zst"])
 }
@@ -50,7 +50,7 @@ fn read_file(path: &PathBuf) -> Vec<String> {
         .collect()
 }
 
-/// Words by a rough Zipf law.
+/// A rough Zipf law.
 fn made_up() -> Vec<String> {
     let mut state = 1_u64;
     let mut next = move || {

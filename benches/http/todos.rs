@@ -1,4 +1,4 @@
-//! Durable to-dos compared with bare inserts, and the latency of concurrent searches.
+//! Durable to-dos beside bare inserts, and concurrent searches.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -30,7 +30,7 @@ const BATCH: usize = 100;
 const TITLE: &str = "Approve the lease of the warehouse";
 const ASSIGNEE: &str = "mei.chen";
 
-/// Interval of searches (open loop).
+/// Open loop.
 const SEARCH_EVERY: Duration = Duration::from_millis(5);
 
 pub(crate) fn run(scale: &Scale, report: &mut Report) {
@@ -100,7 +100,6 @@ fn search_cells(samples: &Samples) -> String {
     format!("{median} | {p99}")
 }
 
-/// A word of many English texts.
 fn common_word() -> String {
     let texts = texts::english();
     let words = |text: &String| {
@@ -116,7 +115,6 @@ fn common_word() -> String {
     counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0
 }
 
-/// Searches at a fixed rate while `work` runs.
 fn with_searches<T>(search: &Target, work: impl FnOnce() -> T) -> (Samples, T) {
     let is_over = AtomicBool::new(false);
     let started = Instant::now();
@@ -141,7 +139,7 @@ fn with_searches<T>(search: &Target, work: impl FnOnce() -> T) -> (Samples, T) {
     })
 }
 
-/// Bare inserts in durable transactions of a batch; rows per second.
+/// Rows per second, in durable transactions of a batch.
 fn bare_inserts(time: Duration) -> f64 {
     let prepared = DataDirectory::new(Kind::Application);
     let tenant_id = prepared.registered.tenant.id;

@@ -1,4 +1,4 @@
-//! Writes over HTTP: freshness and bulk import.
+//! Freshness and bulk import.
 
 use std::{
     cell::RefCell,
@@ -24,27 +24,23 @@ use crate::{
     texts,
 };
 
-/// Single writes per second.
 const WRITES_A_SECOND: u64 = 1_000;
-/// Writing connections.
 const WRITERS: u64 = 64;
-/// Every n-th write is searched for.
+/// Every n-th write.
 const SEARCHED: u64 = 20;
 const LOOK_EVERY: Duration = Duration::from_millis(1);
 
-/// Items per import call.
 const IMPORT_BATCH: usize = 1_000;
-/// Concurrent import calls.
 const IMPORT_CALLS: usize = 2;
 /// A word of every imported item.
 const IMPORTED: &str = "importedbybench";
 
-/// Time from acknowledgement to found, at a fixed rate of writes.
+/// From acknowledged to found, at a fixed rate.
 pub(crate) fn freshness(scale: &Scale, report: &mut Report) {
     measure_freshness(scale, &corpus::prepare(scale.documents[0]), scale.documents[0], "", report);
 }
 
-/// The same while the server rewrites its one large segment.
+/// The server rewrites its one large segment meanwhile.
 pub(crate) fn freshness_while_merging(scale: &Scale, report: &mut Report) {
     let documents = scale.documents[1];
     let merging = " Every third is deleted, so the server rewrites their segment.";
@@ -157,12 +153,11 @@ fn id(number: u64) -> String {
     format!("fresh-{number}")
 }
 
-/// A word unique to one item.
 fn word(number: u64) -> String {
     format!("fresh{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }
 
-/// A bulk import over HTTP, compared with indexing alone and inserts alone.
+/// Beside indexing alone and inserts alone.
 pub(crate) fn import(scale: &Scale, report: &mut Report) {
     writeln!(report, "\n## Bulk import of {} items\n", scale.import);
     writeln!(
@@ -246,7 +241,7 @@ fn import_over_http(module: &str, documents: &[Document]) -> Duration {
     })
 }
 
-/// The engine alone: same analysis, schema and batches, one commit.
+/// Same analysis, schema and batches, one commit.
 fn bare_index(documents: &[Document]) -> Duration {
     let directory = tempfile::tempdir().unwrap();
     let (_index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
@@ -262,7 +257,7 @@ fn bare_index(documents: &[Document]) -> Duration {
     started.elapsed()
 }
 
-/// Bare inserts of the same rows, one durable transaction per call.
+/// The same rows, one durable transaction per call.
 fn bare_inserts(module: &str, documents: &[Document]) -> Duration {
     let prepared = corpus::prepare(0);
     let tenant_id = prepared.registered.tenant.id;

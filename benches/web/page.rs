@@ -11,10 +11,9 @@ use serde::Deserialize;
 
 use crate::{browser::Browser, site::Site};
 
-/// Timeout of a script's result.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Records times of the last key, the request, its first event, and the painted result.
+/// Records the last key, the request, its first event, and the painted result.
 ///
 /// Painted is the task after the frame: layout and paint are done then.
 const CLOCK: &str = r#"
@@ -67,7 +66,7 @@ const OUTCOME: &str = r#"
 
 const BOX: &str = "#box";
 
-/// The last key of a word, in milliseconds of the page's clock.
+/// In milliseconds of the page's clock.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Press {
     pub(crate) pressed: f64,
@@ -76,7 +75,6 @@ pub(crate) struct Press {
     pub(crate) painted: f64,
 }
 
-/// The page, signed in.
 pub(crate) struct Page {
     browser: Browser,
 }
@@ -95,7 +93,7 @@ impl Page {
         Self { browser }
     }
 
-    /// Empties the box and types a word; returns its times if something was found.
+    /// Returns its times if something was found.
     pub(crate) async fn type_word(&self, word: &str) -> Option<Press> {
         self.press(&[Key::Escape.into()]).await;
         self.until("return window.__clock.shown() ? null : true").await;
@@ -112,7 +110,6 @@ impl Page {
         self.browser.client.perform_actions(actions).await.unwrap();
     }
 
-    /// Waits until a script returns a value.
     async fn until(&self, script: &str) -> serde_json::Value {
         let deadline = tokio::time::Instant::now() + TIMEOUT;
         loop {

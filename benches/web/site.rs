@@ -21,14 +21,13 @@ use crate::{
 const LOGIN: &str = "bench";
 const PASSWORD: &str = "a bench to sit on";
 
-/// The last line of the demo's output.
 const LAST_LINE: &str = "Stop with Ctrl-C";
 
 pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) login: String,
     pub(crate) password: String,
-    /// The person's token, for requests without the page.
+    /// For requests without the page.
     pub(crate) token: String,
     /// Texts that can be found.
     pub(crate) texts: Vec<String>,
@@ -61,7 +60,7 @@ impl Site {
         }
     }
 
-    /// A server whose index holds this number of documents, half Chinese, half English.
+    /// Half of the documents are Chinese, half English.
     pub(crate) fn with_documents(documents: usize) -> Self {
         let prepared = corpus::prepare(documents);
         let server = Server::trawl(prepared.directory.path(), &[]);
@@ -97,7 +96,7 @@ impl Site {
     }
 }
 
-/// Articles and feeds of the demo; nearly all are visible to everybody.
+/// Nearly all are visible to everybody.
 fn demo_texts() -> Vec<String> {
     let lines = ["articles", "feeds"].map(|name| {
         let path = format!("{}/src/demo/data/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));

@@ -1,14 +1,14 @@
-//! Search words from common to rare, all present in the texts.
+//! Search words from common to rare.
 
 use std::collections::BTreeMap;
 
-/// Length of a word in Latin letters.
+/// Latin letters.
 const LETTERS: std::ops::RangeInclusive<usize> = 4..=9;
 const IDEOGRAPHS: usize = 2;
-/// Fewer texts than this might all be invisible to the person.
+/// Fewer texts might all be invisible to the person.
 const FEWEST: usize = 3;
 
-/// Words in pairs of similar frequency, common pairs alternating with rare ones.
+/// In pairs of similar frequency, common pairs alternating with rare ones.
 pub(crate) fn spread(texts: &[String], count: usize) -> Vec<String> {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     for text in texts {

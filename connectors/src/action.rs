@@ -1,5 +1,3 @@
-//! The action of an item or task (specification, "Task", `action`).
-
 use serde_json_borrow::Value;
 use url::Url;
 
@@ -53,7 +51,7 @@ fn check_lines(text: &str) -> Result<(), &'static str> {
     if address.starts_with("https://") || address.starts_with("http://") {
         return Ok(());
     }
-    // The parser ignores white space within a scheme, as browsers do. Other forms are paths or an app's own.
+    // The parser ignores white space within a scheme, as browsers do.
     let is_script = Url::parse(address).is_ok_and(|address| SCRIPTS.contains(&address.scheme()));
     if is_script { Err("opens a script instead of an address") } else { Ok(()) }
 }

@@ -1,7 +1,6 @@
 //! Rules for the addresses that may be called (decisions 7.4).
 //!
-//! A source's address and its name's resolution are data. Neither may lead to this machine, its link-local
-//! neighbours or its metadata.
+//! A source's address and name are data. Neither may lead to this machine, its link-local neighbours or its metadata.
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +24,7 @@ const METADATA_IPV6: [Ipv6Addr; 4] = [
     Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
 ];
 
-/// Callable addresses: https anywhere, http to the hosts of `connectors.allow_http_hosts`.
+/// https anywhere, and http to the hosts of `connectors.allow_http_hosts`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressRules {
     http_hosts: Vec<HttpHost>,
@@ -37,39 +36,39 @@ struct HttpHost {
     port: Option<u16>,
 }
 
-/// A text that is not `host` or `host:port`.
+/// Text that is neither `host` nor `host:port`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a host or host:port, such as 127.0.0.1, [::1] or intranet:8080")]
 pub struct InvalidHost(pub String);
 
-/// Why an address is refused; follows the address's name in a sentence.
+/// Reason of a refusal; follows the address's name in a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressRefusal {
     /// Neither https nor http to a listed host.
     #[error("must be https, or http to a host that connectors.allow_http_hosts lists")]
     Scheme,
-    /// A user name or password.
+    /// User name or password.
     #[error("must not hold a user name or password")]
     UserInfo,
-    /// A loopback address whose host is not listed.
+    /// Loopback address whose host is not listed.
     #[error("leads to a loopback address, whose host connectors.allow_http_hosts does not list")]
     Loopback,
-    /// An address that is never callable; holds its kind.
+    /// Never callable; holds the kind of address.
     #[error("leads to {0} address, which is never called")]
     Never(&'static str),
 }
 
 impl AddressRules {
-    /// Rules that allow http to these hosts: `intranet`, or `intranet:8080` for one port.
+    /// Allows http to these hosts: `intranet`, or `intranet:8080` for one port.
     ///
     /// # Errors
-    /// The first text that is neither a host nor a host with a port.
+    /// The first invalid text.
     pub fn new(http_hosts: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, InvalidHost> {
         let hosts = http_hosts.into_iter().map(|text| HttpHost::parse(text.as_ref()));
         Ok(Self { http_hosts: hosts.collect::<Result<_, _>>()? })
     }
 
-    /// Rules that allow http to the hosts and ports of these addresses.
+    /// Allows http to the hosts and ports of these addresses.
     pub fn allowing<'a>(urls: impl IntoIterator<Item = &'a Url>) -> Self {
         let hosts = urls.into_iter().filter_map(|url| {
             Some(HttpHost { host: without_dot(url.host()?.to_owned()), port: url.port_or_known_default() })
@@ -77,7 +76,7 @@ impl AddressRules {
         Self { http_hosts: hosts.collect() }
     }
 
-    /// Whether the host and port of `url` are listed.
+    /// Whether its host and port are listed.
     pub fn lists(&self, url: &Url) -> bool {
         let Some(host) = url.host().map(|host| without_dot(host.to_owned())) else { return false };
         let port = url.port_or_known_default();
@@ -86,7 +85,7 @@ impl AddressRules {
             .any(|listed| listed.host == host && (listed.port.is_none() || listed.port == port))
     }
 
-    /// Checks the text of `url`. The resolver checks its addresses at each connection.
+    /// Checks a URL's text. The resolver checks its addresses at each connection.
     ///
     /// # Errors
     /// See [`AddressRefusal`].
@@ -109,14 +108,14 @@ impl AddressRules {
 impl HttpHost {
     fn parse(text: &str) -> Result<Self, InvalidHost> {
         let invalid = || InvalidHost(text.to_owned());
-        // These characters would let the parser read more than a host.
+        // The parser would read more than a host.
         if text.is_empty() || text.contains(['/', '\\', '?', '#', '@']) || text.contains(char::is_whitespace)
         {
             return Err(invalid());
         }
         let url = Url::parse(&format!("http://{text}/")).map_err(|_| invalid())?;
         let host = url.host().ok_or_else(invalid)?.to_owned();
-        // The parser drops port 80 and an empty port; neither stands for any port.
+        // The parser drops port 80 and empty ports, which do not stand for any port.
         let port = match text.rsplit_once(':') {
             Some((_, "")) => return Err(invalid()),
             Some((_, port)) if !port.ends_with(']') => url.port_or_known_default(),
@@ -186,8 +185,8 @@ fn is_local_nat64(ip: Ipv6Addr) -> bool {
     matches!(ip.segments(), [0x64, 0xff9b, 1, ..])
 }
 
-/// Checks the four places of an IPv4 address behind a /48 translator (RFC 6052, 8215). A wrong place of a
-/// good address may look like other refused kinds, so these do not count.
+/// Checks the four places of an IPv4 address behind a /48 translator (RFC 6052, 8215). A wrong place of a good
+/// address may look like other refused kinds, so these do not count.
 fn check_local_nat64(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
     let bytes = ip.octets();
     let places = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]];
@@ -196,14 +195,13 @@ fn check_local_nat64(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal
     candidates.into_iter().filter(is_near).try_for_each(|candidate| check_ipv4(candidate, is_listed))
 }
 
-/// The IPv4 address in a mapped, compatible, translated (RFC 6052), 6to4 or Teredo address.
+/// Mapped, compatible, translated (RFC 6052), 6to4 or Teredo address.
 fn embedded_ipv4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let of = |high: u16, low: u16| {
         let ([a, b], [c, d]) = (high.to_be_bytes(), low.to_be_bytes());
         Ipv4Addr::new(a, b, c, d)
     };
     match ip.segments() {
-        // `::` and `::1` embed nothing.
         [0, 0, 0, 0, 0, 0, 0, 0 | 1] => None,
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
         | [0, 0, 0, 0, 0xffff, 0, high, low]

@@ -1,7 +1,6 @@
-//! Parser of response bodies, without I/O (decisions 6.4).
+//! Parser of response bodies (decisions 6.4).
 //!
-//! Slips become notes; breaks of the contract become [`Answer::broken`] or an error. Only this module and
-//! `item` bound and clean texts.
+//! Slips become notes; breaks of the contract become [`Answer::broken`] or an error.
 
 use std::collections::HashSet;
 
@@ -16,8 +15,8 @@ use crate::lenient_json::{
 use crate::redaction::redact;
 use crate::text::quote;
 
-/// Longest cursor of a source, in bytes; trawl's own cursor carries it. A source that is another trawl needs
-/// 40 to 80 bytes for each of its sources.
+/// Longest cursor of a source, in bytes; trawl's own cursor carries it. A source that is another trawl needs 40 to 80 bytes for each of its
+/// sources.
 pub const MAX_CURSOR_BYTES: usize = 4096;
 
 const MESSAGE_CHARACTERS: usize = 200;
@@ -33,9 +32,9 @@ pub struct Answer {
     pub total: Option<u64>,
     /// Cursor of the next page.
     pub cursor: Option<String>,
-    /// Slips that harm no row. The source stays `ok`.
+    /// Slips; the source stays `ok`.
     pub notes: Vec<String>,
-    /// Breaks of the contract that leave rows usable. The source is `invalid`.
+    /// Breaks that leave rows usable; the source is `invalid`.
     pub broken: Option<String>,
 }
 
@@ -55,7 +54,7 @@ pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Re
     parse_page(body, content_type, limit, false)
 }
 
-/// Parses like [`parse_answer`]. With a cursor, a refusal is [`SourceError::CursorRefused`].
+/// Like [`parse_answer`]. With a cursor, a refusal is [`SourceError::CursorRefused`].
 pub(crate) fn parse_page(
     body: &[u8],
     content_type: Option<&str>,
@@ -141,7 +140,6 @@ fn read_items(data: Vec<Value<'_>>, notes: &mut Vec<String>, broken: &mut Vec<St
     items
 }
 
-/// Keeps the first of items with the same id.
 fn drop_repeated(items: &mut Vec<ContentItem>, broken: &mut Vec<String>) {
     let mut seen = HashSet::with_capacity(items.len());
     let fresh: Vec<bool> = items.iter().map(|item| seen.insert(item.id.as_str())).collect();
@@ -222,7 +220,7 @@ fn note_count(envelope: &Fields<'_>, sent: usize, notes: &mut Vec<String>) {
     }
 }
 
-/// Null and an empty string mean the end.
+/// Null and empty strings mean the end.
 fn read_cursor(
     value: Option<&Value<'_>>,
     notes: &mut Vec<String>,

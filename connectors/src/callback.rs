@@ -1,4 +1,4 @@
-//! Callbacks. Each is sent once over its own connection, and only the response's head is read.
+//! Callbacks, each sent once over its own connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use crate::settings::SettingsError;
 use crate::transport::{Endpoint, NameLookups, PreresolvedNames, TransportError, guarded, with_addresses};
 
 const CALLBACK: Endpoint = Endpoint { name: "the callback", setting: "the address of the callback" };
-/// Name lookups in flight, abandoned ones included.
+/// Includes abandoned ones.
 const MAX_LOOKUPS: usize = 128;
 
-/// Why a callback failed. The text is safe to show.
+/// Failure of a callback, safe to show.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackError {
     /// No response in time.
@@ -26,7 +26,7 @@ pub enum CallbackError {
     /// A status outside of 2xx.
     #[error("the callback answered with HTTP {0}")]
     Status(u16),
-    /// A redirect, which is not followed, as the call must happen once.
+    /// A redirect, not followed, as the call must happen once.
     #[error("the callback answered with a redirect (HTTP {0}), which is not followed")]
     Redirect(u16),
     /// A refused address, a failed connection or an invalid response.
@@ -43,7 +43,7 @@ impl CallbackError {
     }
 }
 
-/// Sends callbacks. A pooled connection could close in use, and leave the outcome open.
+/// Callback client. A pooled connection could close in use, and leave the outcome open.
 #[derive(Clone)]
 pub struct CallbackClient {
     rules: AddressRules,
@@ -53,10 +53,7 @@ pub struct CallbackClient {
 }
 
 impl CallbackClient {
-    /// A client that calls what `rules` allow.
-    ///
-    /// # Errors
-    /// No HTTP client on this machine.
+    /// Calls what `rules` allow. Fails without an HTTP client on this machine.
     pub fn new(rules: &AddressRules) -> Result<Self, SettingsError> {
         Self::with_lookups(rules, NameLookups::new(MAX_LOOKUPS))
     }
@@ -64,7 +61,7 @@ impl CallbackClient {
     fn with_lookups(rules: &AddressRules, lookups: NameLookups) -> Result<Self, SettingsError> {
         let client = |is_listed| {
             guarded(Arc::new(PreresolvedNames), is_listed)
-                // A new connection for each request, to the addresses looked up for it.
+                // A new connection for each request, to its looked-up addresses.
                 .pool_max_idle_per_host(0)
                 .http1_only()
                 .retry(reqwest::retry::never())
@@ -74,10 +71,9 @@ impl CallbackClient {
         Ok(Self { rules: rules.clone(), lookups, listed: client(true)?, unlisted: client(false)? })
     }
 
-    /// Posts a JSON `body`. Success is a 2xx `within` the time, name lookup included.
+    /// Posts JSON. Success is a 2xx `within` the time, name lookup included.
     ///
-    /// The lookup holds `permit` until it ends, even if the call is late or dropped. It must run on a tokio
-    /// runtime.
+    /// The lookup holds `permit` until it ends, even if the call is late or dropped. It must run on a tokio runtime.
     ///
     /// # Errors
     /// See [`CallbackError`]. The call may have arrived, except after a refused address.
@@ -104,7 +100,6 @@ impl CallbackClient {
         self.rules.check_url(url).map_err(TransportError::Forbidden)?;
         let addresses = match url.host() {
             Some(Host::Domain(name)) => self.lookups.find(name, permit).await?,
-            // An IP address needs no lookup.
             _ => Vec::new(),
         };
         let client = if self.rules.lists(url) { &self.listed } else { &self.unlisted };

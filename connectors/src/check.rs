@@ -1,11 +1,9 @@
-//! The conformance check: one verdict for each clause of the contract (decisions 7.5).
+//! Conformance check: one verdict for each clause of the contract (decisions 7.5).
 //!
-//! It uses the client's transport, without the client's tolerance. A failure that follows from another
-//! clause's failure is no verdict of its own, so each fault shows under one name. A finding is reported once
-//! no later call can change it.
+//! It uses the client's transport, without the client's tolerance. A failure that follows from another clause's failure is no verdict of
+//! its own, so each fault shows under one name. A finding is reported once no later call can change it.
 //!
-//! `script` and `multi_page` make the calls through `probe`. `page` and `page_chain` judge answers without I/O.
-//! `verdicts` decides the clauses.
+//! `script` and `multi_page` make the calls through `probe`. `page` and `page_chain` judge answers. `verdicts` decides the clauses.
 
 mod call;
 mod clause;
@@ -28,41 +26,37 @@ use self::verdicts::Verdicts;
 use crate::addresses::AddressRules;
 use crate::settings::{DeclaredOrder, SettingsError, SourceSettings};
 
-/// Time limit of a whole check; undecided clauses then stay unknown.
+/// Clauses undecided by then stay unknown.
 const MAX_CHECK: Duration = Duration::from_mins(1);
 
 /// Number of clauses.
 pub const CLAUSES: usize = DEFINITIONS.len();
 
-/// Settings of a check.
+/// Check settings.
 #[derive(Clone, Debug)]
 pub struct CheckSettings {
-    /// How to call the source. The timeout applies to each call; `max_concurrency` is ignored.
+    /// The timeout applies to each call; `max_concurrency` is ignored.
     pub source: SourceSettings,
-    /// The order that the source declares.
+    /// Declared order.
     pub order: DeclaredOrder,
-    /// A word with more than ten matches; `None` tries common words.
+    /// Word with more than ten matches; `None` tries common words.
     pub keyword: Option<String>,
 }
 
-/// A check that is ready to run.
+/// Prepared check.
 pub struct Check {
     settings: CheckSettings,
     probe: Probe,
 }
 
 impl Check {
-    /// A check of a source that `rules` allow to be called.
-    ///
-    /// # Errors
-    /// Settings that can never work.
+    /// Fails for settings that can never work.
     pub fn new(settings: CheckSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
         let probe = Probe::new(&settings.source, rules)?;
         Ok(Self { settings, probe })
     }
 
-    /// Runs about thirty searches, and `tell`s each clause once, when it is decided. Any answer may break a
-    /// clause, so many are decided only by the last call.
+    /// Runs about thirty searches, and `tell`s each clause once, when it is decided. Many are decided only by the last call.
     pub async fn run(self, tell: &mut Tell<'_>) -> Report {
         let Self { settings, probe } = self;
         let mut verdicts = Verdicts::default();
@@ -94,10 +88,7 @@ impl Check {
 /// Callback for each decided clause.
 pub type Tell<'t> = dyn FnMut(Decided) + Send + Sync + 't;
 
-/// Runs a whole check and returns its report.
-///
-/// # Errors
-/// Settings that can never work. Faults of the source are [`Finding`]s.
+/// Runs a whole check. Fails for settings that can never work; faults of the source are [`Finding`]s.
 pub async fn check(settings: CheckSettings, rules: &AddressRules) -> Result<Report, SettingsError> {
     Ok(Check::new(settings, rules)?.run(&mut |_decided| {}).await)
 }

@@ -1,7 +1,6 @@
 //! Client of one source. Each search becomes an [`Answer`] or a [`SourceError`] in time.
 //!
-//! A search takes a permit and a token, sends one request, and parses the bounded body. A 401 renews the
-//! token once.
+//! A search takes a permit and a token, sends one request, and parses the bounded body. A 401 renews the token once.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,14 +24,14 @@ use crate::transport::{
 /// Larger bodies are parsed off the runtime's threads, which other searches need.
 const PARSED_IN_PLACE_BYTES: usize = 32 * 1024;
 
-/// Parameters of a search, as in the contract.
+/// Parameters of the contract.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Question<'a> {
-    /// The keyword.
+    /// Keyword.
     pub keyword: &'a str,
-    /// Maximum number of items on the page.
+    /// Maximum items of the page.
     pub limit: usize,
-    /// Cursor of the previous page; `None` for the first page.
+    /// Of the previous page; `None` for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
 }
@@ -51,7 +50,7 @@ struct ClientState {
 }
 
 impl SourceClient {
-    /// A client that calls only what `rules` allow.
+    /// Calls only what `rules` allow.
     ///
     /// # Errors
     /// Settings that can never work; no HTTP client on this machine.
@@ -66,7 +65,7 @@ impl SourceClient {
         Ok(Self { state: Arc::new(ClientState { settings, http, tokens, permits }) })
     }
 
-    /// Requests one page. It must run on a tokio runtime.
+    /// Requests one page, on a tokio runtime.
     ///
     /// The timeout includes permit, token, request and body. Dropping the future ends the request.
     ///
@@ -76,7 +75,7 @@ impl SourceClient {
         self.search_within(question, None).await
     }
 
-    /// Searches within a trace, which the source receives and its token endpoint does not.
+    /// Searches within a trace, which the token endpoint does not receive.
     ///
     /// # Errors
     /// See [`SourceClient::search`].
@@ -93,7 +92,7 @@ impl SourceClient {
         self.state.permits.available_permits() > 0
     }
 
-    /// Fetches a token and opens a connection for later searches, by HEAD. Any response will do.
+    /// Fetches a token and opens a connection, by HEAD. Any response will do.
     ///
     /// # Errors
     /// No token or no response within the timeout; see [`SourceError`].

@@ -1,9 +1,8 @@
-//! Parser of `Content-Type`: the client tolerates what the check reports.
+//! `Content-Type`: the client tolerates what the check reports.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContentType<'t> {
     pub(crate) is_json: bool,
-    /// The named character set, without quotation marks.
     pub(crate) charset: Option<&'t str>,
 }
 

@@ -1,4 +1,4 @@
-//! Small documents of other systems, such as an issuer's keys, over guarded connections.
+//! Small documents of other systems, such as an issuer's keys.
 
 use oauth2::{HttpRequest, HttpResponse};
 use reqwest::header::{ACCEPT, HeaderValue};
@@ -9,8 +9,7 @@ use crate::addresses::AddressRules;
 use crate::error::SourceError;
 use crate::transport::{Endpoint, Http, read_body, read_retry_after};
 
-/// Fetches a document of at most `max_bytes`, without a time limit, for messages about `name`. It must run on
-/// a tokio runtime.
+/// Fetches at most `max_bytes`, without a time limit, on a tokio runtime. `name` is for messages.
 ///
 /// # Errors
 /// See [`SourceError`].
@@ -32,8 +31,9 @@ pub async fn fetch_document(
     read_body(response, max_bytes).await.map_err(|error| error.into_source_error(endpoint))
 }
 
-/// Sends a request of the crate `oauth2`; returns a response of HTTP 200 or 400. A broken connection is tried
-/// once more. There is no time limit. It must run on a tokio runtime.
+/// Sends a request of the crate `oauth2`; returns a response of HTTP 200 or 400.
+///
+/// A broken connection is tried once more. There is no time limit. It must run on a tokio runtime.
 ///
 /// # Errors
 /// See [`SourceError`].
@@ -53,7 +53,6 @@ pub async fn exchange_document(
     read_oauth2_response(endpoint, response, max_bytes).await
 }
 
-/// Converts a response for the crate `oauth2`, which handles HTTP 200 and 400.
 pub(crate) async fn read_oauth2_response(
     endpoint: Endpoint,
     response: Response,

@@ -1,27 +1,26 @@
-//! Why a source gave no answer. The coordinator suspends by cause (decisions 6.3).
+//! Failures of searches. The coordinator suspends by cause (decisions 6.3).
 
 use std::time::Duration;
 
 use crate::redaction::redact;
 
-/// Why a search gave no usable answer.
+/// Failure of a search.
 ///
-/// The texts are safe to show: no secrets, and of a body only the cleaned `message`. Their only addresses are
-/// origins of refused redirects.
+/// The texts are safe to show: no secrets, and of a body only the cleaned `message`. Their only addresses are origins of refused redirects.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {
     /// No answer or no token within the time limit.
     #[error("the source did not answer in time")]
     Timeout,
-    /// The source or its token endpoint is unreachable or asked for a pause.
+    /// Unreachable, or asked for a pause.
     #[error("{reason}")]
     Unavailable {
-        /// The cause.
+        /// Cause.
         reason: String,
-        /// The requested pause (`Retry-After`), at most one day.
+        /// Requested pause (`Retry-After`), at most one day.
         retry_after: Option<Duration>,
     },
-    /// The source or its token endpoint refused the credentials.
+    /// Refused credentials.
     #[error("{0}")]
     Unauthorized(String),
     /// Nothing in the answer is usable.
@@ -33,12 +32,12 @@ pub enum SourceError {
     /// The source reported a failure.
     #[error("{0}")]
     Failed(String),
-    /// The source refused a cursor: 400, 404, 410 or 422 as status or `code`. Other calls may succeed.
+    /// A refused cursor: 400, 404, 410 or 422 as status or `code`. Other calls may succeed.
     #[error("{0}")]
     CursorRefused(String),
 }
 
-/// Whether a code refuses the parameters of one call.
+/// The code is about the parameters of one call.
 pub(crate) fn refuses_the_call(code: i64) -> bool {
     matches!(code, 400 | 404 | 410 | 422)
 }

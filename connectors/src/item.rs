@@ -1,4 +1,4 @@
-//! The search content item of sources, merge and API.
+//! Search content item of sources, merge and API.
 
 use serde::{Deserialize, Serialize};
 use serde_json_borrow::Value;
@@ -7,8 +7,9 @@ use crate::action::check_action;
 use crate::lenient_json::{Fields, Integer, SlipCounter};
 use crate::text::{Lines, clean, holds_unfit};
 
-/// Size limits of an item's texts, in bytes of UTF-8. Texts are cut. A longer `image` or `action` is left
-/// out; an item with a longer `id` is dropped.
+/// Size limits of texts, in bytes of UTF-8.
+///
+/// Texts are cut. A longer `image` or `action` is left out; an item with a longer `id` is dropped.
 pub mod bounds {
     /// `id`.
     pub const ID: usize = 512;
@@ -30,29 +31,29 @@ pub mod bounds {
     pub const ATTACH_DESCRIPTION: usize = 1024;
 }
 
-/// A search content item in camelCase JSON.
+/// Search content item in camelCase JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContentItem {
     /// Unique within its source.
     pub id: String,
-    /// The title.
+    /// Title.
     pub title: String,
-    /// The subtitle.
+    /// Subtitle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_title: Option<String>,
-    /// A summary; may hold line feeds and tabs.
+    /// Summary; may hold line feeds and tabs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub brief: Option<String>,
-    /// The address of an icon.
+    /// Address of an icon.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// The author's name.
+    /// Author's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// Displayed time in epoch milliseconds.
+    /// Epoch milliseconds.
     pub display_time: i64,
-    /// The action of a click; see [`check_action`](crate::check_action).
+    /// Click action; see [`check_action`](crate::check_action).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<String>,
     /// Additional information, such as picture addresses.
@@ -63,7 +64,7 @@ pub struct ContentItem {
     pub attach_description: Option<String>,
 }
 
-/// The error names the field that makes the item unusable.
+/// The error names the field.
 pub(crate) fn read_item(
     value: Value<'_>,
     slips: &mut SlipCounter,
@@ -94,7 +95,7 @@ pub(crate) fn read_item(
     })
 }
 
-/// Ids are neither cut nor cleaned, as a change could make two items one.
+/// Neither cut nor cleaned, as a change could make two items one.
 fn read_id(
     value: Option<Value<'_>>,
     slips: &mut SlipCounter,
@@ -140,7 +141,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Null and empty texts count as missing.
+    /// Null and empty texts are missing.
     fn text(&mut self, name: &'static str, bound: usize, lines: Lines) -> Option<String> {
         let text = self.raw_text(name)?;
         if text.len() > bound {
@@ -149,7 +150,7 @@ impl Reader<'_> {
         Some(clean(text, bound, lines)).filter(|text| !text.is_empty())
     }
 
-    /// A text that is useless when cut.
+    /// Useless when cut.
     fn whole_text(&mut self, name: &'static str, bound: usize) -> Option<String> {
         let text = self.raw_text(name)?;
         if text.len() > bound {
@@ -175,7 +176,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// Text holding a JSON object, or the object itself.
+    /// A JSON object, or text holding one.
     fn action(&mut self) -> Option<String> {
         let text = match self.fields.take("action")? {
             Value::Null => return None,
@@ -199,7 +200,7 @@ impl Reader<'_> {
     }
 }
 
-/// Minifies a checked object, which has unfit characters only between its parts.
+/// Minifies a checked object, whose unfit characters stand only between its parts.
 fn on_one_line(json: &str) -> String {
     serde_json::from_str::<serde_json::Value>(json).unwrap_or_default().to_string()
 }

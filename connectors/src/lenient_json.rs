@@ -1,4 +1,4 @@
-//! Lenient reading of JSON, with a count of its slips.
+//! Lenient JSON, with a count of its slips.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -16,12 +16,12 @@ impl<'a> From<ObjectAsVec<'a>> for Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The last field of this name.
+    /// Last field of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
         self.place_of(name).map(|place| &self.0[place].1)
     }
 
-    /// Takes the field and leaves null.
+    /// Leaves null.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value<'a>> {
         self.place_of(name).map(|place| mem::take(&mut self.0[place].1))
     }
@@ -38,7 +38,7 @@ pub(crate) enum Integer {
 }
 
 impl Integer {
-    /// Reads a JSON number (`5`, `5.0`, `5e0`) or text that holds one.
+    /// `5`, `5.0` or `5e0`, also as text.
     pub(crate) fn read(value: &Value<'_>) -> Option<Self> {
         match value {
             Value::Number(number) => {
@@ -62,10 +62,9 @@ fn whole(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
-/// Limit of values in a body. A parsed value costs up to a hundred times its bytes.
+/// A parsed value costs up to a hundred times its bytes.
 pub(crate) const MAX_JSON_VALUES: usize = 100_000;
 
-/// Counts opening brackets and commas.
 pub(crate) fn holds_too_many_values(json: &[u8]) -> bool {
     if json.len() <= MAX_JSON_VALUES {
         return false;
@@ -85,8 +84,9 @@ pub(crate) fn holds_too_many_values(json: &[u8]) -> bool {
     values > MAX_JSON_VALUES
 }
 
-/// Replaces lone surrogates (`\\ud83d`) by U+FFFD; `None` if there are none. Sources that cut texts between
-/// UTF-16 units send them.
+/// Replaces lone surrogates (`\\ud83d`) by U+FFFD; `None` if there are none.
+///
+/// Sources that cut texts between UTF-16 units send them.
 pub(crate) fn repair_surrogates(json: &[u8]) -> Option<Vec<u8>> {
     let mut repaired: Option<Vec<u8>> = None;
     let mut place = 0;
@@ -98,7 +98,7 @@ pub(crate) fn repair_surrogates(json: &[u8]) -> Option<Vec<u8>> {
                 repaired.get_or_insert_with(|| json.to_vec())[place + 2..place + 6].copy_from_slice(b"fffd");
                 6
             }
-            // Any other escape, including `\\\\`.
+            // Any other escape, even `\\\\`.
             _ => 2,
         };
         place = place.min(json.len());
@@ -118,7 +118,7 @@ fn read_escape(json: &[u8], place: usize) -> Option<u16> {
 struct Slip {
     subject: &'static str,
     what: &'static str,
-    /// The consequence; ends the sentence.
+    /// Ends the sentence.
     then: &'static str,
     times: usize,
     first: usize,

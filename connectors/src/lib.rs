@@ -1,11 +1,10 @@
 //! The contract of external sources, its client and its conformance check.
 //!
-//! The contract is the section "Search data sources" of the specification, completed by decisions 7. This
-//! crate knows neither index, database nor HTTP API.
+//! The contract is the section "Search data sources" of the specification, completed by decisions 7. This crate knows neither index,
+//! database nor HTTP API.
 //!
-//! A search goes through `client`, `token`, `transport`, `answer` and `item`. `transport` calls only addresses that
-//! `addresses` allows. `check` holds a source to the letter of the contract. `callback` and `document` call other
-//! systems over the same transport.
+//! A search goes through `client`, `token`, `transport`, `answer` and `item`. `transport` calls only addresses that `addresses` allows.
+//! `check` holds a source to the letter of the contract. `callback` and `document` call other systems over the same transport.
 
 mod action;
 mod addresses;
@@ -25,7 +24,7 @@ mod token;
 mod trace;
 mod transport;
 
-/// The contract as an OpenAPI 3.1 document in JSON.
+/// OpenAPI 3.1 document in JSON.
 pub const CONTRACT: &str = include_str!("../contract.openapi.json");
 
 pub use action::check_action;

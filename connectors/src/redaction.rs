@@ -1,11 +1,11 @@
-//! Removes secrets from texts, as a source may echo them.
+//! Removes echoed secrets from texts.
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use url::form_urlencoded;
 
 const REDACTED: &str = "…";
-/// Length of a prefix that counts as the secret, as quoted texts are cut.
+/// A prefix of this length counts as the secret, as quoted texts are cut.
 const PREFIX_BYTES: usize = 12;
 
 /// Removes `secret` in any case, whole or cut off, plain, URL-encoded or in base64.

@@ -1,5 +1,3 @@
-//! Settings of a source.
-
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -7,10 +5,10 @@ use url::{Url, form_urlencoded};
 
 use crate::addresses::AddressRefusal;
 
-/// Default limit of a body, received or inflated: 2 MiB (decisions 6.2).
+/// Default limit of a body: 2 MiB (decisions 6.2).
 pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
-/// The HTTP method of a source's calls.
+/// HTTP method of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// Parameters in the query.
@@ -20,7 +18,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// The method's name in HTTP.
+    /// Method's name in HTTP.
     pub fn name(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -29,7 +27,7 @@ impl Method {
     }
 }
 
-/// Declared order of a source's matches (decisions 7.1).
+/// Order of a source's matches (decisions 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeclaredOrder {
     /// `displayTime` descending.
@@ -38,32 +36,32 @@ pub enum DeclaredOrder {
     Relevance,
 }
 
-/// How trawl authenticates at a source (decisions 7.1).
+/// Authentication at a source (decisions 7.1).
 #[derive(Clone, Debug)]
 pub enum Authentication {
-    /// `NONE`: no credentials.
+    /// `NONE`.
     None,
-    /// `OAUTH2_CLIENT`: a bearer token by OAuth 2.0 client credentials.
+    /// `OAUTH2_CLIENT`.
     OAuth2Client(ClientCredentials),
 }
 
-/// Client credentials of one source (RFC 6749 §4.4). `Debug` hides the secret.
+/// Client credentials (RFC 6749 §4.4). `Debug` hides the secret.
 #[derive(Clone, Debug)]
 pub struct ClientCredentials {
-    /// The token endpoint.
+    /// Token endpoint.
     pub token_url: Url,
-    /// The client id.
+    /// Client id.
     pub client_id: String,
-    /// The client secret.
+    /// Client secret.
     pub client_secret: SecretString,
     /// Requested scopes, separated by spaces.
     pub scope: Option<String>,
-    /// The `audience` parameter, if the server needs one.
+    /// `audience`, if the server needs one.
     pub audience: Option<String>,
 }
 
 impl ClientCredentials {
-    /// Id and secret as in `client_secret_basic` (RFC 6749 §2.3.1), for redaction.
+    /// As in `client_secret_basic` (RFC 6749 §2.3.1), for redaction.
     pub(crate) fn pair(&self) -> String {
         let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         format!("{}:{}", encode(&self.client_id), encode(self.client_secret.expose_secret()))
@@ -73,15 +71,15 @@ impl ClientCredentials {
 /// Settings of a [`SourceClient`](crate::SourceClient).
 #[derive(Clone, Debug)]
 pub struct SourceSettings {
-    /// The search address. Its query parameters are kept.
+    /// Search address; its query parameters are kept.
     pub url: Url,
-    /// The method of the calls.
+    /// Method of the calls.
     pub method: Method,
-    /// The credentials.
+    /// Credentials.
     pub authentication: Authentication,
-    /// Time limit of a search, waits for permit and token included.
+    /// Limit of a search, waits for permit and token included.
     pub timeout: Duration,
-    /// Searches in flight. Further ones wait within their timeout.
+    /// Searches in flight; further ones wait within their timeout.
     pub max_concurrency: usize,
     /// Limit of a body in bytes, received or inflated.
     pub max_body_bytes: usize,
@@ -90,18 +88,18 @@ pub struct SourceSettings {
 /// Why settings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// An address that may not be called (decisions 7.4).
+    /// Forbidden address (decisions 7.4).
     #[error("{setting} {refusal}")]
     Address {
-        /// The setting's name.
+        /// Setting's name.
         setting: &'static str,
-        /// The reason.
+        /// Reason.
         refusal: AddressRefusal,
     },
-    /// A limit of zero. Holds the setting's name.
+    /// Zero limit of this setting.
     #[error("{0} must be greater than 0")]
     Zero(&'static str),
-    /// No HTTP client on this machine, for example without TLS roots.
+    /// No HTTP client, for example without TLS roots.
     #[error("the HTTP client could not be set up: {0}")]
     Client(String),
 }

@@ -1,16 +1,15 @@
-//! Cleans and bounds texts of others for pages, logs and terminals.
+//! Texts of others, cleaned and bounded for pages, logs and terminals.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lines {
-    /// Line breaks and tabs become spaces.
+    /// Breaks and tabs become spaces.
     One,
     /// Line feeds and tabs stay.
     Many,
 }
 
-/// Whether a character is removed from displayed texts.
+/// Controls, noncharacters that XML forbids, and characters that turn the surrounding text around.
 ///
-/// These are controls, noncharacters that XML forbids, and characters that turn the surrounding text around.
 /// Joiners and direction marks stay, as emoji, Persian and Hebrew need them.
 pub(crate) fn is_unfit(character: char) -> bool {
     character.is_control()
@@ -21,7 +20,7 @@ fn is_break(character: char) -> bool {
     matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}')
 }
 
-/// A fast path: whether a UTF-8 byte belongs to no unfit or breaking character.
+/// A fast path for UTF-8 bytes.
 fn is_surely_fit(byte: u8) -> bool {
     // The last three start U+0080 to U+00BF, U+2000 to U+2FFF and U+F000 to U+FFFF.
     !matches!(byte, 0..0x20 | 0x7f | 0xc2 | 0xe2 | 0xef)
@@ -31,7 +30,7 @@ pub(crate) fn holds_unfit(text: &str) -> bool {
     !text.bytes().all(is_surely_fit) && text.contains(is_unfit)
 }
 
-/// Removes unfit characters and cuts to `bound` bytes, between characters.
+/// Cut between characters, to `bound` bytes.
 pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
     let is_fit = text.bytes().all(is_surely_fit)
         || !text.contains(|character| is_unfit(character) || is_break(character));
@@ -55,7 +54,7 @@ pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
     cleaned
 }
 
-/// Quotes a source on one line, without addresses, which may carry keys.
+/// On one line, without addresses, which may carry keys.
 pub(crate) fn quote(text: &str, characters: usize) -> String {
     let words: Vec<&str> = text
         .split(|character: char| character.is_whitespace() || is_unfit(character))

@@ -33,7 +33,7 @@ use crate::settings::{ClientCredentials, SettingsError};
 use crate::text::{Lines, clean};
 use crate::transport::{Http, TOKEN_ENDPOINT};
 
-/// Time limit of a fetch. It may exceed that of a search, so a slow endpoint serves the next one.
+/// It may exceed a search's limit, so that a slow endpoint serves the next search.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Life of a token that states none. The source's 401 ends a shorter one.
 const UNSTATED_LIFE: Duration = Duration::from_mins(5);
@@ -42,11 +42,10 @@ const MAX_TOKEN_BODY_BYTES: usize = 64 * 1024;
 const MAX_SCOPE_BYTES: usize = 1024;
 
 pub(crate) struct Token {
-    /// Marked sensitive.
     pub(crate) header: HeaderValue,
-    /// The bare token, for redaction.
+    /// For redaction.
     pub(crate) text: SecretString,
-    /// The granted scope, which RFC 6749 requires if it differs from the requested one.
+    /// RFC 6749 requires it if it differs from the requested scope.
     pub(crate) scope: Option<String>,
     fresh_until: Instant,
 }
@@ -63,7 +62,6 @@ impl fmt::Debug for Token {
 
 type TokenFetch = Shared<BoxFuture<'static, Result<Arc<Token>, SourceError>>>;
 
-/// The latest fetch of one source, in flight or done.
 pub(crate) struct TokenCache {
     fetcher: Arc<TokenFetcher>,
     latest: Mutex<Option<TokenFetch>>,
@@ -80,7 +78,6 @@ impl TokenCache {
         self.join(None).await
     }
 
-    /// A token other than `refused`.
     pub(crate) async fn renew(&self, refused: &Arc<Token>) -> Result<Arc<Token>, SourceError> {
         self.join(Some(refused)).await
     }
@@ -134,7 +131,7 @@ fn usable_life(stated: Option<Duration>) -> Duration {
     life.saturating_sub((life / 10).min(Duration::from_secs(30)))
 }
 
-/// A refused client may need to send its secret the other way.
+/// Refused clients may need to send the secret the other way.
 enum FetchFailure {
     Client(SourceError),
     Final(SourceError),
@@ -221,7 +218,7 @@ fn describe_failure(error: RequestTokenError<SourceError, BasicErrorResponse>) -
     }
 }
 
-/// The endpoint's own description is hidden, as it may name the client.
+/// Hides the endpoint's own description, which may name the client.
 fn describe_code(code: &BasicErrorResponseType) -> FetchFailure {
     let (code, advice) = match code {
         BasicErrorResponseType::InvalidClient => ("invalid_client", "check the client id and secret"),
@@ -260,7 +257,7 @@ type TokenClient<HasTokenUrl = EndpointNotSet> = oauth2::Client<
     HasTokenUrl,
 >;
 
-/// Token response, more lenient than `oauth2`'s: `expires_in` as text, no `token_type`.
+/// More lenient than `oauth2`'s: `expires_in` as text, no `token_type`.
 #[derive(Debug, Deserialize, Serialize)]
 struct TokenEndpointResponse {
     access_token: AccessToken,

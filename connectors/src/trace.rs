@@ -1,4 +1,4 @@
-//! W3C Trace Context of a call.
+//! W3C Trace Context.
 
 use reqwest::RequestBuilder;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
@@ -6,13 +6,13 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Longest `tracestate`, and longest `traceparent` of a later version. The specification asks for 512.
+/// Limit of `tracestate`, and `traceparent` of later versions. The specification asks for 512.
 const MAX_BYTES: usize = 512;
 
 const LENGTH: usize = 55;
 const DASHES: [usize; 3] = [2, 35, 52];
 
-/// The trace headers of a call. Token endpoints do not get them.
+/// Trace headers of a call. Token endpoints do not get them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
     traceparent: HeaderValue,
@@ -20,8 +20,7 @@ pub struct TraceContext {
 }
 
 impl TraceContext {
-    /// Reads the headers of a request; `None` without a valid `traceparent`. A `tracestate` above 512 bytes
-    /// is left out.
+    /// `None` without a valid `traceparent`. A `tracestate` above 512 bytes is left out.
     pub fn read(headers: &HeaderMap) -> Option<Self> {
         let mut all = headers.get_all(TRACEPARENT).iter();
         let traceparent = all.next().filter(|value| is_valid(value.as_bytes()))?;
@@ -51,7 +50,7 @@ impl TraceContext {
         self.traceparent.to_str().unwrap_or_default()
     }
 
-    /// Vendor data of the tracing systems on the way.
+    /// Vendor data.
     pub fn tracestate(&self) -> Option<&str> {
         self.tracestate.as_ref()?.to_str().ok()
     }

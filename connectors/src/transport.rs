@@ -1,5 +1,4 @@
-//! Transport to sources and token endpoints: guarded connections, redirects, bounded bodies, failures as
-//! data.
+//! Guarded connections, redirects, bounded bodies, failures as data.
 
 mod body;
 mod endpoint;

@@ -1,16 +1,14 @@
-//! Payload of a commit: checkpoint, schema version and note.
-
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::schema::VERSION;
 
-/// The position in the change log that a commit stands for.
+/// Position in the change log that a commit stands for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// The followed store; positions of other stores mean nothing.
+    /// Positions of other stores mean nothing.
     pub store: String,
-    /// The last change log entry that the index holds.
+    /// Last indexed entry of the change log.
     pub position: i64,
     /// False during a rebuild, so that an interrupted one restarts.
     pub complete: bool,
@@ -30,7 +28,6 @@ impl Payload {
         Self { version: VERSION, checkpoint, note }
     }
 
-    /// Reads the last commit's payload; `None` before the first commit.
     pub(crate) fn read(index: &tantivy::Index) -> Result<Option<Self>, Error> {
         let meta = index.load_metas()?;
         let Some(payload) = meta.payload else {

@@ -1,6 +1,6 @@
 //! Compares files with the checksums in their footers.
 //!
-//! Files are read, not mapped: a truncated file that is mapped would end the process.
+//! Files are read, not mapped: a truncated mapped file would end the process.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -59,7 +59,7 @@ impl ChecksumReader {
     }
 }
 
-/// Reads content length and checksum; rewinds the file.
+/// Content length and checksum; rewinds the file.
 fn read_footer(file: &mut File) -> std::io::Result<(u64, u32)> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(MAX_FOOTER_BYTES)))?;

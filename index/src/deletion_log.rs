@@ -15,21 +15,18 @@ pub(crate) struct DeletionLog {
 
 struct LoggedDeletions {
     words: Vec<u64>,
-    /// Deleted documents at each recorded commit, ascending.
     counts: Vec<u32>,
-    /// Deletions since the first count, in commit order.
     documents: Vec<DocId>,
 }
 
 impl DeletionLog {
-    /// Records a commit, if recording has started.
     pub(crate) fn follow(&self, reader: &SegmentReader) {
         if let Some(log) = &mut *self.state.lock().unwrap_or_else(PoisonError::into_inner) {
             log.catch_up(reader);
         }
     }
 
-    /// Deletions since there were `since`, ascending; `None` if not recorded.
+    /// Ascending; `None` if not recorded.
     pub(crate) fn since(&self, since: u32, reader: &SegmentReader) -> Option<Vec<DocId>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let log = state.get_or_insert_with(|| LoggedDeletions {

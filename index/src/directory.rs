@@ -1,11 +1,11 @@
 //! Memory-mapped files, written without waiting for the disk.
 //!
-//! The index is derived: after a loss it continues from its last checkpoint. A commit with `fsync` makes some
-//! fourteen of them and takes tens of milliseconds; one without takes three to six. A killed process loses
-//! nothing. A crash of the machine may damage files, which `startup_check` verifies.
+//! The index is derived: after a loss it continues from its last checkpoint. A commit with `fsync` makes some fourteen of them and takes
+//! tens of milliseconds; one without takes three to six. A killed process loses nothing. A crash of the machine may damage files, which
+//! `startup_check` verifies.
 //!
-//! The engine's description of the index gets a checksum here. The engine rewrites its list of files for
-//! every new file, a millisecond each on ext4; it is read from the directory instead.
+//! The engine's description of the index gets a checksum here. The engine rewrites its list of files for every new file, a millisecond each
+//! on ext4; it is read from the directory instead.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -19,7 +19,6 @@ use tantivy::directory::{
 };
 
 const FILE_LIST: &str = ".managed.json";
-/// Hexadecimal digits of a segment's name.
 const SEGMENT_NAME_LEN: usize = 32;
 const CHECKSUM_MARK: &[u8] = b"\ncrc32:";
 
@@ -38,7 +37,7 @@ impl UnsyncedDirectory {
         &self.root
     }
 
-    /// Lists the segment files as JSON, leftovers of a killed process included.
+    /// Segment files as JSON, leftovers of a killed process included.
     fn file_list(&self) -> io::Result<Vec<u8>> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.root)? {
@@ -91,7 +90,7 @@ impl Directory for UnsyncedDirectory {
             return Ok(());
         }
         let path = self.root.join(path);
-        // One thread writes each of these files, and the writer lock excludes others.
+        // One thread writes each file, and the writer lock excludes others.
         let fresh = path.with_extension("fresh");
         fs::write(&fresh, with_checksum(data))?;
         fs::rename(fresh, path)
@@ -115,7 +114,7 @@ fn with_checksum(data: &[u8]) -> Vec<u8> {
     [data, CHECKSUM_MARK, checksum.as_bytes()].concat()
 }
 
-/// Strips the checksum; `None` if it is missing or wrong.
+/// `None` if it is missing or wrong.
 fn without_checksum(content: &[u8]) -> Option<&[u8]> {
     let end = content.len().checked_sub(CHECKSUM_MARK.len() + 8)?;
     let data = &content[..end];

@@ -1,19 +1,17 @@
-//! Documents, scopes, audiences and changes.
-
 use std::sync::Arc;
 
-/// Longest indexed id, in bytes.
+/// In bytes.
 pub const MAX_ID_BYTES: usize = 1_024;
 
 /// Ends the scope in a term. Words never hold it, so no prefix begins another.
 pub(crate) const SCOPE_END: char = '\0';
 
-/// A module of a tenant.
+/// Module of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
-    /// The tenant's row id.
+    /// Tenant's row id.
     pub tenant: i64,
-    /// The module's code, such as `article`.
+    /// Such as `article`.
     pub module: String,
 }
 
@@ -23,7 +21,7 @@ impl Scope {
         Self { tenant, module: module.into() }
     }
 
-    /// The start of every term of the scope; alone, the term of all its documents.
+    /// Start of every term of the scope; alone, the term of all its documents.
     pub(crate) fn prefix(&self) -> String {
         let module: String = self.module.chars().filter(|&character| character != SCOPE_END).collect();
         format!("{}{module}{SCOPE_END}", tenant_prefix(self.tenant))
@@ -34,16 +32,16 @@ fn tenant_prefix(tenant: i64) -> String {
     format!("{tenant:x}.")
 }
 
-/// The first text with the tenant's prefix, and the first after them.
+/// First text with the tenant's prefix, and the first after them.
 pub(crate) fn tenant_range(tenant: i64) -> [String; 2] {
     // The character after the dot.
     [tenant_prefix(tenant), format!("{tenant:x}/")]
 }
 
-/// The viewers of a document.
+/// Viewers of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Audience {
-    /// Everybody in the tenant.
+    /// Everybody.
     Tenant,
     /// Viewers with one of these, such as `u:42`; nobody if empty.
     Principals(Vec<String>),
@@ -58,7 +56,7 @@ pub struct Document {
     pub id: String,
     /// Epoch milliseconds.
     pub display_time: i64,
-    /// Plain text; matched with extra weight.
+    /// Plain text, matched with extra weight.
     pub title: String,
     /// The title is the name of a person or group.
     ///
@@ -67,25 +65,23 @@ pub struct Document {
     pub title_is_name: bool,
     /// Names that are not shown, such as a login; matched like names.
     pub other_names: Vec<String>,
-    /// Plain text; matched.
+    /// Plain text.
     pub sub_title: String,
-    /// Plain text; matched.
+    /// Plain text.
     pub brief: String,
     /// Plain text, matched but not shown, such as a file's content.
     ///
-    /// A title match of a document with a text outranks matches in texts. The text may be empty. Shared by
-    /// clones, as it may be large.
+    /// A title match of a document with a text outranks matches in texts. The text may be empty. Clones share it, as it may be large.
     pub text: Option<Arc<str>>,
-    /// The viewers of this document.
+    /// Name, matched by `author:` filters.
     pub author: String,
     /// Its viewers.
     pub audience: Audience,
-    /// The item in JSON, returned verbatim.
+    /// Item in JSON, returned verbatim.
     pub item: String,
 }
 
 impl Document {
-    /// Estimates its size.
     pub(crate) fn bytes(&self) -> usize {
         let text = self.text.as_deref().map_or(0, str::len);
         self.title.len() + self.sub_title.len() + self.brief.len() + text + self.item.len()
@@ -115,31 +111,31 @@ impl Document {
 /// A change to the index.
 #[derive(Debug, Clone)]
 pub enum Change {
-    /// Adds a document, or replaces the one with the same scope and id.
+    /// Adds a document, or replaces one with its scope and id.
     Put(Document),
     /// Removes a document, if it exists.
     Remove {
-        /// The document's scope.
+        /// Document's scope.
         scope: Scope,
-        /// The document's id.
+        /// Document's id.
         id: String,
     },
     /// Removes the documents of a scope whose [`Audience`] names this principal.
     RemoveSeenBy {
-        /// The documents' scope.
+        /// Documents' scope.
         scope: Scope,
-        /// The principal.
+        /// Principal.
         principal: String,
     },
     /// Removes all documents of a tenant.
     RemoveTenant {
-        /// The tenant's row id.
+        /// Tenant's row id.
         tenant: i64,
     },
 }
 
 impl Change {
-    /// The scope prefix and id, if one document changes.
+    /// Scope prefix and id, if one document changes.
     pub(crate) fn target(&self) -> Option<(String, &str)> {
         match self {
             Self::Put(document) => Some((document.scope.prefix(), &document.id)),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tantivy::{DocId, DocSet, TERMINATED};
 
 pub(crate) const WORD_BITS: u32 = u64::BITS;
-/// Smallest ratio of a bitmap: it takes at most twice a list's bytes, with constant-time seeks.
+/// Smallest ratio of a bitmap, which takes at most twice a list's bytes, with constant-time seeks.
 pub(crate) const SPARSE_SHARE: u32 = 64;
 
-/// Documents of a segment. Deleted ones stay, so the set outlives commits.
+/// Deleted documents stay, so that the set outlives commits.
 #[derive(Debug)]
 pub(crate) enum DocumentSet {
     /// Ascending.
@@ -24,7 +24,7 @@ pub(crate) struct Bitmap {
 }
 
 impl Bitmap {
-    /// Takes words whose bits after the last document are zero.
+    /// Bits after the last document must be zero.
     pub(crate) fn from_words(words: Vec<u64>) -> Self {
         let len = words.iter().map(|word| word.count_ones()).sum();
         Self { words, len }
@@ -34,7 +34,6 @@ impl Bitmap {
         &self.words
     }
 
-    /// The first document from `document` on.
     fn first_from(&self, document: DocId) -> DocId {
         let mut place = (document / WORD_BITS) as usize;
         let Some(&word) = self.words.get(place) else { return TERMINATED };
@@ -59,7 +58,6 @@ impl Bitmap {
 }
 
 impl DocumentSet {
-    /// Picks the smaller representation.
     pub(crate) fn from_bitmap(bitmap: Bitmap) -> Self {
         let max_document = u32::try_from(bitmap.words.len()).unwrap_or(u32::MAX).saturating_mul(WORD_BITS);
         if bitmap.len > max_document / SPARSE_SHARE {

@@ -1,11 +1,9 @@
-//! Errors, by what the caller can do about them.
-
 use std::io::ErrorKind;
 
 use tantivy::TantivyError;
 use tantivy::directory::error::OpenReadError;
 
-/// A failure of the index.
+/// Failure of the index.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Damaged files, or another version. Wipe the directory and rebuild.
@@ -17,7 +15,7 @@ pub enum Error {
     /// An id exceeds [`MAX_ID_BYTES`](crate::MAX_ID_BYTES); nothing of the batch was applied.
     #[error("an id must have at most {max} bytes, not {0}", max = crate::MAX_ID_BYTES)]
     IdTooLong(usize),
-    /// The operating system refused a file operation.
+    /// A file operation was refused.
     #[error("the index's files cannot be read or written")]
     Files(#[from] std::io::Error),
     /// The engine failed. Drop the [`Writer`](crate::Writer) and reopen the index.
@@ -43,7 +41,7 @@ impl Error {
             || error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
     }
 
-    /// Classifies failures to open: refused system calls do not make an index unusable.
+    /// Refused system calls do not make an index unusable.
     pub(crate) fn from_opening(error: TantivyError) -> Self {
         match error {
             TantivyError::OpenReadError(OpenReadError::IoError { io_error, .. })

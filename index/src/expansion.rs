@@ -1,4 +1,4 @@
-//! Words with a common prefix, cached by the view.
+//! Words with a common prefix.
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
@@ -8,12 +8,10 @@ use crate::segment_cache::SetKey;
 pub(crate) struct PrefixExpansion {
     /// Without the stem of the prefix.
     pub(crate) terms: Vec<Term>,
-    /// With that stem.
     pub(crate) segments: Vec<SegmentExpansion>,
 }
 
 pub(crate) struct SegmentExpansion {
-    /// Of their document set.
     pub(crate) key: SetKey,
     /// Hash of the words.
     pub(crate) fingerprint: u64,

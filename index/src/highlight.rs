@@ -20,7 +20,7 @@ use crate::text::{Folded, VariantBudget, name_variants};
 const WHOLE_BYTES: usize = 8 << 10;
 const PASSAGE_SOURCE_BYTES: usize = 64 << 10;
 
-/// How much of a text is shown.
+/// Shown part of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// All of it, up to 8 KiB.
@@ -71,13 +71,13 @@ impl Highlighter {
         Some(html::write(text, shown, &marks))
     }
 
-    /// Disjoint marks in text order.
+    /// Disjoint, in text order.
     fn marks(&self, text: &str, is_name: bool) -> Vec<Mark> {
         if self.query.is_empty() {
             return Vec::new();
         }
         let folded = Folded::new(text);
-        // As in the index, where the title comes first.
+        // The title comes first, as in the index.
         let variants =
             if is_name { name_variants(text, &folded, &mut VariantBudget::new()) } else { Vec::new() };
         let positions = self.query.term_positions(&folded.text, &variants);

@@ -1,4 +1,4 @@
-//! The open index and its snapshots.
+//! Open index and snapshots.
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use crate::view::View;
 use crate::writer::Writer;
 use crate::{Error, Page, Request, Scope};
 
-/// A handle for reading; clones share the index.
+/// Handle for reading; clones share the index.
 #[derive(Clone)]
 pub struct Index {
     open: Arc<OpenIndex>,
@@ -104,7 +104,7 @@ impl Index {
     ///
     /// # Errors
     ///
-    /// [`Error::Unusable`] when the description of the index cannot be read.
+    /// [`Error::Unusable`] if the description of the index cannot be read.
     pub fn verification(&self) -> Result<Option<Verification>, Error> {
         let Some(root) = &self.open.root else { return Ok(None) };
         without_panic("when its files were listed", || {
@@ -151,7 +151,7 @@ impl Snapshot {
         self.view.searcher.num_docs()
     }
 
-    /// A number that grows with every visible commit, unique in the process.
+    /// Number that grows with every visible commit; unique in the process.
     pub fn generation(&self) -> u64 {
         self.view.generation
     }
@@ -166,7 +166,7 @@ impl Snapshot {
     }
 }
 
-/// Turns engine panics, which damaged files cause, into errors.
+/// Turns panics of the engine, which damaged files cause, into errors.
 fn without_panic<T>(moment: &str, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     std::panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_panic| Err(Error::Unusable(format!("the engine panicked {moment}"))))

@@ -1,10 +1,8 @@
-//! Texts of a search content item in JSON.
-
 use std::borrow::Cow;
 
 use serde::Deserialize;
 
-/// The matched texts; missing or malformed ones are `None`.
+/// Matched texts; missing or malformed ones are `None`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Texts<'a> {
@@ -19,17 +17,17 @@ pub struct Texts<'a> {
     pub brief: Option<Text<'a>>,
 }
 
-/// A text, borrowed unless it contains escapes.
+/// Borrowed unless it contains escapes.
 #[derive(Debug, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
 impl<'a> Texts<'a> {
-    /// Reads the item; a malformed one has no texts.
+    /// Reads an item; a malformed one has no texts.
     pub fn read(item: &'a str) -> Self {
         serde_json::from_str(item).unwrap_or_default()
     }
 
-    /// The texts in order, up to this many characters.
+    /// In order, up to this many characters.
     pub(crate) fn beginning(&self, mut characters: usize) -> impl Iterator<Item = &str> {
         [&self.title, &self.sub_title, &self.brief].into_iter().flatten().map(move |Text(text)| {
             let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);

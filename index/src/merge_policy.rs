@@ -1,9 +1,8 @@
-//! A leveled merge policy that adapts to the write rate.
+//! Leveled merge policy that adapts to the write rate.
 //!
-//! Segments of a level are [`LEVEL_FACTOR`] times larger than those of the level below. At most three stay in
-//! a level, seven in the lowest; a full level is merged into the next. Each level rewrites every document
-//! once, so bulk loads leave seven in each. The largest segments are not merged. A segment of any size is
-//! rewritten once a quarter is deleted.
+//! Segments of a level are [`LEVEL_FACTOR`] times larger than those of the level below. At most three stay in a level, seven in the lowest;
+//! a full level is merged into the next. Each level rewrites every document once, so bulk loads leave seven in each. The largest segments
+//! are not merged. A segment of any size is rewritten once a quarter is deleted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -81,7 +80,7 @@ struct SegmentSize {
 }
 
 impl SegmentSize {
-    /// The level from 0; `None` for segments too large to merge.
+    /// Level from 0; `None` for segments too large to merge.
     fn level(self) -> Option<usize> {
         let mut level = 0;
         let mut end = MAX_LOWEST_LEVEL_DOCUMENTS;
@@ -97,7 +96,6 @@ impl SegmentSize {
     }
 }
 
-/// Chooses groups of segments, by index.
 fn merges(sizes: &[SegmentSize], is_bulk: bool) -> Vec<Vec<usize>> {
     let mut levels: Vec<Vec<usize>> = Vec::new();
     for (place, size) in sizes.iter().enumerate() {

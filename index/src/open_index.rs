@@ -15,7 +15,6 @@ pub(crate) struct OpenIndex {
     pub(crate) fields: Fields,
     pub(crate) view: ArcSwap<View>,
     pub(crate) engine: tantivy::Index,
-    /// `None` in memory.
     pub(crate) root: Option<PathBuf>,
 }
 

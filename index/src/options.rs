@@ -1,4 +1,4 @@
-//! Memory and threads of an index.
+//! Memory and threads.
 
 /// Minimum for an indexing thread, in bytes.
 pub const MIN_THREAD_MEMORY_BYTES: usize = 15_000_000;

@@ -1,15 +1,14 @@
-//! The query language, in which nothing is a syntax error (decisions 5.7).
+//! Query language, in which nothing is a syntax error (decisions 5.7).
 //!
-//! Words are required in time order and weighed in relevance order. `"quoted phrase"` is required in both; an
-//! open quote ends with the text. `-word` and `-"phrase"` exclude, `author:NAME` and `author:"A B"` filter. A
-//! compound such as `state-of-the-art` requires all its words. Full-width quotes, minus and colon are the
-//! same. The last word also matches as a prefix.
+//! Words are required in time order and weighed in relevance order. `"quoted phrase"` is required in both; an open quote ends with the
+//! text. `-word` and `-"phrase"` exclude, `author:NAME` and `author:"A B"` filter. A compound such as `state-of-the-art` requires all its
+//! words. Full-width quotes, minus and colon are the same. The last word also matches as a prefix.
 
 use crate::text::{Run, cut_to_length, fold, is_stop_word, query_words, runs, stem};
 
-/// Clauses of a query; further ones are ignored.
+/// Further clauses are ignored.
 pub const MAX_CLAUSES: usize = 64;
-/// Terms of all clauses; further ones are ignored.
+/// Of all clauses; further terms are ignored.
 pub const MAX_TERMS: usize = 128;
 
 const MIN_PREFIX_CHARS: usize = 2;
@@ -48,9 +47,9 @@ pub(crate) enum Target {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Piece {
     Term(String),
-    /// Two or more, at offsets from the first.
+    /// At offsets from the first.
     Phrase(Vec<(usize, String)>),
-    /// A stem, or words that start with `start`.
+    /// Stem, or words that start with `start`.
     Prefix {
         stem: String,
         start: String,
@@ -172,7 +171,7 @@ impl Query {
     }
 }
 
-/// Parses a name like `author:NAME`.
+/// Parses a name as in `author:NAME`.
 pub(crate) fn author_pieces(name: &str) -> Vec<Piece> {
     word_pieces(&fold(name), &mut MAX_TERMS.clone())
 }
@@ -185,7 +184,6 @@ struct RawClause<'a> {
 }
 
 impl<'a> RawClause<'a> {
-    /// Reads one clause; returns the rest.
     fn read(text: &'a str) -> (Self, &'a str) {
         let (exclude, text) = match text.strip_prefix(is_minus) {
             // A single minus is punctuation.
@@ -240,7 +238,6 @@ impl<'a> RawClause<'a> {
     }
 }
 
-/// Parses an unquoted word; adjacent single ideographs form a phrase.
 fn word_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for run in runs(folded) {
@@ -295,7 +292,7 @@ fn is_minus(character: char) -> bool {
     matches!(character, '-' | '－' | '−')
 }
 
-/// The closing quotes; double quotes of all forms are interchangeable.
+/// Double quotes of all forms are interchangeable.
 fn closing_quotes(opening: char) -> Option<&'static [char]> {
     match opening {
         '"' | '“' | '”' | '„' | '＂' => Some(&['"', '“', '”', '＂']),

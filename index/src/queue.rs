@@ -1,7 +1,6 @@
-//! Bounds the bytes of documents queued for the engine, which bounds only their number.
+//! Bounds the bytes of queued documents; the engine bounds only their number.
 //!
-//! A failed engine keeps queued documents and reports only to new operations. Waiting callers therefore check
-//! it twice a second.
+//! A failed engine keeps queued documents and reports only to new operations. Waiting callers therefore check it twice a second.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -31,7 +30,7 @@ impl IndexingQueue {
         Arc::new(Self { max_bytes, state: Mutex::default(), released: Condvar::new() })
     }
 
-    /// Reserves bytes; waits until they fit or the queue is empty.
+    /// Waits until the bytes fit or the queue is empty.
     ///
     /// # Errors
     ///
@@ -77,7 +76,7 @@ impl IndexingQueue {
     }
 }
 
-/// Reserved bytes, released on drop.
+/// Released on drop.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     queue: Arc<IndexingQueue>,
@@ -91,7 +90,7 @@ impl Drop for Reservation {
     }
 }
 
-/// A document whose batch's bytes are released once the engine has taken all of it.
+/// Its batch's bytes are released once the engine has taken all of it.
 #[derive(Debug)]
 pub(crate) struct QueuedDocument {
     document: TantivyDocument,

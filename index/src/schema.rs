@@ -1,7 +1,6 @@
-//! Fields and settings of the index.
+//! Fields of the index.
 //!
-//! Open and restricted texts are separate fields. So visibility is part of the query, and mostly a bare
-//! posting list.
+//! Open and restricted texts are separate fields. So visibility is part of the query, and mostly a bare posting list.
 
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
@@ -29,7 +28,7 @@ const AUTHOR: &str = "author";
 const ITEM: &str = "item";
 const TITLE_IS_NAME: &str = "title_is_name";
 
-/// Text fields of one half of a scope; halves are disjoint, by [`Audience`](crate::Audience).
+/// One half of a scope; halves are disjoint, by [`Audience`](crate::Audience).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextFields {
     /// All texts, with positions.
@@ -40,17 +39,16 @@ pub(crate) struct TextFields {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields {
-    /// Scope and id.
     pub(crate) key: Field,
-    /// Stored; also a column that orders ties.
+    /// Also a column that orders ties.
     pub(crate) id: Field,
     /// Segments are sorted by it.
     pub(crate) display_time: Field,
-    /// Of the whole tenant.
+    /// Documents for the whole tenant.
     pub(crate) open: TextFields,
     /// With principals.
     pub(crate) restricted: TextFields,
-    /// Of restricted documents.
+    /// Principals of restricted documents.
     pub(crate) principals: Field,
     pub(crate) author: Field,
     pub(crate) item: Field,

@@ -1,7 +1,7 @@
 //! Search results by segment, in 156 MiB at most.
 //!
-//! Segments change only by deletions, so results stay valid across commits. Cached are term infos, totals,
-//! document sets, words of a prefix and lengths. Viewers are keyed by a number for their principals.
+//! Segments change only by deletions, so results stay valid across commits. Cached are term infos, totals, document sets, words of a prefix
+//! and lengths. Viewers are keyed by a number for their principals.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::{Query, Scope};
 
 const MAX_TOTALS_BYTES: u64 = 8 << 20;
 const MAX_SETS_BYTES: u64 = 96 << 20;
-/// One set's share of the bytes.
+/// Largest share for a set.
 const MAX_SET_SHARE: u64 = 16;
 const MAX_TERM_INFOS_BYTES: u64 = 16 << 20;
 const MAX_PREFIXES_BYTES: u64 = 16 << 20;
@@ -41,7 +41,7 @@ pub(crate) struct SegmentCache {
 
 type WeightedCache<K, V> = Cache<K, V, EntryWeight>;
 
-/// Everything a total depends on, besides segments.
+/// All that a total depends on besides segments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TotalKey {
     scope: Scope,
@@ -94,7 +94,6 @@ impl TotalKeyRef<'_> {
 
 #[derive(Debug)]
 pub(crate) struct CachedTotal {
-    /// Of the counting view.
     pub(crate) generation: u64,
     pub(crate) sum: u64,
     pub(crate) parts: Vec<SegmentTotal>,
@@ -107,21 +106,18 @@ pub(crate) struct SegmentTotal {
     pub(crate) range: Range<DocId>,
     /// Hash of the words of expanded prefixes.
     pub(crate) fingerprint: u64,
-    /// Number of deleted documents.
     pub(crate) deleted: u32,
     pub(crate) count: u32,
 }
 
-/// The source of a set of documents.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum SetSource {
     Term(Term),
     AnyTerm(Arc<[Term]>),
-    /// At their offsets.
     Phrase(Arc<[(usize, Term)]>),
     /// Prefix, and fingerprint of its words.
     Words(Arc<Term>, u64),
-    /// Visible to a viewer, under the scope's prefix.
+    /// Under the scope's prefix.
     Viewer(u64, Arc<str>),
 }
 
@@ -129,7 +125,7 @@ pub(crate) type SetKey = (SegmentId, SetSource);
 /// Includes field and scope.
 pub(crate) type PrefixKey = (SegmentId, Arc<Term>);
 
-/// The half's marker.
+/// Half's marker.
 pub(crate) type ScopeLengthsKey = (SegmentId, Term);
 
 /// Estimated number of words of a scope in a segment.
@@ -147,7 +143,7 @@ pub(crate) struct TermInfos {
 }
 
 impl TermInfos {
-    /// Document frequency, with deleted documents until merged.
+    /// Includes deleted documents until merged.
     pub(crate) fn document_frequency(&self) -> u64 {
         self.by_segment
             .iter()
@@ -163,7 +159,6 @@ pub(crate) struct DictionaryTerm {
     pub(crate) info: TermInfo,
 }
 
-/// A set of principals with a unique number.
 #[derive(Debug, Clone)]
 pub(crate) struct Viewer {
     pub(crate) number: u64,

@@ -1,7 +1,7 @@
-//! Verifies an index when it is opened.
+//! Verification of an index when it is opened.
 //!
-//! All files are read below 64 MiB, after a reboot, and after three unverified openings. Otherwise
-//! `verification` reads them in the background.
+//! All files are read below 64 MiB, after a reboot, and after three unverified openings. Otherwise `verification` reads them in the
+//! background.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -81,7 +81,6 @@ mod tests {
         writer.apply(["a", "b", "c", "d", "e"].map(put).into()).unwrap();
         let checkpoint = Checkpoint { store: "s".to_owned(), position: 1, complete: true };
         writer.commit(&checkpoint).unwrap();
-        // Deletes from the first segment, for a file of deletions.
         writer.apply(vec![put("a")]).unwrap();
         writer.commit(&checkpoint).unwrap();
         writer.close().unwrap();
@@ -131,7 +130,6 @@ mod tests {
         assert_eq!(fs::read(super::BOOT_ID_FILE).ok().unwrap_or_else(|| noted.clone()), noted);
     }
 
-    /// Damage may end each process before it is found.
     #[test]
     fn large_index_is_verified_after_three_unverified_openings() {
         let directory = tempfile::tempdir().unwrap();
@@ -146,7 +144,6 @@ mod tests {
         fs::write(&file, &content).unwrap();
         let opened: Vec<bool> = (0..3).map(|_| verify().is_ok()).collect();
         assert_eq!(opened, [true, true, false]);
-        // A full verification resets the count.
         content[0] ^= 1;
         fs::write(&file, &content).unwrap();
         assert!((0..20).all(|_| verify().is_ok()));

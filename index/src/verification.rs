@@ -1,4 +1,4 @@
-//! Verifies the files of an open index in the background.
+//! Background verification of an open index.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use crate::Error;
 use crate::checksum::ChecksumReader;
 use crate::startup_check::note_verified;
 
-/// Kinds of files that every segment has.
+/// Every segment has them.
 const REQUIRED_KINDS: [&str; 6] = ["idx", "pos", "term", "store", "fast", "fieldnorm"];
 
-/// A verification of all files present at its start.
+/// Covers the files present at its start.
 pub struct Verification {
     engine: tantivy::Index,
     root: PathBuf,
@@ -57,7 +57,7 @@ impl Verification {
         Some((name, reader))
     }
 
-    /// Whether the index still has the file; merges may have replaced it.
+    /// Merges may have replaced the file.
     fn has(&self, name: &Path) -> Result<bool, Error> {
         let is_optional =
             name.extension().is_none_or(|kind| !REQUIRED_KINDS.iter().any(|required| kind == *required));

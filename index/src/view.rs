@@ -1,7 +1,6 @@
-//! A consistent view of all segments, with opened columns and indexes.
+//! Consistent view of all segments.
 //!
-//! These never change for a segment and are passed from view to view. Opening the time column costs six times
-//! a query.
+//! Opened columns and indexes of a segment never change and are passed from view to view. Opening the time column costs six times a query.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -47,11 +46,10 @@ pub(crate) struct Segment {
     deleted_words: OnceLock<Vec<u64>>,
 }
 
-/// Immutable parts of a segment.
 pub(crate) struct OpenedSegment {
     /// `display_time` by document, descending.
     pub(crate) times: Arc<dyn ColumnValues<i64>>,
-    /// Dictionary of ids, and each document's ordinal.
+    /// Dictionary and ordinals.
     pub(crate) ids: StrColumn,
     pub(crate) id_ordinals: Arc<dyn ColumnValues<u64>>,
     pub(crate) store: StoreReader,
@@ -62,7 +60,7 @@ pub(crate) struct OpenedSegment {
 }
 
 impl View {
-    /// Creates a view that reuses segments of the previous one.
+    /// Reuses segments of the previous view.
     pub(crate) fn new(searcher: Searcher, fields: Fields, before: Option<&Self>) -> Result<Self, Error> {
         let cached: HashMap<SegmentId, &Arc<OpenedSegment>> = before
             .into_iter()
@@ -121,7 +119,7 @@ impl View {
         self.expansions.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Whether the key is indexed; deleted documents count until merged.
+    /// Deleted documents count until merged.
     pub(crate) fn may_contain(&self, key: &str) -> Result<bool, Error> {
         for segment in &self.segments {
             if segment.opened.keys.terms().get(key)?.is_some() {
@@ -131,7 +129,7 @@ impl View {
         Ok(false)
     }
 
-    /// Postings by segment; only new segments are looked up.
+    /// Only new segments are looked up.
     pub(crate) fn term_infos(&self, term: &Term) -> io::Result<Arc<TermInfos>> {
         let cached = self.cache.term_infos(term);
         let generation = self.generation;
@@ -158,7 +156,7 @@ impl View {
         Ok(term_infos)
     }
 
-    /// Document frequency; deleted documents count until merged.
+    /// Deleted documents count until merged.
     pub(crate) fn document_frequency(&self, term: &Term) -> io::Result<u64> {
         Ok(self.term_infos(term)?.document_frequency())
     }
@@ -183,17 +181,17 @@ impl Segment {
         self.inverted_index(term.field(), fields)?.get_term_info(term)
     }
 
-    /// The first document from `time` backwards.
+    /// First document from `time` backwards.
     pub(crate) fn first_at_or_below(&self, time: i64) -> DocId {
         self.partition_point(|document_time| document_time <= time)
     }
 
-    /// The first document before `time`.
+    /// First document before `time`.
     pub(crate) fn first_below(&self, time: i64) -> DocId {
         self.partition_point(|document_time| document_time < time)
     }
 
-    /// The first document that `holds`, as all later ones must.
+    /// First document that `holds`, as all later ones must.
     fn partition_point(&self, holds: impl Fn(i64) -> bool) -> DocId {
         let Range { mut start, mut end } = 0..self.reader.max_doc();
         while start < end {
@@ -219,7 +217,6 @@ impl Segment {
         self.reader.alive_bitset().is_none_or(|alive| alive.is_alive(document))
     }
 
-    /// Deleted documents, ascending.
     pub(crate) fn deleted(&self) -> &[DocId] {
         self.deleted.get_or_init(|| {
             let mut deleted = Vec::new();
@@ -230,13 +227,13 @@ impl Segment {
         })
     }
 
-    /// Bitmap of deleted documents; empty without deletions.
+    /// Empty without deletions.
     pub(crate) fn deleted_words(&self) -> &[u64] {
         self.deleted_words
             .get_or_init(|| if self.reader.has_deletes() { deleted_words(&self.reader) } else { Vec::new() })
     }
 
-    /// Documents deleted since there were `count`, ascending; `None` if not recorded.
+    /// Ascending; `None` if not recorded.
     pub(crate) fn deleted_since(&self, count: u32) -> Option<Vec<DocId>> {
         self.opened.deletion_log.since(count, &self.reader)
     }

@@ -1,7 +1,6 @@
 //! Applies changes and commits.
 //!
-//! Texts are analysed 8 MiB at a time on all cores, then queued by 1 MiB. Commits take milliseconds, as they
-//! do not wait for the disk.
+//! Texts are analysed 8 MiB at a time on all cores, then queued by 1 MiB. Commits take milliseconds, as they do not wait for the disk.
 
 mod prepared;
 #[cfg(test)]
@@ -44,7 +43,7 @@ pub struct Writer {
     open: Arc<OpenIndex>,
     checkpoint: Option<Checkpoint>,
     note: Option<String>,
-    /// Of keys put since the last commit.
+    /// Keys since the last commit.
     uncommitted: HashSet<u64>,
     write_rate: Arc<WriteRate>,
 }
@@ -86,12 +85,12 @@ impl Writer {
         })
     }
 
-    /// The last commit's checkpoint; `None` before the first commit.
+    /// Checkpoint of the last commit; `None` before the first.
     pub fn checkpoint(&self) -> Option<&Checkpoint> {
         self.checkpoint.as_ref()
     }
 
-    /// The last commit's note.
+    /// Note of the last commit.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
     }
@@ -122,7 +121,6 @@ impl Writer {
         self.apply_to_documents(documents)
     }
 
-    /// Removes by the range of keys.
     fn remove_tenant(&mut self, tenant: i64) -> Result<(), Error> {
         let key = self.open.fields.key;
         let [first, end] = tenant_range(tenant).map(|text| Term::from_field_text(key, &text));
@@ -131,7 +129,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Removes by the principal's postings.
     fn remove_seen_by(&mut self, scope: &Scope, principal: &str) {
         let principals = self.open.fields.principals;
         self.engine
@@ -187,7 +184,7 @@ impl Writer {
         self.run(operations, bytes)
     }
 
-    /// Runs operations once their documents fit in the queue.
+    /// Waits until the documents fit in the queue.
     fn run(&self, operations: Vec<UserOperation>, bytes: usize) -> Result<(), Error> {
         let reservation = Arc::new(self.queue.reserve(bytes, || self.check_alive())?);
         self.engine.run(operations.into_iter().map(|operation| match operation {

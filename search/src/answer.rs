@@ -1,5 +1,3 @@
-//! The page of a search, or why there is none.
-
 use std::time::Duration;
 
 use serde::Serialize;
@@ -40,7 +38,6 @@ impl From<FailureKind> for Status {
 }
 
 impl Status {
-    /// Its name in answers and metrics.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -77,17 +74,17 @@ pub struct SourceReport {
     pub stale: bool,
 }
 
-/// The numbers of sources in the request log.
+/// Numbers of sources for the request log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceCounts {
     /// With status ok.
     pub ok: usize,
-    /// Others.
+    /// All other statuses.
     pub failed: usize,
 }
 
 impl SourceCounts {
-    /// Counts these reports.
+    /// Counts reports.
     pub fn of(reports: &[SourceReport]) -> Self {
         let ok = reports.iter().filter(|report| report.status == Status::Ok).count();
         Self { ok, failed: reports.len() - ok }
@@ -97,17 +94,17 @@ impl SourceCounts {
 /// One page of a module.
 #[derive(Debug)]
 pub struct SearchPage {
-    /// The items.
+    /// Items.
     pub items: Vec<Item>,
     /// Matches on all pages, as far as stated (decisions 5.6).
     pub total: u64,
-    /// The cursor of the next page.
+    /// Cursor of the next page.
     pub cursor: Option<String>,
     /// Whether matches may be missing.
     pub partial: bool,
     /// The corrected keyword (decisions 5.7).
     pub corrected: Option<String>,
-    /// The reports of sources.
+    /// Reports of sources.
     pub sources: Vec<SourceReport>,
 }
 
@@ -122,7 +119,7 @@ pub enum Failure {
         all_timed_out: bool,
         /// The least remaining suspension, if all are suspended.
         retry_after: Option<Duration>,
-        /// The reports of sources.
+        /// Reports of sources.
         sources: Vec<SourceReport>,
     },
 }

@@ -1,14 +1,14 @@
-//! The clock of suspensions.
+//! Clock of suspensions.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A clock.
+/// Source of the time.
 pub trait Clock: Send + Sync {
-    /// Epoch milliseconds; they may jump.
+    /// Epoch milliseconds, which may jump.
     fn now(&self) -> i64;
 }
 
-/// The machine's clock.
+/// Clock of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -1,5 +1,3 @@
-//! One search of one module or of all.
-
 mod all_modules;
 #[cfg(test)]
 mod tests;
@@ -80,20 +78,19 @@ impl Coordinator {
         }
     }
 
-    /// The code of the module with this id or code.
+    /// Code of the module with this id or code.
     pub async fn code_of(&self, tenant_id: i64, module: &str) -> Option<String> {
         let modules = self.directory.modules_of(tenant_id).await.ok()?;
         modules.find(module).map(|found| found.module.code.clone())
     }
 
-    /// The modules by `orderNo`.
+    /// Modules by `orderNo`.
     pub async fn modules(&self, tenant_id: i64) -> Result<Vec<Arc<Module>>> {
         let modules = self.directory.modules_of(tenant_id).await?;
         Ok(modules.list().iter().map(|found| Arc::clone(&found.module)).collect())
     }
 }
 
-/// The parts that all pages of one call share.
 struct PageContext {
     cursor_key: Arc<dyn CursorKey>,
     source_pages: usize,
@@ -132,15 +129,12 @@ impl PageContext {
     }
 }
 
-/// Whether all sources answered with a total of 0.
-///
-/// A source without a total cannot prove it.
+/// Whether all sources answered with a total of 0. Without a total, a source cannot prove it.
 fn finds_nothing(page: &SearchPage) -> bool {
     let mut answered = page.sources.iter().filter(|source| source.status == Status::Ok);
     page.total == 0 && page.items.is_empty() && !page.partial && answered.all(|source| source.total.is_some())
 }
 
-/// One page, for the keyword or its correction.
 #[derive(Clone, Copy)]
 struct Attempt<'a> {
     context: &'a PageContext,

@@ -19,15 +19,14 @@ use crate::{
     source::Position,
 };
 
-/// The dot keeps a cursor from being digits only.
+/// The dot distinguishes cursors from digits.
 const VERSION_PREFIX: &str = "v3.";
 
-/// The longest cursor, in bytes of text.
+/// Longest cursor, in bytes of text.
 ///
-/// A source takes 40 to 80 bytes, at most 6,300: its own cursor of 4,096 and an id of 512. Each of fifteen
-/// further parts adds at most 700 bytes, seen items at most 22,000. So 41 of the longest sources fit, or 37
-/// with seen items. Forty usual sources fit in an external cursor (4,096 bytes), so one trawl can be a source
-/// of another.
+/// A source takes 40 to 80 bytes. At most it takes 6,300, with its own cursor of 4,096 and an id of 512. Each of fifteen further parts adds
+/// at most 700 bytes, seen items at most 22,000. So 41 of the longest sources fit, or 37 with seen items. Forty usual sources fit in an
+/// external cursor (4,096 bytes), so one trawl can be a source of another.
 pub(crate) const MAX_BYTES: usize = 256 * 1_024;
 
 /// Authenticated encryption of cursors.
@@ -35,18 +34,16 @@ pub trait CursorKey: Send + Sync {
     /// Seals `plain` for this `context`; `None` if the cipher fails.
     fn seal(&self, context: &[u8], plain: &[u8]) -> Option<Vec<u8>>;
 
-    /// Opens sealed bytes; `None` if they or the context changed.
+    /// `None` if the bytes or the context changed.
     fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>>;
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Cursor {
-    /// The time condition of the chain.
     pub(crate) before: Option<i64>,
     pub(crate) lanes: Vec<LaneState>,
     /// Oldest first.
     pub(crate) seen: Vec<Fingerprint>,
-    /// The corrected keyword.
     pub(crate) corrected: Option<String>,
 }
 
@@ -54,13 +51,11 @@ pub(crate) struct Cursor {
 pub(crate) struct LaneState {
     pub(crate) source: SourceKey,
     pub(crate) position: Position,
-    /// Released and skipped items.
     pub(crate) consumed: usize,
     pub(crate) total: Option<u64>,
     pub(crate) guard: LoopGuard,
 }
 
-/// The fingerprint of a source's id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SourceKey(Fingerprint);
 
@@ -71,7 +66,6 @@ impl SourceKey {
 }
 
 impl Cursor {
-    /// # Errors
     /// [`Error::CursorTooLong`] above [`MAX_BYTES`].
     pub(crate) fn seal(&self, key: &dyn CursorKey, binding: &[u8]) -> Result<String> {
         let plain = postcard::to_allocvec(self).map_err(Error::internal)?;
@@ -82,7 +76,6 @@ impl Cursor {
         if text.len() > MAX_BYTES { Err(Error::CursorTooLong) } else { Ok(text) }
     }
 
-    /// # Errors
     /// [`Error::InvalidCursor`].
     pub(crate) fn open(text: &str, key: &dyn CursorKey, binding: &[u8]) -> Result<Self> {
         let open = || {
@@ -94,12 +87,10 @@ impl Cursor {
     }
 }
 
-/// Binds the cursor to this version.
 fn versioned(binding: &[u8]) -> Vec<u8> {
     [VERSION_PREFIX.as_bytes(), binding].concat()
 }
 
-/// The search that a cursor belongs to.
 pub(crate) fn binding(search: &SearchContext, module_id: &str, page: &PageRequest) -> Result<Vec<u8>> {
     let SearchContext { viewer, parameters, .. } = search;
     let filters = &parameters.filters;

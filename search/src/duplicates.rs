@@ -1,4 +1,4 @@
-//! Duplicates: items that several sources have.
+//! Items that several sources have.
 
 #[cfg(test)]
 mod tests;
@@ -13,7 +13,7 @@ use crate::{
     source::Item,
 };
 
-/// Items that a cursor remembers, eight bytes each. Older ones may be shown again.
+/// Eight bytes each. Older items may be shown again.
 pub(crate) const MAX_SEEN: usize = 2_000;
 
 /// The handling of items that several sources have.
@@ -32,12 +32,12 @@ pub enum Duplicates {
 impl Duplicates {
     const ALL: [Self; 3] = [Self::Keep, Self::ById, Self::ByAction];
 
-    /// The variant of this name.
+    /// Variant of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|duplicates| duplicates.name() == name)
     }
 
-    /// The name in registrations.
+    /// Name in registrations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Keep => "keep",
@@ -46,7 +46,6 @@ impl Duplicates {
         }
     }
 
-    /// The fingerprint that duplicates share.
     fn print_of(self, item: &Item) -> Option<Fingerprint> {
         match self {
             Self::Keep => None,
@@ -56,9 +55,7 @@ impl Duplicates {
     }
 }
 
-/// The target of an item's action, of the web client or else the first.
-///
-/// Addresses are normalised: `HTTPS://Wiki.example:443/a` is `https://wiki.example/a`.
+/// Target of an item's action, of the web client or else the first. It is a normalised address.
 fn target(item: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct WithAction {
@@ -94,11 +91,9 @@ fn target_of_lines(lines: &str) -> Option<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SeenAt {
     Earlier,
-    /// The number of the page's item.
     ThisPage(usize),
 }
 
-/// The items that a chain of pages has shown.
 #[derive(Debug, Default)]
 pub(crate) struct SeenItems {
     duplicates: Duplicates,
@@ -137,7 +132,6 @@ impl SeenItems {
     }
 }
 
-/// Adds `alsoIn` to an item's JSON.
 pub(crate) fn note_also_in(item: &mut Item, sources: &[&str]) {
     let Ok(sources) = serde_json::to_string(sources) else { return };
     if item.json.ends_with('}') {

@@ -1,8 +1,6 @@
-//! Why a search is refused.
-
 use std::error::Error as StdError;
 
-/// A result of the coordinator.
+/// Coordinator result.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a search is refused. The text is safe for callers.
@@ -20,13 +18,13 @@ pub enum Error {
          send the cursor of the last answer with the same parameters, or digits (epoch milliseconds)"
     )]
     InvalidCursor,
-    /// The positions exceed the longest cursor.
+    /// Positions exceed the longest cursor.
     #[error(
         "moduleId: the module's sources are too many for their positions to fit in a cursor; \
          search them one by one with `source`"
     )]
     CursorTooLong,
-    /// The maximum of searches runs.
+    /// Too many searches run.
     #[error("too many searches run already; try again shortly")]
     TooManySearches,
     /// The unsent answers reach this bound in MiB.
@@ -34,13 +32,13 @@ pub enum Error {
         "the answer is full: it holds at most {0} MiB; ask for fewer items (`limit`), or search this module by itself"
     )]
     AnswerTooLarge(usize),
-    /// An internal failure; the cause is for the log alone.
+    /// The cause is for the log alone.
     #[error("something inside failed")]
     Internal(#[source] Box<dyn StdError + Send + Sync>),
 }
 
 impl Error {
-    /// An internal failure.
+    /// Wraps an internal failure.
     pub fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Internal(cause.into())
     }

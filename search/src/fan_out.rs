@@ -1,7 +1,6 @@
-//! Asks several sources at once. Failures, panics and lateness cost their own source only.
+//! Concurrent requests to several sources. Failures, panics and lateness cost their own source only.
 //!
-//! All requests share the search's task and one timer; large answers are parsed elsewhere. The search's
-//! deadline is the only limit here.
+//! All requests share the search's task and one timer; large answers are parsed elsewhere. The search's deadline is the only limit here.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +17,6 @@ use crate::{
     sources::builtin,
 };
 
-/// One request to one source.
 pub(crate) struct SourceCall {
     pub(crate) place: usize,
     pub(crate) source: Arc<dyn Source>,
@@ -31,12 +29,11 @@ pub(crate) struct CallOutcome {
     pub(crate) took: Duration,
 }
 
-/// The requests in flight, at most one for each source.
+/// At most one request for each source.
 pub(crate) struct FanOut {
     request: Arc<SourceRequest>,
     running: FuturesUnordered<BoxFuture<'static, CallOutcome>>,
     timer: Pin<Box<Sleep>>,
-    /// Places and start times.
     in_flight: Vec<(usize, Instant)>,
 }
 
@@ -59,13 +56,12 @@ impl FanOut {
         self.in_flight.is_empty()
     }
 
-    /// The next outcome before `until`.
     pub(crate) async fn next(&mut self, until: Instant) -> Option<CallOutcome> {
         if self.timer.deadline() != until {
             self.timer.as_mut().reset(until);
         }
         let outcome = tokio::select! {
-            // The timer first: many answers may be ready, and each takes time to read.
+            // The timer comes first: many answers may be ready, and each takes time to read.
             biased;
             () = &mut self.timer => return None,
             Some(outcome) = self.running.next() => outcome,
@@ -74,7 +70,6 @@ impl FanOut {
         Some(outcome)
     }
 
-    /// Times out the request to this source.
     pub(crate) fn give_up(&mut self, place: usize) -> Option<CallOutcome> {
         let number = self.in_flight.iter().position(|(other, _)| *other == place)?;
         let (place, since) = self.in_flight.swap_remove(number);
@@ -83,7 +78,6 @@ impl FanOut {
     }
 }
 
-/// Asks one source, at most until `limit`.
 pub(crate) fn call_source(
     request: Arc<SourceRequest>,
     call: SourceCall,
@@ -121,7 +115,7 @@ async fn ask(
     CallOutcome { place, result, took: started.elapsed() }
 }
 
-/// The span of one request, without the keyword.
+/// The span omits the keyword.
 fn source_span(call: &SourceCall) -> Span {
     tracing::debug_span!(
         "source",
@@ -134,7 +128,7 @@ fn source_span(call: &SourceCall) -> Span {
     )
 }
 
-/// Records the end of a request in its span; a dropped one is late or cancelled.
+/// Records the end of a request; a dropped one is late or cancelled.
 struct SpanGuard {
     span: Span,
     started: Instant,

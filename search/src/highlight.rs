@@ -29,7 +29,6 @@ pub struct Highlight {
     pub brief: Option<String>,
 }
 
-/// # Errors
 /// [`Error::Internal`] when marking panics.
 pub(crate) async fn add(mut page: SearchPage, query: &Arc<Query>) -> Result<SearchPage> {
     let bytes: usize = page.items.iter().map(|item| item.json.len()).sum();

@@ -1,4 +1,4 @@
-//! Latencies of the last calls or batches.
+//! Latencies of recent calls.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -18,14 +18,13 @@ pub struct Latency {
 pub(crate) const WINDOW: usize = 512;
 /// Fewer calls give no percentile.
 pub(crate) const MIN_CALLS: usize = 32;
-/// The 95th percentile is cached for this many calls.
 const REFRESH_AFTER: usize = 16;
 
-/// The latencies of the last 512 calls.
+/// Last 512 latencies.
 #[derive(Debug, Default)]
 pub struct Latencies {
     last: VecDeque<Duration>,
-    /// The 95th percentile as of `added` calls ago.
+    /// Cached since `added` calls ago.
     late: Option<Duration>,
     added: usize,
 }
@@ -66,7 +65,6 @@ impl Latencies {
     }
 }
 
-/// The nearest rank, counted from 1.
 fn rank(count: usize, percent: usize) -> usize {
     (count * percent).div_ceil(100).max(1)
 }

@@ -6,7 +6,6 @@ mod tests;
 use aws_lc_rs::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
-/// The first bytes of a text's SHA-256.
 pub(crate) type Fingerprint = [u8; 8];
 
 pub(crate) fn fingerprint(text: &str) -> Fingerprint {

@@ -59,9 +59,8 @@ impl PageLength {
 #[derive(Clone, Debug)]
 pub(crate) struct FinishedLane {
     pub(crate) position: Position,
-    /// Released and skipped items of the chain.
     pub(crate) consumed: usize,
-    /// A failed lane may have items of this page.
+    /// A failed lane may have more.
     pub(crate) misses_items: bool,
 }
 
@@ -69,7 +68,7 @@ pub(crate) struct FinishedLane {
 pub(crate) struct ReleasedItem {
     pub(crate) place: usize,
     pub(crate) item: Item,
-    /// Other lanes that have it, ascending.
+    /// Further lanes with the item, ascending.
     pub(crate) also_in: Vec<usize>,
 }
 
@@ -86,16 +85,13 @@ pub(crate) struct Merge {
     order: Order,
     length: PageLength,
     lanes: Vec<Lane>,
-    /// The first pending item of each lane.
     heads: BinaryHeap<Reverse<SortKey>>,
-    /// The bounds of waiting lanes; the least is the frontier.
+    /// Bounds of waiting lanes; the least is the frontier.
     waiting: BTreeSet<SortKey>,
     released: Vec<ReleasedItem>,
     seen: SeenItems,
-    /// Lanes and ids.
     skipped: Vec<(usize, String)>,
     last: Option<SortKey>,
-    /// The lowest released time and its count.
     tie: Option<(i64, usize)>,
     tie_cut: bool,
 }
@@ -128,7 +124,6 @@ impl Merge {
         }
     }
 
-    /// The ids that a lane has sent for this page.
     pub(crate) fn ids_of(&self, place: usize) -> HashSet<&str> {
         let released = self.released.iter().filter(|released| released.place == place);
         let skipped = self.skipped.iter().filter(|(from, _)| *from == place);
@@ -141,7 +136,7 @@ impl Merge {
             .collect()
     }
 
-    /// Gives a lane up; its pending items still count.
+    /// Pending items still count.
     pub(crate) fn fail(&mut self, place: usize) {
         self.waiting.remove(&self.bound(place));
         self.lanes[place].failed = true;
@@ -159,7 +154,7 @@ impl Merge {
         self.lanes[place].bound
     }
 
-    /// Releases the items above the frontier. Returns the lanes whose next page is needed.
+    /// Returns the lanes whose next page is needed.
     pub(crate) fn advance(&mut self) -> Vec<usize> {
         while self.released.len() < self.length.limit() {
             match (self.heads.peek(), self.waiting.first()) {
@@ -179,8 +174,8 @@ impl Merge {
         }
         let misses: Vec<bool> = self.places().map(|place| self.misses_items(place)).collect();
         if self.order == Order::Time && self.length.largest_tie().is_some() {
-            // Whole groups are sorted by id on every page, however sources cut them. Split groups keep the
-            // source's order, which any page length preserves.
+            // Whole groups are sorted by id, however sources cut them. Split groups keep the source's order, which any page length
+            // preserves.
             let order = |released: &ReleasedItem| (Reverse(released.item.display_time), released.place);
             self.released.sort_by(|left, right| {
                 order(left).cmp(&order(right)).then_with(|| left.item.id.cmp(&right.item.id))
@@ -214,7 +209,6 @@ impl Merge {
         }
     }
 
-    /// The key of the pending item behind `ahead` others.
     fn key(&self, place: usize, ahead: usize) -> Option<SortKey> {
         let lane = &self.lanes[place];
         let pending = lane.pending.get(ahead)?;
@@ -224,7 +218,7 @@ impl Merge {
         })
     }
 
-    /// The best key of a lane's later pages.
+    /// Best key of later pages.
     fn bound(&self, place: usize) -> SortKey {
         let lane = &self.lanes[place];
         match (self.order, lane.bound) {
@@ -234,7 +228,7 @@ impl Merge {
         }
     }
 
-    /// Completes the last group. Returns the lanes that may hold more of it.
+    /// Returns the lanes that may hold more of the last group.
     fn close(&mut self) -> Vec<usize> {
         let (Some(largest_tie), Order::Time) = (self.length.largest_tie(), self.order) else {
             return Vec::new();
@@ -299,7 +293,7 @@ impl Merge {
         }
     }
 
-    /// Skips seen items at the head, so that later pages need not remember them.
+    /// Skips seen items, so that later pages need not remember them.
     fn skip_seen(&mut self, place: usize) {
         while let Some(seen_at) = self.seen_at(place, 0) {
             self.skip(place, seen_at);

@@ -1,5 +1,3 @@
-//! The modules of a tenant with their sources.
-
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -32,7 +30,7 @@ pub struct Module {
     pub code: String,
     /// The place in lists, ascending.
     pub order_no: i64,
-    /// 1 article, 2 news, 3 to-do, 4 done, 5 feed, 6 people, 7 department, 8 group, 9 file, 10 favorite, 11 message,
+    /// 1 article, 2 news, 3 to-do, 4 done, 5 feed, 6 people. Others: 7 department, 8 group, 9 file, 10 favorite, 11 message,
     /// 100 external, 101 mixed.
     #[serde(rename = "type")]
     pub kind: i64,
@@ -44,7 +42,7 @@ pub struct Module {
     pub duplicates: Duplicates,
 }
 
-/// A module and its sources, disabled ones included.
+/// Disabled sources included.
 pub(crate) struct SearchableModule {
     pub(crate) module: Arc<Module>,
     pub(crate) sources: Vec<Arc<dyn Source>>,
@@ -52,11 +50,11 @@ pub(crate) struct SearchableModule {
 
 /// A source of a tenant.
 pub enum TenantSource {
-    /// The content of a module.
+    /// Content of a module.
     Builtin(BuiltinSource),
-    /// An external system.
+    /// External system.
     External(Arc<ExternalSource>),
-    /// A source that is not asked.
+    /// Never asked.
     Inactive(InactiveSource),
 }
 
@@ -109,7 +107,7 @@ impl TenantModules {
     }
 }
 
-/// Finds modules of tenants.
+/// Modules by tenant.
 #[async_trait::async_trait]
 pub trait ModuleDirectory: Send + Sync {
     /// The modules of a tenant.

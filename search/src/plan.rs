@@ -1,4 +1,4 @@
-//! Plans one page: its sources, their positions, and its length.
+//! Plan of a page: its sources, their positions, and its length.
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ pub(crate) struct PlannedLane {
 
 pub(crate) struct Plan {
     pub(crate) lanes: Vec<PlannedLane>,
-    /// With their places among all sources of the search.
+    /// Disabled sources with their places among all.
     pub(crate) disabled: Vec<(usize, Arc<dyn Source>)>,
     pub(crate) length: PageLength,
     pub(crate) before: Option<i64>,
@@ -36,7 +36,6 @@ pub(crate) struct Plan {
     pub(crate) seen: SeenItems,
 }
 
-/// # Errors
 /// [`Error::NoSuchSource`].
 pub(crate) fn plan(
     parameters: &SearchParameters,
@@ -45,7 +44,7 @@ pub(crate) fn plan(
     cursor: Option<Cursor>,
 ) -> Result<Plan> {
     let chosen = page.source.as_deref();
-    // A source named twice takes part once.
+    // A source may be named twice.
     let mut names = HashSet::with_capacity(module.sources.len());
     let taking_part: Vec<&Arc<dyn Source>> = module
         .sources
@@ -77,7 +76,6 @@ pub(crate) fn plan(
     Ok(Plan { lanes, disabled, length, before, absent: states, seen })
 }
 
-/// Takes a source's state out of the cursor; a new source begins at its beginning.
 fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> PlannedLane {
     let key = SourceKey::of(source.id());
     let known = states.iter().position(|state| state.source == key).map(|place| states.swap_remove(place));

@@ -1,5 +1,3 @@
-//! The checked parameters of a search.
-
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
@@ -9,48 +7,48 @@ use trawl_index::Query;
 /// Items of one time that a page keeps together (decisions 5.3).
 pub(crate) const LARGEST_TIE: usize = 10_000;
 
-/// The parameters of a search.
+/// Checked parameters.
 #[derive(Clone, Debug)]
 pub struct SearchParameters {
-    /// The text to look for.
+    /// Search text.
     pub keyword: String,
-    /// The order.
+    /// Order.
     pub order: Order,
-    /// The filters.
+    /// Filters.
     pub filters: Filters,
     /// Items of a page, 1 to 1,000.
     pub limit: usize,
     /// Whether matches are marked (decisions 5.7).
     pub highlight: bool,
-    /// The time until the deadline.
+    /// Time until the deadline.
     pub timeout: Duration,
-    /// The caller's trace.
+    /// Caller's trace.
     pub trace: Option<TraceContext>,
 }
 
 /// A search of one module.
 #[derive(Clone, Debug)]
 pub struct ModuleSearch {
-    /// The id or code.
+    /// Id or code.
     pub module: String,
-    /// The page.
+    /// Page.
     pub page: PageRequest,
-    /// The parameters.
+    /// Parameters.
     pub parameters: SearchParameters,
 }
 
 /// One page of a module, by default the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
-    /// The only source, by id or name (decisions 5.8).
+    /// Single source, by id or name (decisions 5.8).
     pub source: Option<String>,
-    /// The position.
+    /// Position.
     pub start: PageStart,
     /// `paging=cursor`: groups of equal times are split (decisions 5.1).
     pub is_exact: bool,
 }
 
-/// The position of a page.
+/// Position of a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PageStart {
     /// The first match.
@@ -74,26 +72,25 @@ pub enum Order {
 /// Filters (decisions 5.8).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
-    /// The earliest time, inclusive.
+    /// Earliest time, inclusive.
     pub from: Option<i64>,
-    /// The latest time, exclusive.
+    /// Latest time, exclusive.
     pub to: Option<i64>,
-    /// The author.
+    /// Author.
     pub author: Option<String>,
 }
 
-/// The person or application that searches.
+/// Searching person or application.
 #[derive(Clone, Debug)]
 pub struct Viewer {
-    /// The tenant.
+    /// Tenant.
     pub tenant_id: i64,
-    /// The person's id; none for an application.
+    /// None for an application.
     pub user_id: Option<String>,
-    /// Principals that make restricted items visible.
+    /// Principals that open restricted items.
     pub principals: Arc<[String]>,
 }
 
-/// One search, shared by its pages and sources.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchContext {
     pub(crate) viewer: Viewer,

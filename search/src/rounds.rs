@@ -1,4 +1,4 @@
-//! Asks sources in rounds until the page is full, all end, or time is up.
+//! Rounds of requests until the page is full, all sources end, or time is up.
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-/// The divisor of the time after which sources are late.
+/// Sources are late after this part of the time.
 const LATE_AFTER_PART: u32 = 10;
 
 struct SourceProgress {
@@ -95,7 +95,6 @@ impl SearchRounds {
         }
     }
 
-    /// The same for one source.
     async fn run_single(&mut self) {
         let deadline = self.request.search.deadline;
         while let Some(place) = self.merge.advance().pop() {
@@ -108,7 +107,6 @@ impl SearchRounds {
         }
     }
 
-    /// Starts the needed requests. Returns whether to wait.
     fn begin(&mut self, fan_out: &mut FanOut, needed: &[usize]) -> bool {
         let mut waits = true;
         for place in needed.iter().copied() {
@@ -127,7 +125,7 @@ impl SearchRounds {
         waits
     }
 
-    /// Takes a whole round; a late one outcome by outcome, with reading ahead.
+    /// A late round is taken outcome by outcome, with reading ahead.
     async fn take_round(&mut self, fan_out: &mut FanOut, late_from: Instant) {
         while !fan_out.is_idle() {
             let is_late = Instant::now() >= late_from;
@@ -203,7 +201,7 @@ impl SearchRounds {
         }
     }
 
-    /// Supplies a page. An incomplete source never ends: later pages may find more.
+    /// An incomplete source never ends: later pages may find more.
     fn supply(&mut self, place: usize, mut page: SourcePage) {
         let ends_early = page.incomplete.is_some() && page.next.is_none();
         if ends_early {
@@ -216,7 +214,7 @@ impl SearchRounds {
         }
     }
 
-    /// Drops ids sent before, and reports a source that ignores its cursor (decisions 6.4).
+    /// Reports a source that ignores its cursor (decisions 6.4).
     fn drop_repeated(&self, place: usize, page: &mut SourcePage) {
         if self.sources[place].pages < 2 {
             return;
@@ -248,8 +246,7 @@ impl SearchRounds {
         }
     }
 
-    /// # Errors
-    /// [`Failure::NoSource`] when no source answered. A source at its end is not asked.
+    /// [`Failure::NoSource`] when no source answered.
     pub(crate) fn finish(self, seal: impl FnOnce(Cursor) -> Result<String>) -> Result<SearchPage, Failure> {
         let Self { request, merge, sources, disabled, absent, .. } = self;
         let mut reports: Vec<SourceReport> = sources.iter().map(SourceProgress::report).collect();
@@ -332,7 +329,7 @@ impl SourceProgress {
         }
     }
 
-    /// Ends a source whose cursor leads back to an earlier page.
+    /// Its cursor leads back to an earlier page.
     fn check_progress(&mut self, page: &mut SourcePage) {
         let Some(Position::InPage(Some(next), _)) = &page.next else { return };
         let started_at = matches!(&self.planned.position, Position::InPage(Some(start), _) if start == next);
@@ -358,7 +355,6 @@ impl SourceProgress {
         self.message = page.broken.take().or(self.message.take()).or(page.note.take());
     }
 
-    /// The guard up to `position`, without pages read ahead.
     fn guard_at(&self, position: &Position) -> LoopGuard {
         let mut guard = self.planned.guard.clone();
         let last = match position {

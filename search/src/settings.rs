@@ -1,8 +1,5 @@
-//! The settings of caches and suspensions.
-
 use serde::{Deserialize, Serialize};
 
-/// A day.
 const LONGEST_PAUSE_MS: u64 = 24 * 60 * 60 * 1_000;
 
 /// The settings of cached pages (decisions 6.5).
@@ -65,8 +62,7 @@ impl Default for SuspensionSettings {
 }
 
 impl SuspensionSettings {
-    /// # Errors
-    /// A message that names the setting.
+    /// Errors name the setting.
     pub fn check(&self) -> Result<(), String> {
         let rules = [
             ("unavailable", self.unavailable),

@@ -1,4 +1,4 @@
-//! The slow searches of tenants, in memory, without keywords and filter values.
+//! Slow searches in memory, without keywords and filter values.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -18,7 +18,7 @@ use crate::{
 
 const MAX_OF_TENANT: usize = 64;
 const MAX_IN_ALL: usize = 4_096;
-/// The slowest are kept.
+/// The slowest ones are kept.
 const MAX_SOURCES: usize = 32;
 
 /// A slow search.
@@ -64,11 +64,10 @@ pub struct SlowSource {
     pub took_ms: u64,
 }
 
-/// The slow searches of all tenants.
+/// Slow searches of all tenants.
 #[derive(Debug)]
 pub struct SlowSearches {
     threshold: Duration,
-    /// Tenants and searches, oldest first.
     searches: Mutex<VecDeque<(i64, SlowSearch)>>,
 }
 
@@ -134,7 +133,7 @@ fn filter_names(parameters: &SearchParameters, page: &PageRequest) -> Vec<&'stat
     set.into_iter().filter_map(|(name, is_set)| is_set.then_some(name)).collect()
 }
 
-/// The timer of a search; a dropped one keeps nothing.
+/// A dropped timer keeps nothing.
 #[derive(Debug)]
 pub struct SearchTimer {
     searches: Arc<SlowSearches>,
@@ -147,7 +146,7 @@ pub struct SearchTimer {
 }
 
 impl SearchTimer {
-    /// Keeps a slow search that was not refused. Evaluates `module` and `outcome` for slow ones only.
+    /// Keeps a slow search that was not refused. `module` and `outcome` are evaluated for slow ones only.
     pub async fn end<M: Future<Output = Option<String>>>(
         self,
         module: impl FnOnce() -> M,
@@ -180,10 +179,9 @@ impl SearchTimer {
     }
 }
 
-/// The outcome of a search.
+/// Outcome of a search.
 #[derive(Debug, Default)]
 pub struct SearchOutcome {
-    /// At least one module was not refused.
     has_run: bool,
     has_page: bool,
     partial: bool,
@@ -209,7 +207,7 @@ impl SearchOutcome {
                 self.partial = true;
                 self.add_sources(sources);
             }
-            // Refusals are no searches, but internal failures may be slow.
+            // Internal failures may be slow.
             Err(Failure::Refused(error)) => {
                 self.partial = true;
                 self.has_run |= matches!(error, Error::Internal(_));
@@ -231,7 +229,7 @@ impl SearchOutcome {
     }
 }
 
-/// A search of all modules with its timer.
+/// Search of all modules with its timer.
 pub struct TimedModules {
     modules: AllModules,
     timer: Option<SearchTimer>,
@@ -244,7 +242,7 @@ impl TimedModules {
         Self { modules, timer: Some(timer), outcome: SearchOutcome::default() }
     }
 
-    /// The number of modules.
+    /// Number of modules.
     pub fn count(&self) -> usize {
         self.modules.count()
     }

@@ -1,5 +1,3 @@
-//! The interface of sources.
-
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
@@ -9,9 +7,9 @@ use crate::{
     weight::Weight,
 };
 
-/// A source that is searched page by page.
+/// Source that is searched page by page.
 ///
-/// Implementations suspend, cache and limit their calls themselves.
+/// Implementations suspend, cache and limit their own calls.
 #[async_trait::async_trait]
 pub(crate) trait Source: Send + Sync {
     fn id(&self) -> &str;
@@ -39,9 +37,9 @@ pub(crate) trait Source: Send + Sync {
 #[derive(Clone, Debug)]
 pub(crate) struct SourceRequest {
     pub(crate) search: Arc<SearchContext>,
-    /// The page keeps this many items of its last time together.
+    /// Items of the last time that stay together.
     pub(crate) whole_ties: Option<usize>,
-    /// The time condition of the chain: items below it only.
+    /// Items below this time only.
     pub(crate) before: Option<i64>,
 }
 
@@ -67,29 +65,27 @@ pub(crate) enum Position {
 
 /// A consumed part of an external page.
 ///
-/// Its last item marks where to continue if the page has shifted. A source may also cut its pages anew at
-/// each call, so several parts may follow each other into the pages behind.
+/// Its last item marks where to continue if the page has shifted. A source may also cut its pages anew at each call, so several parts may
+/// follow each other into the pages behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConsumedPart {
     /// By time: the items sorted together (`usize::MAX`: and all behind), consumed up to the last item. By
     /// relevance: the consumed items. Filtered items count.
     pub(crate) count: usize,
-    /// Of the last item.
     pub(crate) display_time: i64,
-    /// Of the last item.
     pub(crate) id: String,
 }
 
-/// One item of an answer; its JSON is copied through.
+/// Item; its JSON is copied through.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// The id.
+    /// Id.
     pub id: String,
     /// Epoch milliseconds.
     pub display_time: i64,
-    /// The content item.
+    /// Content item.
     pub json: String,
-    /// Whether highlights match the title by pinyin, too.
+    /// Highlights match the title by pinyin, too.
     pub title_is_name: bool,
 }
 
@@ -99,7 +95,7 @@ pub(crate) struct PositionedItem {
     pub(crate) after: Position,
 }
 
-/// A page, filtered and ordered.
+/// Filtered and ordered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourcePage {
     pub(crate) items: Vec<PositionedItem>,
@@ -112,15 +108,15 @@ pub(crate) struct SourcePage {
     pub(crate) broken: Option<String>,
     /// A slip that harms no item.
     pub(crate) note: Option<String>,
-    /// Cached pages may be older than their neighbours.
+    /// May be older than its neighbours.
     pub(crate) cached: bool,
     /// A stale page in place of a failure (decisions 6.5).
     pub(crate) stale: bool,
-    /// Why items may be missing. The source is not at its end then.
+    /// Why items may be missing.
     pub(crate) incomplete: Option<String>,
 }
 
-/// The bound on times of later pages.
+/// Bound on later times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum TimeBound {
     /// No time order.
@@ -129,18 +125,16 @@ pub(crate) enum TimeBound {
     AtMost(i64),
 }
 
-/// Why a source gave no page. The text is safe for callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceFailure {
     pub(crate) kind: FailureKind,
     pub(crate) message: String,
     pub(crate) retry_after: Option<Duration>,
-    /// The call's cursor is at fault, not the source.
+    /// The cursor is at fault, not the source.
     pub(crate) is_cursor_fault: bool,
     pub(crate) pause: Option<Pause>,
 }
 
-/// The rest of a suspension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pause {
     /// Epoch milliseconds.

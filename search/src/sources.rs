@@ -6,13 +6,13 @@ mod inactive;
 
 pub use inactive::InactiveSource;
 
-/// The bytes for external and for built-in pages.
+/// For external and for built-in pages.
 fn cache_shares(bytes: u64) -> (u64, u64) {
     let builtin = bytes / 4;
     (bytes - builtin, builtin)
 }
 
-/// Counts a page as `hit`, `stale`, `coalesced` or `miss`.
+/// `hit`, `stale`, `coalesced` or `miss`.
 fn count_page(kind: &'static str, origin: &'static str) {
     metrics::counter!("trawl_source_answers_total", "kind" => kind, "how" => origin).increment(1);
 }

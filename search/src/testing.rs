@@ -1,5 +1,3 @@
-//! Fixtures of the crate's tests.
-
 use std::{sync::Arc, time::Duration};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};

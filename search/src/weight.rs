@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, ops::RangeInclusive};
 
-/// Dampens the first ranks (Cormack, Clarke and Büttcher, 2009).
+/// Cormack, Clarke and Büttcher, 2009.
 const DAMPING: u64 = 60;
 
 /// A source's weight in relevance order.
@@ -10,7 +10,7 @@ const DAMPING: u64 = 60;
 pub struct Weight(u32);
 
 impl Weight {
-    /// The default.
+    /// Default.
     pub const ONE: Self = Self(1_000);
 
     /// 0.01 to 100.
@@ -23,7 +23,7 @@ impl Weight {
         Self(u32::try_from(within).unwrap_or(most))
     }
 
-    /// A weight of 0.01 to 100 with at most three decimals.
+    /// 0.01 to 100 with at most three decimals.
     pub fn of(value: f64) -> Option<Self> {
         let thousandths = value * 1_000.0;
         let whole = thousandths.round();
@@ -38,19 +38,18 @@ impl Weight {
         i64::from(self.0)
     }
 
-    /// The number.
+    /// Number.
     pub fn value(self) -> f64 {
         f64::from(self.0) / 1_000.0
     }
 
-    /// Ranks count from 1.
     pub(crate) fn score_at(self, rank: usize) -> Score {
         let rank = u64::try_from(rank).unwrap_or(u64::MAX);
         Score { weight: self.0, divisor: rank.saturating_add(DAMPING) }
     }
 }
 
-/// A fraction; the greater is more relevant.
+/// The greater fraction is more relevant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Score {
     weight: u32,

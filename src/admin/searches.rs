@@ -15,7 +15,6 @@ use crate::{
     },
 };
 
-/// Default and maximum number of searches.
 const LIMIT: usize = 50;
 const MOST: usize = 200;
 

@@ -54,7 +54,7 @@ pub struct KeptDeed {
 }
 
 #[derive(FromRow)]
-struct Row {
+struct AuditRow {
     position: i64,
     at: i64,
     tenant_code: Option<String>,
@@ -90,14 +90,14 @@ pub async fn list(connection: &Connection, filter: Filter, limit: u64) -> Result
     }
     text.push_str(" ORDER BY position DESC LIMIT ?");
     values.push(limit.into());
-    let rows = sql(text, values).fetch_all::<Row>(connection).await?;
+    let rows = sql(text, values).fetch_all::<AuditRow>(connection).await?;
     rows.into_iter().map(KeptDeed::try_from).collect()
 }
 
-impl TryFrom<Row> for KeptDeed {
+impl TryFrom<AuditRow> for KeptDeed {
     type Error = Error;
 
-    fn try_from(row: Row) -> Result<Self> {
+    fn try_from(row: AuditRow) -> Result<Self> {
         Ok(Self {
             id: row.position,
             at: row.at,

@@ -154,7 +154,7 @@ impl Application {
 }
 
 #[derive(FromRow)]
-struct Row {
+struct ApplicationRow {
     client_id: String,
     tenant_id: i64,
     kind: String,
@@ -171,10 +171,10 @@ struct Row {
     is_public: bool,
 }
 
-impl TryFrom<Row> for Application {
+impl TryFrom<ApplicationRow> for Application {
     type Error = DatabaseError;
 
-    fn try_from(row: Row) -> store::Result<Self> {
+    fn try_from(row: ApplicationRow) -> store::Result<Self> {
         let json = |error: serde_json::Error| DatabaseError::Decode(error.into());
         Ok(Self {
             kind: row.kind.parse()?,
@@ -203,7 +203,7 @@ pub async fn find(connection: &Connection, client_id: &str) -> store::Result<Opt
            is_disabled, is_frozen, redirect_uris, is_public \
          FROM applications JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ?",
         [client_id.into()],
-    ).fetch_optional::<Row>(connection)
+    ).fetch_optional::<ApplicationRow>(connection)
     .await?
     .map(Application::try_from)
     .transpose()
@@ -382,7 +382,6 @@ pub async fn insert(
     Ok(())
 }
 
-/// Replaces the redirect URIs by this one.
 pub(super) async fn set_redirect_uri(
     transaction: &Transaction,
     client_id: &str,

@@ -19,7 +19,7 @@ use super::{
     applications::{self, Kind},
     directory::{self, Person, SubjectKind},
     issuers::Issuers,
-    oauth::revocations,
+    revoked_tokens,
     sessions::Sessions,
     tenants::{self, Tenant},
     tokens::{self, Claims, Tokens},
@@ -35,10 +35,8 @@ use crate::{
 pub use self::sessions::Role;
 use self::sessions::Session;
 
-/// Capacity of the cache, in callers of ordinary size.
 const REMEMBERED_TOKENS: u64 = 100_000;
 
-/// Bytes of principals that weigh as one token.
 const PRINCIPALS_OF_A_TOKEN: usize = 1_024;
 
 /// Another process (`trawl app create`) may change the database.
@@ -62,7 +60,6 @@ pub struct Caller {
     pub scopes: Scopes,
     /// The application's epoch; `None` for external issuers and sessions.
     epoch: Option<i64>,
-    /// Token id; `None` for external issuers.
     token_id: Option<Arc<str>>,
     session: Option<Arc<Session>>,
     expires_at: u64,
@@ -139,7 +136,7 @@ impl Caller {
             session.confirm(transaction, &self.scopes).await?;
         }
         if let Some(token_id) = &self.token_id
-            && revocations::is_revoked(transaction, token_id).await?
+            && revoked_tokens::is_revoked(transaction, token_id).await?
         {
             return Err(revoked());
         }
@@ -203,19 +200,19 @@ pub struct Authenticator {
     usage: Arc<Usage>,
     issuers: Issuers,
     sessions: Arc<Sessions>,
-    remembered: Cache<[u8; 32], Remembered>,
+    remembered: Cache<[u8; 32], CachedCaller>,
     /// Count of changes to each tenant's identities.
     generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
 }
 
 #[derive(Clone)]
-struct Remembered {
+struct CachedCaller {
     caller: Arc<Caller>,
     generation: u64,
     generations: Arc<AtomicU64>,
 }
 
-impl Remembered {
+impl CachedCaller {
     fn weight(&self) -> u32 {
         let principals = self.caller.user.as_ref().map_or(&[][..], |user| &user.principals);
         let bytes: usize = principals.iter().map(|principal| size_of::<String>() + principal.len()).sum();
@@ -233,13 +230,13 @@ impl Authenticator {
     pub fn new(store: Store, tokens: Arc<Tokens>, sessions: Arc<Sessions>) -> Self {
         let remembered = Cache::builder()
             .max_capacity(REMEMBERED_TOKENS)
-            .weigher(|_, remembered: &Remembered| remembered.weight())
+            .weigher(|_, remembered: &CachedCaller| remembered.weight())
             .time_to_live(REMEMBERED_FOR)
             .build();
         Self {
             store,
             tokens,
-            usage: Arc::new(Usage::of_applications()),
+            usage: Arc::new(Usage::for_applications()),
             issuers: Issuers::default(),
             sessions,
             remembered,
@@ -274,7 +271,6 @@ impl Authenticator {
         self.generations(tenant_id).fetch_add(1, Ordering::AcqRel);
     }
 
-    /// A hook that drops them after commit.
     pub(super) fn forgetting_callers(&self, tenant_id: i64) -> impl FnOnce() + Send + 'static {
         let generations = self.generations(tenant_id);
         move || {
@@ -310,7 +306,7 @@ impl Authenticator {
 
     async fn identify(&self, token: &str) -> Result<Arc<Caller>> {
         let hash = hash(token);
-        if let Some(remembered) = self.remembered.get(&hash).filter(Remembered::holds) {
+        if let Some(remembered) = self.remembered.get(&hash).filter(CachedCaller::holds) {
             remembered.caller.note_use();
             return Ok(remembered.caller);
         }
@@ -328,7 +324,7 @@ impl Authenticator {
         };
         let caller = Arc::new(caller);
         caller.note_use();
-        let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
+        let remembered = CachedCaller { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(hash, remembered);
         Ok(caller)
     }
@@ -339,7 +335,7 @@ impl Authenticator {
         let application =
             application.filter(|application| application.tenant_id == claims.tenant).ok_or_else(gone)?;
         let tenant = tenants::find_by_id(reader, claims.tenant).await?.ok_or_else(gone)?;
-        let is_revoked = revocations::is_revoked(reader, &claims.jti).await?;
+        let is_revoked = revoked_tokens::is_revoked(reader, &claims.jti).await?;
         if is_revoked || application.epoch != claims.epoch || application.is_disabled {
             return Err(revoked());
         }
@@ -404,7 +400,6 @@ fn gone() -> Error {
     Error::unauthorized("the token's application, tenant or user no longer exists")
 }
 
-/// 401: the token was revoked.
 fn revoked() -> Error {
     Error::unauthorized("the token was revoked; ask for a new one")
 }

@@ -56,7 +56,7 @@ pub struct Identity<'a> {
 }
 
 #[derive(Deserialize)]
-struct Unverified {
+struct UnverifiedClaims {
     iss: String,
 }
 
@@ -129,7 +129,7 @@ impl Issuers {
         if self.by_name.is_empty() {
             return None;
         }
-        let Unverified { iss } = insecure_decode_claims(token).ok()?;
+        let UnverifiedClaims { iss } = insecure_decode_claims(token).ok()?;
         self.by_name.get(&iss).cloned()
     }
 }

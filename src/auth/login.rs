@@ -27,7 +27,7 @@ pub struct Login {
 }
 
 #[derive(FromRow)]
-struct Row {
+struct LoginRow {
     #[sqlx(flatten)]
     person: Person,
     password_hash: Option<String>,
@@ -56,12 +56,12 @@ pub async fn check(
 }
 
 /// Deleted people free their login.
-async fn find(connection: &Connection, tenant_id: i64, login_id: &str) -> store::Result<Option<Row>> {
+async fn find(connection: &Connection, tenant_id: i64, login_id: &str) -> store::Result<Option<LoginRow>> {
     sql(
         "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch, password_hash, status = 1 AS may_sign_in \
          FROM users WHERE tenant_id = ? AND login_id = ? AND is_deleted = 0",
         [tenant_id.into(), login_id.into()],
-    ).fetch_optional::<Row>(connection)
+    ).fetch_optional::<LoginRow>(connection)
     .await
 }
 
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_is_known_by_the_digest_that_the_directory_receives() {
+    fn password_matches_the_digest_of_the_directory() {
         let digest = digest(&SecretString::from("password"));
         assert_eq!(digest.expose_secret(), "X03MO1qnZdYdgyfeuILPmQ==");
     }

@@ -11,24 +11,18 @@ use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
-use secrecy::{ExposeSecret, SecretString};
 
 use super::{
-    caller::Authenticator,
-    secrets,
     tenants::Tenant,
     usage::{LastUse, Usage},
 };
 use crate::{
     config::{Console, Web},
-    error::{Error, Result},
+    error::Result,
     store::{Store, now_millis},
 };
 
-pub(super) use self::rows::{Row, find};
-
-/// The least recently used are removed.
-const MOST_OF_ONE_PERSON: u64 = 50;
+pub(super) use self::rows::{SessionRow, find, insert, remove, remove_above};
 
 const SECRET_BYTES: usize = 32;
 
@@ -94,7 +88,7 @@ impl Sessions {
             idle: web.session_idle(),
             life: web.session_life(),
             operators: console.operators.iter().cloned().collect(),
-            usage: Usage::of_sessions(),
+            usage: Usage::for_sessions(),
         }
     }
 
@@ -112,8 +106,7 @@ impl Sessions {
         self.usage.of(&id.digits())
     }
 
-    /// The session's expiry, epoch seconds; `None` if it is over.
-    pub(super) fn expiry(&self, id: SessionId, row: &Row) -> Option<u64> {
+    pub(super) fn expiry(&self, id: SessionId, row: &SessionRow) -> Option<u64> {
         let now = now_millis();
         let used_at = self.usage.noted(&id.digits()).unwrap_or_default().max(row.used_at);
         let is_used = used_at.saturating_add(millis(self.idle)) > now;
@@ -135,48 +128,4 @@ impl Sessions {
 
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
-}
-
-impl Authenticator {
-    /// Replaces the browser's session. Returns the cookie's content.
-    pub async fn begin_session(
-        &self,
-        signed_in: SignedIn,
-        replaced: Option<SessionId>,
-    ) -> Result<SecretString> {
-        let secret = secrets::generate()?;
-        let id = SessionId::of(secret.expose_secret());
-        let id = id.ok_or_else(|| Error::internal("a secret is not of the length that sessions have"))?;
-        if let Some(replaced) = replaced {
-            self.end_session(replaced).await?;
-        }
-        let forget = self.forgetting_callers(signed_in.tenant_id);
-        let job = self.store.write(move |transaction| {
-            Box::pin(async move {
-                rows::insert(transaction, id, &signed_in, now_millis()).await?;
-                let (tenant_id, user_id) = (signed_in.tenant_id, &signed_in.user_id);
-                if rows::remove_above(transaction, tenant_id, user_id, MOST_OF_ONE_PERSON).await? {
-                    transaction.after_commit(forget);
-                }
-                Ok(())
-            })
-        });
-        job.await?;
-        Ok(secret)
-    }
-
-    /// Ends a session. Returns its tenant's number and its person's id.
-    pub async fn end_session(&self, id: SessionId) -> Result<Option<(i64, String)>> {
-        let Some(row) = find(self.store.reader(), id).await? else { return Ok(None) };
-        let forget = self.forgetting_callers(row.tenant_id);
-        let job = self.store.write(move |transaction| {
-            Box::pin(async move {
-                rows::remove(transaction, id).await?;
-                transaction.after_commit(forget);
-                Ok(())
-            })
-        });
-        job.await?;
-        Ok(Some((row.tenant_id, row.user_id)))
-    }
 }

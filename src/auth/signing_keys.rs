@@ -92,7 +92,7 @@ impl SigningKey {
 }
 
 #[derive(FromRow)]
-struct Row {
+struct SigningKeyRow {
     id: String,
     key_sealed: Vec<u8>,
     created_at: i64,
@@ -100,7 +100,7 @@ struct Row {
     verifies_until: Option<i64>,
 }
 
-impl Row {
+impl SigningKeyRow {
     fn open(self, keys: &Keys) -> Result<SigningKey> {
         let pkcs8 = keys.secrets.open(self.id.as_bytes(), &self.key_sealed).map_err(|_| {
             Error::internal(
@@ -133,7 +133,7 @@ pub(super) async fn read(connection: &Connection, keys: &Keys) -> Result<Signing
          ORDER BY retired_at IS NOT NULL, retired_at DESC, created_at DESC, id",
         [],
     );
-    let rows = statement.fetch_all::<Row>(connection).await?;
+    let rows = statement.fetch_all::<SigningKeyRow>(connection).await?;
     let opened: Result<_> = rows.into_iter().map(|row| row.open(keys)).collect();
     Ok(SigningKeys(opened?))
 }

@@ -1,7 +1,7 @@
 //! Throttles logins and guesses (`limits.logins_per_minute`, decisions 9.9).
 //!
 //! Logins count by address. Failures and attempts in flight also count by account, except at addresses of its recent
-//! successes. Clients count by address alone, join codes by person. Full caches evict the longest unused.
+//! successes. Clients count by address, join codes by person. Full caches evict the longest unused.
 
 use std::{
     net::{IpAddr, Ipv6Addr},
@@ -17,13 +17,10 @@ use governor::{
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
 
-/// Cache capacity.
 const COUNTED: u64 = 100_000;
 
-/// A count refills in two minutes.
 const COUNTED_FOR: Duration = Duration::from_mins(3);
 
-/// Lifetime of a successful address.
 const KNOWN_FOR: Duration = Duration::from_hours(24);
 
 /// The digest of an account that attempts count for.
@@ -64,7 +61,7 @@ impl Account {
 
 /// Too many attempts; holds the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooMany(pub Duration);
+pub struct Throttled(pub Duration);
 
 /// Counts attempts and failures.
 pub struct LoginThrottle {
@@ -99,13 +96,13 @@ impl LoginThrottle {
         }
     }
 
-    fn count_login(&self, address: IpAddr) -> Result<(), TooMany> {
+    fn count_login(&self, address: IpAddr) -> Result<(), Throttled> {
         let limiter = self.logins.get_with(network(address), || Arc::new(RateLimiter::direct(self.quota)));
-        limiter.check().map_err(|until| TooMany(until.wait_time_from(DefaultClock::default().now())))
+        limiter.check().map_err(|until| Throttled(until.wait_time_from(DefaultClock::default().now())))
     }
 
     /// Begins a login unless too many failed or are in flight.
-    pub fn begin_login(&self, address: IpAddr, account: Account) -> Result<LoginAttempt<'_>, TooMany> {
+    pub fn begin_login(&self, address: IpAddr, account: Account) -> Result<LoginAttempt<'_>, Throttled> {
         self.count_login(address)?;
         let place = (network(address), account);
         let failures = if self.known.contains_key(&place) { None } else { Some(self.failures_of(account)) };
@@ -116,14 +113,14 @@ impl LoginThrottle {
     }
 
     /// Begins a guess, unless throttled.
-    pub fn begin_guess(&self, account: Account) -> Result<Guess, TooMany> {
+    pub fn begin_guess(&self, account: Account) -> Result<PendingGuess, Throttled> {
         let failures = self.guesses.get_with(account, || Arc::new(Failures::new(self.per_minute)));
         failures.begin()?;
-        Ok(Guess { failures, is_free: false })
+        Ok(PendingGuess { failures, is_free: false })
     }
 
     /// Throttles an application, except at addresses of recent success.
-    pub fn check_client(&self, address: IpAddr, account: Option<Account>) -> Result<(), TooMany> {
+    pub fn check_client(&self, address: IpAddr, account: Option<Account>) -> Result<(), Throttled> {
         let is_known = account.is_some_and(|account| self.known.contains_key(&(network(address), account)));
         if is_known {
             return Ok(());
@@ -177,12 +174,12 @@ impl Drop for LoginAttempt<'_> {
 }
 
 /// A guess in flight; dropped, it counts as wrong, since its result may be learnt elsewhere.
-pub struct Guess {
+pub struct PendingGuess {
     failures: Arc<Failures>,
     is_free: bool,
 }
 
-impl Guess {
+impl PendingGuess {
     /// The guess was right and does not count.
     pub fn succeeded(mut self) {
         self.is_free = true;
@@ -194,7 +191,7 @@ impl Guess {
     }
 }
 
-impl Drop for Guess {
+impl Drop for PendingGuess {
     fn drop(&mut self) {
         if !self.is_free {
             self.failures.fail();
@@ -230,19 +227,19 @@ impl Failures {
         bucket
     }
 
-    fn allows(&self, bucket: &Bucket) -> Result<(), TooMany> {
+    fn allows(&self, bucket: &Bucket) -> Result<(), Throttled> {
         let missing = 1.0 - (bucket.left - f64::from(bucket.under_way));
         if missing <= 0.0 {
             return Ok(());
         }
-        Err(TooMany(Duration::from_secs_f64(missing * 60.0 / f64::from(self.per_minute))))
+        Err(Throttled(Duration::from_secs_f64(missing * 60.0 / f64::from(self.per_minute))))
     }
 
-    fn check(&self) -> Result<(), TooMany> {
+    fn check(&self) -> Result<(), Throttled> {
         self.allows(&self.bucket())
     }
 
-    fn begin(&self) -> Result<(), TooMany> {
+    fn begin(&self) -> Result<(), Throttled> {
         let mut bucket = self.bucket();
         self.allows(&bucket)?;
         bucket.under_way += 1;
@@ -282,7 +279,7 @@ mod tests {
         for name in ["192.0.2.1", "2001:db8::1"] {
             attempts.count_login(address(name)).unwrap();
             attempts.count_login(address(name)).unwrap();
-            let TooMany(wait) = attempts.count_login(address(name)).unwrap_err();
+            let Throttled(wait) = attempts.count_login(address(name)).unwrap_err();
             assert!(wait <= Duration::from_secs(30), "{wait:?}");
         }
         assert!(attempts.count_login(address("::ffff:192.0.2.1")).is_err());
@@ -292,15 +289,14 @@ mod tests {
     }
 
     #[test]
-    fn failures_count_wherever_they_came_from_and_while_they_are_under_way() {
+    fn failures_count_from_all_addresses_and_in_flight() {
         let attempts = LoginThrottle::new(2);
         let (mei, omar) = (Account::login(1, "mei"), Account::login(1, "omar"));
         attempts.begin_login(address("192.0.2.7"), mei).unwrap().succeeded();
-        // Successes and dropped attempts cost nothing.
         drop(attempts.begin_login(address("192.0.2.8"), mei).unwrap());
         let first = attempts.begin_login(address("192.0.2.1"), mei).unwrap();
         let second = attempts.begin_login(address("192.0.2.2"), mei).unwrap();
-        let Err(TooMany(wait)) = attempts.begin_login(address("192.0.2.3"), mei) else {
+        let Err(Throttled(wait)) = attempts.begin_login(address("192.0.2.3"), mei) else {
             panic!("a third one")
         };
         assert!(wait <= Duration::from_secs(30), "{wait:?}");
@@ -314,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn guesses_count_by_person_while_they_are_under_way_and_where_they_fail() {
+    fn guesses_count_by_person_in_flight_and_failed() {
         let attempts = LoginThrottle::new(2);
         let (mei, omar) = (Account::join_codes_of(1, "mei"), Account::join_codes_of(1, "omar"));
         for _ in 0..5 {
@@ -336,7 +332,7 @@ mod tests {
         for _ in 0..10 {
             attempts.client_failed(here);
         }
-        let TooMany(wait) = attempts.check_client(here, Some(one)).unwrap_err();
+        let Throttled(wait) = attempts.check_client(here, Some(one)).unwrap_err();
         assert!((60..=90).contains(&wait.as_secs()), "{wait:?}");
         attempts.check_client(address("192.0.2.2"), Some(one)).unwrap();
         attempts.succeeded(here, one);

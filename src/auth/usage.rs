@@ -38,7 +38,7 @@ pub struct Usage {
 
 impl Usage {
     /// The uses of applications.
-    pub fn of_applications() -> Self {
+    pub fn for_applications() -> Self {
         Self::written_by(
             "UPDATE applications SET last_used_at = noted.value FROM json_each(?) AS noted \
              WHERE client_id = noted.key",
@@ -46,7 +46,7 @@ impl Usage {
     }
 
     /// The uses of sessions.
-    pub fn of_sessions() -> Self {
+    pub fn for_sessions() -> Self {
         Self::written_by(
             "UPDATE sessions SET used_at = MAX(used_at, noted.value) FROM json_each(?) AS noted \
              WHERE sessions.id = unhex(noted.key)",
@@ -130,7 +130,7 @@ mod tests {
     async fn uses_are_written_down_in_portions() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
-        let usage = Usage::of_sessions();
+        let usage = Usage::for_sessions();
         let job = store.write(|transaction| {
             Box::pin(async move {
                 let tenant = tenants::insert(transaction, NewTenant::named_as_its_code("acme")).await?;

@@ -19,7 +19,6 @@ use crate::{
     store::{FromRow, Store, find_in, placeholders, sql},
 };
 
-/// Contents per batch.
 const PORTION: u64 = 100;
 
 /// Claims above which unused ones are dropped.
@@ -35,22 +34,22 @@ const AT_ONCE: usize = 8;
 pub struct Contents {
     store: Arc<dyn BlobStore>,
     claims: Arc<Claims>,
-    /// Cursors, so that a failing removal does not block those behind it.
-    reached: Mutex<Reached>,
+    /// Cursors past failing removals.
+    reached: Mutex<SweepPosition>,
 }
 
 /// The last content and the last upload checked; empty at the start.
 #[derive(Default)]
-struct Reached {
+struct SweepPosition {
     sha256: String,
     upload: String,
 }
 
-/// Locks by SHA-256.
 type Claims = Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>;
 
 /// The lock on one content, held until dropped.
-/// Inserting or removing a version holds it from the write of the `blobs` row to the commit.
+///
+/// Inserting or removing a version needs it from writing the `blobs` row to the commit.
 pub struct Claim {
     sha256: String,
     guard: Option<OwnedMutexGuard<()>>,
@@ -108,7 +107,7 @@ impl Contents {
         lock
     }
 
-    fn reached(&self) -> std::sync::MutexGuard<'_, Reached> {
+    fn reached(&self) -> std::sync::MutexGuard<'_, SweepPosition> {
         self.reached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -140,13 +139,13 @@ impl Contents {
         let claimed: Vec<&str> = claims.iter().map(|claim| claim.sha256.as_str()).collect();
         let reader = store.reader();
         let named = "SELECT DISTINCT sha256 FROM file_versions WHERE sha256";
-        let mut sure: Vec<String> = find_in::<Named>(reader, named, &[], &claimed)
+        let mut sure: Vec<String> = find_in::<DoubtfulBlob>(reader, named, &[], &claimed)
             .await?
             .into_iter()
             .map(|named| named.sha256)
             .collect();
         let kept = "SELECT sha256, store_key FROM blobs WHERE sha256";
-        let kept = find_in::<Kept>(reader, kept, &[], &claimed).await?;
+        let kept = find_in::<StoredBlob>(reader, kept, &[], &claimed).await?;
         // A doubt without a `blobs` row is void.
         sure.extend(
             claimed
@@ -174,12 +173,12 @@ impl Contents {
 }
 
 #[derive(FromRow)]
-struct Named {
+struct DoubtfulBlob {
     sha256: String,
 }
 
 #[derive(FromRow)]
-struct Kept {
+struct StoredBlob {
     sha256: String,
     store_key: String,
 }
@@ -189,11 +188,10 @@ async fn doubtful_after(store: &Store, after: &str) -> Result<Vec<String>> {
         "SELECT sha256 FROM doubtful_blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?",
         [after.into(), PORTION.into()],
     );
-    let rows = statement.fetch_all::<Named>(store.reader()).await?;
+    let rows = statement.fetch_all::<DoubtfulBlob>(store.reader()).await?;
     Ok(rows.into_iter().map(|row| row.sha256).collect())
 }
 
-/// Deletes the doubts about these contents, and the rows of the removed ones.
 async fn settle(store: &Store, sure: Vec<String>, removed: Vec<String>) -> Result<()> {
     if sure.is_empty() && removed.is_empty() {
         return Ok(());

@@ -1,26 +1,26 @@
 //! Text extraction from file contents for search.
 //!
-//! Contents are untrusted, and their parsers are not hardened. A separate process ([`process`]) therefore
-//! reads them, with limits and without access to the server's data. If it dies, the text up to then counts.
-//! External causes lead to a retry.
+//! Contents are untrusted, and their parsers are not hardened. A separate process ([`process`]) therefore reads them,
+//! with limits and without access to the server's data. If it dies, the text up to then counts. External causes lead to
+//! a retry.
 
-pub mod confined;
+mod fair_queue;
 mod kind;
 mod office;
 mod pdf;
 mod plain;
 pub mod process;
+pub mod sandbox;
 mod sheets;
 #[cfg(test)]
 mod tests;
 mod text;
-mod turns;
 pub mod worker;
 
 use std::io::Write;
 
 use self::kind::Kind;
-pub use self::{kind::ReadAs, text::Text};
+pub use self::{kind::TextFormat, text::Text};
 
 /// Above this size only the beginning is read, as plain text.
 pub const MOST_BYTES: u64 = 64 << 20;
@@ -54,7 +54,7 @@ impl Stop {
 /// The reason for an early stop; the text up to then is written.
 pub fn extract<W: Write>(
     content: &[u8],
-    read_as: ReadAs,
+    read_as: TextFormat,
     is_whole: bool,
     text: &mut Text<W>,
 ) -> Result<(), Stop> {

@@ -26,11 +26,11 @@ use tokio::{
     task::JoinHandle,
 };
 
-pub use self::{incoming::Coming, receiving::Arrived};
+pub use self::{incoming::PartInFlight, receiving::ReceivedPart};
 use self::{incoming::Uploads, layout::Layout};
 use super::OpenError;
 use super::{
-    BlobStore, Composed, Download, Expected, Part, Pieces, SignedUpload, Stored,
+    BlobStore, ComposedContent, Download, Expected, Pieces, SignedUpload, Stored, UploadPart,
     signing::{SignedPart, Signer},
 };
 use crate::{
@@ -42,27 +42,22 @@ use crate::{
 /// The store's name in rows.
 pub const NAME: &str = "local";
 
-/// Default directory inside the data directory.
 const DIRECTORY: &str = "files";
 
-/// Bytes per read or write.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Usual maximum bytes per network read (`edge`).
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// The embedded store.
 pub struct Local {
     layout: Layout,
     signer: Signer,
-    /// Base of the signed URLs.
     public_url: String,
     room: Arc<DiskReserve>,
     uploads: Uploads,
 }
 
 impl Local {
-    /// Opens the store that the settings name, creating its directory.
     pub(super) fn open(config: &Config, key: hmac::Key) -> Result<Self, OpenError> {
         let root = match &config.storage.path {
             Some(path) => path.clone(),
@@ -101,14 +96,14 @@ impl Local {
     ///
     /// # Errors
     /// The upload's directory cannot be read.
-    pub async fn expect(&self, part: &SignedPart) -> Result<Coming> {
+    pub async fn expect(&self, part: &SignedPart) -> Result<PartInFlight> {
         let directory = self.layout.upload(&part.upload_id)?;
         let upload = self.uploads.of(&part.upload_id);
         if !upload.is_known() {
             let looking = Arc::clone(&upload);
             blocking(move || looking.look(&looking.enter(), &directory)).await?;
         }
-        Ok(Coming::new(upload, part.part_number))
+        Ok(PartInFlight::new(upload, part.part_number))
     }
 
     /// Receives a part into an invisible file; [`Local::place`] publishes it.
@@ -119,7 +114,7 @@ impl Local {
         &self,
         part: &SignedPart,
         content: impl futures::Stream<Item = Result<Bytes>> + Send + Unpin,
-    ) -> Result<Arrived> {
+    ) -> Result<ReceivedPart> {
         let directory = self.layout.upload(&part.upload_id)?;
         receiving::receive(directory, part, content, &self.room).await
     }
@@ -128,7 +123,7 @@ impl Local {
     ///
     /// # Errors
     /// 404 where the upload was discarded meanwhile.
-    pub async fn place(&self, arrived: Arrived) -> Result<Part> {
+    pub async fn place(&self, arrived: ReceivedPart) -> Result<UploadPart> {
         let upload = self.uploads.of(arrived.upload_id());
         blocking(move || receiving::place(arrived, &upload)).await?.ok_or_else(upload_gone)
     }
@@ -155,7 +150,7 @@ impl BlobStore for Local {
         Ok(format!("{}{}", self.public_url, self.signer.sign_download(download)))
     }
 
-    async fn parts(&self, upload_id: &str) -> Result<Vec<Part>> {
+    async fn parts(&self, upload_id: &str) -> Result<Vec<UploadPart>> {
         let directory = self.layout.upload(upload_id)?;
         blocking(move || Ok(layout::look(&directory)?.0)).await
     }
@@ -163,9 +158,9 @@ impl BlobStore for Local {
     async fn compose(
         &self,
         upload_id: &str,
-        parts: &[Part],
+        parts: &[UploadPart],
         tap: Option<mpsc::Sender<Bytes>>,
-    ) -> Result<Composed> {
+    ) -> Result<ComposedContent> {
         let directory = self.layout.upload(upload_id)?;
         if let ([only], None) = (parts, &tap)
             && let Some(whole) = composing::take_whole(directory.clone(), only.clone()).await?
@@ -180,7 +175,7 @@ impl BlobStore for Local {
         blocking(move || layout::remove_wholes(&directory)).await
     }
 
-    async fn keep(&self, upload_id: &str, composed: &Composed) -> Result<()> {
+    async fn keep(&self, upload_id: &str, composed: &ComposedContent) -> Result<()> {
         let whole = layout::whole(&self.layout.upload(upload_id)?, &composed.sha256);
         let (layout, key) = (self.layout.clone(), composed.store_key.clone());
         blocking(move || layout.keep(&whole, &key)).await
@@ -236,9 +231,7 @@ pub fn upload_gone() -> Error {
 /// More concurrent I/O would not speed up a disk, and each thread holds memory.
 static HANDS: Semaphore = Semaphore::const_new(16);
 
-/// Runs a job on a blocking thread once one is free.
 async fn begin<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    // The semaphore is never closed.
     let hand = HANDS.acquire().await;
     tokio::task::spawn_blocking(move || {
         let _hand = hand;

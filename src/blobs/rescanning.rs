@@ -22,11 +22,11 @@ pub struct Report {
     /// Their bytes.
     pub bytes: u64,
     /// Infected contents.
-    pub r#unsafe: Vec<Finding>,
+    pub r#unsafe: Vec<ScanFinding>,
     /// Formerly infected contents that are now clean.
-    pub cleared: Vec<Finding>,
+    pub cleared: Vec<ScanFinding>,
     /// Contents that could not be scanned; their status stays.
-    pub not_scanned: Vec<Finding>,
+    pub not_scanned: Vec<ScanFinding>,
 }
 
 impl Report {
@@ -39,7 +39,7 @@ impl Report {
 /// A finding about one content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Finding {
+pub struct ScanFinding {
     /// Its SHA-256.
     pub sha256: String,
     /// The malware, or the reason for the missing scan.
@@ -49,7 +49,7 @@ pub struct Finding {
 }
 
 #[derive(Clone, Debug, FromRow)]
-struct Row {
+struct BlobRow {
     sha256: String,
     size: i64,
     store_key: String,
@@ -57,6 +57,7 @@ struct Row {
 }
 
 /// Scans all contents, `at_once` in parallel, and stores the verdicts.
+///
 /// Infected files cannot be downloaded until cleared. `progress` receives the scanned count and the total.
 ///
 /// # Errors
@@ -75,7 +76,7 @@ pub async fn rescan(
             "SELECT sha256, size, store_key, verdict FROM blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?",
             [after.as_str().into(), (ROWS_PER_STATEMENT as u64).into()],
         );
-        let portion = statement.fetch_all::<Row>(rows.reader()).await?;
+        let portion = statement.fetch_all::<BlobRow>(rows.reader()).await?;
         let Some(last) = portion.last() else { return Ok(report) };
         after.clone_from(&last.sha256);
         let scans = portion.into_iter().map(async |row| (scan(store, scanner, &row).await, row));
@@ -88,13 +89,12 @@ pub async fn rescan(
     }
 }
 
-async fn scan(store: &dyn BlobStore, scanner: &dyn Scanner, row: &Row) -> Result<Verdict> {
+async fn scan(store: &dyn BlobStore, scanner: &dyn Scanner, row: &BlobRow) -> Result<Verdict> {
     let size = u64::try_from(row.size).unwrap_or(0);
     scanner.scan(store.read(&row.store_key, 0..size).await?).await
 }
 
-/// Stores a verdict and adds it to the report.
-async fn note(rows: &Store, report: &mut Report, row: &Row, scanned: Result<Verdict>) -> Result<()> {
+async fn note(rows: &Store, report: &mut Report, row: &BlobRow, scanned: Result<Verdict>) -> Result<()> {
     let found = match scanned {
         Ok(Verdict::Safe) => None,
         Ok(Verdict::Unsafe(what)) => Some(what),
@@ -119,9 +119,9 @@ async fn note(rows: &Store, report: &mut Report, row: &Row, scanned: Result<Verd
     Ok(())
 }
 
-async fn finding(rows: &Store, row: &Row, reason: String) -> Result<Finding> {
+async fn finding(rows: &Store, row: &BlobRow, reason: String) -> Result<ScanFinding> {
     let files = files_of(rows.reader(), &row.sha256).await?;
-    Ok(Finding { sha256: row.sha256.clone(), reason, files })
+    Ok(ScanFinding { sha256: row.sha256.clone(), reason, files })
 }
 
 async fn is_there(rows: &Store, sha256: &str) -> Result<bool> {

@@ -69,7 +69,7 @@ pub async fn reserve(store: &Store, upload: &OpenUpload, bytes: u64) -> Result<(
 
 /// Quotas (0 for unlimited) and usage with all reservations.
 #[derive(Debug, FromRow)]
-struct Counted {
+struct QuotaUsage {
     quota_bytes: i64,
     subject_quota_bytes: i64,
     of_tenant: i64,
@@ -88,7 +88,7 @@ async fn check_quotas(transaction: &Transaction, upload_id: &str) -> Result<()> 
          FROM uploads JOIN tenants ON tenants.id = uploads.tenant_id WHERE uploads.id = ?",
         [upload_id.into()],
     );
-    let counted = statement.fetch_optional::<Counted>(transaction).await?.ok_or_else(upload_gone)?;
+    let counted = statement.fetch_optional::<QuotaUsage>(transaction).await?.ok_or_else(upload_gone)?;
     let exceeds = |quota: i64, bytes: i64| quota > 0 && bytes > quota;
     if exceeds(counted.subject_quota_bytes, counted.of_root.unwrap_or(0)) {
         return Err(Error::too_large("the quota of whom the folder belongs to does not suffice"));

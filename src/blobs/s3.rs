@@ -1,13 +1,13 @@
 //! Contents in an S3-compatible store.
 //!
-//! Clients use URLs that the store checks (decisions 10.3). A commit streams the parts through this server
-//! for hashing and scanning.
+//! Clients use URLs that the store checks (decisions 10.3). A commit streams the parts through this server for hashing
+//! and scanning.
 //!
-//! `uploads/<upload id>/<5 digits>` is a part, `uploads/<upload id>/whole` the composed content without a
-//! signed URL, and `contents/<SHA-256>` a kept content.
+//! `uploads/<upload id>/<5 digits>` is a part. `uploads/<upload id>/whole` is the composed content, without a signed
+//! URL. `contents/<SHA-256>` is a kept content.
 //!
-//! Parts are separate objects, because completing an S3 multipart upload drops its parts. An S3 signature
-//! cannot limit the size, so the commit checks it.
+//! Parts are separate objects, because completing an S3 multipart upload drops its parts. An S3 signature cannot limit
+//! the size, so the commit checks it.
 
 use std::{ops::Range, time::Duration};
 
@@ -25,7 +25,7 @@ use secrecy::ExposeSecret;
 use tokio::sync::{Semaphore, mpsc};
 
 use super::{
-    BlobStore, Composed, Download, Expected, Part, Pieces, SignedUpload, Stored, changed,
+    BlobStore, ComposedContent, Download, Expected, Pieces, SignedUpload, Stored, UploadPart, changed,
     shown::{content_type, disposition},
 };
 use crate::{
@@ -37,16 +37,13 @@ use crate::{
 const UPLOADS: &str = "uploads";
 const CONTENTS: &str = "contents";
 
-/// Bytes per read or write; larger above 10,000 writes.
 const PIECE: u64 = 8 << 20;
 
-/// Concurrent writes per content.
 const WRITES: usize = 2;
 
 /// Concurrent compositions; each holds up to 4 chunks in memory.
 const COMPOSITIONS: usize = 8;
 
-/// Bytes per message to a tap.
 const SIP: usize = 256 << 10;
 
 /// S3's limit of parts per multipart write.
@@ -55,27 +52,22 @@ const MOST_WRITES: u64 = 10_000;
 /// S3's limit for a single copy.
 const MOST_COPIED: u64 = 5 << 30;
 
-/// Connect timeout.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Timeout of a request with its response.
 const REQUEST: Duration = Duration::from_secs(30);
 
 /// Timeout of a request that copies or composes a whole content.
 const LONG_REQUEST: Duration = Duration::from_mins(10);
 
-/// Retries after a transient failure.
 const RETRIES: usize = 3;
 const RETRYING: Duration = Duration::from_secs(20);
 
-/// `Retry-After` towards clients.
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
 /// Contents in a bucket.
 #[derive(Debug)]
 pub struct S3 {
     store: AmazonS3,
-    /// The client with the long timeout.
     patient: AmazonS3,
     compositions: Semaphore,
 }
@@ -129,7 +121,7 @@ impl S3 {
     }
 
     /// The part must still be the listed one.
-    async fn piece_of(&self, upload_id: &str, part: &Part, range: Range<u64>) -> Result<Bytes> {
+    async fn piece_of(&self, upload_id: &str, part: &UploadPart, range: Range<u64>) -> Result<Bytes> {
         let options = GetOptions {
             if_match: Some(format!("\"{}\"", part.e_tag)),
             range: Some(GetRange::Bounded(range)),
@@ -150,13 +142,11 @@ impl S3 {
         answer.bytes().await.map_err(failed)
     }
 
-    /// Streams parts in order.
-    fn pieces_of<'a>(&'a self, upload_id: &'a str, parts: &'a [Part]) -> BoxStream<'a, Result<Bytes>> {
+    fn pieces_of<'a>(&'a self, upload_id: &'a str, parts: &'a [UploadPart]) -> BoxStream<'a, Result<Bytes>> {
         let pieces = parts.iter().flat_map(|part| pieces(0..part.size).map(move |range| (part, range)));
         stream::iter(pieces).then(move |(part, range)| self.piece_of(upload_id, part, range)).boxed()
     }
 
-    /// Writes a content of `size` bytes atomically, in chunks.
     async fn write(
         &self,
         key: &Path,
@@ -186,7 +176,6 @@ impl S3 {
         }
     }
 
-    /// Deletes an object; idempotent.
     async fn delete(&self, key: &Path) -> Result<()> {
         match self.store.delete(key).await {
             Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -236,13 +225,13 @@ impl BlobStore for S3 {
         self.sign(Method::GET, &content_key(&download.store_key), download.expires_at, &options).await
     }
 
-    async fn parts(&self, upload_id: &str) -> Result<Vec<Part>> {
+    async fn parts(&self, upload_id: &str) -> Result<Vec<UploadPart>> {
         let objects = self.store.list(Some(&upload_prefix(upload_id)));
         let parts = objects.map_err(failed).try_filter_map(async |object| {
             let number = object.location.filename().and_then(|name| name.parse().ok());
-            Ok(number.map(|number| Part { number, size: object.size, e_tag: e_tag(&object) }))
+            Ok(number.map(|number| UploadPart { number, size: object.size, e_tag: e_tag(&object) }))
         });
-        let mut parts: Vec<Part> = parts.try_collect().await?;
+        let mut parts: Vec<UploadPart> = parts.try_collect().await?;
         parts.sort_by_key(|part| part.number);
         Ok(parts)
     }
@@ -250,23 +239,23 @@ impl BlobStore for S3 {
     async fn compose(
         &self,
         upload_id: &str,
-        parts: &[Part],
+        parts: &[UploadPart],
         tap: Option<mpsc::Sender<Bytes>>,
-    ) -> Result<Composed> {
+    ) -> Result<ComposedContent> {
         let _composition = self.compositions.acquire().await.map_err(Error::internal)?;
         let mut seen = Seen { hash: Context::new(&SHA256), tap };
         let size = parts.iter().map(|part| part.size).sum();
         let content = self.pieces_of(upload_id, parts);
         self.write(&whole_key(upload_id), size, content, &mut seen).await?;
         let sha256 = hex::encode(seen.hash.finish());
-        Ok(Composed { store_key: sha256.clone(), sha256, size })
+        Ok(ComposedContent { store_key: sha256.clone(), sha256, size })
     }
 
     async fn remove_composed(&self, upload_id: &str) -> Result<()> {
         self.delete(&whole_key(upload_id)).await
     }
 
-    async fn keep(&self, upload_id: &str, composed: &Composed) -> Result<()> {
+    async fn keep(&self, upload_id: &str, composed: &ComposedContent) -> Result<()> {
         let key = content_key(&composed.store_key);
         if self.head(&key).await?.is_some_and(|there| there.size == composed.size) {
             return Ok(());
@@ -301,7 +290,6 @@ impl BlobStore for S3 {
         let keys = objects.map_ok(|object| object.location).boxed();
         let removed = self.store.delete_stream(keys).try_for_each(async |_| Ok(())).await;
         match removed {
-            // Discarded concurrently.
             Err(object_store::Error::NotFound { .. }) => Ok(()),
             removed => removed.map_err(failed),
         }
@@ -322,7 +310,6 @@ impl BlobStore for S3 {
     }
 }
 
-/// Hash, size and tap of a passing content.
 struct Seen {
     hash: Context,
     tap: Option<mpsc::Sender<Bytes>>,
@@ -337,7 +324,6 @@ impl Seen {
             if let Some(tap) = &self.tap
                 && tap.send(sip).await.is_err()
             {
-                // The receiver is gone.
                 self.tap = None;
             }
             tokio::task::consume_budget().await;
@@ -355,7 +341,6 @@ fn read(store: AmazonS3, key: Path, range: Range<u64>) -> BoxStream<'static, Res
     read.boxed()
 }
 
-/// Splits a range into chunks.
 fn pieces(range: Range<u64>) -> impl Iterator<Item = Range<u64>> + Send {
     let mut start = range.start;
     std::iter::from_fn(move || {

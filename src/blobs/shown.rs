@@ -120,7 +120,6 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(500))]
 
-        /// Any name stays inside its quotation and header.
         #[test]
         fn a_name_stays_in_its_place(name in any::<String>()) {
             let told = disposition(&name);

@@ -178,7 +178,6 @@ mod tests {
         }
     }
 
-    /// The path segments behind `/storage/…/`, and the query.
     fn taken_apart<T: serde::de::DeserializeOwned>(address: &str) -> ([String; 2], T) {
         let url = Url::parse("http://t").unwrap().join(address).unwrap();
         let mut segments = url.path_segments().unwrap().skip(2).map(str::to_owned);
@@ -250,7 +249,6 @@ mod tests {
         }
     }
 
-    /// Replaces a character at or near this position.
     fn changed_at(text: &str, at: usize) -> String {
         let at = at % text.len();
         let other = if &text[at..=at] == "A" { "B" } else { "A" };

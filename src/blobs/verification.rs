@@ -14,10 +14,8 @@ use crate::{
     store::{Connection, FromRow, ROWS_PER_STATEMENT, Store, find_in, sql},
 };
 
-/// Concurrent reads.
 const AT_ONCE: usize = 4;
 
-/// Maximum files named per damaged content.
 const FILES_NAMED: u64 = 1_000;
 
 /// The result of a verification.
@@ -29,7 +27,7 @@ pub struct Report {
     /// Their bytes.
     pub bytes: u64,
     /// Missing or changed contents.
-    pub damaged: Vec<Damaged>,
+    pub damaged: Vec<DamagedContent>,
     /// Store keys without a row.
     pub unknown: Vec<String>,
     /// Wrong sums.
@@ -46,7 +44,7 @@ impl Report {
 /// A missing or changed content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Damaged {
+pub struct DamagedContent {
     /// The expected SHA-256.
     pub sha256: String,
     /// The problem.
@@ -84,7 +82,7 @@ pub struct WrongSum {
 }
 
 #[derive(Clone, Debug, FromRow)]
-struct Row {
+struct BlobRow {
     sha256: String,
     size: i64,
     store_key: String,
@@ -119,7 +117,7 @@ async fn read_all(
             "SELECT sha256, size, store_key FROM blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?",
             [after.as_str().into(), (ROWS_PER_STATEMENT as u64).into()],
         );
-        let portion = statement.fetch_all::<Row>(reader).await?;
+        let portion = statement.fetch_all::<BlobRow>(reader).await?;
         let Some(last) = portion.last() else { return Ok(()) };
         after.clone_from(&last.sha256);
         let mut looks = stream::iter(portion).map(|row| look_twice(reader, store, row)).buffered(AT_ONCE);
@@ -132,14 +130,17 @@ async fn read_all(
     }
 }
 
-/// Reads a content, and reads it again after a problem.
-async fn look_twice(reader: &Connection, store: &dyn BlobStore, row: Row) -> Result<(u64, Option<Damaged>)> {
+async fn look_twice(
+    reader: &Connection,
+    store: &dyn BlobStore,
+    row: BlobRow,
+) -> Result<(u64, Option<DamagedContent>)> {
     let size = u64::try_from(row.size).unwrap_or(0);
     if problem_of(store, &row, size).await.is_none() {
         return Ok((size, None));
     }
     let is_there = "SELECT sha256, size, store_key FROM blobs WHERE sha256";
-    let still: Vec<Row> = find_in(reader, is_there, &[], std::slice::from_ref(&row.sha256)).await?;
+    let still: Vec<BlobRow> = find_in(reader, is_there, &[], std::slice::from_ref(&row.sha256)).await?;
     // A content with a file before and after the second check existed throughout.
     let files_before = files_of(reader, &row.sha256).await?;
     let (Some(row), Some((problem, is_missing))) = (still.first(), problem_of(store, &row, size).await)
@@ -148,11 +149,10 @@ async fn look_twice(reader: &Connection, store: &dyn BlobStore, row: Row) -> Res
     };
     let files = files_of(reader, &row.sha256).await?;
     let is_on_its_way = is_missing && (files_before.is_empty() || files.is_empty());
-    Ok((size, (!is_on_its_way).then(|| Damaged { sha256: row.sha256.clone(), problem, files })))
+    Ok((size, (!is_on_its_way).then(|| DamagedContent { sha256: row.sha256.clone(), problem, files })))
 }
 
-/// A content's problem, and whether it is absence.
-async fn problem_of(store: &dyn BlobStore, row: &Row, size: u64) -> Option<(String, bool)> {
+async fn problem_of(store: &dyn BlobStore, row: &BlobRow, size: u64) -> Option<(String, bool)> {
     match hash(store, row, size).await {
         Ok(sha256) if sha256 == row.sha256 => None,
         Ok(sha256) => Some((format!("its SHA-256 is {sha256}"), false)),
@@ -161,7 +161,7 @@ async fn problem_of(store: &dyn BlobStore, row: &Row, size: u64) -> Option<(Stri
     }
 }
 
-async fn hash(store: &dyn BlobStore, row: &Row, size: u64) -> Result<String> {
+async fn hash(store: &dyn BlobStore, row: &BlobRow, size: u64) -> Result<String> {
     let mut pieces = store.read(&row.store_key, 0..size).await?;
     let mut hash = Context::new(&SHA256);
     while let Some(piece) = pieces.try_next().await? {
@@ -175,7 +175,6 @@ async fn hash(store: &dyn BlobStore, row: &Row, size: u64) -> Result<String> {
     Ok(hex::encode(hash.finish()))
 }
 
-/// The file versions with a content.
 pub(super) async fn files_of(reader: &Connection, sha256: &str) -> Result<Vec<NamedFile>> {
     let statement = sql(
         "SELECT tenants.code AS tenant, files.id AS file_id, file_versions.version, files.name FROM file_versions \
@@ -186,14 +185,13 @@ pub(super) async fn files_of(reader: &Connection, sha256: &str) -> Result<Vec<Na
     Ok(statement.fetch_all::<NamedFile>(reader).await?)
 }
 
-/// Contents without a row, or with a different size.
 async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &mut Report) -> Result<()> {
     let mut listed = store.list().await?.try_chunks(ROWS_PER_STATEMENT);
     while let Some(portion) = listed.next().await {
         let portion: Vec<Stored> = portion.map_err(|failed| failed.1)?;
         // A row is written before its content and deleted after it.
         let rows = rows_of(reader, &portion).await?;
-        let by_key: HashMap<&str, &Row> = rows.iter().map(|row| (row.store_key.as_str(), row)).collect();
+        let by_key: HashMap<&str, &BlobRow> = rows.iter().map(|row| (row.store_key.as_str(), row)).collect();
         for Stored { store_key, size } in portion {
             let Some(row) = by_key.get(store_key.as_str()) else {
                 if is_still_unknown(reader, store, &store_key).await? {
@@ -206,7 +204,7 @@ async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &m
             if !is_told && u64::try_from(row.size) != Ok(size) {
                 let problem = format!("it has {size} bytes and not {}", row.size);
                 let files = files_of(reader, &row.sha256).await?;
-                report.damaged.push(Damaged { sha256: row.sha256.clone(), problem, files });
+                report.damaged.push(DamagedContent { sha256: row.sha256.clone(), problem, files });
             }
         }
     }
@@ -214,7 +212,6 @@ async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &m
 }
 
 async fn is_still_unknown(reader: &Connection, store: &dyn BlobStore, store_key: &str) -> Result<bool> {
-    // Both may have gone since the listing.
     let is_there = match store.read(store_key, 0..0).await {
         Err(error) if error.kind == Kind::NotFound => false,
         // An unreadable content exists.
@@ -224,7 +221,7 @@ async fn is_still_unknown(reader: &Connection, store: &dyn BlobStore, store_key:
     Ok(is_there && rows_of(reader, &[stored]).await?.is_empty())
 }
 
-async fn rows_of(reader: &Connection, stored: &[Stored]) -> Result<Vec<Row>> {
+async fn rows_of(reader: &Connection, stored: &[Stored]) -> Result<Vec<BlobRow>> {
     let keys: Vec<&str> = stored.iter().map(|stored| stored.store_key.as_str()).collect();
     let text = "SELECT sha256, size, store_key FROM blobs WHERE store_key";
     Ok(find_in(reader, text, &[], &keys).await?)

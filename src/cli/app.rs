@@ -17,7 +17,7 @@ use crate::{
     config::Config,
     error,
     identity::scopes::{Scope, Scopes},
-    platform::tenants::model::{Registered, register_application},
+    platform::tenants::service::{Registered, register_application},
     store::Store,
 };
 

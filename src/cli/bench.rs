@@ -1,7 +1,7 @@
 //! `trawl bench`: sends queries to a running server and reports latency and throughput (decisions 1).
 //!
-//! `schedule` and `pacer` time requests, `connections` sends them, `response` classifies answers, `recorder` counts
-//! them, `load` drives a run. `results` is shown by `output`, `report` and `compare`.
+//! Requests pass through `schedule`, `pacer`, `connections`, `response` and `recorder`, driven by `load`. The output
+//! modules `output`, `report` and `compare` show `results`.
 
 mod chart;
 mod compare;

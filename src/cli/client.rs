@@ -38,7 +38,6 @@ pub(super) struct ServerOptions {
     pub(super) indicated_e_code: Option<String>,
 }
 
-/// Wrong options (exit code 2).
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SetupError {
     #[error("--client-id or TRAWL_CLIENT_ID: is required")]
@@ -57,7 +56,6 @@ pub(super) enum SetupError {
     Http(String),
 }
 
-/// A failed request, by remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CallError {
     /// 429 or 503 with `Retry-After`.
@@ -69,7 +67,6 @@ pub(super) enum CallError {
     /// 5xx, or 429 without `Retry-After`: transient.
     #[error("HTTP {status}: {message}")]
     Server { status: u16, message: String },
-    /// 413.
     #[error("HTTP 413: {0}")]
     TooLarge(String),
     /// Another 4xx, or a business code of the envelope: permanent.
@@ -84,13 +81,11 @@ pub(super) enum CallError {
 }
 
 impl CallError {
-    /// Whether a retry may succeed.
     pub(super) fn may_pass(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Server { .. })
     }
 }
 
-/// The common envelope (decisions 2).
 #[derive(Debug, Deserialize)]
 struct Envelope<T> {
     code: i64,
@@ -129,7 +124,6 @@ pub(super) struct ApiClient {
 }
 
 impl ApiClient {
-    /// Reads the secret; sends nothing.
     pub(super) fn new(options: &ServerOptions) -> Result<Self, SetupError> {
         let application =
             options.client_id.clone().filter(|id| !id.is_empty()).ok_or(SetupError::NoClientId)?;
@@ -159,8 +153,9 @@ impl ApiClient {
         })
     }
 
-    /// Sends JSON and returns the envelope's `data`; `segments` of the path are percent-encoded. Refetches the token
-    /// once after a 401.
+    /// Sends JSON and returns the envelope's `data`; refetches the token once after a 401.
+    ///
+    /// `segments` of the path are percent-encoded.
     pub(super) async fn send<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -217,7 +212,6 @@ impl ApiClient {
         address
     }
 
-    /// The current token, refetched if missing, due or `refused`.
     async fn token(&self, refused: Option<&SecretString>) -> Result<SecretString, CallError> {
         let mut current = self.token.lock().await;
         if let Some(token) = current.as_ref() {
@@ -234,7 +228,6 @@ impl ApiClient {
         Ok(value)
     }
 
-    /// A new token and the time until its renewal, if the server gave a lifetime.
     pub(super) async fn new_token(&self) -> Result<(SecretString, Option<Duration>), CallError> {
         let answer = self.fetch_token().await?;
         let usable =
@@ -282,8 +275,6 @@ fn read_secret(options: &ServerOptions) -> Result<SecretString, SetupError> {
     }
 }
 
-/// # Errors
-/// The file cannot be read or is empty.
 pub(super) fn read_secret_file(path: &Path) -> Result<SecretString, SetupError> {
     let text = std::fs::read_to_string(path)
         .map_err(|source| SetupError::SecretFile { path: path.to_owned(), source })?;

@@ -123,13 +123,10 @@ pub(super) async fn run(options: ImportOptions) -> ExitCode {
 struct Import<'a> {
     options: &'a ImportOptions,
     sender: Sender,
-    /// None without a home directory.
     state_directory: Option<PathBuf>,
 }
 
 impl<'a> Import<'a> {
-    /// # Errors
-    /// Wrong usage.
     fn new(
         options: &'a ImportOptions,
         patience: RetryLimits,

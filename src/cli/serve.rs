@@ -22,7 +22,6 @@ use crate::{
 
 const ADDRESS_FILE: &str = "listen.addr";
 
-/// Time for requests in flight after the signal.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
 
 const METRICS_INTERVAL: Duration = Duration::from_secs(5);

@@ -124,7 +124,6 @@ async fn open(config: &Config) -> Result<(Store, Arc<dyn BlobStore>), String> {
     Ok((rows, opened.store))
 }
 
-/// Hidden without a terminal.
 fn progress_bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} contents");
     ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))

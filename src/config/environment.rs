@@ -39,7 +39,6 @@ const LISTS: [&str; 3] = ["connectors.allow_http_hosts", "console.operators", "t
 const TEXTS: [&str; 4] =
     ["storage.s3.bucket", "storage.s3.access_key_id", "storage.s3.secret_access_key", "telemetry.headers"];
 
-/// Adds the settings of `TRAWL_SECTION__KEY` variables.
 pub(super) fn merge(settings: Figment) -> Figment {
     let variables = Env::prefixed("TRAWL_")
         .filter(|key| {
@@ -61,7 +60,6 @@ pub(super) fn merge(settings: Figment) -> Figment {
     })
 }
 
-/// `TRAWL_MASTER_KEY`.
 pub(super) fn master_key() -> Option<SecretString> {
     env::var("TRAWL_MASTER_KEY").ok().map(SecretString::from)
 }

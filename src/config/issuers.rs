@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::identity::scopes::{Scope, Scopes};
 
-/// Its tokens are user tokens of one tenant (decisions 3.4 c).
+/// `OpenID` Connect issuer of one tenant's user tokens (decisions 3.4 c).
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Issuer {
@@ -41,10 +41,10 @@ pub struct SignIn {
     pub name: String,
     /// Client id at the issuer.
     pub client_id: String,
-    /// None for a public client.
+    /// Client secret; none for a public client.
     #[serde(default, serialize_with = "super::masked", skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretString>,
-    /// Requested scopes: `openid` and what yields the `claim`.
+    /// Requested scopes: `openid` and those that yield the `claim`.
     #[serde(default = "profile")]
     pub scope: String,
 }

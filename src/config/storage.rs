@@ -23,10 +23,10 @@ pub struct Storage {
     pub text_seconds: u64,
     /// Time that a commit waits for the text.
     pub text_wait_ms: u64,
-    /// Called as `PROGRAM extract-text`; default this program.
+    /// Program that extracts texts, called as `PROGRAM extract-text`; default this program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text_program: Option<PathBuf>,
-    /// Required where `kind` is `s3`.
+    /// Settings of the S3-compatible store; required where `kind` is `s3`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub s3: Option<S3>,
 }
@@ -63,7 +63,7 @@ pub struct S3 {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scanner {
-    /// `127.0.0.1:3310` or `unix:/run/clamav/clamd.ctl`; none disables scanning.
+    /// Address of `clamd`: `127.0.0.1:3310` or `unix:/run/clamav/clamd.ctl`; none disables scanning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clamd: Option<String>,
     /// Concurrent scans; more wait.

@@ -11,7 +11,7 @@ const MAX_CALLBACK_MS: u64 = 5_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tasks {
-    /// From name resolution to the head of the answer.
+    /// Timeout of a callback, from name resolution to the head of the answer.
     pub callback_timeout_ms: u64,
     /// Concurrent quick handlings; more get 503.
     pub callbacks_at_once: usize,

@@ -10,10 +10,10 @@ use url::Url;
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Telemetry {
-    /// Such as `http://127.0.0.1:4318`; spans go to `v1/traces` below it, as http/protobuf.
+    /// Collector's address, such as `http://127.0.0.1:4318`; spans go to `v1/traces` below it, as http/protobuf.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
-    /// Secret, as in `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, a comma in a value as `%2C`.
+    /// Secret headers, as in `OTEL_EXPORTER_OTLP_HEADERS`: `name=value,name=value`, a comma in a value as `%2C`.
     #[serde(
         default,
         deserialize_with = "secret",

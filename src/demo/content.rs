@@ -11,7 +11,6 @@ type JsonObject = Map<String, Value>;
 
 const MILLIS_PER_MINUTE: i64 = 60_000;
 
-/// Departments, parents first.
 pub(super) fn departments() -> Result<Vec<JsonObject>, DemoError> {
     read(include_str!("data/departments.jsonl"))
 }
@@ -39,7 +38,6 @@ pub(super) fn todos() -> Result<Vec<JsonObject>, DemoError> {
     read(include_str!("data/todos.jsonl"))
 }
 
-/// Done, read and withdrawn items.
 pub(super) fn done_items() -> Result<Vec<JsonObject>, DemoError> {
     read(include_str!("data/done.jsonl"))
 }
@@ -53,7 +51,7 @@ pub(super) fn favorites() -> Result<Vec<JsonObject>, DemoError> {
 pub(super) struct DemoGroup {
     /// Login of the owner.
     pub(super) owner: String,
-    /// Request body that creates the group.
+    /// Form that creates the group.
     pub(super) form: JsonObject,
     pub(super) robot: String,
     /// Oldest first.
@@ -64,7 +62,6 @@ pub(super) fn groups() -> Result<Vec<DemoGroup>, DemoError> {
     read(include_str!("data/groups.jsonl"))
 }
 
-/// A file and its folder.
 #[derive(Debug, Deserialize)]
 pub(super) struct DemoFile {
     /// Login of the owner.
@@ -94,7 +91,7 @@ fn read<T: DeserializeOwned>(lines: &str) -> Result<Vec<T>, DemoError> {
         .collect()
 }
 
-/// To the minute.
+/// Times are to the minute.
 fn with_display_times(lines: &str, now: i64) -> Result<Vec<JsonObject>, DemoError> {
     let this_minute = now - now % MILLIS_PER_MINUTE;
     let mut rows: Vec<JsonObject> = read(lines)?;

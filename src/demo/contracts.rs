@@ -24,7 +24,6 @@ use url::Url;
 use super::content;
 use crate::{auth::secrets, store::now_millis};
 
-/// Client id that trawl uses.
 pub(super) const CLIENT_ID: &str = "trawl";
 
 const DEFAULT_LIMIT: usize = 10;

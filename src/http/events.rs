@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_breaks_off_does_not_end_in_order() {
+    async fn broken_stream_does_not_end_normally() {
         assert_eq!(ends(|| Ok(())).await, [true]);
         assert_eq!(ends(|| Err(Error::internal("x"))).await, [true, false]);
         assert_eq!(ends(|| panic!("made to panic")).await, [true, false]);

@@ -1,4 +1,4 @@
-//! The index as its operator sees it, and has it filled anew while the server runs.
+//! The operator's interface to the index: state and rebuilds.
 
 use std::{
     sync::{Arc, PoisonError},
@@ -22,51 +22,49 @@ use crate::{
     index_progress::{Progress, Rebuild},
 };
 
-/// How long the indexer may take to begin.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// When to come back where it does not answer.
 const BUSY_FOR: Duration = Duration::from_secs(5);
 
-/// How the full-text index is.
+/// The state of the full-text index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexState {
-    /// Documents that are searched, of all tenants.
+    /// Searchable documents of all tenants.
     pub documents: u64,
-    /// Bytes of its files.
+    /// Size of its files in bytes.
     pub bytes: u64,
     /// The change log's position that searches see.
     pub position: i64,
     /// The change log's last position.
     pub store_position: i64,
-    /// Changes that lie between the two.
+    /// Changes between the two.
     pub behind: i64,
-    /// How soon changes were found after they were acknowledged, over the last 512 batches since the start, each counted by its
+    /// Time from acknowledging a change until it is found. Over the last 512 batches since the start, each by its
     /// oldest change; null before the first.
     pub freshness_ms: Option<FreshnessMillis>,
-    /// Whether `/readyz` says that the server is ready.
+    /// Whether `/readyz` reports the server as ready.
     pub ready: bool,
-    /// Whether it is being filled anew.
+    /// Whether a rebuild is running.
     pub rebuilding: bool,
-    /// Whether the last rebuild that was asked for came to nothing, so that the index stayed as it was; the log says why. Until
-    /// another one begins, or the server is started again.
+    /// Whether the last requested rebuild failed and left the index unchanged; the log has the reason. Reset by the
+    /// next rebuild or a restart.
     pub rebuild_failed: bool,
-    /// Items that a filling has put into it; those of the last one once that is over.
+    /// Items indexed by the running rebuild, or else by the last one.
     pub items_done: u64,
-    /// Items that there were when the filling began.
+    /// Items that existed when the rebuild began.
     pub items_known: u64,
 }
 
-/// How soon changes were found, in milliseconds.
+/// Time until changes are found, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct FreshnessMillis {
-    /// Half of the batches took at most this.
+    /// The median over the batches.
     pub p50: u64,
-    /// Ninety-nine of a hundred.
+    /// The 99th percentile.
     pub p99: u64,
 }
 
-/// Shows the index of a running indexer, and has it filled anew.
+/// Reports the state of a running index and rebuilds it.
 pub struct IndexControl {
     pub(super) files: Arc<IndexFiles>,
     pub(super) served: Arc<ServedIndex>,
@@ -77,21 +75,20 @@ pub struct IndexControl {
 }
 
 impl IndexControl {
-    /// How the index is now.
+    /// The current state.
     ///
     /// # Errors
-    /// 500 where its files could not be looked at.
+    /// 500 when the index files cannot be read.
     pub async fn state(&self) -> Result<IndexState> {
         let progress = self.progress.borrow().clone();
         self.state_at(progress).await
     }
 
-    /// Has the index be filled anew, beside the one that is served, which answers until it is replaced. Says how it is once
-    /// that has begun.
+    /// Starts a rebuild beside the served index, which is replaced at its end. Returns the state once it has begun.
     ///
     /// # Errors
-    /// 409 while it is being filled and where there cannot be two indexes; 503 where the disk has no room for a second one, and
-    /// where the indexer does not answer.
+    /// 409 while a rebuild runs, and where two indexes cannot coexist. Also 503 without disk space for a second index, or
+    /// without an answer from the indexer.
     pub async fn rebuild(&self) -> Result<IndexState> {
         if self.progress.borrow().is_rebuilding() {
             return Err(Refusal::UnderWay.into());
@@ -110,7 +107,7 @@ impl IndexControl {
     async fn state_at(&self, progress: Progress) -> Result<IndexState> {
         let files = Arc::clone(&self.files);
         let bytes = tokio::task::spawn_blocking(move || files.bytes()).await.map_err(Error::internal)?;
-        // Looked at after the index's: it is never behind it.
+        // Read after the index's position, so that it is never behind it.
         let store_position = *self.positions.borrow();
         let quantiles = self.freshness.0.lock().unwrap_or_else(PoisonError::into_inner).quantiles();
         Ok(IndexState {

@@ -1,4 +1,4 @@
-//! The indexes that are open: the one that is kept level, and for the time of a rebuild that was asked for the one before it.
+//! The open indexes: the current one and, during a side-by-side rebuild, the replaced one.
 
 use std::sync::Arc;
 
@@ -9,51 +9,45 @@ use trawl_search::sources::builtin::{Incompleteness, ServedIndex};
 
 use super::{
     files::{Engine, IndexFiles, Share},
-    verification::{Damage, watch_over},
+    verification::{IndexDamage, watch_over},
 };
 use crate::error::Error;
 
-/// Why indexing cannot go on as it is.
 #[derive(Debug)]
-pub(super) enum Trouble {
-    /// The index has to be filled anew.
+pub(super) enum IndexFailure {
+    /// The index has to be rebuilt.
     Unusable(String),
-    /// The index failed, and is to be opened again.
+    /// The index failed and has to be reopened.
     Failed(String),
-    /// The database failed.
     Store(Error),
 }
 
-impl<E: Into<Error>> From<E> for Trouble {
+impl<E: Into<Error>> From<E> for IndexFailure {
     fn from(error: E) -> Self {
         Self::Store(error.into())
     }
 }
 
-/// What becomes of an index that was open already.
-fn failed(error: IndexError) -> Trouble {
+fn failed(error: IndexError) -> IndexFailure {
     match error {
-        IndexError::Unusable(reason) => Trouble::Failed(reason),
-        IndexError::Engine(error) => Trouble::Failed(error.to_string()),
-        IndexError::Files(error) => Trouble::Failed(error.to_string()),
-        other => Trouble::Failed(other.to_string()),
+        IndexError::Unusable(reason) => IndexFailure::Failed(reason),
+        IndexError::Engine(error) => IndexFailure::Failed(error.to_string()),
+        IndexError::Files(error) => IndexFailure::Failed(error.to_string()),
+        other => IndexFailure::Failed(other.to_string()),
     }
 }
 
-/// The open indexes, and what is served of them.
 pub(super) struct Engines {
     files: Arc<IndexFiles>,
     served: Arc<ServedIndex>,
-    damages: mpsc::Sender<Damage>,
-    /// The index that is to be level in the end.
+    damages: mpsc::Sender<IndexDamage>,
+    /// The index written to; the new one during a rebuild.
     current: Option<Engine>,
-    /// The one that answers until then, where it is another one.
+    /// The index that is served during a side-by-side rebuild.
     before: Option<Engine>,
-    /// Why the index is to be wiped when it is opened next.
     unusable: Option<String>,
-    /// Why it was wiped.
     reason: Option<String>,
-    /// Grows with each index that takes another one's place.
+    /// Identifies the served index; increases with each replacement.
     number: u64,
     watch: Option<AbortOnDropHandle<()>>,
 }
@@ -62,7 +56,7 @@ impl Engines {
     pub(super) fn new(
         files: Arc<IndexFiles>,
         served: Arc<ServedIndex>,
-        damages: mpsc::Sender<Damage>,
+        damages: mpsc::Sender<IndexDamage>,
     ) -> Self {
         Self {
             files,
@@ -81,12 +75,11 @@ impl Engines {
         self.current.is_some()
     }
 
-    /// Whether the index that is filled is another one than the one that answers.
+    /// Whether a rebuild runs beside the served index.
     pub(super) fn is_beside(&self) -> bool {
         self.before.is_some()
     }
 
-    /// The number by which the index is served.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -95,7 +88,6 @@ impl Engines {
         self.files.has_room_beside()
     }
 
-    /// The bytes that the index takes on the disk.
     pub(super) fn bytes(&self) -> u64 {
         self.files.bytes()
     }
@@ -108,13 +100,13 @@ impl Engines {
         self.current.as_ref()?.writer.note()
     }
 
-    /// Why the index was made anew, once.
     pub(super) fn take_reason(&mut self) -> Option<String> {
         self.reason.take()
     }
 
-    /// Opens the index unless it is open; one that cannot be used is wiped. Answers whether a rebuild beside it was cut short.
-    pub(super) async fn open(&mut self) -> Result<bool, Trouble> {
+    /// Opens the index unless it is open, wiping an unusable one. Returns whether a side-by-side rebuild was
+    /// interrupted.
+    pub(super) async fn open(&mut self) -> Result<bool, IndexFailure> {
         if self.current.is_some() {
             return Ok(false);
         }
@@ -140,8 +132,8 @@ impl Engines {
         Ok(was_filling)
     }
 
-    /// Opens a fresh index to be filled, and goes on with the one before as what answers until then.
-    pub(super) async fn open_beside(&mut self) -> Result<(), Trouble> {
+    /// Opens an empty index to fill, and keeps serving the present one.
+    pub(super) async fn open_beside(&mut self) -> Result<(), IndexFailure> {
         let (files, current) = (Arc::clone(&self.files), self.current.take());
         let opened = tokio::task::spawn_blocking(move || {
             drop(current);
@@ -153,25 +145,22 @@ impl Engines {
         Ok(())
     }
 
-    /// Serves what there is to be searched, and has it be watched over.
     pub(super) fn serve(&mut self, lack: Option<&Incompleteness>) {
         let Some(engine) = self.before.as_ref().or(self.current.as_ref()) else { return };
         self.served.serve(self.number, engine.index.clone(), lack.cloned());
         let (index, reports, damages) =
             (engine.index.clone(), self.served.unreadable(), self.damages.clone());
-        // It goes on where the same index was opened again.
+        // A reopened index keeps its watch.
         self.watch.get_or_insert_with(|| {
             AbortOnDropHandle::new(tokio::spawn(watch_over(index, self.number, reports, damages)))
         });
     }
 
-    /// Says what the index that is served lacks.
     pub(super) fn tell(&self, lack: Option<&Incompleteness>) {
         self.served.set_incompleteness(lack);
     }
 
-    /// Applies changes of the log.
-    pub(super) async fn apply(&mut self, changes: Vec<Change>) -> Result<(), Trouble> {
+    pub(super) async fn apply(&mut self, changes: Vec<Change>) -> Result<(), IndexFailure> {
         if self.before.is_some() {
             let changes = changes.clone();
             with_writer(&mut self.before, move |writer| writer.apply(changes)).await?;
@@ -179,30 +168,27 @@ impl Engines {
         self.fill(changes).await
     }
 
-    /// Applies changes to the index that is to be level in the end.
-    pub(super) async fn fill(&mut self, changes: Vec<Change>) -> Result<(), Trouble> {
+    pub(super) async fn fill(&mut self, changes: Vec<Change>) -> Result<(), IndexFailure> {
         with_writer(&mut self.current, move |writer| writer.apply(changes)).await
     }
 
-    /// Commits what is served.
-    pub(super) async fn commit_served(&mut self, checkpoint: &Checkpoint) -> Result<(), Trouble> {
+    pub(super) async fn commit_served(&mut self, checkpoint: &Checkpoint) -> Result<(), IndexFailure> {
         let engine = if self.before.is_some() { &mut self.before } else { &mut self.current };
         let checkpoint = checkpoint.clone();
         with_writer(engine, move |writer| writer.commit(&checkpoint)).await
     }
 
-    /// Commits what is filled.
     pub(super) async fn commit_filled(
         &mut self,
         checkpoint: &Checkpoint,
         note: Option<String>,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), IndexFailure> {
         let checkpoint = checkpoint.clone();
         with_writer(&mut self.current, move |writer| writer.commit_with_note(&checkpoint, note)).await
     }
 
-    /// Puts the index that was filled in the place of the other one, where there are two; none is open then.
-    pub(super) async fn exchange(&mut self) -> Result<(), Trouble> {
+    /// Replaces the old index by the rebuilt one, if there are two. Afterwards none is open.
+    pub(super) async fn exchange(&mut self) -> Result<(), IndexFailure> {
         let Some(before) = self.before.take() else { return Ok(()) };
         let (files, current) = (Arc::clone(&self.files), self.current.take());
         let exchanged = tokio::task::spawn_blocking(move || {
@@ -213,8 +199,7 @@ impl Engines {
         exchanged.await.map_err(|panic| panicked(&panic))?.map_err(failed)
     }
 
-    /// The index that was filled answers from now on, and alone.
-    pub(super) async fn take_place(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn take_place(&mut self) -> Result<(), IndexFailure> {
         if self.is_open() {
             self.tell(None);
             return Ok(());
@@ -228,18 +213,16 @@ impl Engines {
         Ok(())
     }
 
-    /// Has the writer panic, as a mistake in it would.
     #[cfg(test)]
-    pub(super) async fn panic(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn panic(&mut self) -> Result<(), IndexFailure> {
         with_writer(&mut self.current, |_| panic!("a test has the writer panic")).await
     }
 
-    /// Has the files of what is served be looked at.
     pub(super) fn doubt(&self) {
         self.served.report_unreadable(self.number);
     }
 
-    /// The same as [`Self::let_go`], and has the index be wiped; nothing answers until it is.
+    /// Closes the index and has it wiped; nothing is served until then.
     pub(super) async fn discard(&mut self, reason: String) {
         self.served.withdraw();
         self.watch = None;
@@ -248,14 +231,12 @@ impl Engines {
         self.let_go().await;
     }
 
-    /// Lets everything go that is open, to be opened again. What is served goes on being searched.
     pub(super) async fn let_go(&mut self) {
         let open = (self.current.take(), self.before.take());
-        // Its threads are waited for. A panic was told when it came.
+        // Waits for its threads. A panic was reported already.
         let _told = tokio::task::spawn_blocking(move || drop(open)).await;
     }
 
-    /// Closes everything in order.
     pub(super) async fn close(&mut self) {
         self.watch = None;
         for engine in [self.before.take(), self.current.take()].into_iter().flatten() {
@@ -268,7 +249,6 @@ impl Engines {
     }
 }
 
-/// Whether an index that does not open has to be made anew.
 fn is_damage(error: &IndexError) -> bool {
     match error {
         IndexError::Unusable(_) => true,
@@ -277,16 +257,16 @@ fn is_damage(error: &IndexError) -> bool {
     }
 }
 
-fn panicked(panic: &tokio::task::JoinError) -> Trouble {
-    Trouble::Failed(panic.to_string())
+fn panicked(panic: &tokio::task::JoinError) -> IndexFailure {
+    IndexFailure::Failed(panic.to_string())
 }
 
-/// Runs blocking work on an index; one that fails or panics is let go.
-pub(super) async fn with_writer<W>(engine: &mut Option<Engine>, work: W) -> Result<(), Trouble>
+/// Runs blocking work on an index, which is closed when the work fails or panics.
+pub(super) async fn with_writer<W>(engine: &mut Option<Engine>, work: W) -> Result<(), IndexFailure>
 where
     W: FnOnce(&mut Writer) -> Result<(), IndexError> + Send + 'static,
 {
-    let mut taken = engine.take().ok_or_else(|| Trouble::Failed("the index is not open".to_owned()))?;
+    let mut taken = engine.take().ok_or_else(|| IndexFailure::Failed("the index is not open".to_owned()))?;
     let worked = tokio::task::spawn_blocking(move || {
         work(&mut taken.writer)?;
         Ok(taken)

@@ -1,7 +1,7 @@
-//! The directories of the index: opened, wiped, and put in each other's place.
+//! The index directories: opening, wiping, and swapping.
 //!
-//! `index` is the index. `index.fresh` is one that is being filled to take its place, as its operator asked; one that is
-//! found at the start was left by a server that was killed. `index.old` is what it took the place of. One lock covers all.
+//! `index` is the index in use. `index.fresh` is a side-by-side rebuild; one found at the start was left by a killed
+//! server. `index.old` is the replaced index. One lock covers all three.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -12,29 +12,26 @@ use std::{
 
 use trawl_index::{Error, Index, MIN_THREAD_MEMORY_BYTES, Options, Writer};
 
-/// The directory of the full-text index in the data directory.
 const DIRECTORY: &str = "index";
 const FRESH: &str = "index.fresh";
 const OLD: &str = "index.old";
 const LOCK: &str = "index.lock";
 
-/// An open index.
 pub(super) struct Engine {
     pub(super) index: Index,
     pub(super) writer: Writer,
 }
 
-/// What of the memory and the threads for indexing an index has; all that are open together have no more than there is.
+/// An index's share of indexing memory and threads; open indexes never exceed the total.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Share {
     Whole,
-    /// What is enough to follow the change log.
+    /// Enough to follow the change log.
     Least,
-    /// What is left of the whole then.
+    /// The total less [`Self::Least`].
     Rest,
 }
 
-/// The directories, locked for this process.
 pub(super) struct IndexFiles {
     data: PathBuf,
     memory_bytes: usize,
@@ -42,10 +39,10 @@ pub(super) struct IndexFiles {
 }
 
 impl IndexFiles {
-    /// Those in this data directory; its indexes take so much memory for indexing, in bytes.
+    /// Locks the directories of this data directory. `memory_bytes` is shared by its indexes.
     ///
     /// # Errors
-    /// [`Error::Locked`] where another server has them.
+    /// [`Error::Locked`] when another server holds the lock.
     pub(super) fn lock(data: &Path, memory_bytes: usize) -> Result<Self, Error> {
         let lock = File::create(data.join(LOCK))?;
         match lock.try_lock() {
@@ -55,7 +52,7 @@ impl IndexFiles {
         }
     }
 
-    /// Puts right what a killed server left; answers whether it was filling a fresh index.
+    /// Cleans up after a killed server. Returns whether it was filling a fresh index.
     pub(super) fn tidy(&self) -> io::Result<bool> {
         let [index, fresh, old] = self.paths();
         if is_there(&old)? {
@@ -69,25 +66,22 @@ impl IndexFiles {
         Ok(was_filling)
     }
 
-    /// Opens the index as it is.
     pub(super) fn open(&self, share: Share) -> Result<Engine, Error> {
         self.open_in(DIRECTORY, share)
     }
 
-    /// Removes the index, and makes an empty one.
     pub(super) fn open_wiped(&self) -> Result<Engine, Error> {
         wipe(&self.data.join(DIRECTORY))?;
         self.open_in(DIRECTORY, Share::Whole)
     }
 
-    /// Makes an empty index beside the other one.
+    /// Creates an empty index beside the present one.
     pub(super) fn open_fresh(&self) -> Result<Engine, Error> {
         wipe(&self.data.join(FRESH))?;
         self.open_in(FRESH, Share::Rest)
     }
 
-    /// Puts the fresh index, closed, in the place of the other one. Whatever happens in between, [`Self::tidy`] finds a whole
-    /// one in place.
+    /// Replaces the index by the fresh one, which must be closed. [`Self::tidy`] repairs a crash halfway.
     pub(super) fn swap(&self) -> io::Result<()> {
         let [index, fresh, old] = self.paths();
         wipe(&old)?;
@@ -99,7 +93,7 @@ impl IndexFiles {
         Ok(())
     }
 
-    /// Whether there may be two indexes at once: there is memory for both, and the directories can change places.
+    /// Whether two indexes can coexist: memory suffices for both, and the directories can be renamed.
     pub(super) fn has_room_beside(&self) -> bool {
         let device = |path: &Path| fs::symlink_metadata(path).map(|file| (file.dev(), file.is_dir()));
         let of_data = fs::metadata(&self.data).map(|data| (data.dev(), true));
@@ -108,7 +102,6 @@ impl IndexFiles {
         can_move && self.memory_bytes >= 2 * MIN_THREAD_MEMORY_BYTES
     }
 
-    /// The bytes that the index takes on the disk.
     pub(super) fn bytes(&self) -> u64 {
         let Ok(entries) = fs::read_dir(self.data.join(DIRECTORY)) else { return 0 };
         entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
@@ -144,7 +137,7 @@ fn is_there(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Removes what is there. A directory that is a file system of its own, or lies elsewhere, is emptied.
+/// Removes a path. Mount points and linked directories are emptied instead.
 fn wipe(path: &Path) -> io::Result<()> {
     if !is_there(path)? {
         return Ok(());
@@ -152,7 +145,6 @@ fn wipe(path: &Path) -> io::Result<()> {
     if !path.is_dir() {
         return fs::remove_file(path);
     }
-    // Of a link this would remove the link alone.
     let is_link = fs::symlink_metadata(path)?.is_symlink();
     if !is_link && fs::remove_dir_all(path).is_ok() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Applies what was read to the index, and commits it. What fails is opened again and goes on from its last commit.
+//! Applies the log to the index and commits.
 
 use std::time::{Duration, Instant};
 
@@ -9,71 +9,64 @@ use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
-    engines::{Engines, Trouble},
+    engines::{Engines, IndexFailure},
     progress::Announcer,
-    reader::{LogReader, Rows, Step},
-    rebuild::Filling,
-    rebuild_request::{Ask, Beside, Refusal},
-    verification::Damage,
+    reader::{LogReader, ReaderStep, Rows},
+    rebuild::RebuildScan,
+    rebuild_request::{Ask, RebuildState, Refusal},
+    verification::IndexDamage,
 };
 use crate::{
     error::Error,
     store::{Store, change_log},
 };
 
-/// Steps that the reader may be ahead.
 const STEPS_AHEAD: usize = 4;
 
-/// Requests that are at hand share a commit, but none waits longer than this for those behind it.
+/// Requests share a commit when they arrive within this time.
 const COMMIT_WITHIN: Duration = Duration::from_millis(60);
 
-/// Documents between two commits of a filling at the most.
+/// Documents between two commits of a rebuild.
 const FILLING_COMMIT: usize = 50_000;
 
-/// The time between two commits of a filling that is searched already.
+/// Interval between commits of a rebuild that is searched already.
 const FILLING_COMMIT_EVERY: Duration = Duration::from_millis(500);
 
-/// After so many failures one after the other the index's files are verified.
+/// Consecutive failures after which the index's files are verified.
 const DOUBTFUL: u32 = 3;
 
-/// The longest pause after failures one after the other, in pauses after the first.
+/// Longest pause after consecutive failures, in multiples of `RETRY_AFTER`.
 const LONGEST_PAUSE: u32 = 5;
 
-/// The same where changes wait to be found.
+/// Like [`FILLING_COMMIT_EVERY`], while changes of the log wait to be searchable.
 const CHANGES_COMMIT_EVERY: Duration = Duration::from_millis(100);
 
-/// The log is cut when so many entries lie behind the index.
+/// The log is truncated when it keeps this many indexed entries.
 const KEPT_ENTRIES: i64 = 20_000;
 
-/// Entries that one cut removes, so that no write waits long behind it.
+/// Entries removed per write, so that other writes are not delayed.
 const CUT_ENTRIES: u64 = 2_000;
 
-/// Keeps the index level with the store.
 pub(super) struct Follower {
     pub(super) rows: Rows,
     pub(super) engines: Engines,
     pub(super) announcer: Announcer,
     pub(super) stop: CancellationToken,
     pub(super) batch_changes: u64,
-    /// The index is to be filled anew, as its operator asked.
     pub(super) rebuild: bool,
-    /// How far a rebuild beside the index that is served has come.
-    pub(super) beside: Beside,
-    pub(super) filling: Option<Filling>,
-    /// The position up to which everything was applied, and committed unless a filling is under way.
+    pub(super) beside: RebuildState,
+    pub(super) filling: Option<RebuildScan>,
+    /// Everything up to this position is applied and, unless a rebuild runs, committed.
     pub(super) position: i64,
-    /// Failures of the index one after the other.
     pub(super) failures: u32,
-    pub(super) damages: mpsc::Receiver<Damage>,
-    /// Rebuilds that somebody asks for.
+    pub(super) damages: mpsc::Receiver<IndexDamage>,
     pub(super) asks: mpsc::Receiver<Ask>,
-    /// Who is to be told that the rebuild has begun.
+    /// The request to answer once the rebuild has begun.
     pub(super) asked: Option<Ask>,
     pub(super) cut_up_to: i64,
     pub(super) cut: Option<AbortOnDropHandle<()>>,
 }
 
-/// Changes that were applied and are to be committed together.
 #[derive(Default)]
 struct Batch {
     uncommitted: Option<(i64, Instant)>,
@@ -81,14 +74,13 @@ struct Batch {
 }
 
 impl Batch {
-    /// Whether everything that was applied is committed.
     fn is_empty(&self) -> bool {
         self.uncommitted.is_none() && self.applied_since.is_none()
     }
 }
 
 impl Follower {
-    /// Follows until it is told to stop; what fails is tried again from the last commit.
+    /// Follows until stopped; after a failure it retries from the last commit.
     pub(super) async fn run(mut self) {
         while !self.stop.is_cancelled() {
             if let Err(trouble) = self.follow().await {
@@ -98,14 +90,14 @@ impl Follower {
         self.engines.close().await;
     }
 
-    /// Opens the index where it is not open, and serves it, or what there is of it.
-    pub(super) async fn prepare(&mut self) -> Result<(), Trouble> {
+    /// Opens the index unless it is open, and serves it, complete or not.
+    pub(super) async fn prepare(&mut self) -> Result<(), IndexFailure> {
         if self.engines.is_open() && self.filling.is_some() {
             return Ok(());
         }
         self.filling = None;
         let was_filling = self.engines.open().await?;
-        self.rebuild |= was_filling && self.beside != Beside::GivenUp;
+        self.rebuild |= was_filling && self.beside != RebuildState::GivenUp;
         let reader = self.rows.store.index_reader();
         let last = change_log::last_position(reader).await?;
         let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
@@ -125,7 +117,7 @@ impl Follower {
             && self.engines.has_room_beside()
             && !self.rows.store.has_room_for(self.engines.bytes())
         {
-            // Tried all the same, it would fill the disk and fail, again and again.
+            // A rebuild would fill the disk and fail again and again.
             tracing::error!(
                 "the disk has no room for a second index; the index stays as it is and is not rebuilt"
             );
@@ -139,7 +131,7 @@ impl Follower {
             Some("it is ahead of the database")
         } else if checkpoint.position + 1 < first_kept {
             Some("the change log was cut past it")
-        } else if !checkpoint.complete && !Filling::goes_on(self.engines.note()) {
+        } else if !checkpoint.complete && !RebuildScan::goes_on(self.engines.note()) {
             Some("filling it was interrupted")
         } else if self.rebuild && !(checkpoint.complete && self.engines.has_room_beside()) {
             Some("asked for")
@@ -147,7 +139,7 @@ impl Follower {
             None
         };
         if let Some(reason) = unusable {
-            return Err(Trouble::Unusable(reason.to_owned()));
+            return Err(IndexFailure::Unusable(reason.to_owned()));
         }
         self.position = checkpoint.position;
         if !checkpoint.complete {
@@ -155,25 +147,24 @@ impl Follower {
             return self.begin_filling(note.as_deref()).await;
         }
         if self.rebuild {
-            self.beside = Beside::UnderWay;
+            self.beside = RebuildState::UnderWay;
             self.engines.open_beside().await?;
             self.begin_filling(None).await?;
         } else {
-            // A filling that failed may not be taken up again.
             self.announcer.filled(self.position);
         }
-        // The index that is served follows the log, whether another one is filled beside it or not.
+        // The served index follows the log even while another one is filled beside it.
         let is_behind = checkpoint.position < last;
         self.engines.serve(is_behind.then_some(Incompleteness::Behind).as_ref());
         Ok(())
     }
 
-    async fn begin_filling(&mut self, note: Option<&str>) -> Result<(), Trouble> {
+    async fn begin_filling(&mut self, note: Option<&str>) -> Result<(), IndexFailure> {
         let reason = self.engines.take_reason().unwrap_or_else(|| {
             if note.is_some() { "filling it was interrupted" } else { "it is new" }.to_owned()
         });
         tracing::info!(reason, goes_on = note.is_some(), "filling the full-text index anew");
-        let filling = Filling::begin(&self.rows.store, note).await?;
+        let filling = RebuildScan::begin(&self.rows.store, note).await?;
         if !self.engines.is_beside() {
             self.engines.serve(Some(&Incompleteness::Rebuilding(filling.filled.clone())));
         }
@@ -182,7 +173,7 @@ impl Follower {
         Ok(())
     }
 
-    async fn follow(&mut self) -> Result<(), Trouble> {
+    async fn follow(&mut self) -> Result<(), IndexFailure> {
         self.prepare().await?;
         self.answer(Ok(self.announcer.now()));
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
@@ -196,14 +187,13 @@ impl Follower {
         let mut batch = Batch::default();
         while !self.stop.is_cancelled() {
             self.check_damage()?;
-            // What is applied and not committed would be lost.
             if batch.is_empty()
                 && let Ok(ask) = self.asks.try_recv()
                 && self.takes_up(ask)
             {
                 return Ok(());
             }
-            // A filling goes on between requests, when nothing else is to be done.
+            // A rebuild continues between requests, when the log has no further step.
             let step = if self.filling.is_some() && batch.applied_since.is_none() {
                 match steps.try_recv() {
                     Ok(step) => Some(step),
@@ -238,20 +228,23 @@ impl Follower {
         Ok(())
     }
 
-    /// Takes one step of the log; `has_more` when the next one is at hand.
-    async fn take(&mut self, step: Step, batch: &mut Batch, has_more: bool) -> Result<(), Trouble> {
+    async fn take(
+        &mut self,
+        step: ReaderStep,
+        batch: &mut Batch,
+        has_more: bool,
+    ) -> Result<(), IndexFailure> {
         match step {
-            Step::Apply(changes) => {
+            ReaderStep::Apply(changes) => {
                 batch.applied_since.get_or_insert_with(Instant::now);
                 self.engines.apply(changes).await?;
             }
-            Step::Reach(position) => {
+            ReaderStep::Reach(position) => {
                 let since = batch.applied_since.take().unwrap_or_else(Instant::now);
                 let since = batch.uncommitted.map_or(since, |(_, since)| since);
                 if let Some(filling) = self.filling.as_mut().filter(|_| !self.engines.is_beside()) {
                     self.position = position;
                     filling.has_changes = true;
-                    // However much is written, it goes on.
                     self.fill_on().await?;
                 } else if !has_more || since.elapsed() >= COMMIT_WITHIN {
                     batch.uncommitted = None;
@@ -260,7 +253,7 @@ impl Follower {
                     batch.uncommitted = Some((position, since));
                 }
             }
-            Step::CaughtUp => {
+            ReaderStep::CaughtUp => {
                 if let Some((position, _)) = batch.uncommitted.take() {
                     self.reach(position).await?;
                 }
@@ -273,8 +266,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Makes everything up to `position` visible.
-    async fn reach(&mut self, position: i64) -> Result<(), Trouble> {
+    async fn reach(&mut self, position: i64) -> Result<(), IndexFailure> {
         self.engines.commit_served(&self.checkpoint(position, true)).await?;
         self.failures = 0;
         self.position = position;
@@ -286,8 +278,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Takes the next portion of the rows in, and commits where that is due.
-    pub(super) async fn fill_on(&mut self) -> Result<(), Trouble> {
+    pub(super) async fn fill_on(&mut self) -> Result<(), IndexFailure> {
         let Some(filling) = &mut self.filling else { return Ok(()) };
         let portion = filling.read_on(&self.rows).await?;
         let is_through = portion.is_none();
@@ -316,18 +307,18 @@ impl Follower {
         Ok(())
     }
 
-    async fn finish_filling(&mut self) -> Result<(), Trouble> {
+    async fn finish_filling(&mut self) -> Result<(), IndexFailure> {
         let checkpoint = self.checkpoint(self.position, true);
         let was_beside = self.engines.is_beside();
         self.engines.commit_filled(&checkpoint, None).await?;
         self.engines.exchange().await?;
-        // Whatever becomes of it from here on, it is rebuilt.
-        (self.rebuild, self.beside) = (false, Beside::None);
+        // The rebuild counts as done even if a later step fails.
+        (self.rebuild, self.beside) = (false, RebuildState::None);
         self.engines.take_place().await?;
         if *self.rows.store.positions().borrow() > self.position {
-            // What is left of the log was written a moment ago, or much is; the step that says so comes behind it.
+            // Entries remain in the log; the step [`ReaderStep::CaughtUp`] follows them.
             self.engines.tell(Some(&Incompleteness::Behind));
-            // The one before it had no more of it.
+            // The index replaced by a side-by-side rebuild lacked these entries too, so readiness stays.
             if !was_beside {
                 self.announcer.fail();
             }
@@ -338,7 +329,7 @@ impl Follower {
         Ok(())
     }
 
-    /// Whether the index that is served lacks nothing but what is left of the log.
+    /// Whether the served index lacks at most entries of the log.
     fn serves_what_follows(&self) -> bool {
         self.filling.is_none() || self.engines.is_beside()
     }
@@ -347,33 +338,31 @@ impl Follower {
         Checkpoint { store: self.rows.store.id().to_owned(), position, complete }
     }
 
-    fn check_damage(&mut self) -> Result<(), Trouble> {
+    fn check_damage(&mut self) -> Result<(), IndexFailure> {
         self.damages.try_recv().map_or(Ok(()), |damage| self.heed(damage))
     }
 
-    /// Damage of an index that is not served any more is of no account.
-    fn heed(&self, Damage { number, what }: Damage) -> Result<(), Trouble> {
-        if self.engines.number() == number { Err(Trouble::Unusable(what)) } else { Ok(()) }
+    fn heed(&self, IndexDamage { number, what }: IndexDamage) -> Result<(), IndexFailure> {
+        if self.engines.number() == number { Err(IndexFailure::Unusable(what)) } else { Ok(()) }
     }
 
-    /// Makes ready for another try.
-    pub(super) async fn recover(&mut self, trouble: Trouble) {
+    pub(super) async fn recover(&mut self, trouble: IndexFailure) {
         self.announcer.fail();
         match trouble {
-            Trouble::Unusable(reason) => {
+            IndexFailure::Unusable(reason) => {
                 tracing::warn!(reason, "the full-text index is removed and filled anew");
-                (self.filling, self.beside) = (None, Beside::None);
+                (self.filling, self.beside) = (None, RebuildState::None);
                 self.engines.discard(reason).await;
                 return;
             }
-            Trouble::Store(error) => {
+            IndexFailure::Store(error) => {
                 tracing::error!(%error, "the database could not be read for the index; trying again");
-                // A fresh index that nothing fills yet is not to be taken for the one that is followed.
+                // An empty fresh index must not pass for the one that follows the log.
                 if self.filling.is_none() && self.engines.is_beside() {
                     self.engines.let_go().await;
                 }
             }
-            Trouble::Failed(error) => {
+            IndexFailure::Failed(error) => {
                 tracing::error!(%error, "indexing failed; it goes on from its last commit");
                 self.filling = None;
                 self.give_up_beside();
@@ -393,7 +382,6 @@ impl Follower {
         }
     }
 
-    /// Removes log entries that the index has behind it, beside the work on the index.
     fn cut_log(&mut self, position: i64) {
         let is_busy = self.cut.as_ref().is_some_and(|cut| !cut.is_finished());
         if is_busy || position - self.cut_up_to < KEPT_ENTRIES {
@@ -412,7 +400,6 @@ async fn cut_log(store: Store, position: i64) {
         match cut.await {
             Ok(removed) if removed < CUT_ENTRIES => return,
             Ok(_) => {}
-            // What stays is removed with the next cut.
             Err(error) => {
                 tracing::warn!(%error, "the change log could not be cut");
                 return;

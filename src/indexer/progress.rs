@@ -1,4 +1,4 @@
-//! How far the index is, for whoever waits for it, and as metrics.
+//! Progress of the index, to wait for and as metrics.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,11 +10,10 @@ use crate::{
     store::commits::Commits,
 };
 
-/// How soon what was committed could be found: of each of the last batches, its oldest change. Clones share it.
+/// Time from commit to searchable, per recent batch by its oldest change. Clones share it.
 #[derive(Clone, Default)]
 pub(super) struct Freshness(pub(super) Arc<Mutex<Latencies>>);
 
-/// Tells how far the index is.
 pub(super) struct Announcer {
     progress: watch::Sender<Progress>,
     commits: Arc<Commits>,
@@ -22,13 +21,11 @@ pub(super) struct Announcer {
 }
 
 impl Announcer {
-    /// Tells how far an index is that follows the store of these commits.
     pub(super) fn new(commits: Arc<Commits>, freshness: Freshness) -> (Self, watch::Receiver<Progress>) {
         let (progress, receiver) = watch::channel(Progress::default());
         (Self { progress, commits, freshness }, receiver)
     }
 
-    /// Searches see everything up to this position.
     pub(super) fn reach(&self, position: i64) {
         metrics::counter!("trawl_index_position").absolute(u64::try_from(position).unwrap_or_default());
         if let Some(committed) = self.commits.take_up_to(position) {
@@ -37,22 +34,18 @@ impl Announcer {
         self.progress.send_modify(|progress| progress.position = position);
     }
 
-    /// Nothing of the log is left.
     pub(super) fn catch_up(&self) {
         self.progress.send_if_modified(|progress| !std::mem::replace(&mut progress.caught_up, true));
     }
 
-    /// Indexing failed.
     pub(super) fn fail(&self) {
         self.progress.send_modify(|progress| progress.caught_up = false);
     }
 
-    /// How far it is now.
     pub(super) fn now(&self) -> Progress {
         self.progress.borrow().clone()
     }
 
-    /// A filling begins, beside an index that answers or not.
     pub(super) fn fill(&self, position: i64, filled: &RebuildProgress, is_beside: bool) {
         metrics::gauge!("trawl_index_rebuilding").set(1);
         self.progress.send_modify(|progress| {
@@ -62,7 +55,6 @@ impl Announcer {
         self.fill_on(filled);
     }
 
-    /// A filling went on.
     pub(super) fn fill_on(&self, filled: &RebuildProgress) {
         let (done, known) = (filled.done(), filled.known());
         #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 items")]
@@ -74,12 +66,10 @@ impl Announcer {
         });
     }
 
-    /// A rebuild that was asked for came to nothing.
     pub(super) fn give_up(&self) {
         self.progress.send_modify(|progress| progress.rebuild = Rebuild::Failed);
     }
 
-    /// A filling is over, or none is under way.
     pub(super) fn filled(&self, position: i64) {
         metrics::gauge!("trawl_index_rebuilding").set(0);
         self.progress.send_modify(|progress| {

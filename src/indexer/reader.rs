@@ -1,4 +1,4 @@
-//! Reads what changed: the change log, and the present state of every item that it names.
+//! Reads the change log and the current state of each changed item.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
@@ -19,71 +19,62 @@ use crate::{
     },
 };
 
-/// Rows that one step of a scan reads.
 const SCAN_ROWS: u64 = 1_000;
 
-/// Items whose documents are made and handed over at a time, which bounds memory.
+/// Items whose documents are built at a time; bounds memory.
 const ITEMS_AT_A_TIME: usize = 500;
 
-/// What is to be done to the index next.
-pub(super) enum Step {
-    /// Make these changes.
+pub(super) enum ReaderStep {
     Apply(Vec<Change>),
-    /// Every change up to this position of the log was handed over, and a request ends there.
+    /// All changes up to this position were sent, and a request ends here.
     Reach(i64),
-    /// There is nothing more for now.
     CaughtUp,
 }
 
-/// What documents are made of.
 #[derive(Clone)]
 pub(super) struct Rows {
     pub(super) store: Store,
-    /// What the addresses of avatars begin with.
     pub(super) public_url: Arc<str>,
 }
 
-/// Follows the change log.
 pub(super) struct LogReader {
     pub(super) rows: Rows,
     pub(super) positions: watch::Receiver<i64>,
-    /// Entries that are read together at the most, unless one request wrote more.
+    /// Most entries read together, unless one request wrote more.
     pub(super) batch_changes: u64,
-    /// Bounded: the reader is a few steps ahead of the index at the most.
-    pub(super) steps: mpsc::Sender<Step>,
+    pub(super) steps: mpsc::Sender<ReaderStep>,
 }
 
 impl LogReader {
-    /// Reads from `position` on, until nobody takes the steps any more.
+    /// Reads on from `position` until the receiver is dropped.
     pub(super) async fn run(mut self, mut position: i64) -> Result<()> {
         loop {
             self.positions.mark_unchanged();
             let entries = self.next_batch(position).await?;
             let Some(last) = entries.last().map(|entry| entry.position) else {
-                if self.steps.send(Step::CaughtUp).await.is_err() {
+                if self.steps.send(ReaderStep::CaughtUp).await.is_err() {
                     return Ok(());
                 }
                 self.positions.changed().await.map_err(Error::internal)?;
                 continue;
             };
-            // The next pieces are read while the ones before them are indexed.
             let rows = self.rows.clone();
             let mut changes = futures::stream::iter(pieces(entries))
                 .map(move |piece| tokio::spawn(piece.read(rows.clone())))
                 .buffered(2);
             while let Some(changes) = changes.next().await {
-                if self.steps.send(Step::Apply(changes.map_err(Error::internal)??)).await.is_err() {
+                if self.steps.send(ReaderStep::Apply(changes.map_err(Error::internal)??)).await.is_err() {
                     return Ok(());
                 }
             }
             position = last;
-            if self.steps.send(Step::Reach(position)).await.is_err() {
+            if self.steps.send(ReaderStep::Reach(position)).await.is_err() {
                 return Ok(());
             }
         }
     }
 
-    /// The next entries, cut where a request ends: what one call changed becomes visible together.
+    /// The next entries, cut at the end of a request, whose changes become searchable together.
     async fn next_batch(&self, position: i64) -> Result<Vec<Entry>> {
         let mut limit = self.batch_changes;
         loop {
@@ -101,9 +92,10 @@ impl LogReader {
     }
 }
 
-/// The items that the entries name, each once, in pieces of one module. What a folder's end removes is read as gone by the pieces
-/// of files, so these may come in any order. The end of a whole tenant, whose place is that of a
-/// module without a name, comes before what the tenant has now.
+/// The distinct items of the entries, in pieces of one module.
+///
+/// Pieces may come in any order: files of a removed folder are read as gone. A removed tenant is the exception. Its
+/// entry has an empty module name and so precedes the tenant's present items.
 fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
     let mut items: BTreeMap<(i64, String), BTreeSet<String>> = BTreeMap::new();
     for key in entries.into_iter().map(Entry::into_key) {
@@ -120,7 +112,6 @@ fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
         .collect()
 }
 
-/// The areas of the platform whose rows are searched.
 #[derive(Clone, Copy)]
 pub(super) enum Area {
     Departments,
@@ -134,7 +125,6 @@ pub(super) enum Area {
 }
 
 impl Area {
-    /// Every area.
     pub(super) const ALL: [Self; 8] = [
         Self::Departments,
         Self::People,
@@ -146,7 +136,6 @@ impl Area {
         Self::Files,
     ];
 
-    /// The area that a built-in module's items belong to.
     fn of(module: &str) -> Self {
         match module {
             departments::documents::DEPARTMENT => Self::Departments,
@@ -174,7 +163,6 @@ impl Area {
         }
     }
 
-    /// Its name, for the note of how far a filling is.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Departments => "departments",
@@ -188,7 +176,6 @@ impl Area {
         }
     }
 
-    /// How many documents a scan from the beginning gives.
     pub(super) async fn count(self, store: &Store) -> Result<u64> {
         let count = match self {
             Self::Departments => departments::documents::count(store.index_reader()).await?,
@@ -203,7 +190,6 @@ impl Area {
         Ok(u64::try_from(count).unwrap_or_default())
     }
 
-    /// The next documents after a row's number, and the last one's number.
     pub(super) async fn scan(self, rows: &Rows, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
         let (reader, public_url) = (rows.store.index_reader(), &rows.public_url);
         let scanned = match self {
@@ -219,14 +205,13 @@ impl Area {
             }
         };
         let Some((mut documents, last)) = scanned else { return Ok(None) };
-        // One that goes after this look has its end in the log, which is followed later.
+        // Tenants removed after this check have an entry in the log, which is followed later.
         let removed = tenants::removed(reader).await?;
         documents.retain(|document| removed.binary_search(&document.scope.tenant).is_err());
         Ok(Some((documents, last)))
     }
 }
 
-/// Items of one module that changed.
 struct Piece {
     tenant_id: i64,
     module: String,
@@ -234,12 +219,11 @@ struct Piece {
 }
 
 impl Piece {
-    /// Brings the index to their present state: puts what is there and removes what is not.
     async fn read(self, rows: Rows) -> Result<Vec<Change>> {
         if self.module == change_log::WHOLE_TENANT {
             return Ok(vec![Change::RemoveTenant { tenant: self.tenant_id }]);
         }
-        // Rows of a tenant that is gone are there for a while (`platform/tenants/removal`).
+        // Rows of a removed tenant remain for a while (`platform/tenants/removal`).
         let is_gone = tenants::find_by_id(rows.store.index_reader(), self.tenant_id).await?.is_none();
         let documents = if is_gone {
             Vec::new()
@@ -247,7 +231,7 @@ impl Piece {
             Area::of(&self.module).find(&rows, self.tenant_id, &self.module, &self.ids).await?
         };
         let scope = Scope::new(self.tenant_id, self.module);
-        // A task may have gone to another module since: it comes there in the change by which it leaves this one.
+        // A task that has moved to another module is put there by the same change that removes it here.
         let here = documents.iter().filter(|document| document.scope == scope);
         let found: HashSet<&str> = here.map(|document| document.id.as_str()).collect();
         let gone = self.ids.iter().filter(|id| !found.contains(id.as_str()));

@@ -1,8 +1,7 @@
-//! Filling an index from the rows, a portion at a time, so that the change log is followed in between.
+//! Rebuilds an index from the rows in portions, between which the change log is followed.
 //!
-//! A portion is read and handed to the index before the next step of the log is, so what is put last was read last: an item
-//! that changed after it was read has an entry that is followed later, and what stands in the index in the end is what the
-//! database has.
+//! Each portion is read and indexed before the next step of the log. An item changed after it was read has a later log
+//! entry. So the index ends up with the database's state.
 
 use std::{
     sync::Arc,
@@ -16,25 +15,21 @@ use trawl_search::sources::builtin::RebuildProgress;
 use super::reader::{Area, Rows};
 use crate::{error::Result, store::Store};
 
-/// Between two lines of the log that say how far it is.
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
-/// How far a filling is.
-pub(super) struct Filling {
-    /// Areas that are not through; the first one is under way.
+pub(super) struct RebuildScan {
+    /// Unfinished areas; the first one is in progress.
     areas: Vec<Area>,
-    /// The number of the last row of the first of them that was read.
+    /// The last row read in the first area.
     sequence: i64,
     pub(super) filled: Arc<RebuildProgress>,
-    /// Documents that were handed over since the last commit.
     pub(super) uncommitted: usize,
     pub(super) committed_at: Instant,
-    /// Whether changes of the log were taken in since then, which somebody may look for.
+    /// Whether log changes were applied since then.
     pub(super) has_changes: bool,
     logged_at: Instant,
 }
 
-/// What a commit notes of it, so that the next process goes on there.
 #[derive(Serialize, Deserialize)]
 struct Note {
     area: String,
@@ -42,8 +37,7 @@ struct Note {
     done: u64,
 }
 
-impl Filling {
-    /// A filling that begins, or goes on where a note says.
+impl RebuildScan {
     pub(super) async fn begin(store: &Store, note: Option<&str>) -> Result<Self> {
         let mut known = 0;
         for area in Area::ALL {
@@ -63,13 +57,11 @@ impl Filling {
         })
     }
 
-    /// Whether a filling can go on where this note says.
     pub(super) fn goes_on(note: Option<&str>) -> bool {
         let note = note.and_then(|note| serde_json::from_str::<Note>(note).ok());
         note.is_some_and(|note| Area::ALL.iter().any(|area| area.name() == note.area))
     }
 
-    /// The next documents; `None` once all were read.
     pub(super) async fn read_on(&mut self, rows: &Rows) -> Result<Option<Vec<Document>>> {
         while let Some(area) = self.areas.first() {
             if let Some((documents, last)) = area.scan(rows, self.sequence).await? {
@@ -82,7 +74,6 @@ impl Filling {
         Ok(None)
     }
 
-    /// Notes that documents which were read are in the index.
     pub(super) fn took(&mut self, documents: usize) {
         self.uncommitted += documents;
         self.filled.add(documents);
@@ -93,7 +84,6 @@ impl Filling {
         }
     }
 
-    /// What the next commit is to note.
     pub(super) fn note(&self) -> Option<String> {
         let area = self.areas.first()?.name().to_owned();
         serde_json::to_string(&Note { area, sequence: self.sequence, done: self.filled.done() }).ok()

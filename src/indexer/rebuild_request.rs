@@ -1,4 +1,4 @@
-//! Rebuilds that somebody asks for while the index is followed: taken up, or refused with the reason.
+//! Requests for a rebuild at run time: accepted, or refused with a reason.
 
 use std::time::Duration;
 
@@ -7,30 +7,23 @@ use tokio::sync::oneshot;
 use super::follower::Follower;
 use crate::{error::Error, index_progress::Progress};
 
-/// When to come back where the disk has no room.
 const FULL_FOR: Duration = Duration::from_mins(1);
 
-/// Somebody asks for a rebuild, and waits to be told that it has begun, and how far the index is then.
 pub(super) type Ask = oneshot::Sender<Result<Progress, Refusal>>;
 
-/// A rebuild beside the index that is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum RebuildState {
     #[default]
     None,
     UnderWay,
-    /// It failed: unless somebody asks again, it is not begun again before the next start, or it would fail without end.
+    /// It failed. Only a request or a restart begins it again, or it could fail forever.
     GivenUp,
 }
 
-/// Why the index is not rebuilt now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is being filled already.
     UnderWay,
-    /// There cannot be two indexes at once.
     NotBeside,
-    /// The disk has no room for a second one.
     NoRoom,
 }
 
@@ -50,16 +43,15 @@ impl From<Refusal> for Error {
 }
 
 impl Follower {
-    /// Whether a rebuild that somebody asks for is to begin; where not, he is told why. It begins from the last commit.
+    /// Whether a requested rebuild starts, from the last commit; otherwise answers the refusal.
     pub(super) fn takes_up(&mut self, ask: Ask) -> bool {
-        // Who does not wait any more was told that it did not begin.
         if ask.is_closed() {
             return false;
         }
         self.asked = Some(ask);
         let refusal = self.refusal();
         if refusal.is_none() {
-            (self.rebuild, self.beside) = (true, Beside::None);
+            (self.rebuild, self.beside) = (true, RebuildState::None);
         }
         refusal.map(|refusal| self.answer(Err(refusal))).is_none()
     }
@@ -76,21 +68,17 @@ impl Follower {
         }
     }
 
-    /// A rebuild beside the index is not begun again after a failure.
     pub(super) fn give_up_beside(&mut self) {
-        if self.beside == Beside::UnderWay {
+        if self.beside == RebuildState::UnderWay {
             tracing::error!("the rebuild of the index is given up; the index stays as it is");
-            (self.rebuild, self.beside) = (false, Beside::GivenUp);
+            (self.rebuild, self.beside) = (false, RebuildState::GivenUp);
             self.announcer.give_up();
-            // Who waits to be told that it has begun is told nothing.
             self.asked = None;
         }
     }
 
-    /// Tells who asked for a rebuild what becomes of it.
     pub(super) fn answer(&mut self, answer: Result<Progress, Refusal>) {
         if let Some(asked) = self.asked.take() {
-            // He may have gone away.
             drop(asked.send(answer));
         }
     }

@@ -1,4 +1,4 @@
-//! Rebuilding step by step, what is searched meanwhile, and what an index comes back from.
+//! Rebuilds step by step, searches meanwhile, and recovery.
 
 use std::{fs, path::Path};
 
@@ -6,22 +6,20 @@ use tempfile::TempDir;
 use trawl_index::{Query, Request, Scope, Start};
 
 use super::{
-    engines::Trouble,
-    verification::{Damage, watch_over},
+    engines::IndexFailure,
+    verification::{IndexDamage, watch_over},
     *,
 };
 use crate::{
     auth::tenants,
-    platform::tenants::model,
+    platform::tenants::service,
     store::{change_log, now_millis, sql},
 };
 
 const SETTINGS: config::Index = config::Index { writer_memory_bytes: 32 << 20, batch_changes: 100 };
 const ADDRESS: &str = "https://trawl.example";
-/// More than one portion of a filling.
 const ITEMS: usize = 2_500;
 
-/// A store with a tenant of so many articles.
 async fn store(directory: &Path, items: usize) -> (Store, i64) {
     let store = Store::open(directory, 2).await.unwrap();
     let tenant = tenant(&store, "acme").await;
@@ -65,7 +63,6 @@ async fn remove(store: &Store, tenant: i64, id: &'static str) {
     removed.await.unwrap();
 }
 
-/// How many of a tenant's articles are found, and what the answer would say that it lacks.
 fn found(served: &ServedIndex, tenant: i64) -> (u64, Option<String>) {
     let view = served.view().expect("nothing is served");
     let scope = Scope::new(tenant, "article");
@@ -82,7 +79,6 @@ fn found(served: &ServedIndex, tenant: i64) -> (u64, Option<String>) {
     (view.snapshot.search(&request).unwrap().total, view.incomplete)
 }
 
-/// An indexer that has come level with the store.
 async fn level(store: &Store, directory: &Path) -> Indexer {
     let indexer = Indexer::start(store.clone(), directory, &SETTINGS, ADDRESS, false).await.unwrap();
     settle(store, &indexer).await;
@@ -113,7 +109,7 @@ async fn filled(items: usize) -> (TempDir, Store, i64) {
 }
 
 #[tokio::test]
-async fn what_is_filled_is_found_at_once_and_says_how_much_is_there() {
+async fn rebuilt_items_are_found_at_once_with_progress() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
@@ -125,7 +121,6 @@ async fn what_is_filled_is_found_at_once_and_says_how_much_is_there() {
     assert_eq!(found(&served, tenant).0, 1_000);
     let (_, lacking) = found(&served, tenant);
     assert_ne!(lacking, None);
-    // It goes on where it was after a kill.
     drop(follower);
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
@@ -137,13 +132,12 @@ async fn what_is_filled_is_found_at_once_and_says_how_much_is_there() {
 }
 
 #[tokio::test]
-async fn what_changes_while_the_index_is_filled_is_what_is_found() {
+async fn changes_during_a_rebuild_are_found() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
     follower.fill_on().await.unwrap();
-    // What was read already, and what was not.
     remove(&store, tenant, "id00001").await;
     remove(&store, tenant, "id02400").await;
     put(&store, tenant, ITEMS..ITEMS + 50).await;
@@ -165,9 +159,8 @@ async fn what_changes_while_the_index_is_filled_is_what_is_found() {
     task.await.unwrap();
 }
 
-/// One that is asked for: the index of before answers, follows what is written, and is replaced once.
 #[tokio::test]
-async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
+async fn requested_rebuild_serves_the_old_index_until_replaced() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
@@ -175,7 +168,7 @@ async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
     assert_eq!(found(&served, tenant), (ITEMS as u64, None));
     follower.fill_on().await.unwrap();
     assert_eq!(found(&served, tenant), (ITEMS as u64, None));
-    // A kill: the next start begins it again, as it was asked for. What was written before it is not followed yet.
+    // A kill: the next start begins the requested rebuild again. Earlier writes are not followed yet.
     drop(follower);
     put(&store, tenant, 0..1).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
@@ -188,7 +181,6 @@ async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
     }
     assert!(!follower.engines.is_beside());
     assert!(served.view().unwrap().snapshot.generation() > before);
-    // The log behind it was not followed yet.
     let (total, lacking) = found(&served, tenant);
     assert_eq!(total, ITEMS as u64 + 5);
     assert!(lacking.unwrap().contains("behind"));
@@ -199,9 +191,8 @@ async fn an_index_that_is_rebuilt_as_asked_for_answers_until_it_is_replaced() {
     indexer.stop().await;
 }
 
-/// One that failed and finds no room for another try is no longer under way.
 #[tokio::test]
-async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
+async fn abandoned_rebuild_leaves_the_index_unchanged() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
@@ -210,7 +201,6 @@ async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask), "one at a time");
     assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::UnderWay);
-    // It fails.
     follower.filling = None;
     follower.engines.let_go().await;
     follower.rows.store = store.clone().with_disk_reserve(directory.path(), u64::MAX / 2);
@@ -223,9 +213,8 @@ async fn a_rebuild_that_is_given_up_leaves_the_index_as_it_was() {
     assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::NoRoom);
 }
 
-/// Where it fails for a reason that stays, it would fail without end.
 #[tokio::test]
-async fn a_rebuild_that_failed_is_begun_again_only_when_somebody_asks() {
+async fn failed_rebuild_is_repeated_only_on_request() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
@@ -245,9 +234,9 @@ async fn a_rebuild_that_failed_is_begun_again_only_when_somebody_asks() {
     assert!(follower.engines.is_beside() && follower.announcer.now().rebuild != Rebuild::Failed);
 }
 
-/// A database that fails as a rebuild begins: what changes meanwhile is followed by the index that answers, too.
+/// The database fails as a rebuild begins; the served index must still follow all changes.
 #[tokio::test]
-async fn a_rebuild_that_did_not_begin_leaves_the_index_where_it_was() {
+async fn refused_rebuild_leaves_the_index_in_place() {
     let (directory, store, tenant) = filled(10).await;
     let rename = async |text: &'static str| {
         let renamed = store.write(move |transaction| {
@@ -259,7 +248,7 @@ async fn a_rebuild_that_did_not_begin_leaves_the_index_where_it_was() {
     let (mut follower, served) = steps(&store, directory.path(), true);
     rename("ALTER TABLE contents RENAME TO away").await;
     let trouble = follower.prepare().await.unwrap_err();
-    assert!(matches!(trouble, Trouble::Store(_)), "{trouble:?}");
+    assert!(matches!(trouble, IndexFailure::Store(_)), "{trouble:?}");
     assert!(follower.engines.is_beside() && follower.filling.is_none());
     rename("ALTER TABLE away RENAME TO contents").await;
     put(&store, tenant, 10..15).await;
@@ -270,19 +259,18 @@ async fn a_rebuild_that_did_not_begin_leaves_the_index_where_it_was() {
     assert_eq!(found(&served, tenant).0, 10);
 }
 
-/// The index that is filled in the place of a damaged one is none beside it, and is taken up again where it fails.
 #[tokio::test]
 async fn damage_ends_a_rebuild_beside_the_index() {
     let (directory, store, tenant) = filled(10).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
-    assert_eq!(follower.beside, rebuild_request::Beside::UnderWay);
-    follower.recover(Trouble::Unusable("a test says so".to_owned())).await;
+    assert_eq!(follower.beside, rebuild_request::RebuildState::UnderWay);
+    follower.recover(IndexFailure::Unusable("a test says so".to_owned())).await;
     follower.prepare().await.unwrap();
     assert!(!follower.engines.is_beside() && follower.filling.is_some());
     let trouble = follower.engines.panic().await.unwrap_err();
     follower.recover(trouble).await;
-    assert_eq!(follower.beside, rebuild_request::Beside::None, "nothing was given up");
+    assert_eq!(follower.beside, rebuild_request::RebuildState::None, "nothing was given up");
     follower.prepare().await.unwrap();
     while follower.filling.is_some() {
         follower.fill_on().await.unwrap();
@@ -291,13 +279,13 @@ async fn damage_ends_a_rebuild_beside_the_index() {
 }
 
 #[tokio::test]
-async fn a_panic_in_the_writer_does_not_end_indexing() {
+async fn indexing_survives_a_panic_in_the_writer() {
     let (directory, store, tenant) = filled(10).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
     put(&store, tenant, 10..15).await;
     let trouble = follower.engines.panic().await.unwrap_err();
-    assert!(matches!(trouble, Trouble::Failed(_)), "{trouble:?}");
+    assert!(matches!(trouble, IndexFailure::Failed(_)), "{trouble:?}");
     assert!(!follower.engines.is_open());
     follower.recover(trouble).await;
     let (total, lacking) = found(&served, tenant);
@@ -315,13 +303,13 @@ async fn a_panic_in_the_writer_does_not_end_indexing() {
     task.await.unwrap();
 }
 
-/// What each of these leaves is found out at the start, and made good in the background.
+/// Each mismatch is detected at the start and repaired in the background.
 #[tokio::test]
-async fn an_index_that_does_not_fit_the_database_is_filled_anew() {
+async fn index_of_another_database_is_rebuilt() {
     let (directory, store, tenant) = filled(20).await;
     let (other_directory, other_store, other_tenant) = filled(7).await;
     let index = directory.path().join("index");
-    // Another database's, whose tenant has the same number.
+    // The index of another database, whose tenant has the same number.
     assert_eq!(tenant, other_tenant);
     fs::remove_dir_all(&index).unwrap();
     fs::rename(other_directory.path().join("index"), &index).unwrap();
@@ -333,7 +321,7 @@ async fn an_index_that_does_not_fit_the_database_is_filled_anew() {
     indexer.stop().await;
     other_store.close().await.unwrap();
 
-    // A file is in its way; its log was cut.
+    // A file instead of the directory; then a truncated log.
     fs::remove_dir_all(&index).unwrap();
     fs::write(&index, "in the way").unwrap();
     let indexer = level(&store, directory.path()).await;
@@ -350,7 +338,7 @@ async fn an_index_that_does_not_fit_the_database_is_filled_anew() {
 }
 
 #[tokio::test]
-async fn a_database_that_was_restored_from_a_backup_is_what_is_found() {
+async fn restored_database_is_searched_as_it_is() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), 10).await;
     store.close().await.unwrap();
@@ -369,7 +357,7 @@ async fn a_database_that_was_restored_from_a_backup_is_what_is_found() {
 }
 
 #[tokio::test]
-async fn damage_that_is_reported_is_found_and_told() {
+async fn reported_damage_is_verified_and_rebuilt() {
     let (directory, store, _) = filled(50).await;
     let files = IndexFiles::lock(directory.path(), SETTINGS.writer_memory_bytes).unwrap();
     let engine = files.open(files::Share::Whole).unwrap();
@@ -381,7 +369,7 @@ async fn damage_that_is_reported_is_found_and_told() {
     let mut content = fs::read(&file).unwrap();
     content[0] ^= 1;
     fs::write(&file, content).unwrap();
-    // The first reading may have come before the damage.
+    // The first reading may precede the damage.
     let told = loop {
         served.report_unreadable(3);
         match tokio::time::timeout(Duration::from_millis(20), damages.recv()).await {
@@ -389,7 +377,7 @@ async fn damage_that_is_reported_is_found_and_told() {
             Err(_elapsed) => assert!(!watch.is_finished(), "it ended"),
         }
     };
-    let Damage { number, what } = told;
+    let IndexDamage { number, what } = told;
     assert_eq!(number, 3);
     assert!(what.contains(".pos is damaged"), "{what}");
     drop(engine);
@@ -397,17 +385,16 @@ async fn damage_that_is_reported_is_found_and_told() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_is_gone_leaves_nothing_behind() {
+async fn removed_tenant_leaves_no_documents() {
     let (directory, store, acme) = filled(30).await;
     let globex = tenant(&store, "globex").await;
     put(&store, globex, 0..20).await;
     level(&store, directory.path()).await.stop().await;
-    // While nothing follows, as after a crash; in one batch with what came before and comes after.
+    // The removal stands in one batch with earlier and later changes.
     put(&store, acme, 30..35).await;
     let removed =
-        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+        store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(removed.await.unwrap());
-    // A call that had been let in before.
     put(&store, acme, 35..40).await;
     put(&store, globex, 20..25).await;
     let again = tenant(&store, "acme").await;
@@ -418,23 +405,21 @@ async fn a_tenant_that_is_gone_leaves_nothing_behind() {
     let totals = [acme, globex, again].map(|tenant| found(&served, tenant));
     assert_eq!(totals, [(0, None), (25, None), (3, None)]);
     assert_eq!(served.view().unwrap().snapshot.documents(), 28);
-    // Another time there is none.
     let removed =
-        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+        store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(!removed.await.unwrap());
     indexer.stop().await;
 }
 
-/// A filling reads a tenant's rows, then the tenant goes.
 #[tokio::test]
-async fn a_tenant_that_goes_while_the_index_is_filled_is_gone() {
+async fn tenant_removed_during_a_rebuild_leaves_no_documents() {
     let directory = tempfile::tempdir().unwrap();
     let (store, acme) = store(directory.path(), 1_500).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
     follower.fill_on().await.unwrap();
     let removed =
-        store.write(move |transaction| Box::pin(async move { model::remove(transaction, acme).await }));
+        store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(removed.await.unwrap());
     drop(follower);
     let indexer = level(&store, directory.path()).await;
@@ -444,9 +429,9 @@ async fn a_tenant_that_goes_while_the_index_is_filled_is_gone() {
     drop(served);
 }
 
-/// The log is read a moment before the row: a task that was done in between stands in the other module already.
+/// A task done between both reads is in the other module already.
 #[tokio::test]
-async fn a_task_that_moved_on_since_is_put_where_it_stands_now() {
+async fn moved_task_is_indexed_by_its_present_state() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), 0).await;
     let indexer = level(&store, directory.path()).await;

@@ -1,32 +1,26 @@
-//! Has all files of the served index be read once after the start, at a bounded pace, and again when one could not be
-//! read somewhere.
+//! Verifies the served index's files after the start, and again after a read failure.
 
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use trawl_index::{Error, Index, Verification};
 
-/// Bytes that are read at a time.
 const PIECE: u64 = 8 << 20;
-/// The pause after each piece, which bounds the pace to 64 MiB a second.
+/// The pause after each piece; limits the rate to 64 MiB/s.
 const PAUSE: Duration = Duration::from_millis(125);
-/// After a verification that found nothing, reports are of no account for so long.
+/// Reports are ignored for this long after a clean verification.
 const TRUSTED: Duration = Duration::from_mins(1);
 
-/// An index whose files are not what was written.
-pub(super) struct Damage {
-    /// The number that the index is served by.
+pub(super) struct IndexDamage {
     pub(super) number: u64,
-    /// What was found.
     pub(super) what: String,
 }
 
-/// Watches over the index that is served by this number, until it finds damage.
 pub(super) async fn watch_over(
     index: Index,
     number: u64,
     mut reports: watch::Receiver<u64>,
-    damages: mpsc::Sender<Damage>,
+    damages: mpsc::Sender<IndexDamage>,
 ) {
     let mut is_urgent = false;
     loop {
@@ -38,8 +32,7 @@ pub(super) async fn watch_over(
             }
             Ok(()) => tracing::debug!("the files of the index are whole"),
             Err(Error::Unusable(what)) => {
-                // Where nobody takes it the indexer has ended.
-                let _ended = damages.send(Damage { number, what }).await;
+                let _ended = damages.send(IndexDamage { number, what }).await;
                 return;
             }
             Err(error) => {
@@ -56,7 +49,7 @@ pub(super) async fn watch_over(
     }
 }
 
-/// Reads everything once; without pauses when it is urgent, or once it becomes so.
+/// Reads everything once; without pauses while, or as soon as, it is urgent.
 async fn verify(
     index: &Index,
     number: u64,

@@ -54,7 +54,6 @@ pub(super) struct Encoded {
 }
 
 impl Bundle {
-    /// The shared bundle, built on first use.
     pub(super) async fn get() -> Result<&'static Self> {
         let make = async || {
             let made = tokio::task::spawn_blocking(Self::make).await.map_err(|error| error.to_string())?;
@@ -105,7 +104,6 @@ impl Bundle {
     }
 }
 
-/// A page's imports, transitively, for preloading.
 fn modules_of(page: &str, assets: &BTreeMap<String, Encoded>) -> Result<Vec<Value>, io::Error> {
     let first = format!("{}/main.js", page.trim_end_matches(PAGE));
     let (mut found, mut open) = (BTreeSet::new(), vec![first]);
@@ -177,7 +175,6 @@ impl Encoding {
         }
     }
 
-    /// The `Content-Encoding`.
     pub(super) fn name(self) -> Option<&'static str> {
         match self {
             Self::Brotli => Some("br"),

@@ -32,7 +32,7 @@ use crate::{
         client_address::client_address,
         envelope::{Envelope, FailureEnvelope},
     },
-    platform::users::{pages, picture::public_address},
+    platform::users::{picture::public_address, service::find_avatar},
 };
 use trawl_macros::operation;
 
@@ -173,7 +173,7 @@ pub async fn end_session(State(auth): State<AuthState>, request: Request) -> Res
 async fn describe(auth: &AuthState, caller: &Caller) -> Result<SessionHere> {
     let person = &caller.require_user()?.person;
     let reader = auth.store.reader();
-    let picture = pages::find_avatar(reader, caller.tenant.id, &person.user_id).await?;
+    let picture = find_avatar(reader, caller.tenant.id, &person.user_id).await?;
     Ok(SessionHere {
         signed_in: true,
         person: SessionPerson {
@@ -201,7 +201,6 @@ async fn usual_tenant(auth: &AuthState) -> Result<Option<Tenant>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Refused,
-    /// Timed out.
     Expired,
     /// The server or issuer is overloaded.
     Busy,
@@ -288,7 +287,6 @@ fn send_to(url: &Url, cookies: Vec<HeaderValue>) -> Response {
     response
 }
 
-/// Forbids caching and referrers.
 fn without_storing(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::{config::Limits, store::Store};
 
-/// State of the badge routes.
+/// Route state.
 #[derive(Clone)]
 pub struct BadgesState {
     pub(crate) store: Store,

@@ -1,14 +1,14 @@
 //! Personal blacklists.
 
-pub mod model;
 mod repo;
 pub mod routes;
+pub mod service;
 
 use std::sync::Arc;
 
 use crate::store::Store;
 
-/// State of the blacklist routes.
+/// Route state.
 #[derive(Clone)]
 pub struct BlacklistState {
     pub(crate) store: Store,

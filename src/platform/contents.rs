@@ -1,7 +1,7 @@
-//! Built-in content written by applications: articles, news, feeds, operators' modules (decisions 4.3).
+//! Built-in content written by applications (decisions 4.3).
 
 pub mod documents;
-pub mod model;
+pub mod forms;
 mod repo;
 pub mod routes;
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::{config::Limits, index_progress::BulkGate, registry::Registry, store::Store};
 
-/// State of the content routes.
+/// Route state.
 #[derive(Clone)]
 pub struct ContentsState {
     pub(crate) store: Store,

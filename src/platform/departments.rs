@@ -1,17 +1,18 @@
 //! Departments, synchronised from a directory.
 
 pub mod documents;
-pub mod fields;
-pub mod model;
+pub mod forms;
 mod repo;
 pub mod routes;
+pub mod rules;
+pub mod service;
 mod tree;
 
 use std::sync::Arc;
 
 use crate::{config::Limits, platform::shared::sync::Synchronisation, store::Store};
 
-/// State of the department routes.
+/// Route state.
 #[derive(Clone)]
 pub struct DepartmentsState {
     pub(crate) store: Store,

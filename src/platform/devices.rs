@@ -1,6 +1,6 @@
 //! Devices of people; tokens may be bound to them (decisions 9.7).
 
-pub mod model;
+pub mod forms;
 mod repo;
 pub mod routes;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::{auth::caller::Authenticator, config::Limits, store::Store};
 
-/// State of the device routes.
+/// Route state.
 #[derive(Clone)]
 pub struct DevicesState {
     pub(crate) store: Store,

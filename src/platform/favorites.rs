@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::{config::Limits, store::Store};
 
-/// State of the favorite routes.
+/// Route state.
 #[derive(Clone)]
 pub struct FavoritesState {
     pub(crate) store: Store,

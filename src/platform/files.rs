@@ -1,26 +1,26 @@
-//! Files: upload, download and removal (specification, "Files"; decisions 10).
+//! Files (specification, "Files"; decisions 10).
 //!
 //! Bytes never pass through here: clients use signed URLs and then report the result.
 
-pub mod abandoned;
+mod cancel;
 pub mod commit;
+mod commit_transaction;
 pub mod documents;
-pub mod following;
+pub mod download;
+pub mod expired_uploads;
 pub mod forms;
-pub mod given;
-mod giving_up;
+mod fresh_caller;
 pub mod info;
 mod parts;
-mod person;
-mod placing;
 pub mod quotas;
+pub mod reindexing;
 mod removal;
 mod repo;
 pub mod routes;
 pub mod signed_urls;
 mod signing;
 
-/// Item type of files in the change log.
+/// Change log type of files.
 pub const FILE: &str = "file";
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use crate::{
     store::Store,
 };
 
-/// Shared state of the file routes.
+/// Route state.
 #[derive(Clone)]
 pub struct FilesState {
     pub(crate) store: Store,

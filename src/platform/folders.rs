@@ -1,8 +1,8 @@
-//! Folders and their permissions (specification, "Folders"; decisions 10).
+//! Folders and permissions (specification, "Folders"; decisions 10).
 
 pub mod access;
 mod changes;
-pub mod fields;
+pub mod forms;
 mod grants;
 mod listing;
 pub mod names;
@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::{auth::caller::Authenticator, config::Limits, store::Store};
 
-/// State of the folder routes.
+/// Route state.
 #[derive(Clone)]
 pub struct FoldersState {
     pub(crate) store: Store,

@@ -24,7 +24,7 @@ use crate::{
     store::Store,
 };
 
-/// State of the group routes.
+/// Route state.
 #[derive(Clone)]
 pub struct GroupsState {
     pub(crate) store: Store,

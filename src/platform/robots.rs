@@ -1,4 +1,4 @@
-//! Robots that post messages to groups, the messages, and card templates (decisions 9.5).
+//! Robots that post messages to groups, and card templates (decisions 9.5).
 
 pub mod backfill;
 pub mod documents;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::{platform::robots::limits::RobotLimits, store::Store};
 
-/// State of the robot routes.
+/// Route state.
 #[derive(Clone)]
 pub struct RobotsState {
     pub(crate) store: Store,

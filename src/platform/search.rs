@@ -13,7 +13,7 @@ use trawl_search::{Coordinator, slow::SlowSearches};
 
 use crate::config::Limits;
 
-/// State of the search routes.
+/// Route state.
 #[derive(Clone)]
 pub struct SearchState {
     pub(crate) coordinator: Arc<Coordinator>,

@@ -1,6 +1,7 @@
-//! Code shared by several areas.
+//! Shared by several areas.
 
 pub mod contact_text;
+pub mod directory_rows;
 pub mod keyword_filter;
 pub mod patch;
 pub mod sync;

@@ -14,7 +14,7 @@ use crate::{
     config::Limits, index_progress::BulkGate, platform::tasks::quick_deal::QuickDeals, store::Store,
 };
 
-/// State of the task routes.
+/// Route state.
 #[derive(Clone)]
 pub struct TasksState {
     pub(crate) store: Store,

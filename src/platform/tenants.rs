@@ -2,10 +2,10 @@
 
 pub mod applications;
 pub mod enterprises;
-mod fields;
-pub mod model;
+mod field_rules;
 pub mod removal;
 pub mod routes;
+pub mod service;
 pub mod settings;
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::{
     store::Store,
 };
 
-/// State of the tenant routes.
+/// Route state.
 #[derive(Clone)]
 pub struct TenantsState {
     pub(crate) store: Store,

@@ -1,15 +1,15 @@
 //! Users, synchronised from a directory.
 
+mod batch;
 pub mod documents;
-pub mod fields;
-pub mod model;
-pub mod pages;
+pub mod forms;
 pub mod password;
-mod people;
 pub mod picture;
 mod prepare;
 mod repo;
 pub mod routes;
+pub mod rules;
+pub mod service;
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     auth::secrets::SecretChecker, config::Limits, platform::shared::sync::Synchronisation, store::Store,
 };
 
-/// State of the user routes.
+/// Route state.
 #[derive(Clone)]
 pub struct UsersState {
     pub(crate) store: Store,

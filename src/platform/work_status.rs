@@ -1,6 +1,6 @@
 //! Work status of people (`01`: on leave).
 
-pub mod model;
+pub mod forms;
 mod repo;
 pub mod routes;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::{config::Limits, store::Store};
 
-/// State of the work status routes.
+/// Route state.
 #[derive(Clone)]
 pub struct WorkStatusState {
     pub(crate) store: Store,

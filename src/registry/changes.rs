@@ -43,7 +43,6 @@ fn no_source() -> Error {
     Error::not_found("id: the tenant has no such source")
 }
 
-/// Modules.
 impl Registry {
     /// The modules by `orderNo`.
     pub async fn list_modules(&self, tenant_id: i64) -> Result<Vec<RegisteredModule>> {
@@ -126,7 +125,6 @@ async fn put_module(transaction: &Transaction, tenant_id: i64, module: Module) -
     Ok(module.into())
 }
 
-/// Sources.
 impl Registry {
     /// The external sources by name.
     pub async fn list_sources(&self, tenant_id: i64) -> Result<Vec<RegisteredSource>> {
@@ -315,7 +313,6 @@ impl Registry {
         self.change_then(|_, _| (), job).await
     }
 
-    /// Writes, and then runs `after`.
     async fn change_then<T, J, A>(self: &Arc<Self>, after: A, job: J) -> Result<T>
     where
         T: Send + 'static,

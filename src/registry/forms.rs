@@ -8,7 +8,6 @@ use crate::error::{Error, Result};
 
 const ID_CHARACTERS: RangeInclusive<usize> = 1..=64;
 
-/// The requested id, or a generated one.
 pub(super) fn new_id(requested: Option<&str>) -> Result<String> {
     match requested {
         None => Ok(uuid::Uuid::new_v4().to_string()),

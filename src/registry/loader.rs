@@ -23,7 +23,6 @@ use crate::{auth::keys::Keys, error::Result, store::Store, telemetry::trace::han
 const MAX_SOURCES: u64 = 10_000;
 const MAX_STATES: u64 = 100_000;
 
-/// The tenant and the id.
 pub(super) type SourceKey = (i64, String);
 
 pub(super) struct Loader {
@@ -141,7 +140,6 @@ impl Loader {
         })
     }
 
-    /// Closes the connections of replaced sources.
     pub(super) fn run_pending_tasks(&self) {
         self.sources.run_pending_tasks();
     }

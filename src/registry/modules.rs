@@ -20,7 +20,6 @@ const NAME_BYTES: usize = 256;
 /// A name, or a small image as a `data:` URL.
 const ICON_BYTES: usize = 8 << 10;
 
-/// Decisions 4.2.
 const TYPES: [i64; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101];
 
 /// A module with its sources (decisions 7.2).
@@ -55,10 +54,8 @@ pub struct ModuleForm {
     pub icon: Option<String>,
     /// The place in lists, ascending; 0 if absent.
     pub order_no: Option<i64>,
-    /// The type. Required.
-    ///
-    /// 1 article, 2 news, 3 to-do, 4 done, 5 feed, 6 people, 7 department, 8 group.
-    /// 9 file, 10 favorite, 11 message, 100 external, 101 mixed.
+    /// The type. Required. Contents: 1 article, 2 news, 3 to-do, 4 done, 5 feed. Directory: 6 people, 7 department,
+    /// 8 group. Others: 9 file, 10 favorite, 11 message, 100 external, 101 mixed.
     #[serde(rename = "type")]
     pub kind: Option<i64>,
     /// The sources, 1 to 200: ids of external ones, or `builtin:CODE`. Required.
@@ -141,7 +138,6 @@ pub(super) fn check_beside(module: &Module, others: &[Module]) -> Result<()> {
     Ok(())
 }
 
-/// Code, name and type (decisions 4.2).
 const DEFAULT_MODULES: [(&str, &str, i64); 11] = [
     ("article", "Articles", 1),
     ("news", "News", 2),

@@ -186,7 +186,7 @@ impl RegisteredSource {
 }
 
 impl SourceForm {
-    /// The row and its secret. `validate` checks the meaning of its texts.
+    /// Texts are validated by `validate` alone.
     pub(super) fn into_row(self, id: String) -> Result<(SourceRow, Option<SecretString>)> {
         let mut row = SourceRow {
             id,

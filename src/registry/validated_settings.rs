@@ -31,7 +31,6 @@ pub struct SourcePolicy {
     pub max_body_bytes: usize,
 }
 
-/// The invalid field, and what would be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InvalidSettings {
     field: &'static str,

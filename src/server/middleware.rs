@@ -27,7 +27,7 @@ use super::access;
 use crate::{app::App, error::Error, http::badge_envelope, telemetry};
 
 /// Adds CORS for any origin.
-pub fn of_any_origin(router: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App>> {
+pub fn from_any_origin(router: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App>> {
     router
         .route_layer(from_fn_with_state(Arc::clone(app), access::enforce))
         .method_not_allowed_fallback(wrong_method)
@@ -38,13 +38,13 @@ pub fn of_any_origin(router: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App
 /// Wraps all routes.
 ///
 /// The builder's layers run in order, then the routes' own.
-pub fn wrap(router: Router<Arc<App>>, of_any_origin: Router<Arc<App>>, app: Arc<App>) -> Router {
+pub fn wrap(router: Router<Arc<App>>, from_any_origin: Router<Arc<App>>, app: Arc<App>) -> Router {
     router
         // Innermost and for existing routes only: access control.
         .route_layer(from_fn_with_state(Arc::clone(&app), access::enforce))
         .fallback(unknown_path)
         .method_not_allowed_fallback(wrong_method)
-        .merge(of_any_origin)
+        .merge(from_any_origin)
         // One combined layer: the router boxes each layer per request.
         .layer(
             ServiceBuilder::new()
@@ -83,7 +83,6 @@ const LEAVE: Duration = Duration::from_hours(1);
 
 const REQUEST_ID_BYTES: usize = 128;
 
-/// Drops request ids that are unfit for the log.
 fn without_odd_request_id(mut request: Request) -> Request {
     let is_fit = |id: &HeaderValue| {
         (1..=REQUEST_ID_BYTES).contains(&id.len())

@@ -162,8 +162,8 @@ static OPERATIONS: &[Route] = table! {
     POST "/v1/files/delete" person(Files).writes() => files::routes::delete_files;
 
     // Signed URLs: pages of any origin may call them
-    PUT "/storage/uploads/{uploadId}/{partNumber}" anyone().takes_content() => files::signed_urls::receiving::receive_part;
-    GET "/storage/files/{fileId}/{version}" anyone().takes_content() => files::signed_urls::giving::give_file;
+    PUT "/storage/uploads/{uploadId}/{partNumber}" anyone().takes_content() => files::signed_urls::upload::receive_part;
+    GET "/storage/files/{fileId}/{version}" anyone().takes_content() => files::signed_urls::download::give_file;
 
     // Tenants
     POST "/v1/enterprises/register" application(Tenants).writes().for_operators() => tenants::routes::register_enterprise;

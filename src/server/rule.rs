@@ -60,7 +60,6 @@ pub struct Rule {
     pub frozen: Frozen,
 }
 
-/// A public operation.
 pub(super) const fn anyone() -> Rule {
     Rule {
         method: "",
@@ -90,12 +89,10 @@ pub(super) const fn either(scope: Scope) -> Rule {
 }
 
 impl Rule {
-    /// Counts towards `limits.writes_per_minute`; forbids HEAD.
     pub(super) const fn writes(self) -> Self {
         Self { writes: true, ..self }
     }
 
-    /// A write with the synchronisation's body limit.
     pub(super) const fn synchronizes(self) -> Self {
         Self { body: Body::Sync, ..self.writes() }
     }
@@ -105,12 +102,10 @@ impl Rule {
         Self { body: Body::Message, ..self }
     }
 
-    /// Content of a signed URL, which authorizes it.
     pub(super) const fn takes_content(self) -> Self {
         Self { body: Body::Content, ..self }
     }
 
-    /// Admits operators while a tenant is frozen.
     pub(super) const fn for_operators(self) -> Self {
         Self { frozen: Frozen::Operated, ..self }
     }

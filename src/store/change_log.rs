@@ -41,7 +41,6 @@ impl Entry {
     }
 }
 
-/// Appends an entry for each item; returns the last position.
 pub(super) async fn append(transaction: &Transaction, items: &[ItemKey]) -> Result<Option<i64>> {
     let mut position = None;
     let mut left = items.len();

@@ -6,10 +6,8 @@ use std::{
     time::Instant,
 };
 
-/// Commits that wait at most.
 const CAPACITY: usize = 4_096;
 
-/// Commits that the index does not have yet.
 #[derive(Debug, Default)]
 pub(crate) struct Commits {
     /// The change log's position and the time of each commit, oldest first.
@@ -25,7 +23,6 @@ impl Commits {
         }
     }
 
-    /// Removes the commits up to `position`; returns the time of the oldest.
     pub(crate) fn take_up_to(&self, position: i64) -> Option<Instant> {
         let mut waiting = self.lock();
         let taken = waiting.partition_point(|(committed, _)| *committed <= position);

@@ -11,10 +11,9 @@ use tokio::sync::Mutex;
 
 use super::{DatabaseError, Result, Statement, Value};
 
-/// How long a statement waits for another process's write lock (`trawl app create` beside a running server).
+/// Timeout for another process's write lock (`trawl app create` beside a running server).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Statements that each connection keeps prepared.
 const PREPARED_STATEMENTS: usize = 256;
 
 /// Runs statements on a pool of readers or in the writer's transaction.
@@ -27,7 +26,6 @@ enum Backend {
 }
 
 impl Connection {
-    /// Opens a pool of `count` connections that cannot write; each statement sees the last commit.
     pub(super) async fn open_readers(path: &Path, count: u32) -> Result<Self> {
         let pool = PoolOptions::new()
             .max_connections(count)
@@ -40,20 +38,17 @@ impl Connection {
         Ok(Self(Backend::Readers(pool.connect_with(options).await?)))
     }
 
-    /// Opens a connection that can write, and creates the database file where there is none.
     pub(super) async fn open_writer(path: &Path) -> Result<Self> {
         let connection = options(path).create_if_missing(true).connect().await?;
         Ok(Self(Backend::Writer(Mutex::new(connection))))
     }
 
-    /// Closes a pool once its running statements have ended.
     pub(super) async fn close_readers(&self) {
         if let Backend::Readers(pool) = &self.0 {
             pool.close().await;
         }
     }
 
-    /// Closes the connection that writes.
     pub(super) async fn close_writer(self) -> Result<()> {
         match self.0 {
             Backend::Readers(_) => Ok(()),
@@ -61,7 +56,6 @@ impl Connection {
         }
     }
 
-    /// Runs several statements without values.
     pub(super) async fn run_script(&self, text: impl Into<String>) -> Result<()> {
         let script = sqlx::raw_sql(AssertSqlSafe(text.into()));
         match &self.0 {
@@ -108,7 +102,7 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .disable_statement_logging()
 }
 
-/// `statement` for the driver. Its text is code: callers pass data as values.
+/// Callers pass data as values: the text of a statement is code.
 fn query(statement: Statement) -> Result<Query<'static, Sqlite, SqliteArguments>> {
     use sqlx::Arguments as _;
 

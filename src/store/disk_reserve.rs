@@ -15,7 +15,6 @@ const READING_LIFETIME: Duration = Duration::from_millis(200);
 
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
-/// Keeps space free on the disk of a directory.
 pub(crate) struct DiskReserve {
     directory: PathBuf,
     bytes: u64,
@@ -24,19 +23,16 @@ pub(crate) struct DiskReserve {
 }
 
 impl DiskReserve {
-    /// Keeps `bytes` free; 0 switches the check off.
     pub(crate) fn new(directory: &Path, bytes: u64) -> Self {
         Self { directory: directory.to_owned(), bytes, reading: Mutex::default() }
     }
 
-    /// The disk's free bytes, where the system reports them.
     pub(crate) fn free_bytes(&self) -> Option<u64> {
         let disk = rustix::fs::statvfs(&self.directory).ok()?;
         // Some file systems report zeros.
         (disk.f_blocks > 0).then(|| disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Whether `bytes` more fit beside the reserve; true where the system reports no free space.
     pub(crate) fn has_room_for(&self, bytes: u64) -> bool {
         self.free_bytes().is_none_or(|free| free >= self.bytes.saturating_add(bytes))
     }

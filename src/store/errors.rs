@@ -10,7 +10,6 @@ const FULL: u32 = 13;
 const READ_ONLY: u32 = 8;
 const INPUT_OUTPUT: u32 = 10;
 
-/// SQLite's extended result code of a violated foreign key.
 const FOREIGN_KEY: u32 = 787;
 
 impl From<DatabaseError> for Error {
@@ -28,12 +27,10 @@ impl From<DatabaseError> for Error {
     }
 }
 
-/// 503: the store cannot write.
 pub(super) fn cannot_write() -> Error {
     Error::unavailable("the store cannot write at the moment; nothing was changed", Duration::from_secs(10))
 }
 
-/// 503 for each request of a group that was not committed.
 pub(super) fn cannot_commit(error: &DatabaseError) -> Error {
     if result_code(error).map(primary) == Some(FULL) { disk_full() } else { cannot_write() }
 }

@@ -2,7 +2,6 @@
 
 use super::{Connection, Result, now_millis, sql};
 
-/// Name and SQL of each schema change.
 const MIGRATIONS: [(&str, &str); 8] = [
     ("0001_foundation", include_str!("migrations/0001_foundation.sql")),
     ("0002_module_ids", include_str!("migrations/0002_module_ids.sql")),
@@ -18,7 +17,6 @@ const MIGRATIONS: [(&str, &str); 8] = [
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations \
                      (version varchar NOT NULL PRIMARY KEY, applied_at integer NOT NULL)";
 
-/// Brings the database to the schema of this version.
 pub(super) async fn run(connection: &Connection) -> Result<()> {
     run_first(connection, MIGRATIONS.len()).await
 }
@@ -52,7 +50,6 @@ async fn is_applied(connection: &Connection, name: &str) -> Result<bool> {
     sql("SELECT 1 FROM seaql_migrations WHERE version = ?", [name.into()]).exists(connection).await
 }
 
-/// The first applied schema change that this version does not know.
 pub(super) async fn first_unknown(connection: &Connection) -> Result<Option<String>> {
     let table = sql("SELECT name FROM sqlite_master WHERE name = 'seaql_migrations'", []);
     if !table.exists(connection).await? {

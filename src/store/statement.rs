@@ -114,7 +114,7 @@ pub trait Record: for<'r> sqlx::FromRow<'r, SqliteRow> {}
 
 impl<R: for<'r> sqlx::FromRow<'r, SqliteRow>> Record for R {}
 
-/// A record or the error of its row, so that one unreadable row does not fail the others.
+/// A record, or its row's error, which does not fail the other rows.
 #[derive(Debug)]
 pub struct RowResult<R>(pub Result<R>);
 

@@ -13,7 +13,6 @@ async fn open() -> (tempfile::TempDir, Store) {
     (directory, store)
 }
 
-/// Writes one row and one log entry, then calls `then`.
 async fn put(store: &Store, name: &str, then: fn() -> Result<(), Error>) -> Result<(), Error> {
     let name = name.to_owned();
     store
@@ -200,7 +199,6 @@ async fn modules_of_the_first_schema_are_kept() {
     store.close().await.unwrap();
 }
 
-/// The steps of SQLite's plan for a statement.
 pub(crate) async fn query_plan(connection: &Connection, statement: Statement) -> Vec<String> {
     #[derive(FromRow)]
     struct Step {
@@ -212,7 +210,6 @@ pub(crate) async fn query_plan(connection: &Connection, statement: Statement) ->
     steps.into_iter().map(|step| step.detail).collect()
 }
 
-/// The plan of [`find_in`](super::find_in) with `count` values, on the current schema.
 pub(crate) async fn plan_of_find(text: &str, first: &[Value], count: usize) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path(), 1).await.unwrap();

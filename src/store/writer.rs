@@ -31,19 +31,17 @@ use crate::{
     error::{Error, Kind, Result},
 };
 
-/// Requests that may wait for the writer; one more is refused with 503.
+/// Further requests are refused with 503.
 const QUEUE_LENGTH: usize = 1_024;
 
-/// Requests that share one commit at most.
 const GROUP_LENGTH: usize = 256;
 
-/// A group takes in no more requests after this time, which bounds the wait of its first one.
+/// Time after which a group is closed, to bound the first request's wait.
 const GROUP_TIME: Duration = Duration::from_millis(20);
 
 /// The future of a write job, which borrows the transaction.
 pub type WriteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
 
-/// A job's result, whatever its type.
 pub(super) type Outcome = Box<dyn Any + Send>;
 
 pub(super) type Job = Box<dyn for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, Outcome> + Send>;
@@ -97,15 +95,13 @@ impl Deref for Transaction {
     }
 }
 
-/// A request in the queue.
 struct Request {
     job: Job,
     answer: oneshot::Sender<Result<Outcome>>,
-    /// The memory of the request's body, which the job holds even if its caller has gone away.
+    /// The body's memory, which the job holds even if its caller has gone away.
     _reservation: Option<BodyReservation>,
 }
 
-/// A request that ran and waits for the commit of its group.
 struct Pending {
     answer: oneshot::Sender<Result<Outcome>>,
     result: Result<Outcome>,
@@ -113,7 +109,6 @@ struct Pending {
 }
 
 impl Pending {
-    /// Answers with the job's own result. The caller may have gone away.
     fn committed(self) {
         for job in self.after_commit {
             if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
@@ -128,7 +123,6 @@ impl Pending {
     }
 }
 
-/// The handle that requests are sent through, cheap to clone.
 #[derive(Clone)]
 pub(super) struct Writer {
     requests: mpsc::Sender<Request>,
@@ -139,7 +133,6 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts a writer over this connection to the database at `path`.
     pub(super) fn start(connection: Connection, path: PathBuf, last_position: i64) -> Self {
         let (requests, received) = mpsc::channel(QUEUE_LENGTH);
         let (announce, positions) = watch::channel(last_position);
@@ -183,7 +176,6 @@ impl Writer {
         answered.await.map_err(|_| cannot_write())?
     }
 
-    /// Refuses new requests, finishes the accepted ones, and closes the connection.
     pub(super) async fn close(&self) {
         self.closing.notify_one();
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -195,11 +187,10 @@ impl Writer {
     }
 }
 
-/// Owns the connection that writes.
 struct WriterTask {
     transaction: Transaction,
     path: PathBuf,
-    /// A group failed on the connection: SQLite may have ended the transaction by itself, or not.
+    /// After a failure on the connection, SQLite may have ended the transaction or not.
     is_doubtful: bool,
     requests: mpsc::Receiver<Request>,
     announce: watch::Sender<i64>,
@@ -224,7 +215,6 @@ impl WriterTask {
         }
     }
 
-    /// Runs a group of requests in one transaction, then answers each of them.
     async fn write_group(&mut self, first: Request) {
         let mut group = Vec::new();
         match self.run_group(first, &mut group).await {
@@ -247,9 +237,10 @@ impl WriterTask {
         }
     }
 
-    /// Returns the last position in the change log, where the group changed searchable items.
+    /// Returns the last position in the change log if searchable items changed.
     ///
-    /// Each hand-over to the driver's thread takes time, so one script ends a request's savepoint and begins the next.
+    /// Each hand-over to the driver's thread takes time. One script therefore ends a request's savepoint and begins the
+    /// next.
     async fn run_group(
         &mut self,
         first: Request,

@@ -1,6 +1,6 @@
 //! Exports spans of requests and source calls by OTLP.
 //!
-//! A thread sends them from a bounded queue and drops the rest: requests never wait for the collector.
+//! A bounded queue drops further spans, so that requests never wait for the collector.
 
 use std::{
     fmt, mem,
@@ -30,11 +30,8 @@ use tracing_subscriber::{Layer, Registry, filter::filter_fn};
 
 use crate::config;
 
-/// Spans in the queue.
 const QUEUE_SPANS: usize = 4_096;
-/// Spans in a batch.
 const BATCH_SPANS: usize = 512;
-/// Interval between incomplete batches.
 const SEND_INTERVAL: Duration = Duration::from_secs(2);
 /// With retries.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
@@ -57,7 +54,6 @@ pub(super) struct Export {
 }
 
 impl Export {
-    /// None without an endpoint.
     pub(super) fn start(settings: &config::Telemetry) -> Result<Option<Self>, String> {
         let Some(url) = settings.traces_url()? else { return Ok(None) };
         let exporter = opentelemetry_otlp::SpanExporter::builder()
@@ -101,7 +97,6 @@ impl Export {
             .with_filter(filter_fn(is_exported).with_max_level_hint(LevelFilter::DEBUG))
     }
 
-    /// Flushes the queue.
     pub(super) async fn stop(self) {
         let flush = tokio::task::spawn_blocking(move || self.provider.shutdown_with_timeout(FLUSH_TIMEOUT));
         if !matches!(flush.await, Ok(Ok(()))) {
@@ -156,7 +151,6 @@ impl HttpClient for CollectorClient {
     }
 }
 
-/// Warns about failures at most once a minute.
 #[derive(Debug)]
 struct WarningExporter<E> {
     exporter: E,
@@ -170,7 +164,6 @@ struct LostSpans {
 }
 
 impl LostSpans {
-    /// The sum of lost spans when a warning is due.
     fn count(&mut self, spans: usize, now: Instant) -> Option<usize> {
         self.spans += spans;
         let is_due = self.warned.is_none_or(|warned| now.saturating_duration_since(warned) >= WARN_INTERVAL);
@@ -188,7 +181,7 @@ impl<E: SpanExporter> SpanExporter for WarningExporter<E> {
         if let Err(error) = &result {
             let due = self.lost.lock().unwrap_or_else(PoisonError::into_inner).count(spans, Instant::now());
             if let Some(spans) = due {
-                tracing::warn!(%error, spans, "cannot export spans");
+                tracing::warn!(%error, spans, "cannot export spans to the collector");
             }
         }
         result

@@ -183,7 +183,7 @@ async fn every_failure_has_an_rfc_3339_timestamp() {
     acme.caller.post("/v1/badge", &json!({"name": "x".repeat(2_000)})).await.fails_rfc3339(413, "body");
     acme.caller.post_empty("/v1/badge").await.fails_rfc3339(415, "Content-Type");
     acme.caller.send_text(Method::POST, "/v1/badge", "{").await.fails_rfc3339(400, "body");
-    // A path that merely begins with the route has no badge envelope.
+    // Paths that merely begin with the route get no badge envelope.
     acme.caller.get("/v1/badges").await.fails(404, "there is no");
     let head = send(acme.caller.request(Method::HEAD, "/v1/badge/list")).await;
     assert_eq!((head.status, head.text.as_str()), (200, ""));
@@ -228,7 +228,7 @@ async fn cursor_pages_are_exact_while_badges_come_and_go() {
     assert_eq!(once.len(), met.len(), "an item was repeated");
     assert!(stay.iter().all(|id| once.contains(id)), "an item was lost");
 
-    // Timestamps are never reused, so a cursor meets a badge created after the newest was deleted.
+    // Timestamps are never reused, so a cursor meets a badge created after a deletion.
     let newest = create(caller, "newest").await;
     let listed = list(caller, &[("limit", "1000")]).await.ok_rfc3339();
     let time = listed.items().last().unwrap()["createdDate"].as_str().unwrap().to_owned();

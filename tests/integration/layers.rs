@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The folders of `src`, the lowest layer first. Folders of one layer do not know each other.
+/// The lowest layer first; folders of one layer do not import each other.
 const LAYERS: &[&[&str]] = &[
     &["error", "json", "time"],
     &["budget", "index_progress"],
@@ -17,8 +17,8 @@ const LAYERS: &[&[&str]] = &[
     &["auth"],
     &["registry"],
     &["blobs"],
-    &["indexer"],
     &["platform"],
+    &["indexer"],
     &["admin", "maintenance", "pages"],
     &["app"],
     &["server", "demo"],
@@ -70,7 +70,6 @@ fn layer(folder: &str) -> usize {
     place.unwrap_or_else(|| panic!("src/{folder} has no layer: give it one in this test"))
 }
 
-/// The first name of a path below `src`, without `.rs`.
 fn folder_of(path: &Path) -> String {
     let first = path.components().next().unwrap().as_os_str().to_str().unwrap();
     first.trim_end_matches(".rs").to_owned()
@@ -89,13 +88,13 @@ fn rust_files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The text without comments, and without the module of unit tests at its end.
+/// Without comments and the module of unit tests.
 fn without_tests(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")
 }
 
-/// The folders that stand behind `crate::`, alone or in the braces of a `use`.
+/// The folders behind `crate::`, alone or in braces.
 fn imports(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (_, rest) in text.match_indices("crate::").map(|(at, _)| text.split_at(at + "crate::".len())) {

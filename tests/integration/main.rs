@@ -1,5 +1,4 @@
-//! The server over HTTP and the program on the command line. Folders mirror the routes; cross-cutting suites have
-//! their own.
+//! The server over HTTP and the program on the command line. Folders mirror the routes.
 
 #[cfg(test)]
 mod admin {

@@ -90,7 +90,7 @@ async fn only_applications_with_the_scope_manage_tenants() {
     }
 }
 
-/// Decisions 3.6: a tenant registered by a domain application joins its set.
+/// Decisions 3.6.
 #[tokio::test]
 async fn domain_application_manages_its_own_set() {
     let app = TestApp::start().await;
@@ -105,7 +105,6 @@ async fn domain_application_manages_its_own_set() {
             decided(&domain, fate, code).await;
         }
     }
-    // Tenants outside the set are answered like unknown ones.
     for fate in ["freeze", "unfreeze", "delete"] {
         let (there, not_there) =
             (decide(&domain, fate, "stranger").await, decide(&domain, fate, "nobody").await);
@@ -168,7 +167,7 @@ async fn frozen_tenant_is_refused_and_unfreezing_restores_it() {
     let refused = app.grant(&acme, &[("grant_type", "client_credentials")]).await;
     assert_eq!((refused.status, refused.body["error"].as_str()), (400, Some("unauthorized_client")));
     assert_eq!(refused.body["error_description"], FROZEN);
-    // An unauthenticated caller is not told of the freeze.
+    // An unauthenticated caller does not learn of the freeze.
     let request = app.http.post(format!("{}/oauth2/token", app.base));
     let wrong = request.form(&[("grant_type", "client_credentials")]).basic_auth(&acme.client_id, Some("x"));
     assert_eq!(send(wrong).await.status, 401);
@@ -197,7 +196,6 @@ async fn operator_of_a_frozen_tenant_still_operates() {
     decided(&app.caller(answer.body["access_token"].as_str().unwrap()), "unfreeze", "operations").await;
     caller.post_empty("/modules").await.ok();
 
-    // Only operators may.
     decided(caller, "freeze", "home").await;
     decide(&domain, "unfreeze", "home").await.fails(403, FROZEN);
     domain.post("/v1/enterprises/register", &json!({"enterpriseName": "x"})).await.fails(403, FROZEN);
@@ -246,14 +244,13 @@ async fn deleted_tenant_leaves_nothing_and_frees_its_code() {
     again.caller.post_empty("/modules").await.ok();
 }
 
-/// Remaining rows of a deleted tenant are neither found nor in the way.
 #[tokio::test]
 async fn remaining_rows_are_unfindable_and_removed_after_start() {
     let (app, acme) = TestApp::start_with_acme().await;
     let other = app.tenant("other").await;
     app.put_contents(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
     app.put_contents(&other.caller, "article", &[item("2", "harbour", 1)]).await;
-    // As if the process had ended right after its answer.
+    // The process ended right after its answer.
     app.execute("UPDATE tenants SET removed_at = 1, code = code || '/' || id WHERE code = 'acme'").await;
     let tokens = [acme.caller.token.clone(), other.caller.token.clone()];
     let tenant_id = acme.tenant_id;

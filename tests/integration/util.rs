@@ -1,5 +1,3 @@
-//! Shared helpers: a server in this process, callers, external systems, the program.
-
 pub(crate) mod all_modules;
 pub(crate) mod answer;
 pub(crate) mod app;
@@ -49,13 +47,12 @@ pub(crate) mod zoo;
 
 use std::time::Duration;
 
-/// Limit of every wait; a test that reaches it has failed.
+/// Limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Polling interval for conditions without an event.
+/// For conditions without an event.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Polls `look` until it returns a value.
 pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let waiting = async {
         loop {

@@ -1,4 +1,4 @@
-//! A page by bare tantivy over trawl's index files: the least that it can cost.
+//! A page by bare tantivy over trawl's index: the least that it can cost.
 //!
 //! One term, a seek per segment, the rows' JSON. No query language, visibility, ties or deleted documents.
 
@@ -10,14 +10,13 @@ use tantivy::{
     schema::{Field, IndexRecordOption, Value},
 };
 
-/// A word of a module with its document count.
+/// A word and its document count.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
     pub(crate) text: String,
     pub(crate) documents: u64,
 }
 
-/// A read-only index.
 pub(crate) struct Bare {
     searcher: Searcher,
     times: Vec<Arc<dyn ColumnValues<i64>>>,
@@ -42,7 +41,7 @@ impl Bare {
         Self { searcher, times, open, item, tenant_id }
     }
 
-    /// Words in about `wanted` documents, the nearest first.
+    /// Words in about `wanted` documents, nearest first.
     pub(crate) fn words(&self, module: &str, wanted: u64, fits: impl Fn(&str) -> bool) -> Vec<Word> {
         let prefix = self.prefix(module);
         let mut words = Vec::new();
@@ -61,7 +60,7 @@ impl Bare {
         words
     }
 
-    /// Writes a page's rows, separated by commas; returns the total and the number of rows.
+    /// Rows are separated by commas; returns the total and their number.
     pub(crate) fn page(
         &self,
         module: &str,
@@ -113,7 +112,7 @@ impl Bare {
         rows.push_str(document.get_first(self.item).and_then(|item| item.as_str()).unwrap());
     }
 
-    /// The prefix of a module's terms; see the index schema.
+    /// See the index schema.
     fn prefix(&self, module: &str) -> String {
         format!("{:x}.{module}\0", self.tenant_id)
     }

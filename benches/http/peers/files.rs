@@ -1,4 +1,4 @@
-//! Bare axum storing and serving files: no checks, signature or hash.
+//! Bare axum storage of files: no checks, signature or hash.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -15,7 +15,7 @@ use tokio_util::io::ReaderStream;
 /// Bytes of a read and of a write.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// A directory; `is_durable` syncs each file before the answer.
+/// `is_durable` syncs each file before the answer.
 struct Folder {
     path: PathBuf,
     is_durable: bool,

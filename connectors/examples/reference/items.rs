@@ -17,7 +17,7 @@ const SUBJECTS: [&str; 8] = [
     "Customs\\import / export",
 ];
 
-/// A search content item of the contract.
+/// Item of the contract.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Item {
@@ -25,7 +25,6 @@ pub(crate) struct Item {
     pub(crate) title: String,
     pub(crate) brief: String,
     pub(crate) author: String,
-    /// Epoch milliseconds.
     pub(crate) display_time: i64,
     /// Text holding a JSON object by client kind.
     pub(crate) action: String,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{items::Item, tokens::IssuedTokens};
 
-/// The scope that a token needs.
+/// Scope that a token needs.
 pub(crate) const SCOPE: &str = "search";
 /// The contract's default, and this source's own maximum.
 const DEFAULT_LIMIT: usize = 10;

@@ -18,7 +18,7 @@ use uuid::Uuid;
 pub(crate) const CLIENT_ID: &str = "reference";
 /// A demonstration secret, known to everyone.
 pub(crate) const CLIENT_SECRET: &str = include_str!("demo-secret.txt").trim_ascii();
-/// The client's scopes.
+/// Scopes of the client.
 const SCOPES: [&str; 2] = ["search", "profile"];
 /// Life of a token.
 const LIFE: Duration = Duration::from_hours(1);
@@ -85,7 +85,7 @@ impl BearerError {
     }
 }
 
-/// The credentials after `scheme` in `Authorization`.
+/// Credentials after `scheme` in `Authorization`.
 fn credentials<'a>(headers: &'a HeaderMap, scheme: &str) -> Option<&'a str> {
     let (given, credentials) = headers.get(header::AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     given.eq_ignore_ascii_case(scheme).then_some(credentials)

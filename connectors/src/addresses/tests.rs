@@ -41,7 +41,6 @@ fn user_info_is_refused() {
     {
         assert_eq!(check(&AddressRules::default(), url), Err(AddressRefusal::UserInfo), "{url}");
     }
-    // The text before the @ is no host.
     let rules = listing(&["127.0.0.1"]);
     assert_eq!(check(&rules, "http://127.0.0.1@10.0.0.1/"), Err(AddressRefusal::Scheme));
 }
@@ -73,7 +72,6 @@ fn loopback_needs_listing_in_every_spelling() {
     for url in ["http://127.0.0.1:9/", "http://2130706433/", "https://127.1/", "http://[::1]:8080/"] {
         assert_eq!(check(&rules, url), Ok(()), "{url}");
     }
-    // Neither another loopback address nor another port is listed.
     assert_eq!(check(&rules, "https://127.0.0.2/"), Err(AddressRefusal::Loopback));
     assert_eq!(check(&rules, "https://[::1]:8081/"), Err(AddressRefusal::Loopback));
     assert_eq!(check(&rules, "http://[::1]/"), Err(AddressRefusal::Scheme));
@@ -162,7 +160,6 @@ fn invalid_host_cannot_be_listed() {
     ] {
         assert_eq!(AddressRules::new([text]), Err(InvalidHost(text.to_owned())), "{text:?}");
     }
-    // The parser accepts a star, as a name like any other.
     assert_eq!(check(&listing(&["*"]), "http://anything/"), Err(AddressRefusal::Scheme));
 }
 

@@ -9,7 +9,6 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::*;
 
-/// Longer than any call here.
 const LONG: Duration = Duration::from_mins(1);
 
 /// Answers `here.example` at once, and hanging names when released.
@@ -31,7 +30,6 @@ impl HangingResolver {
         let lookup = move |name: &str| {
             request.send(name.to_owned()).unwrap();
             if let Some(waiting) = held.get(name) {
-                // An error means that the test has ended.
                 let _ = waiting.lock().unwrap().recv();
             }
             Ok(vec![SocketAddr::from(([127, 0, 0, 1], 0))])
@@ -48,7 +46,6 @@ async fn start() -> u16 {
     port
 }
 
-/// A permit, and a channel that closes when it is released.
 fn new_permit() -> (UnboundedSender<()>, UnboundedReceiver<()>) {
     unbounded_channel()
 }
@@ -102,7 +99,6 @@ async fn call_times_out_while_its_lookup_keeps_its_permit() {
     let within = Duration::from_millis(1);
     let late = post(&client, "https://hangs.example/", permit, within).await;
     assert_eq!(late, Err(CallbackError::Timeout(within)));
-    // An IP address needs no lookup.
     let (permit, mut released_elsewhere) = new_permit();
     let refused = post(&client, "https://127.0.0.1/", permit, LONG).await.unwrap_err().to_string();
     assert!(refused.contains("a loopback address"), "{refused}");
@@ -120,7 +116,6 @@ async fn looked_up_address_is_checked_at_the_connection() {
     let port = start().await;
     let names = HangingResolver::new(1, &[]);
     let here = format!("https://here.example:{port}/");
-    // Listed for another port only.
     for listed in [&[][..], &["here.example:1"]] {
         let refused = post(&client(&names, listed), &here, (), LONG).await.unwrap_err().to_string();
         assert!(refused.starts_with("the address of the callback leads to a loopback address"), "{refused}");

@@ -1,12 +1,9 @@
-//! Parameters and credentials of one call of the check.
-
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::token::Token;
 
-/// A token that no server issued.
 pub(super) const WRONG_AUTHORIZATION: &str = "Bearer trawl-check-wrong-token";
 
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -28,8 +25,6 @@ impl<'p> Parameters<'p> {
 #[derive(Clone)]
 pub(super) enum CallToken {
     None,
-    /// Granted by the token endpoint.
     Valid(Arc<Token>),
-    /// Issued by no server.
     Invalid,
 }

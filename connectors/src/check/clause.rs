@@ -1,10 +1,10 @@
-//! The clauses of the contract. People and build servers refer to their stable names.
+//! Clauses of the contract, with stable names.
 
 #[derive(Debug)]
 pub(super) struct ClauseDefinition {
     pub(super) clause: Clause,
     pub(super) id: &'static str,
-    /// Clauses whose failure implies a failure of this one.
+    /// Their failure implies a failure of this one.
     pub(super) needs: &'static [Clause],
     pub(super) title: &'static str,
     pub(super) expected: &'static str,
@@ -18,13 +18,11 @@ impl Clause {
 
 macro_rules! clauses {
     ($($clause:ident $id:literal [$($needs:ident),*] $title:literal, $expected:literal;)*) => {
-        /// One clause of the contract.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub(super) enum Clause {
             $($clause,)*
         }
 
-        /// In the order of [`Clause`] and of the report.
         pub(super) const DEFINITIONS: &[ClauseDefinition] = &[$(ClauseDefinition {
             clause: Clause::$clause,
             id: $id,

@@ -1,4 +1,4 @@
-//! Calls as command lines, in which a source's cursor is harmless.
+//! Calls as command lines. A source's cursor is harmless there.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::call::{CallToken, Parameters, WRONG_AUTHORIZATION};
 use crate::settings::{ClientCredentials, Method, SourceSettings};
 use crate::text::is_unfit;
 
-/// `--globoff`, as curl expands brackets and braces.
+/// curl expands brackets and braces.
 const CURL: &str = "curl -sS --globoff";
 
 pub(super) fn describe_token_request(credentials: &ClientCredentials) -> String {
@@ -66,7 +66,6 @@ fn describe_field(name: &str, value: &str) -> String {
     format!("--data-urlencode {}", quote_word(&format!("{name}={value}")))
 }
 
-/// Escapes unfit characters, which stand in texts only.
 fn escape_unfit(json: &str) -> Cow<'_, str> {
     if !json.contains(is_unfit) {
         return json.into();
@@ -74,7 +73,7 @@ fn escape_unfit(json: &str) -> Cow<'_, str> {
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
         if is_unfit(character) {
-            // All of them are in the basic plane.
+            // All are in the basic plane.
             let _ = write!(escaped, "\\u{:04x}", u32::from(character));
         } else {
             escaped.push(character);
@@ -84,7 +83,7 @@ fn escape_unfit(json: &str) -> Cow<'_, str> {
 }
 
 fn quote_word(text: &str) -> String {
-    // No text here holds NUL, which alone cannot be quoted.
+    // NUL alone cannot be quoted, and no text here holds it.
     shlex::try_quote(text).map_or_else(|_| String::new(), Cow::into_owned)
 }
 

@@ -22,17 +22,15 @@ pub(super) const MULTI_PAGE_CLAUSES: [Clause; 7] = [
 const LARGE_LIMIT: usize = 100;
 const AIMED_PAGES: u64 = 8;
 const MAX_PAGES: usize = 25;
-/// More empty pages in a row make a chain endless.
+/// More empty pages in a row are endless.
 const MAX_EMPTY_PAGES: usize = 8;
-/// A somewhat longer cursor than allowed is followed to find further faults.
+/// Longer cursors are followed to find further faults.
 const MAX_CURSOR: usize = 4 * MAX_CURSOR_BYTES;
 
-/// The pages of one keyword.
 struct FollowedPages {
     /// Before the small pages, and after them if it came again.
     large: (CheckedPage, Option<CheckedPage>),
     pages: Vec<CheckedPage>,
-    /// Whether the last page had no cursor.
     ended: bool,
     limit: usize,
     curl: String,
@@ -138,7 +136,6 @@ impl Session<'_> {
         }
     }
 
-    /// The second page once more, after the whole chain.
     async fn repeat_second_page(
         &mut self,
         keyword: &str,

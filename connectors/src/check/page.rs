@@ -15,13 +15,12 @@ use crate::lenient_json::{MAX_JSON_VALUES, holds_too_many_values};
 use crate::text::quote;
 
 const SHOWN_CHARACTERS: usize = 80;
-/// More rows than the check requests.
 const MAX_ROWS: usize = 1_000;
-/// The year 1000; earlier times are unset dates.
+/// The year 1000. Earlier times are unset dates.
 const EARLIEST_TIME: i64 = -30_610_224_000_000;
-/// Fifty days in milliseconds. Times this close to 1970 are seconds or unset dates.
+/// Fifty days. Times this close to 1970 are seconds or unset dates.
 const SECONDS: i64 = 4_294_967_296;
-/// Twenty years in milliseconds. Later times are microseconds or no dates.
+/// Twenty years. Later times are microseconds or no dates.
 const FURTHEST_AHEAD: i64 = 20 * 366 * 24 * 3600 * 1000;
 
 const OPTIONAL_TEXTS: [(&str, usize); 7] = [
@@ -51,10 +50,10 @@ pub(super) struct CheckedPage {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The id as JSON, so that even invalid ids differ.
+    /// JSON, so that even invalid ids differ.
     pub(super) id: String,
     pub(super) display_time: Option<i64>,
-    /// Hash of all fields except the id.
+    /// Hash of the fields except the id.
     pub(super) content: u64,
 }
 
@@ -162,7 +161,7 @@ fn judge_envelope(
     assessment.page = Some(CheckedPage { rows, total, cursor });
 }
 
-/// An invalid cursor is followed, too, if it can be sent back.
+/// An invalid cursor is followed if it can be sent back.
 fn judge_cursor(assessment: &mut Assessment, value: Option<&Value>) -> Option<String> {
     let (fault, cursor) = match value {
         None | Some(Value::Null) => (None, None),
@@ -220,7 +219,7 @@ fn hash(value: &Value) -> u64 {
     hasher.finish()
 }
 
-/// The fault of one item at `now` in epoch milliseconds.
+/// Fault at `now` in epoch milliseconds.
 type ItemRule = fn(&Value, i64) -> Option<String>;
 
 fn judge_id(item: &Value, _: i64) -> Option<String> {

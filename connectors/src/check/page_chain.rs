@@ -1,4 +1,4 @@
-//! Comparison of several pages, without I/O.
+//! Comparison of several pages.
 //!
 //! Sources change during a check, so only rows of both large pages count as lost.
 
@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::page::{CheckedPage, Row, show};
 
-/// The first row of a page that an earlier page had.
+/// A row that an earlier page had.
 pub(super) fn find_repeated(pages: &[CheckedPage]) -> Option<String> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for (number, page) in (1..).zip(pages) {
@@ -23,7 +23,7 @@ pub(super) fn find_repeated(pages: &[CheckedPage]) -> Option<String> {
     None
 }
 
-/// The first row of both large pages that no small page has.
+/// A row of both large pages that no small page has.
 pub(super) fn find_lost(before: &CheckedPage, after: &CheckedPage, pages: &[CheckedPage]) -> Option<String> {
     let on_pages = ids(pages.iter().flat_map(|page| &page.rows));
     let still = ids(&after.rows);
@@ -41,7 +41,7 @@ pub(super) fn find_lost(before: &CheckedPage, after: &CheckedPage, pages: &[Chec
     ))
 }
 
-/// The first row of a small page that complete large pages lack.
+/// A row of a small page that complete large pages lack.
 pub(super) fn find_foreign(
     before: &CheckedPage,
     after: &CheckedPage,
@@ -60,14 +60,14 @@ pub(super) fn find_foreign(
     ))
 }
 
-/// The first content whose id differs on `pages`, where its old id is removed.
+/// A content whose id differs on `pages`, where its old id is removed.
 pub(super) fn find_unstable(first: &CheckedPage, pages: &[CheckedPage]) -> Option<String> {
     let rows = || pages.iter().flat_map(|page| &page.rows);
     let ids = ids(rows());
     let by_content: HashMap<u64, &Row> = rows().map(|row| (row.content, row)).collect();
     let mut times: HashMap<u64, usize> = HashMap::new();
     first.rows.iter().for_each(|row| *times.entry(row.content).or_default() += 1);
-    // Of several rows with the same content, one may have gone.
+    // Of several equal contents, one may have gone.
     let is_removed = |row: &&Row| times[&row.content] == 1 && !ids.contains(row.id.as_str());
     let mut removed = first.rows.iter().filter(is_removed);
     let (before, after) = removed.find_map(|row| Some((row, by_content.get(&row.content)?)))?;
@@ -78,7 +78,7 @@ pub(super) fn have_changed(before: &CheckedPage, after: &CheckedPage) -> bool {
     before.total != after.total || ids(&before.rows) != ids(&after.rows)
 }
 
-/// A `total` that differs between pages or from the rows; `is_whole` tells whether `pages` hold all.
+/// `is_whole` tells whether `pages` hold all rows.
 pub(super) fn find_wrong_total(large: &CheckedPage, pages: &[CheckedPage], is_whole: bool) -> Option<String> {
     let stated = large.total?;
     // Repeated rows distort the count.
@@ -118,7 +118,7 @@ pub(super) fn find_rising(pages: &[CheckedPage]) -> Option<String> {
     None
 }
 
-/// Two rows of the large page in the opposite order on small pages.
+/// Two rows in the opposite order on small pages.
 pub(super) fn find_swapped(large: &CheckedPage, pages: &[CheckedPage]) -> Option<String> {
     let places: HashMap<&str, usize> =
         large.rows.iter().enumerate().map(|(place, row)| (row.id.as_str(), place)).collect();
@@ -220,7 +220,6 @@ mod tests {
         let mut renamed = page(&[5, 4]);
         renamed.rows[1].id = "\"x\"".to_owned();
         assert_eq!(find_unstable(&first, &[renamed]).unwrap(), "the id \"4\" became \"x\"");
-        // Twins that swap places keep their ids.
         let mut twins = page(&[5, 4]);
         twins.rows[1].content = twins.rows[0].content;
         let mut swapped = twins.clone();

@@ -1,4 +1,4 @@
-//! Makes one call, and names the clause that its failure breaks.
+//! One call, and the clause that its failure breaks.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,7 +19,6 @@ use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSe
 use crate::token::{Token, TokenCache};
 use crate::transport::{Http, SOURCE, TransportError, read_body, read_content_type};
 
-/// As many as calls at once.
 const CONNECTIONS: usize = 10;
 
 pub(super) struct Probe {
@@ -40,7 +39,7 @@ struct Record {
 pub(super) struct Exchange {
     pub(super) curl: String,
     pub(super) took: Duration,
-    /// The response, or the broken clause with its evidence.
+    /// Response, or the broken clause with evidence.
     pub(super) outcome: Result<Reply, (Clause, String)>,
 }
 
@@ -137,7 +136,7 @@ impl Probe {
         Ok(Reply { status: status.as_u16(), content_type, body })
     }
 
-    /// Redacts secrets, which a cursor may bring into the command line.
+    /// A cursor may bring secrets into the command line.
     pub(super) fn redact(&self, finding: &mut Finding) {
         for secret in lock(&self.record).secrets.iter().map(ExposeSecret::expose_secret) {
             finding.seen = redact(std::mem::take(&mut finding.seen), secret);

@@ -1,5 +1,3 @@
-//! The report of a check.
-
 use std::time::Duration;
 
 use serde::Serialize;
@@ -8,66 +6,66 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// The source's address.
+    /// Source's address.
     pub url: String,
     /// `GET` or `POST`.
     pub method: &'static str,
     /// Whether no clause failed.
     pub passed: bool,
-    /// Every clause, always in the same order.
+    /// All, in a fixed order.
     pub clauses: Vec<Finding>,
     /// Latency of the answered calls.
     pub latency_ms: Latency,
 }
 
-/// The verdict on one clause.
+/// Verdict on one clause.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The clause's stable name.
+    /// Clause's stable name.
     pub id: &'static str,
-    /// The clause as a sentence.
+    /// Clause as a sentence.
     pub title: &'static str,
-    /// The verdict.
+    /// Verdict.
     pub verdict: Verdict,
-    /// The evidence, or why there is none. Safe to print: cleaned, cut, without tokens.
+    /// Evidence, or why there is none. Safe to print: cleaned, cut, without tokens.
     pub seen: String,
-    /// The required behaviour.
+    /// Required behaviour.
     pub expected: &'static str,
-    /// The deciding call as a command line; `$TOKEN` stands for the token.
+    /// Deciding call as a command line; `$TOKEN` stands for the token.
     pub curl: Option<String>,
 }
 
-/// The verdict on a clause.
+/// Verdict on a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// The source kept the clause in every call.
+    /// Kept in every call.
     Pass,
-    /// The source broke the clause.
+    /// Broken.
     Fail,
-    /// The check could not decide.
+    /// Undecided.
     Unknown,
 }
 
-/// Percentiles of the answered calls, in milliseconds.
+/// Percentiles in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latency {
-    /// The median.
+    /// Median.
     pub p50: Option<f64>,
-    /// The 90th percentile.
+    /// 90th percentile.
     pub p90: Option<f64>,
-    /// The 99th percentile.
+    /// 99th percentile.
     pub p99: Option<f64>,
 }
 
-/// A clause whose verdict is final.
+/// Final verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decided {
-    /// Its index in [`Report::clauses`].
+    /// Index in [`Report::clauses`].
     pub index: usize,
     /// Number of clauses.
     pub count: usize,
-    /// Its element of [`Report::clauses`].
+    /// Element of [`Report::clauses`].
     #[serde(flatten)]
     pub finding: Finding,
 }

@@ -1,4 +1,4 @@
-//! The calls of a check: first search, keywords, pages, credentials, ten calls at once.
+//! Calls of a check.
 
 use futures::future::join_all;
 
@@ -12,11 +12,11 @@ use super::session::{DEFAULT_LIMIT, Decide, Session};
 use super::verdicts::Verdicts;
 use crate::settings::{ClientCredentials, DeclaredOrder};
 
-/// Tried in turn if the operator names no keyword.
+/// If the operator names no keyword.
 const COMMON_WORDS: [&str; 9] = ["a", "e", "the", "1", "report", "test", "的", "会议", "工作"];
 const UNKNOWN_WORD: &str = "zqxjkvbtrawlwqzkx7391";
 const LONG_KEYWORD: usize = 256;
-/// The layers of an answer; a failure of one implies that those before it hold.
+/// A failure of one layer implies that those before it hold.
 const LAYERS: [Clause; 6] = [
     Clause::Http,
     Clause::Redirect,
@@ -27,7 +27,7 @@ const LAYERS: [Clause; 6] = [
 ];
 const CALLS_AT_ONCE: usize = 10;
 
-/// Makes the calls. Final findings go to `decide`.
+/// Final findings go to `decide`.
 pub(super) async fn run(
     probe: &Probe,
     order: DeclaredOrder,
@@ -71,7 +71,7 @@ async fn fetch_call_token(probe: &Probe, verdicts: &mut Verdicts) -> Option<Call
 }
 
 impl Session<'_> {
-    /// Makes the first search, whose failure ends the check. Returns its keyword and page.
+    /// Its failure ends the check. Returns its keyword and page.
     async fn search_first(&mut self, keyword: Option<&str>) -> Option<(String, CheckedPage)> {
         let words = keyword.map_or_else(|| COMMON_WORDS.to_vec(), |keyword| vec![keyword]);
         let parameters = |word| Parameters::first_page(word, DEFAULT_LIMIT);
@@ -129,7 +129,7 @@ impl Session<'_> {
 
     async fn check_keywords(&mut self) {
         let long = "budgetreview".repeat(22)[..LONG_KEYWORD].to_owned();
-        // Only one keyword holds spaces, so that each fault breaks one clause.
+        // One keyword alone holds spaces, so that each fault breaks one clause.
         let keywords = [
             (Clause::KeywordChinese, "工作报告"),
             (Clause::KeywordEmoji, "🎉👩‍💻"),
@@ -246,7 +246,6 @@ fn has_second_page(first: &CheckedPage) -> bool {
     first.rows.len() == DEFAULT_LIMIT && first.cursor.is_some()
 }
 
-/// By status or by the envelope's code.
 fn judge_refusal(exchange: &Exchange) -> Result<String, String> {
     let reply = exchange.outcome.as_ref().map_err(|(_, seen)| seen.clone())?;
     if reply.status != 200 {

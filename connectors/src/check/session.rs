@@ -1,4 +1,4 @@
-//! State of a running check.
+//! Running check.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use super::verdicts::Verdicts;
 
 pub(super) const DEFAULT_LIMIT: usize = 10;
 
-/// Receives final findings with their indexes.
+/// Final findings with their indexes.
 pub(super) type Decide<'d> = dyn FnMut(Vec<(usize, Finding)>) + Send + Sync + 'd;
 
 pub(super) struct Session<'s> {
@@ -22,7 +22,7 @@ pub(super) struct Session<'s> {
 }
 
 impl Session<'_> {
-    /// Marks clauses that no later call is about.
+    /// No later call is about these clauses.
     pub(super) fn settle(&mut self, clauses: &[Clause]) {
         self.verdicts.settle(clauses);
         (self.decide)(self.verdicts.take_decided());
@@ -45,7 +45,7 @@ impl Session<'_> {
         assessment.page.ok_or_else(|| last.unwrap_or((Clause::Data, "no page".to_owned())))
     }
 
-    /// Reads the page of a later call. The caller records a missing one.
+    /// The caller records a missing page.
     pub(super) fn read(&mut self, exchange: &Exchange, limit: Option<usize>) -> Result<CheckedPage, String> {
         let reply = exchange.outcome.as_ref().map_err(|(_, seen)| seen.clone())?;
         if reply.status != 200 {

@@ -1,4 +1,4 @@
-//! Collects verdicts. The first failure of a clause stays, unless it follows from another clause's.
+//! Verdicts. The first failure of a clause stays, unless it follows from another clause's.
 
 use super::clause::{Clause, ClauseDefinition, DEFINITIONS};
 use super::report::{Finding, Verdict};
@@ -8,7 +8,6 @@ pub(super) struct Verdicts {
     entries: Vec<Option<Entry>>,
     /// Clauses that no later call is about.
     settled: Vec<bool>,
-    /// Clauses whose findings were taken.
     reported: Vec<bool>,
     undecided_reason: Option<String>,
 }
@@ -62,7 +61,7 @@ impl Verdicts {
         }
     }
 
-    /// Why a clause is undecided, until a later call decides it.
+    /// Until a later call decides it.
     pub(super) fn unknown(&mut self, clause: Clause, why: impl Into<String>) {
         let entry = &mut self.entries[clause as usize];
         entry.get_or_insert_with(|| Entry { verdict: Verdict::Unknown, seen: why.into(), curl: None });
@@ -98,7 +97,6 @@ impl Verdicts {
         self.settled[definition.clause as usize] && (entry.verdict == Verdict::Pass || needs_are_settled())
     }
 
-    /// All other findings with their indexes.
     pub(super) fn take_remaining(&mut self) -> Vec<(usize, Finding)> {
         let remaining = DEFINITIONS.iter().filter(|definition| !self.reported[definition.clause as usize]);
         let findings =

@@ -1,4 +1,4 @@
-//! Bodies within a memory bound, as received and inflated (decisions 6.2).
+//! Bodies within a memory bound (decisions 6.2).
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -10,7 +10,7 @@ use reqwest::header::CONTENT_ENCODING;
 use super::failure::TransportError;
 use crate::text::quote;
 
-/// Starting a gzip member costs more than its few bytes.
+/// Each start costs more than a member's few bytes.
 const MAX_MEMBERS: usize = 1_000;
 const SHOWN_ENCODING_CHARACTERS: usize = 40;
 
@@ -19,7 +19,6 @@ pub(crate) struct Body {
     is_gzip: bool,
 }
 
-/// Receives at most `bound` bytes.
 pub(crate) async fn receive_body(mut response: Response, bound: usize) -> Result<Body, TransportError> {
     let is_gzip = read_encoding(&response)?;
     let stated = response.content_length().map_or(Ok(0), usize::try_from);
@@ -36,12 +35,11 @@ pub(crate) async fn receive_body(mut response: Response, bound: usize) -> Result
     Ok(Body { bytes, is_gzip })
 }
 
-/// Receives and inflates a small or rare body in place.
 pub(crate) async fn read_body(response: Response, bound: usize) -> Result<Vec<u8>, TransportError> {
     receive_body(response, bound).await?.inflate(bound)
 }
 
-/// RFC 9110 knows two names of gzip.
+/// Two names of gzip (RFC 9110).
 fn read_encoding(response: &Response) -> Result<bool, TransportError> {
     let values = response.headers().get_all(CONTENT_ENCODING);
     let texts: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
@@ -54,7 +52,7 @@ fn read_encoding(response: &Response) -> Result<bool, TransportError> {
 }
 
 impl Body {
-    /// The content, if it is cheap to read and has at most `max` bytes.
+    /// Content that is cheap to read and has at most `most` bytes.
     pub(crate) fn if_small(&self, most: usize) -> Option<Cow<'_, [u8]>> {
         if !self.is_gzip {
             return (self.bytes.len() <= most).then_some(Cow::Borrowed(&self.bytes));
@@ -66,14 +64,13 @@ impl Body {
         inflate(&self.bytes, most).ok().map(Cow::Owned)
     }
 
-    /// The content, of at most `bound` bytes. It may take milliseconds.
+    /// At most `bound` bytes. It may take milliseconds.
     pub(crate) fn inflate(self, bound: usize) -> Result<Vec<u8>, TransportError> {
         if self.is_gzip { inflate(&self.bytes, bound) } else { Ok(self.bytes) }
     }
 }
 
-/// Inflates whole gzip members (RFC 1952), and nothing after them. Servers send an empty body with any
-/// header.
+/// Whole gzip members (RFC 1952), and nothing after them. Servers send an empty body with any header.
 fn inflate(gzip: &[u8], bound: usize) -> Result<Vec<u8>, TransportError> {
     let mut content = Vec::new();
     let mut rest = gzip;

@@ -1,5 +1,3 @@
-//! Endpoints, and the meaning of their statuses and headers.
-
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};

@@ -1,4 +1,4 @@
-//! Failures of a request. Search and conformance check word them differently.
+//! Request failures. Search and conformance check word them differently.
 
 use std::error::Error as _;
 use std::io;
@@ -13,7 +13,6 @@ pub(crate) enum TransportError {
     Timeout,
     /// No address of the name may be called.
     Forbidden(AddressRefusal),
-    /// No connection was established.
     Unreachable(&'static str),
     /// Address or credentials make no valid request.
     Unsendable,
@@ -21,16 +20,15 @@ pub(crate) enum TransportError {
     /// The connection closed before the response was complete.
     Incomplete,
     Broken,
-    /// A refused redirect, with at most the origin of its target.
+    /// With at most the origin of its target.
     Redirect(String),
-    /// The body exceeds the bound in bytes, received or inflated.
+    /// Bound in bytes, received or inflated.
     TooLarge(usize),
     Encoding(String),
     Undecodable,
 }
 
 impl TransportError {
-    /// The name cannot be looked up, or has no address.
     pub(crate) const UNKNOWN_NAME: Self = Self::Unreachable("its name is not known");
 
     pub(crate) fn into_source_error(self, endpoint: Endpoint) -> SourceError {

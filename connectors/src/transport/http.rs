@@ -1,4 +1,4 @@
-//! HTTP client of one endpoint: guarded connections, and redirects within its origin.
+//! HTTP client of one endpoint.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::resolver::{GuardedResolver, SystemResolver};
 use crate::addresses::AddressRules;
 use crate::settings::SettingsError;
 
-/// Limit of successive redirects (decisions 7.4).
+/// Successive redirects (decisions 7.4).
 const MAX_REDIRECTS: usize = 3;
 const SHOWN_TARGET_CHARACTERS: usize = 100;
 
@@ -23,7 +23,7 @@ pub(crate) struct Http {
     rules: AddressRules,
 }
 
-/// A client that connects to allowed addresses only. Its caller checks the text of the address.
+/// Connects to allowed addresses only. The caller checks the text of the address.
 pub(crate) fn guarded(names: Arc<dyn Resolve>, is_listed: bool) -> ClientBuilder {
     Client::builder()
         .user_agent(concat!("trawl/", env!("CARGO_PKG_VERSION")))
@@ -37,7 +37,7 @@ pub(crate) fn guarded(names: Arc<dyn Resolve>, is_listed: bool) -> ClientBuilder
 }
 
 impl Http {
-    /// Connections to `url`, of which `max_idle` are pooled.
+    /// Pools `max_idle` connections.
     pub(crate) fn new(
         endpoint: Endpoint,
         url: &Url,
@@ -68,8 +68,8 @@ impl Http {
         self.client.request(method, self.url.clone())
     }
 
-    /// Sends the request that `make` builds, which must be safe to repeat. Redirects within the origin get
-    /// method, headers and body again. A request on a connection that breaks is sent twice.
+    /// `make` builds a request that is safe to repeat. Redirects within the origin get method, headers and body again. A request on a
+    /// connection that breaks is sent twice.
     pub(crate) async fn send(
         &self,
         make: impl Fn() -> Result<Request, TransportError>,
@@ -145,7 +145,7 @@ pub(super) fn find_target(
     }
 }
 
-/// The origin alone, as the rest may hold secrets.
+/// The rest may hold secrets.
 fn show_origin(url: &Url) -> String {
     let scheme = url.scheme();
     let host = url.host_str().filter(|host| !host.is_empty());

@@ -1,4 +1,4 @@
-//! Resolvers that check a name's addresses at every connection (decisions 7.4).
+//! Resolvers that check addresses at every connection (decisions 7.4).
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -16,15 +16,15 @@ pub(super) struct SystemResolver;
 impl Resolve for SystemResolver {
     fn resolve(&self, name: Name) -> Resolving {
         Box::pin(async move {
-            // The URL's port replaces it.
             let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
             Ok(Box::new(found.into_iter()) as Addrs)
         })
     }
 }
 
-/// Bounded name lookups. An abandoned lookup runs on, and keeps its permit until it ends. Otherwise silent
-/// name servers could occupy every blocking thread.
+/// Bounded name lookups.
+///
+/// An abandoned lookup keeps its permit until it ends. Otherwise silent name servers could occupy every blocking thread.
 #[derive(Clone)]
 pub(crate) struct NameLookups {
     permits: Arc<Semaphore>,
@@ -43,7 +43,7 @@ impl NameLookups {
         Self { permits: Arc::new(Semaphore::new(at_once)), lookup }
     }
 
-    /// All addresses of a name, unchecked. `guard` is dropped when the lookup ends, even if abandoned.
+    /// Unchecked. `guard` is dropped when the lookup ends, even if abandoned.
     pub(crate) async fn find(
         &self,
         name: &str,
@@ -68,8 +68,8 @@ pub(crate) async fn with_addresses<T>(addresses: Vec<SocketAddr>, request: impl 
     FOUND.scope(addresses, request).await
 }
 
-/// Resolves to the addresses of [`with_addresses`], so that a connection waits for no lookup. For clients
-/// without a pool, which connect on the request's task.
+/// Resolves to [`with_addresses`], so that a connection waits for no lookup. For clients without a pool, which connect on the request's
+/// task.
 pub(crate) struct PreresolvedNames;
 
 impl Resolve for PreresolvedNames {
@@ -79,7 +79,7 @@ impl Resolve for PreresolvedNames {
     }
 }
 
-/// Drops the addresses that may not be called.
+/// Drops refused addresses.
 pub(super) struct GuardedResolver {
     names: Arc<dyn Resolve>,
     is_listed: bool,

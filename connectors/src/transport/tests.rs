@@ -18,7 +18,6 @@ use super::*;
 use crate::addresses::{AddressRefusal, AddressRules};
 use crate::settings::SettingsError;
 
-/// A resolver with scripted answers.
 struct ScriptedResolver(Mutex<VecDeque<Vec<IpAddr>>>);
 
 impl ScriptedResolver {
@@ -72,7 +71,6 @@ async fn finished_lookup_returns_its_permit() {
         assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 0), "{found:?}");
         let unknown = lookups.find("nowhere.invalid", ()).await;
         assert_eq!(unknown, Err(TransportError::UNKNOWN_NAME));
-        // An abandoned lookup also ends.
         let _may_be_there_at_once = futures::poll!(Box::pin(lookups.find("localhost", ())));
     }
 }
@@ -135,7 +133,6 @@ async fn unlisted_name_of_this_machine_is_refused() {
     let url = Url::parse(&format!("https://wiki.example:{port}/")).unwrap();
     for endpoint in [SOURCE, TOKEN_ENDPOINT] {
         let names = ScriptedResolver::new(&[&["127.0.0.1", "::1"], &["::ffff:127.0.0.1"]]);
-        // Listed for another port only.
         let rules = AddressRules::new(["wiki.example:1"]).unwrap();
         let http = Http::with_resolver(endpoint, &url, &rules, 1, names.clone()).unwrap();
         for _ in 0..2 {

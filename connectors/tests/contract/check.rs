@@ -1,5 +1,3 @@
-//! The conformance check, against the reference source and every faulty one.
-
 use futures::StreamExt;
 use trawl_connectors::check::{Check, CheckSettings, Decided, Finding, Report, Verdict};
 use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
@@ -7,7 +5,7 @@ use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
 use crate::support::{settings_of, timeout_of};
 use crate::zoo;
 
-/// Few checks in flight, as each must end within its minute on a busy machine.
+/// Each check must end within its minute on a busy machine.
 const AT_ONCE: usize = 2;
 
 pub(crate) fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
@@ -15,7 +13,7 @@ pub(crate) fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
     CheckSettings { source, order: DeclaredOrder::Time, keyword: Some(zoo::KEYWORD.to_owned()) }
 }
 
-/// The report of a check, whose clauses must each be told once.
+/// Each clause must be told once.
 pub(crate) async fn run(settings: CheckSettings) -> Report {
     let mut urls = vec![&settings.source.url];
     if let Authentication::OAuth2Client(credentials) = &settings.source.authentication {
@@ -51,7 +49,6 @@ async fn reference_source_keeps_every_clause() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_fault_breaks_only_its_clause() {
-    // The slowest faults come last in the list.
     let faults = futures::stream::iter(zoo::faults().into_iter().rev());
     let wrong: Vec<String> = faults
         .map(|fault| async move {

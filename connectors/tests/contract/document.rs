@@ -1,5 +1,3 @@
-//! The OpenAPI description: valid, in step with the code, and kept by the reference source.
-
 use jsonschema::Validator;
 use reqwest::Response;
 use serde_json::{Value, json};
@@ -128,7 +126,6 @@ async fn faults_of_form_violate_the_schemas() {
     for fault in zoo::faults() {
         if of_form(fault.clause) && !beyond_a_schema.contains(&fault.name) {
             let source = HttpCaller::with(zoo::start(&fault).await).await;
-            // All items at once, to see the last page.
             let answer = source.page(&[("keyword", KEYWORD), ("limit", "100")]).await;
             let first = source.page(&[("keyword", KEYWORD)]).await;
             assert!(!page.is_valid(&answer) || !page.is_valid(&first), "{fault}: {first}");

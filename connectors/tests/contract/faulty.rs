@@ -1,4 +1,4 @@
-//! The faulty sources, as trawl's client sees their first page.
+//! Faulty sources, seen by trawl's client.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Malicious sources: reports on them are safe to print and to paste, and hold no token.
+//! Malicious sources: reports are safe to print and to paste, and hold no token.
 
 use axum::Router;
 use axum::extract::Query;
@@ -19,7 +19,6 @@ struct PageQuery {
     cursor: Option<String>,
 }
 
-/// A page of countless items with this cursor, and this id on the second item.
 fn page(query: &PageQuery, cursor: &str, id: &str) -> Value {
     let page: usize =
         query.cursor.as_deref().and_then(|cursor| cursor.split('#').nth(1)?.parse().ok()).unwrap_or(0);

@@ -1,5 +1,3 @@
-//! The reference source keeps the contract.
-
 use std::cmp::Reverse;
 
 use reqwest::StatusCode;
@@ -22,7 +20,6 @@ async fn page_chain_equals_one_large_page() {
         let whole = page(100, None).await;
         assert_eq!((whole.items.len(), &whole.cursor), (57, &None));
         assert!(whole.items.is_sorted_by_key(|item| (Reverse(item.display_time), item.id.clone())));
-        // The last page of 19 is full, the last page of 10 is not.
         for limit in [1, 10, 19, 57] {
             let (mut items, mut cursor) = (Vec::new(), None);
             loop {
@@ -42,7 +39,7 @@ async fn page_chain_equals_one_large_page() {
 
 #[tokio::test]
 async fn cursor_outlives_its_item() {
-    // As if the cursor's item had been removed: the id is a place in the order, not a row.
+    // As if the cursor's item had been removed.
     let source = HttpCaller::start().await;
     let page = source.page(&[("keyword", KEYWORD), ("limit", "3")]).await;
     let cursor = page["cursor"].as_str().unwrap();

@@ -1,5 +1,3 @@
-//! Two ways to call a running source: trawl's client and plain HTTP.
-
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -12,9 +10,8 @@ use url::Url;
 
 use crate::zoo::{self, Fault, Running};
 
-/// Timeout of answered calls. A busy machine must not turn an answer into a late one.
+/// A busy machine must not turn an answer into a late one.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Timeout of calls that are never answered.
 const IMPATIENCE: Duration = Duration::from_secs(1);
 
 pub(crate) fn settings(url: Url, method: Method, authentication: Authentication) -> SourceSettings {

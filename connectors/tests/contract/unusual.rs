@@ -1,4 +1,4 @@
-//! Unusual sources that keep the contract, and pass the check.
+//! Unusual sources that keep the contract.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -40,7 +40,6 @@ impl SearchQuery {
         self.cursor.as_deref().map_or(0, |cursor| cursor.trim_start_matches('0').parse().unwrap_or(0))
     }
 
-    /// The matching items; only one word matches.
     fn matching(&self, items: usize) -> Vec<Value> {
         let item = |number: usize| {
             let hours = i64::try_from(items - number).unwrap();
@@ -140,7 +139,6 @@ async fn single_match_leaves_page_clauses_unknown() {
 
 #[tokio::test]
 async fn short_and_empty_pages_pass() {
-    // As if invisible rows were taken out of each page.
     let report = check_answers(|query| {
         let (all, start) = (query.matching(60), query.offset());
         let end = all.len().min(start + query.limit());
@@ -170,7 +168,7 @@ async fn new_content_with_place_cursors_passes() {
     let arrived = Arc::new(AtomicUsize::new(60));
     let report = check_answers(move |query| {
         let all = query.matching(arrived.fetch_add(1, Ordering::SeqCst));
-        // The cursor is the last row's id, which counts the rows below it.
+        // The cursor counts the rows below it.
         let start = query.cursor.as_ref().map_or(0, |_| all.len() + 1 - query.offset());
         let end = all.len().min(start + query.limit());
         let cursor = all[start..end].last().filter(|_| end < all.len());
@@ -185,7 +183,7 @@ async fn new_content_with_place_cursors_passes() {
 async fn equal_relevance_in_any_order_is_unknown() {
     let url = serve(|query| {
         let mut all = query.matching(40);
-        // The order of two equals depends on the page's length.
+        // Two equal items swap with the page's length.
         if query.limit() != 100 {
             all.chunks_mut(2).for_each(<[Value]>::reverse);
         }
@@ -277,7 +275,6 @@ async fn http_1_0_server_passes() {
     assert_kept(&check_in_order(url, DeclaredOrder::Time).await, &[]);
 }
 
-/// Ends the answer by closing the connection.
 async fn answer_in_1_0(mut connection: TcpStream) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,5 +1,3 @@
-//! Address rules, seen from the client: refusals at setup and at a call.
-
 use axum::response::IntoResponse;
 use trawl_connectors::{
     AddressRefusal, AddressRules, Authentication, ClientCredentials, Method, SettingsError, SourceClient,
@@ -13,7 +11,7 @@ fn set_up(settings: SourceSettings, listed: &[&str]) -> Result<SourceClient, Set
     SourceClient::new(settings, &AddressRules::new(listed).unwrap())
 }
 
-/// The refusals of `url` as source and as token endpoint, with 127.0.0.1:9 listed.
+/// As source and as token endpoint, with 127.0.0.1:9 listed.
 async fn refusals(url: &str) -> [(&'static str, AddressRefusal); 2] {
     let server = Server::start(|_| async { good_answer() }).await;
     let url = Url::parse(url).unwrap();

@@ -1,5 +1,3 @@
-//! Parsing of answers: examples of each clause, and a property over lenient spellings.
-
 use proptest::collection::btree_map;
 use proptest::option;
 use proptest::prelude::*;
@@ -267,7 +265,6 @@ fn lone_surrogate_costs_no_row() {
 }
 
 fn any_text(bound: usize) -> impl Strategy<Value = String> {
-    // Up to four bytes a character, and none that is cleaned.
     proptest::string::string_regex(&format!(
         "[^\\p{{Cc}}\u{2028}-\u{202e}\u{2066}-\u{2069}]{{1,{}}}",
         (bound / 4).min(12)
@@ -299,7 +296,6 @@ fn any_items() -> impl Strategy<Value = Vec<ContentItem>> {
         .prop_map(|items| items.into_iter().map(|(id, item)| ContentItem { id, ..item }).collect())
 }
 
-/// Rewrites the answer as a careless source would.
 fn loosen(body: &mut Value, ways: [bool; 6]) {
     let [text_numbers, number_ids, objects, nulls, extras, floats] = ways;
     if text_numbers {

@@ -1,5 +1,3 @@
-//! Callbacks: sent once, by the address rules, and successful only with a 2xx in time.
-
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -98,7 +96,6 @@ async fn silent_callback_times_out() {
     assert!(server.received("/hangs").len() <= 1);
 }
 
-/// Answers one call with these bytes, then waits for the other side to close.
 async fn answer_with(listener: &TcpListener, answer: &str) {
     let (mut connection, _) = listener.accept().await.unwrap();
     let mut request = Vec::new();
@@ -128,7 +125,7 @@ async fn head_of_the_answer_decides_and_connection_closes() {
     }
     for head in ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
         let late = post_within(&url, &["127.0.0.1"], SHORTLY);
-        // Ends here if the machine was too busy for the call.
+        // The machine may be too busy for the call.
         let (late, _) = tokio::join!(late, tokio::time::timeout(PATIENCE, answer_with(&listener, head)));
         assert_eq!(late, Err(CallbackError::Timeout(SHORTLY)), "{head}");
     }

@@ -1,5 +1,3 @@
-//! Compressed answers: read transparently, bounded on both sides, refused when invalid.
-
 use std::io::Write as _;
 
 use axum::body::Body;
@@ -42,7 +40,7 @@ async fn gzip_is_read_by_each_of_its_names() {
 
 #[tokio::test]
 async fn large_compressed_answer_is_read_like_a_small_one() {
-    // The first is large only when inflated, the second in both forms.
+    // The second is large in both forms.
     for (count, spaces) in [(5, 200_000), (9_000, 0)] {
         let body = format!("{}{}", " ".repeat(spaces), page(count));
         let server = Server::start(move |_| std::future::ready(encoded("gzip", gzip(body.as_bytes())))).await;
@@ -61,7 +59,7 @@ async fn inflated_size_is_bounded() {
 
 #[tokio::test]
 async fn compressed_size_is_bounded() {
-    // Stored without compression, which makes it larger.
+    // Stored without compression.
     let server = Server::start(|_| async {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
         encoder.write_all(page(1).to_string().as_bytes()).unwrap();

@@ -1,5 +1,3 @@
-//! Documents of other systems: guarded, bounded, with failures as data.
-
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect};
 use trawl_connectors::{AddressRules, SourceError, fetch_document};

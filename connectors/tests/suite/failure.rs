@@ -1,5 +1,3 @@
-//! Slow, dead, lying and oversized sources: each gives its own error.
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -163,7 +161,6 @@ async fn endless_body_is_read_up_to_the_bound() {
     assert_eq!(error, SourceError::Invalid("the source sent a body of more than 2097152 bytes".into()));
 }
 
-/// A client of a listener that answers its first connection with `bytes`.
 async fn client_of_bytes(bytes: &'static [u8]) -> SourceClient {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
@@ -264,7 +261,6 @@ async fn dropped_search_ends_its_request_and_frees_its_permit() {
     client.search(&QUESTION).await.unwrap();
 }
 
-/// Reports that the server dropped a request.
 struct SendOnDrop(mpsc::UnboundedSender<()>);
 
 impl Drop for SendOnDrop {

@@ -38,7 +38,6 @@ fn check_text(text: Option<&String>, bound: usize, lines: bool) {
 }
 
 fn check_item(item: &ContentItem) {
-    // An id is never cleaned.
     assert!(item.id.len() <= bounds::ID && !item.id.is_empty() && !item.id.contains(char::is_control));
     check_text(Some(&item.title).filter(|title| !title.is_empty()), bounds::TITLE, false);
     check_text(item.sub_title.as_ref(), bounds::SUB_TITLE, true);
@@ -74,7 +73,6 @@ fn read(body: &[u8]) -> Result<Answer, SourceError> {
         }
         Err(SourceError::Invalid(text)) => check_remark(text),
         Err(SourceError::Failed(text)) => {
-            // It quotes the source's `message`.
             assert!(!text.contains(is_unfit), "{text:?}");
             let (_, said) = text.split_once(": ").unwrap_or_default();
             assert!(said.chars().count() <= 200);
@@ -163,7 +161,6 @@ fn any_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Text that no [`Value`] serializes to.
 fn any_raw() -> impl Strategy<Value = String> {
     let fixed = [
         r#""kqzx\ud83d""#,
@@ -295,7 +292,6 @@ proptest! {
 
     #[test]
     fn damaged_answer_stays_within_bounds(damages in vec(any_damage(), 0..4), cuts in vec(any_cut(), 0..2)) {
-        // `read` checks the outcome.
         let _ = read(&write_damaged(&damages, &cuts));
     }
 }

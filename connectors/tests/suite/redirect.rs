@@ -1,5 +1,3 @@
-//! Redirects: followed with the whole request within the origin, refused elsewhere.
-
 use axum::http::{HeaderMap, HeaderValue, Method as HttpMethod, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
@@ -23,7 +21,7 @@ async fn refusal(location: &'static str) -> String {
     }
 }
 
-/// A source that moved from `/search` to `/new/search` in steps, and its token endpoint to `/new/token`.
+/// `/search` moved to `/new/search` in steps, and `/token` to `/new/token`.
 async fn start(status: u16) -> Server {
     Server::start(move |request: Received| async move {
         let base = format!("http://{}/", request.header("host"));

@@ -1,5 +1,3 @@
-//! Requests and connections of a source.
-
 use axum::http::Method as HttpMethod;
 use serde_json::{Value, json};
 use trawl_connectors::{AddressRefusal, Authentication, Method, Question, SettingsError, SourceSettings};

@@ -1,4 +1,4 @@
-//! A source and token endpoint with scripted answers, and a record of their requests.
+//! Scripted source and token endpoint, and a record of their requests.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ use trawl_connectors::{
 };
 use url::Url;
 
-/// Limit of waits for an event, which only a failed test reaches.
+/// Reached by failed tests only.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const QUESTION: Question<'static> = Question { keyword: "budget", limit: 10, cursor: None };
@@ -33,7 +33,6 @@ pub(crate) struct Received {
     pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: String,
-    /// Number of earlier requests of the same path.
     pub(crate) nth: usize,
 }
 
@@ -43,7 +42,6 @@ impl Received {
     }
 }
 
-/// A running server; ends with the test's runtime.
 pub(crate) struct Server {
     pub(crate) base: Url,
     connections: Arc<AtomicUsize>,
@@ -51,7 +49,6 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a server that passes every request to `answer`.
     pub(crate) async fn start<F, Fut>(answer: F) -> Self
     where
         F: Fn(Received) -> Fut + Clone + Send + Sync + 'static,
@@ -163,7 +160,6 @@ pub(crate) async fn start_closing(body: String) -> (Url, JoinHandle<()>) {
     (url, answering)
 }
 
-/// A client that may call this machine.
 pub(crate) fn connect(settings: SourceSettings) -> Result<SourceClient, SettingsError> {
     SourceClient::new(settings, &AddressRules::new(["127.0.0.1"]).unwrap())
 }

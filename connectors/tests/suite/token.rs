@@ -1,5 +1,3 @@
-//! `OAUTH2_CLIENT` against a token endpoint.
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -275,7 +273,7 @@ async fn fetch_outlives_its_cancelled_search() {
     assert!(first.await.unwrap_err().is_cancelled());
     release.send(()).unwrap();
 
-    // The abandoned fetch makes its second attempt, which the next search joins.
+    // The abandoned fetch makes a second attempt, which the next search joins.
     tokio::time::timeout(PATIENCE, coming.recv()).await.unwrap().unwrap();
     tokio::time::timeout(PATIENCE, client.search(&QUESTION)).await.unwrap().unwrap();
     assert_eq!(server.received("/token").len(), 2);
@@ -305,7 +303,6 @@ async fn echoed_token_is_redacted_when_cut_and_in_notes() {
         async move {
             match (request.path.as_str(), request.nth) {
                 ("/token", _) => token_answer(&token, 3600),
-                // Messages are cut.
                 (_, 0) => json_answer(&json!({"code": 500, "message": format!("bad {token}"), "data": null})),
                 _ => ([("content-type", token)], page(1).to_string()).into_response(),
             }

@@ -1,5 +1,3 @@
-//! Warming up: the first search finds a token and a connection.
-
 use axum::http::Method as HttpMethod;
 use trawl_connectors::{Authentication, Method, SourceError, SourceSettings};
 

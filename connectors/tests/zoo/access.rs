@@ -1,4 +1,4 @@
-//! Faults of authentication, of the token endpoint, and of concurrent calls.
+//! Faults of authentication, tokens and concurrent calls.
 
 use std::time::Duration;
 
@@ -103,7 +103,6 @@ async fn need_no_token(call: Call) -> Response {
     call.reference.ask(&request).await
 }
 
-/// Without a token the envelope says 401 in HTTP 200.
 async fn refuse_in_the_envelope_only(call: Call) -> Response {
     let mut response = call.reference.ask(&call.request).await;
     if call.request.authorization.is_none() {
@@ -137,10 +136,10 @@ async fn take_any_scope(call: Call) -> Response {
     response
 }
 
-/// Longest wait for a fifth search, which sequential repeats meet.
+/// Sequential repeats meet it.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Refuses the fifth of equal searches in flight, for which repeats wait, whatever the machine's load.
+/// Refuses the fifth of equal searches in flight, for which repeats wait.
 async fn serve_four_at_once(call: Call) -> Response {
     let Call { request, reference, state, .. } = call;
     let response = reference.ask(&request).await;

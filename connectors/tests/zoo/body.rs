@@ -1,5 +1,3 @@
-//! Faults of the body: encoding, size, content type, character set, JSON.
-
 use std::io::Write;
 
 use axum::http::{HeaderName, HeaderValue, header};
@@ -9,7 +7,6 @@ use flate2::{Compression, write::GzEncoder};
 use super::fault::{Act, Fault};
 use super::layer::{send_as, send_json};
 
-/// A body larger than trawl's limit (decisions 6.2), in bytes.
 const TOO_MANY: usize = 3 << 20;
 
 pub(super) fn faults() -> Vec<Fault> {
@@ -48,7 +45,6 @@ fn encodings() -> Vec<Fault> {
     ]
 }
 
-/// Pads with spaces, which JSON ignores.
 fn padded(text: String) -> Vec<u8> {
     let mut padded = text.into_bytes();
     padded.resize(TOO_MANY, b' ');

@@ -1,4 +1,4 @@
-//! Faults of the envelope's fields; the rows are right.
+//! Faults of the envelope; the rows are right.
 
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ fn counts() -> Vec<Fault> {
     ]
 }
 
-/// Faults of the cursor's form; `paging` has the others.
+/// `paging` has the others.
 fn cursors() -> Vec<Fault> {
     vec![
         Fault::unseen(

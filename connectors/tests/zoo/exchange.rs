@@ -1,5 +1,3 @@
-//! Faults of the HTTP exchange: connection, time, redirects, method, status.
-
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -60,7 +58,6 @@ fn lateness() -> Vec<Fault> {
     ]
 }
 
-/// Half a page, then spaces for ever.
 fn drip(text: &str) -> Response {
     let half: Bytes = text.as_bytes()[..text.len() / 2].to_vec().into();
     let drops = stream::unfold((), |()| async {
@@ -102,7 +99,6 @@ fn redirects() -> Vec<Fault> {
     ]
 }
 
-/// Redirects from `/search` over `/hop/1` to `/hop/4`, which has the page.
 fn redirect_four_times(request: &SourceRequest, text: String) -> Response {
     let hop: usize = request.path.strip_prefix("/hop/").map_or(0, |hop| hop.parse().unwrap());
     if hop == 4 {

@@ -1,4 +1,4 @@
-//! A fault, the clause that it breaks, and the server's expected report.
+//! A fault, its clause, and the server's expected report.
 
 use std::fmt;
 
@@ -11,35 +11,30 @@ use super::running::KEYWORD;
 
 pub(crate) struct Fault {
     pub(crate) name: &'static str,
-    /// The clause that the check must fail.
     pub(crate) clause: &'static str,
-    /// The keyword that brings it out in the server.
     pub(crate) keyword: String,
-    /// The `status` that the server must report.
+    /// Reported by the server.
     pub(crate) status: &'static str,
-    /// A part of the reported `message`; `None` means null.
+    /// Part of the reported `message`; `None` means null.
     pub(crate) message: Option<&'static str>,
     pub(crate) rows: Rows,
     pub(super) act: Act,
 }
 
-/// The part of the matches that a complete search shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rows {
     All,
-    /// Fewer, but not none.
     Some,
     None,
 }
 
 #[derive(Clone, Copy)]
 pub(super) enum Act {
-    /// Sends these bytes on the bare connection and closes it.
+    /// Sent on the bare connection, which then closes.
     Bytes(&'static [u8]),
-    /// Changes every page.
     Page(fn(&SourceRequest, &mut Value)),
     Item(fn(&mut Value)),
-    /// Sends the contract's page in its own way.
+    /// The contract's page, sent in another way.
     Send(fn(&SourceRequest, String) -> Response),
     Search(fn(Call) -> BoxFuture<'static, Response>),
     Token(fn() -> BoxFuture<'static, Response>),

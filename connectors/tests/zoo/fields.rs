@@ -1,4 +1,4 @@
-//! Faults of the items' fields; the envelope and the pages are right.
+//! Faults of fields; envelope and pages are right.
 
 use std::sync::atomic::Ordering;
 
@@ -21,7 +21,6 @@ fn remove(item: &mut Value, field: &str) {
     item.as_object_mut().unwrap().remove(field);
 }
 
-/// The number at the end of the item's id.
 fn number(item: &Value) -> u64 {
     item["id"].as_str().and_then(|id| id.rsplit('-').next()).unwrap().parse().unwrap()
 }
@@ -74,7 +73,7 @@ fn ids() -> Vec<Fault> {
     ]
 }
 
-/// Adds the number of the call to each id, counting down to keep the order.
+/// Counts down to keep the order.
 async fn number_the_calls(Call { request, reference, state, .. }: Call) -> Response {
     let mut page = match reference.page(&request).await {
         Ok(page) => page,

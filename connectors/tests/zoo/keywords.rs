@@ -1,5 +1,3 @@
-//! Faults of certain keywords.
-
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
@@ -61,7 +59,6 @@ fn missing_and_unknown() -> Vec<Fault> {
     ]
 }
 
-/// Answers a missing keyword with an empty page.
 async fn take_no_keyword(Call { request, reference, .. }: Call) -> Response {
     let lacks_one = request.keyword.as_deref().is_none_or(|keyword| keyword.trim().is_empty());
     let request =
@@ -84,7 +81,6 @@ async fn find_everything(Call { request, reference, .. }: Call) -> Response {
     }
 }
 
-/// Fails for keywords of this kind.
 fn fail_where(
     request: &SourceRequest,
     text: String,
@@ -112,7 +108,7 @@ fn characters() -> Vec<Fault> {
             "emoji-500",
             "keyword-emoji",
             ("error", "500"),
-            // As a column of three-byte UTF-8 does.
+            // As in a column of three-byte UTF-8.
             Act::Send(|request, text| {
                 fail_where(request, text, BROKEN, |keyword| keyword.contains(|c| c > '\u{ffff}'))
             }),

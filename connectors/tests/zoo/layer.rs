@@ -1,4 +1,4 @@
-//! The layer in front of the reference source, in which faults act.
+//! Layer in front of the reference source, where faults act.
 
 use std::collections::HashSet;
 use std::sync::atomic::AtomicUsize;
@@ -28,9 +28,8 @@ pub(super) struct FaultState {
     pub(super) calls: AtomicUsize,
     /// Cursors or keywords of earlier searches.
     pub(super) used: Mutex<HashSet<String>>,
-    /// Permits of searches in flight.
     pub(super) places: Semaphore,
-    /// Notified when no permit is left.
+    /// When no permit is left.
     pub(super) crowded: Notify,
 }
 
@@ -155,7 +154,6 @@ impl Reference {
         response
     }
 
-    /// The requested page, or the reference's refusal.
     pub(super) async fn page(&self, request: &SourceRequest) -> Result<Value, Response> {
         let response = self.ask(request).await;
         if response.status() != StatusCode::OK {
@@ -166,7 +164,6 @@ impl Reference {
     }
 }
 
-/// HTTP 200 with JSON, as the contract has it.
 pub(super) fn send_json(text: impl Into<Body>) -> Response {
     send_as("application/json;charset=UTF-8", text)
 }

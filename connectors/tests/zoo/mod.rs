@@ -1,6 +1,6 @@
-//! Sources that each break the contract in one place, for this crate's tests and the server's.
+//! Sources that each break the contract in one place.
 //!
-//! Each is the reference source behind a layer with one fault.
+//! Each is the reference source behind a layer with one fault. The server's tests use them, too.
 
 mod access;
 mod body;

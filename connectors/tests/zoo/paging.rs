@@ -1,4 +1,4 @@
-//! Faults of limit, cursor and order; items and envelope are right.
+//! Faults of limit, cursor and order.
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -96,7 +96,7 @@ fn cursors() -> Vec<Fault> {
     ]
 }
 
-/// The cursor is an offset as a JSON number.
+/// Offset as a JSON number.
 async fn count_in_the_cursor(Call { request, reference, .. }: Call) -> Paged {
     let before: usize = request.cursor.as_deref().and_then(|cursor| cursor.parse().ok()).unwrap_or(0);
     let after = match before {
@@ -115,7 +115,7 @@ async fn count_in_the_cursor(Call { request, reference, .. }: Call) -> Paged {
 
 const PADDING: char = '~';
 
-/// The cursor carries padding, removed when it comes back.
+/// Padding, removed when the cursor comes back.
 async fn lengthen_the_cursor(Call { request, reference, .. }: Call) -> Paged {
     let cursor = request.cursor.as_deref().map(|cursor| cursor.trim_end_matches(PADDING).to_owned());
     let mut page = reference.page(&request.after(cursor)).await?;
@@ -144,7 +144,7 @@ async fn lead_in_a_circle(Call { request, reference, .. }: Call) -> Paged {
     Ok(page)
 }
 
-/// Empty pages with new cursors follow the last page.
+/// Empty pages with new cursors.
 async fn go_on_without_end(Call { request, reference, .. }: Call) -> Paged {
     let beyond = request.cursor.as_deref().and_then(|cursor| cursor.strip_prefix("beyond/"));
     let Some(beyond) = beyond.and_then(|beyond| beyond.parse::<usize>().ok()) else {
@@ -160,7 +160,7 @@ async fn go_on_without_end(Call { request, reference, .. }: Call) -> Paged {
     Ok(page)
 }
 
-/// Refuses a repeated cursor, like a server with sessions.
+/// Like a server with sessions.
 async fn work_once(Call { request, reference, state, .. }: Call) -> Response {
     let response = reference.ask(&request).await;
     let is_new = request.cursor.is_none_or(|cursor| state.used.lock().unwrap().insert(cursor));
@@ -171,7 +171,6 @@ async fn work_once(Call { request, reference, state, .. }: Call) -> Response {
     }
 }
 
-/// A repeated cursor leads one item further.
 async fn shift_when_repeated(Call { request, reference, state, .. }: Call) -> Paged {
     let page = reference.page(&request).await?;
     let Some(cursor) = request.cursor.clone() else { return Ok(page) };
@@ -253,7 +252,6 @@ async fn left(request: &SourceRequest, reference: &Reference) -> Result<usize, R
     Ok(all["data"].as_array().unwrap().len())
 }
 
-/// Stops after 50 rows, but counts all in `total`.
 async fn end_early(Call { request, reference, .. }: Call) -> Paged {
     let mut page = reference.page(&request).await?;
     let before = left(&request.after(None), &reference).await? - left(&request, &reference).await?;

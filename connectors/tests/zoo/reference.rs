@@ -1,5 +1,3 @@
-//! The reference source of the example.
-
 #[path = "../../examples/reference/items.rs"]
 pub(super) mod items;
 #[path = "../../examples/reference/source.rs"]

@@ -1,5 +1,3 @@
-//! Runs a faulty source and its token endpoint on separate ports.
-
 use std::sync::Arc;
 
 use axum::Router;
@@ -19,7 +17,7 @@ use super::reference::{items, source, tokens};
 /// A word of every item.
 pub(crate) const KEYWORD: &str = "harbour";
 
-/// A running source; ends when dropped.
+/// Ends when dropped.
 pub(crate) struct Running {
     pub(crate) url: Url,
     pub(crate) token_url: Url,
@@ -38,14 +36,14 @@ impl Running {
     }
 }
 
-/// Starts the reference source; its ids begin with `healthy-`.
+/// Its ids begin with `healthy-`.
 pub(crate) async fn start_healthy() -> Running {
     let tokens = tokens::IssuedTokens::default();
     let source = source::router(items::collection("healthy"), tokens.clone());
     run(serve(source).await, serve(tokens::router(tokens)).await)
 }
 
-/// Starts a faulty source; its ids begin with `faulty-`.
+/// Its ids begin with `faulty-`.
 pub(crate) async fn start(fault: &Fault) -> Running {
     let tokens = tokens::IssuedTokens::default();
     let reference = source::router(items::collection("faulty"), tokens.clone());
@@ -65,7 +63,6 @@ pub(crate) async fn start(fault: &Fault) -> Running {
 
 type ResponseFuture = futures::future::BoxFuture<'static, Response>;
 
-/// A server's address, and the sender whose drop stops it.
 type StoppableServer = (Url, oneshot::Sender<()>);
 
 fn run((source, source_stop): StoppableServer, (token_endpoint, token_stop): StoppableServer) -> Running {
@@ -90,7 +87,6 @@ async fn serve(router: Router) -> StoppableServer {
     (url, stop)
 }
 
-/// Reads a request, sends these bytes and closes the connection.
 async fn serve_bytes(bytes: &'static [u8]) -> StoppableServer {
     let (listener, url) = listen().await;
     let (stop, mut stopped) = oneshot::channel::<()>();
@@ -110,7 +106,7 @@ async fn serve_bytes(bytes: &'static [u8]) -> StoppableServer {
 }
 
 async fn answer_connection(mut connection: TcpStream, bytes: &[u8]) {
-    // Closing with unread data would reset the connection and might lose the bytes.
+    // Unread data would reset the connection and might lose the bytes.
     let mut request = [0; 4096];
     if connection.read(&mut request).await.is_ok_and(|read| read > 0)
         && connection.write_all(bytes).await.is_ok()

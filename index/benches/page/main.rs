@@ -96,7 +96,6 @@ fn page_row(
     );
 }
 
-/// Queries of several terms.
 fn other_rows(snapshot: &Snapshot, scope: &Scope) {
     let keywords = ["中国 美国", "\"中国人\"", "中国 -美国", "回应", "iphon", "n", "的"];
     for keyword in keywords {
@@ -191,7 +190,6 @@ fn indexing(scope: &Scope) {
     }
 }
 
-/// Commits of 1, 20 and 100 upserts.
 fn small_commits(writer: &mut trawl_index::Writer, documents: &[Document]) {
     for size in [1, 20, 100] {
         let mut samples = Vec::new();
@@ -219,7 +217,7 @@ fn rate(count: usize, elapsed: Duration) -> f64 {
     count as f64 / elapsed.as_secs_f64()
 }
 
-/// Takes turns, so that disturbances hit all alike.
+/// By turns, so that disturbances hit all alike.
 fn measure<const N: usize>(works: [&dyn Fn() -> usize; N], rounds: usize) -> [Percentiles; N] {
     let mut samples = [const { Vec::new() }; N];
     for round in 0..rounds + rounds / 10 {

@@ -1,7 +1,6 @@
 //! The same pages by bare tantivy over the same files.
 //!
-//! The seek is a lower bound: no parsing, visibility, ids, ties or deletions. Anything beyond it is the price
-//! of trawl's guarantees.
+//! The seek is a lower bound: no parsing, visibility, ids, ties or deletions. Anything beyond it is the price of trawl's guarantees.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +35,7 @@ impl Bare {
         Self { times, open, item, prefix: format!("{:x}.{}\0", scope.tenant, scope.module), searcher }
     }
 
-    /// Words in nearly 10 %, 1 % and 0.01 % of the documents.
+    /// In nearly 10 %, 1 % and 0.01 % of the documents.
     pub(crate) fn words(&self) -> Vec<(&'static str, String)> {
         let all = self.searcher.num_docs();
         let wanted = [("common", all / 10), ("medium", all / 100), ("rare", all / 10_000)];
@@ -60,7 +59,7 @@ impl Bare {
         best.into_iter().map(|(name, _, word)| (name, word)).collect()
     }
 
-    /// Seeks in each segment, merges by time, reads items; counts from the dictionary.
+    /// Counts come from the dictionary.
     pub(crate) fn seek_page(&self, word: &str, below: Option<i64>, limit: usize) -> usize {
         let term = self.term(word);
         let mut total = 0;
@@ -98,7 +97,6 @@ impl Bare {
         bytes + total
     }
 
-    /// By tantivy's own collectors.
     pub(crate) fn top_docs_page(&self, word: &str, skip: usize, limit: usize) -> usize {
         let query = TermQuery::new(self.term(word), IndexRecordOption::Basic);
         let newest = TopDocs::with_limit(limit)

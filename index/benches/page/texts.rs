@@ -1,4 +1,4 @@
-//! Documents of real headlines, or made-up ones if these are missing.
+//! Real headlines, or made-up ones if these are missing.
 
 use std::io::{BufRead, BufReader};
 
@@ -12,7 +12,6 @@ const DAY: i64 = 86_400_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Times {
     Distinct,
-    /// Hundreds of documents each.
     Days,
 }
 
@@ -57,7 +56,6 @@ fn texts() -> Vec<String> {
     lines
         .map(|line| {
             let line: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
-            // Would need escaping in the item.
             line["text"].as_str().unwrap_or_default().replace(['"', '\\'], " ")
         })
         .collect()

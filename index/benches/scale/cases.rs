@@ -12,10 +12,9 @@ use trawl_index::{Query, Request, Scope, Snapshot, Start, TimePosition};
 
 use crate::mixer::{self, Mixer};
 
-/// Hits of a page.
 pub(crate) const LIMIT: usize = 10;
 const FAR_PAGE: usize = 1_000;
-/// Documents sampled for phrases and authors.
+/// For phrases and authors.
 const SAMPLE: u64 = 40_000;
 /// Groups of one viewer.
 const MANY_GROUPS: u64 = 500;
@@ -61,7 +60,6 @@ impl Case {
         snapshot.search(&self.request(&query, scope, start, limit)).unwrap()
     }
 
-    /// Times the newest page.
     pub(crate) fn time_page(&self, snapshot: &Snapshot, scope: &Scope) -> Duration {
         let started = Instant::now();
         std::hint::black_box(self.ask(snapshot, scope, Start::Time { after: None, whole_ties: None }, LIMIT));
@@ -81,7 +79,6 @@ impl Case {
         }
     }
 
-    /// Whether it is answered within the step budget.
     pub(crate) fn is_at_once(&self, snapshot: &Snapshot, scope: &Scope, start: &Start) -> bool {
         let query = Query::parse(&self.keyword);
         let request = self.request(&query, scope, start.clone(), LIMIT);
@@ -186,7 +183,6 @@ pub(crate) fn choose(mixer: &Mixer, directory: &Path, snapshot: &Snapshot, scope
     cases
 }
 
-/// Document frequencies in a scope.
 struct WordCounts {
     counts: Vec<(String, u64)>,
     documents: u64,
@@ -269,7 +265,7 @@ impl Sample {
         sample
     }
 
-    /// Two words, or four ideographs, in the share of documents nearest to `share`.
+    /// In the share of documents nearest to `share`.
     fn phrase(&self, chinese: bool, share: f64) -> String {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for text in &self.texts {

@@ -1,4 +1,4 @@
-//! Indexes to measure, built once for each size, seed and version, and kept in `target`.
+//! Corpora, built once for each size, seed and version, and kept in `target`.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,17 +11,15 @@ use trawl_index::{Change, Checkpoint, Index, Options, Writer};
 use crate::mixer::{self, Mixer, Random};
 use crate::resident;
 
-/// Documents of a commit, as in a server that catches up.
+/// As in a server that catches up.
 const IMPORT_COMMIT: u64 = 10_000;
 const BATCH: u64 = 1_000;
 /// One document in this many is replaced after the import, and one removed.
 const CHANGED: u64 = 100;
-/// Documents between progress lines.
 const TELL_EVERY: u64 = 500_000;
 /// Marks a complete index.
 const FACTS: &str = "facts.json";
 
-/// Costs of building an index.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct BuildFacts {
     pub(crate) import_seconds: f64,
@@ -57,7 +55,6 @@ pub(crate) fn target() -> PathBuf {
     target
 }
 
-/// A copy to write to.
 pub(crate) fn copy(directory: &Path) -> tempfile::TempDir {
     let copy = tempfile::tempdir_in(directory.parent().unwrap()).unwrap();
     for file in std::fs::read_dir(directory).unwrap() {

@@ -1,6 +1,4 @@
-//! Pages, totals and building over corpora of 100 thousand to ten million documents.
-//!
-//! The documents are mixed from real texts. Prints the tables of benches/README.md; progress goes to stderr.
+//! Pages, totals and building over 100 thousand to ten million documents. Progress goes to stderr.
 //!
 //! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [merge | tenants | texts] [seed=N]
 //! [only=NAME]`
@@ -32,7 +30,7 @@ use trawl_index::{Change, Scope, Start};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Documents of each commit between searches.
+/// Per commit between searches.
 const PUT_BETWEEN: u64 = 20;
 
 fn main() {
@@ -107,7 +105,6 @@ struct CorpusBench<'a> {
     only: Option<&'a str>,
 }
 
-/// Measurements of one corpus.
 pub(crate) struct CorpusReport {
     documents: u64,
     facts: corpus::BuildFacts,
@@ -119,7 +116,6 @@ pub(crate) struct CorpusReport {
     rows: Vec<Option<CaseTimes>>,
 }
 
-/// Times of one query.
 pub(crate) struct CaseTimes {
     total: u64,
     at_once: bool,
@@ -152,7 +148,7 @@ impl CorpusBench<'_> {
         let segments = snapshot.segments();
         drop(snapshot);
 
-        // As in a server: every write is followed by all searches.
+        // As in a server: all searches follow every write.
         let mut samples: Vec<Vec<_>> = vec![Vec::new(); cases.len()];
         for round in 0..=Rounds::AFTER_COMMIT {
             let numbers = (0..PUT_BETWEEN).map(|number| round as u64 * 7_919 + number * 104_729);

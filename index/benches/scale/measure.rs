@@ -1,10 +1,8 @@
-//! Timing of repeated work.
-
 use std::time::{Duration, Instant};
 
 use crate::shared::Percentiles;
 
-/// Number of rounds, and their longest duration.
+/// Rounds, and their longest duration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rounds {
     most: usize,
@@ -20,7 +18,7 @@ impl Rounds {
     pub(crate) const AFTER_COMMIT: usize = 100;
 }
 
-/// Times `work` but not `prepare`; the first tenth warms up.
+/// Leaves out `prepare`; the first tenth warms up.
 pub(crate) fn measure<R>(rounds: Rounds, prepare: impl Fn(), work: impl Fn() -> R) -> Percentiles {
     let mut samples = Vec::new();
     let begun = Instant::now();

@@ -1,4 +1,4 @@
-//! Steady writes into a large index while it merges: commits, segments and pages.
+//! Steady writes into a large index while it merges.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,6 @@ const COMMIT_EVERY: Duration = Duration::from_millis(10);
 /// Slower changes are logged.
 const SLOW: Duration = Duration::from_millis(25);
 
-/// Runs on a copy of the index.
 pub(crate) fn run(mixer: &Mixer, directory: &std::path::Path, documents: u64, scope: &Scope) {
     let copy = corpus::copy(directory);
     let (index, mut writer) = corpus::open(copy.path());

@@ -10,7 +10,7 @@ use trawl_index::{Audience, Document, Scope};
 
 use crate::shared::text_folder;
 
-/// Raised whenever other documents come out, or merges change, so that older indexes are rebuilt.
+/// Raised whenever documents or merges change, so that older indexes are rebuilt.
 pub(crate) const VERSION: u32 = 3;
 
 const CHINESE: [&str; 3] = ["zh_weibo_hot_search", "zh_news_xwlb", "zh_todo_changelogs"];
@@ -28,9 +28,8 @@ const HOUR: u64 = 3_600_000;
 const RESTRICTED: u64 = 20;
 pub(crate) const GROUPS: u64 = 2_000;
 
-/// The searched scope, and its percentage of documents.
+/// Searched scope, and its percentage of documents.
 pub(crate) const LARGE: (i64, &str, u64) = (1, "feed", 60);
-/// Another module of the same tenant.
 const SIBLING: (i64, &str, u64) = (1, "article", 10);
 /// They share the rest.
 const OTHER_TENANTS: std::ops::RangeInclusive<u64> = 2..=9;
@@ -68,7 +67,7 @@ impl Random {
 #[derive(Default)]
 struct Language {
     clauses: Vec<String>,
-    /// Characters of title and text of each real row.
+    /// Characters of title and text.
     lengths: Vec<(usize, usize)>,
     authors: Vec<String>,
     between: &'static str,
@@ -96,7 +95,7 @@ impl Mixer {
         Some(Self { languages: [language(&CHINESE, "，")?, language(&ENGLISH, ". ")?], seed })
     }
 
-    /// The document with this number; other versions have other texts and later times.
+    /// Other versions have other texts and later times.
     pub(crate) fn document(&self, number: u64, version: u64) -> Document {
         let scope = match Random::new(self.seed, number).below(100) {
             share if share < LARGE.2 => Scope::new(LARGE.0, LARGE.1),

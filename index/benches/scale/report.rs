@@ -5,24 +5,25 @@ use trawl_index::Document;
 
 use crate::cases::Case;
 use crate::mixer::Mixer;
-use crate::shared::Percentiles;
+use crate::shared::three_digits;
 use crate::{CaseTimes, CorpusReport};
 
-/// Documents for bare tantivy.
+/// For bare tantivy.
 const BARE: u64 = 100_000;
 const BARE_COMMIT: usize = 10_000;
 
-/// Prints command, revision and machine.
 pub(crate) fn head(arguments: &[String], seed: u64) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    println!("# Flat cost\n");
-    println!("- date: {}", output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]));
-    println!("- command: cargo bench -p trawl-index --bench scale -- {}", arguments.join(" "));
-    println!("- revision: {}", output("git", &["describe", "--always", "--dirty"]));
-    println!("- machine: {cores} cores, {}", output("uname", &["-sr"]));
+    println!("# scale\n");
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    println!("- load of the machine before the run: {}", load.trim());
-    println!("- randomness: everything is drawn from the seed {seed}\n");
+    println!(
+        "{}, revision {}: `cargo bench -p trawl-index --bench scale -- {}` on {cores} cores, {}, load before: {}; seed {seed}.\n",
+        output("date", &["-u", "+%Y-%m-%d %H:%M UTC"]),
+        output("git", &["describe", "--always", "--dirty"]),
+        arguments.join(" "),
+        output("uname", &["-sr"]),
+        load.trim(),
+    );
 }
 
 fn output(program: &str, arguments: &[&str]) -> String {
@@ -31,45 +32,42 @@ fn output(program: &str, arguments: &[&str]) -> String {
 }
 
 pub(crate) fn tables(cases: &[Case], corpora: &[CorpusReport]) {
-    println!("Microseconds, median / p99; × is the median beside that of the smallest corpus (bar: 1.5).\n");
-    table("By time, asked again", cases, corpora, |row| Some(row.again));
-    table("By time, the first time: nothing is remembered", cases, corpora, |row| Some(row.first));
-    table("By time, each after a commit of 20 documents", cases, corpora, |row| Some(row.after_commit));
-    table("By relevance, the first time", cases, corpora, |row| row.relevance.map(|[first, _]| first));
-    table("By relevance, asked again", cases, corpora, |row| row.relevance.map(|[_, again]| again));
+    queries(cases, corpora);
     indexes(corpora);
 }
 
-fn table(
-    title: &str,
-    cases: &[Case],
-    corpora: &[CorpusReport],
-    of: impl Fn(&CaseTimes) -> Option<Percentiles>,
-) {
-    let of = |corpus: &CorpusReport, place: usize| corpus.rows[place].as_ref().and_then(&of);
-    if !corpora.iter().any(|corpus| (0..cases.len()).any(|place| of(corpus, place).is_some())) {
-        return;
-    }
-    println!("## {title}\n");
-    print!("| query | matches | at once |");
-    for corpus in corpora {
-        print!(" {} | × |", corpus.documents);
-    }
-    println!("\n|---|---|---|{}", "---|---|".repeat(corpora.len()));
+/// Compares the first corpus with the last, and shows other states of the last one.
+fn queries(cases: &[Case], corpora: &[CorpusReport]) {
+    let (Some(smallest), Some(largest)) = (corpora.first(), corpora.last()) else { return };
+    let rows: Vec<&CaseTimes> = largest.rows.iter().flatten().collect();
+    let at_once = rows.iter().filter(|row| row.at_once).count();
+    println!("## The queries\n");
+    println!(
+        "Microseconds, median, in one column also p99. × compares the corpora (bar: 1.5); the columns after it are of the \
+         larger one. {at_once} of {} queries ran on the runtime's own thread.\n",
+        rows.len()
+    );
+    println!(
+        "| query | matches | {} | {} | × | empty caches | after a commit of 20 documents | by relevance | by relevance, empty caches |",
+        smallest.documents, largest.documents
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
     for (place, case) in cases.iter().enumerate() {
-        let row = corpora.iter().rev().find_map(|corpus| corpus.rows[place].as_ref());
-        let Some(row) = row else { continue };
-        let smallest = corpora.iter().find_map(|corpus| of(corpus, place));
-        print!("| {} | {} | {} |", case.name, row.total, if row.at_once { "yes" } else { "" });
-        for corpus in corpora {
-            match (of(corpus, place), smallest) {
-                (Some(measured), Some(smallest)) => {
-                    print!(" {measured} | {:.2} |", measured.median / smallest.median);
-                }
-                _ => print!(" | |"),
-            }
-        }
-        println!();
+        let Some(row) = &largest.rows[place] else { continue };
+        let small = smallest.rows[place].as_ref().map(|row| row.again.median);
+        let [first, again] = row.relevance.map_or([String::new(), String::new()], |both| {
+            both.map(|measured| three_digits(measured.median))
+        });
+        println!(
+            "| {} | {} | {} | {} | {} | {} | {} | {again} | {first} |",
+            case.name,
+            row.total,
+            small.map(three_digits).unwrap_or_default(),
+            row.again,
+            small.map(|small| format!("{:.2}", row.again.median / small)).unwrap_or_default(),
+            three_digits(row.first.median),
+            three_digits(row.after_commit.median),
+        );
     }
     println!();
 }
@@ -77,7 +75,7 @@ fn table(
 fn indexes(corpora: &[CorpusReport]) {
     println!("## The indexes\n");
     println!(
-        "| documents | import, a second | processor, µs a document | most memory while importing, MiB | 2 % changed, seconds | commit of 10,000, ms, median / p99 / most | segments | MiB on disk | opened in, ms | allocated when opened / after all searches, MiB | mapped, MiB |"
+        "| documents | import, per second | CPU, µs per document | peak memory of the import, MiB | 2 % changed, seconds | commit of 10,000, ms, median / p99 / max | segments | MiB on disk | opened in, ms | allocated when opened / after all searches, MiB | mapped, MiB |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for corpus in corpora {
@@ -103,7 +101,7 @@ fn indexes(corpora: &[CorpusReport]) {
     println!();
 }
 
-/// Bare tantivy over the same documents, analysed before, with as many commits, on one thread.
+/// The same documents, analysed before, with as many commits, on one thread.
 pub(crate) fn beside_bare(mixer: &Mixer, ours: f64) {
     let documents: Vec<Document> = (0..BARE).map(|number| mixer.document(number, 0)).collect();
     let analysed: Vec<_> = documents.into_iter().map(trawl_index::bare::document).collect();
@@ -119,8 +117,8 @@ pub(crate) fn beside_bare(mixer: &Mixer, ours: f64) {
     }
     let bare = BARE as f64 / started.elapsed().as_secs_f64();
     println!(
-        "Bare tantivy, one thread, {BARE} documents that are analysed already, a commit every {BARE_COMMIT}: {bare:.0} a second. \
-         trawl over the smallest corpus, analysis included: {:.2} × of it.",
+        "Bare tantivy indexes {bare:.0} analysed documents per second (one thread, {BARE} documents, a commit every {BARE_COMMIT}). \
+         trawl, with analysis, reaches {:.2} × of it.",
         ours / bare
     );
 }

@@ -1,11 +1,9 @@
-//! Memory and processor time of this process.
-
 /// Allocated bytes, without mapped files.
 pub(crate) fn anonymous() -> u64 {
     of("RssAnon:")
 }
 
-/// Bytes of mapped files, which the operating system can reclaim.
+/// The operating system can reclaim them.
 pub(crate) fn mapped() -> u64 {
     of("RssFile:")
 }

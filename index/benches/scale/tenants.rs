@@ -14,10 +14,9 @@ const SMALL_TENANTS: u64 = 10_000;
 const DOCUMENTS_OF_EACH: u64 = 20;
 const FIRST_SMALL: u64 = 100;
 const COMMIT: u64 = 10_000;
-/// Searches of the large tenant, alternating with small ones.
+/// Alternating with small tenants.
 const SEARCHES: u64 = 10_000;
 
-/// Measures before and after the small tenants are added.
 pub(crate) fn run(mixer: &Mixer) {
     let directory = tempfile::tempdir_in(corpus::target()).unwrap();
     let (index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();

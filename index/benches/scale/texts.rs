@@ -1,4 +1,4 @@
-//! Time and memory for large texts put without a commit, as in a rebuild.
+//! Time and memory for large texts without a commit, as in a rebuild.
 
 use std::convert::Infallible;
 use std::fmt::Write as _;
@@ -12,13 +12,13 @@ use crate::mixer::{Mixer, Random};
 use crate::{corpus, resident};
 
 const TEXTS: u64 = 2_000;
-/// The server's limit for the text of a file.
+/// Server's limit for the text of a file.
 const BYTES: usize = 256 << 10;
-/// The server's batch of files.
+/// Server's batch of files.
 const AT_A_TIME: u64 = 32;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// Once with real words, once with almost no repeated words.
+/// With real words, then with almost no repeated words.
 pub(crate) fn run(mixer: &Mixer) {
     println!("## {TEXTS} texts of {} KiB, put without a commit\n", BYTES >> 10);
     println!("| texts | s | memory above the start, MiB at the most | MiB on disk |");
@@ -33,7 +33,6 @@ fn row(name: &str, text: impl Fn(u64) -> String) {
     let (index, mut writer) = Index::open(directory.path(), &Options::default()).unwrap();
     let before = resident::anonymous();
     let (seconds, most) = thread::scope(|threads| {
-        // Dropped at the end, even by a panic.
         let (under_way, over) = mpsc::channel::<Infallible>();
         let watching = threads.spawn(move || {
             let mut most = 0;

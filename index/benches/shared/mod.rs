@@ -1,5 +1,3 @@
-//! Percentiles and texts for both benches.
-
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +27,14 @@ impl Percentiles {
 
 impl std::fmt::Display for Percentiles {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{:.1} / {:.1}", self.median, self.p99)
+        write!(formatter, "{} / {}", three_digits(self.median), three_digits(self.p99))
     }
+}
+
+pub(crate) fn three_digits(value: f64) -> String {
+    if value < 100.0 {
+        return format!("{value:.1}");
+    }
+    let unit = 10_f64.powf(value.log10().floor() - 2.0);
+    format!("{:.0}", (value / unit).round() * unit)
 }

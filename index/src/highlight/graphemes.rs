@@ -1,5 +1,3 @@
-//! Boundaries of grapheme clusters.
-
 use std::ops::Range;
 
 use unicode_segmentation::GraphemeCursor;
@@ -29,7 +27,6 @@ impl<'a> GraphemeCache<'a> {
     }
 }
 
-/// The last boundary up to `offset`.
 pub(super) fn boundary_before(text: &str, offset: usize) -> usize {
     let mut cursor = GraphemeCursor::new(offset, text.len(), true);
     if cursor.is_boundary(text, 0).unwrap_or(true) {
@@ -38,7 +35,6 @@ pub(super) fn boundary_before(text: &str, offset: usize) -> usize {
     cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0)
 }
 
-/// The first boundary from `offset` on.
 pub(super) fn boundary_behind(text: &str, offset: usize) -> usize {
     let mut cursor = GraphemeCursor::new(offset, text.len(), true);
     if cursor.is_boundary(text, 0).unwrap_or(true) {

@@ -1,5 +1,3 @@
-//! Marked text as HTML.
-
 use std::ops::Range;
 
 use super::marks::Mark;
@@ -28,7 +26,7 @@ pub(super) fn write(text: &str, shown: Range<usize>, marks: &[Mark]) -> String {
     html
 }
 
-/// Escapes text for content and quoted attributes.
+/// Escapes for content and quoted attributes.
 fn escape(text: &str, html: &mut String) {
     let mut rest = text;
     while let Some(place) = rest.find(['&', '<', '>', '"', '\'']) {

@@ -1,6 +1,4 @@
-//! Marked ranges of a text.
-
-/// A range of a text, in bytes.
+/// Range in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) start: usize,
@@ -20,7 +18,6 @@ impl MatchBits {
         Self { terms: self.terms | other.terms, phrases: self.phrases | other.phrases }
     }
 
-    /// Numbers of set bits, below [`Self::COUNT`].
     pub(super) fn numbers(self) -> impl Iterator<Item = usize> {
         let phrases = bits(u128::from(self.phrases)).map(|phrase| phrase + u128::BITS);
         bits(self.terms).chain(phrases).map(|bit| bit as usize)
@@ -37,7 +34,7 @@ fn bits(mut word: u128) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Merges marks that overlap or touch.
+/// Merges overlapping and touching marks.
 pub(super) fn merge(marks: impl Iterator<Item = Mark>) -> Vec<Mark> {
     let mut marks: Vec<Mark> = marks.collect();
     marks.sort_unstable_by_key(|mark| mark.start);

@@ -1,5 +1,3 @@
-//! The passage of a long text with the most matches.
-
 use std::ops::Range;
 
 use unicode_normalization::char::is_combining_mark;
@@ -9,10 +7,9 @@ use super::marks::{Mark, MatchBits};
 use crate::text::is_ideograph;
 
 const PASSAGE_CHARS: usize = 200;
-/// Longer words are cut.
 const LONG_WORD_CHARS: usize = 40;
 
-/// The bytes shown: a short text whole, else the best window, else the start.
+/// A short text whole, else the best window, else the start.
 pub(super) fn choose(text: &str, marks: &[Mark]) -> Range<usize> {
     if text.char_indices().nth(PASSAGE_CHARS).is_none() {
         return 0..text.len();
@@ -37,7 +34,6 @@ pub(super) fn choose(text: &str, marks: &[Mark]) -> Range<usize> {
 fn best_window(text: &str, marks: &[Mark]) -> Range<usize> {
     let mut counts = [0_u32; MatchBits::COUNT];
     let (mut distinct, mut most, mut best) = (0_usize, 0, 0..0);
-    // First mark, length in characters, and end of the window.
     let (mut first, mut chars, mut end) = (0, 0, marks.first().map_or(0, |mark| mark.start));
     for (last, mark) in marks.iter().enumerate() {
         chars += text[end..mark.end].chars().count();
@@ -61,7 +57,7 @@ fn best_window(text: &str, marks: &[Mark]) -> Range<usize> {
     best
 }
 
-/// Up to `chars` characters before `from`, at a word boundary.
+/// At a word boundary.
 fn start_of_passage(text: &str, from: usize, chars: usize) -> usize {
     let before = &text[..from];
     let Some((cut, last_cut)) = before.char_indices().rev().nth(chars) else { return 0 };
@@ -75,7 +71,7 @@ fn start_of_passage(text: &str, from: usize, chars: usize) -> usize {
     boundary_behind(text, from - shown.trim_start().len()).min(from)
 }
 
-/// Up to `chars` characters after `from`, at a word boundary.
+/// At a word boundary.
 fn end_of_passage(text: &str, from: usize, chars: usize) -> usize {
     let rest = &text[from..];
     let Some((cut, first_cut)) = rest.char_indices().nth(chars) else { return text.len() };
@@ -100,7 +96,6 @@ fn outside_of_marks(passage: Range<usize>, kept: Range<usize>, marks: &[Mark]) -
     start..end
 }
 
-/// Whether the character belongs to a word of a script with spaces.
 fn is_of_word(character: char) -> bool {
     !is_ideograph(character)
         && (character.is_alphanumeric() || is_combining_mark(character) || character == '\u{200d}')

@@ -12,15 +12,12 @@ const _: () = assert!(MAX_TERMS <= u128::BITS as usize && MAX_TERMS / 2 <= u64::
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct HighlightQuery {
-    /// Stems.
     words: HashMap<String, u128>,
     prefixes: Vec<(String, u128)>,
-    /// By first character.
     ideographs: HashMap<char, Vec<(String, u128)>>,
     /// First bytes of stems and prefixes.
     initials: Vec<u8>,
     count: u32,
-    /// Outside phrases.
     single_terms: u128,
     /// Terms at offsets.
     phrases: Vec<Vec<(usize, u128)>>,
@@ -28,7 +25,6 @@ pub(super) struct HighlightQuery {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TermPosition {
-    /// Counted as in phrases.
     position: usize,
     start: usize,
     end: usize,
@@ -82,7 +78,7 @@ impl HighlightQuery {
         self.initials.extend(word.bytes().next().filter(|first| !self.initials.contains(first)));
     }
 
-    /// Finds terms in order, by name variants, too.
+    /// In order, by name variants, too.
     pub(super) fn term_positions(&self, folded: &str, variants: &[NameVariant]) -> Vec<TermPosition> {
         let mut positions = Vec::new();
         let mut variants = variants;
@@ -122,7 +118,7 @@ impl HighlightQuery {
         positions
     }
 
-    /// Adds variants that start at one character, for each term the shortest.
+    /// Adds the shortest variant for each term.
     fn add_variants(&self, position: usize, variants: &[NameVariant], positions: &mut Vec<TermPosition>) {
         let mut found = 0;
         let mut add = |terms_of: &dyn Fn(&str) -> u128| {
@@ -155,7 +151,7 @@ impl HighlightQuery {
         candidates.fold(0, |terms, (_, bit)| terms | bit)
     }
 
-    /// Matching ranges, in bytes of the folded text.
+    /// In bytes of the folded text.
     pub(super) fn matches(&self, positions: &[TermPosition]) -> Vec<Mark> {
         let single_terms =
             positions.iter().filter(|place| place.terms & self.single_terms != 0).map(|place| Mark {

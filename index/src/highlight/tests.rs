@@ -1,5 +1,3 @@
-//! Marks, and passages of long texts.
-
 use proptest::prelude::*;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -193,7 +191,7 @@ fn output_of_hostile_texts_is_bounded() {
     }
 }
 
-/// Returns marked ranges; checks that the rest is the unmarked text.
+/// Returns marked ranges. The rest must be the unmarked text.
 #[track_caller]
 fn check_html(html: &str, text: &str, is_cut: bool) -> Vec<String> {
     let mut marked = Vec::new();

@@ -2,10 +2,10 @@
 
 use crate::Error;
 
-/// Of a bitmap.
+/// Documents of a bitmap per step.
 pub(super) const DOCUMENTS_PER_STEP: u32 = 512;
 
-/// Remaining steps of five to ten nanoseconds, about one posting each.
+/// Steps of five to ten nanoseconds, about one posting each.
 #[derive(Debug)]
 pub(super) struct StepBudget {
     left: u64,
@@ -30,7 +30,6 @@ impl StepBudget {
         self.left > u64::MAX / 2
     }
 
-    /// Takes steps, before the work is done.
     pub(super) fn take(&mut self, steps: u64) -> Result<(), SearchError> {
         self.left = self.left.checked_sub(steps).ok_or(SearchError::OverBudget)?;
         Ok(())

@@ -15,13 +15,10 @@ use crate::text::{Run, stem};
 use crate::view::View;
 use crate::{Error, Query, Scope};
 
-/// Checked words of a keyword.
 const MAX_WORDS: usize = 16;
-/// Similar words collected for each.
 const MAX_CANDIDATES: usize = 1_024;
-/// Similar words searched for each.
 const MAX_TRIED: usize = 8;
-/// In characters; one edit turns shorter words into others.
+/// One edit turns shorter words into others.
 const MIN_CHARS: usize = 4;
 /// Ideographs tell more.
 const MIN_IDEOGRAPHS: usize = 3;
@@ -30,7 +27,7 @@ const MIN_IDEOGRAPHS: usize = 3;
 static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> =
     LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
 
-/// Corrects words of the keyword; `None` if nothing changes.
+/// `None` if nothing changes.
 pub(crate) fn correct(
     view: &View,
     scope: &Scope,
@@ -74,7 +71,7 @@ fn is_long_enough(run: Run<'_>) -> bool {
     }
 }
 
-/// Collects words one edit away, the likeliest first.
+/// Words one edit away, likeliest first.
 fn candidates(scope: &ViewerScope<'_>, word: &str) -> Result<Vec<String>, Error> {
     let (view, prefix) = (scope.view, scope.prefix.as_str());
     let automaton = OneEdit(ONE_EDIT.build_dfa(&format!("{prefix}{word}")));
@@ -96,7 +93,7 @@ fn candidates(scope: &ViewerScope<'_>, word: &str) -> Result<Vec<String>, Error>
     Ok(by_likelihood(word, &candidates))
 }
 
-/// Sorts candidates by equal first letter, then by document frequency.
+/// Sorts by equal first letter, then by document frequency.
 fn by_likelihood(word: &str, candidates: &BTreeMap<String, u64>) -> Vec<String> {
     // Forms of a stem are one word. A stem like `compani` yields to a word.
     let mut by_stem: BTreeMap<Cow<'_, str>, Vec<(&str, u64)>> = BTreeMap::new();

@@ -1,5 +1,3 @@
-//! Answers a request with a page.
-
 use super::budget::{SearchError, StepBudget};
 use super::matches::Matches;
 use super::page::Page;
@@ -20,7 +18,7 @@ const MAX_BOUNDED_STEPS: u64 = 16_384;
 
 const BYTES_PER_STEP: u64 = 64;
 
-/// Searches within the step budget; `None` if it does not suffice.
+/// `None` if the step budget does not suffice.
 pub(crate) fn search_at_once(view: &View, request: &Request<'_>) -> Result<Option<Page>, Error> {
     if request.limit > MAX_BOUNDED_HITS || !matches!(request.start, Start::Time { .. }) {
         return Ok(None);

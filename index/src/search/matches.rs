@@ -1,4 +1,4 @@
-//! Matches by branch and segment, and their total.
+//! Matches and their total.
 
 use std::ops::Range;
 
@@ -47,7 +47,7 @@ impl<'a> Matches<'a> {
         Ok(Self { parts })
     }
 
-    /// The number of matches: cached, corrected by later deletions, or counted.
+    /// Total: cached, corrected by later deletions, or counted.
     pub(super) fn total(
         &self,
         view: &View,
@@ -78,7 +78,7 @@ impl<'a> Matches<'a> {
 }
 
 impl SegmentMatches<'_> {
-    /// Reads matches from `from` on, deleted ones and those after the range included.
+    /// Includes deleted matches and those after the range.
     pub(super) fn documents(
         &self,
         view: &View,

@@ -1,6 +1,6 @@
-//! Pages of hits.
+//! Pages.
 
-/// A found document.
+/// Found document.
 #[derive(Debug, Clone)]
 pub struct Hit {
     /// Unique within the scope.
@@ -13,7 +13,7 @@ pub struct Hit {
     pub title_is_name: bool,
 }
 
-/// A page of hits.
+/// Page of hits.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
     /// In requested order.

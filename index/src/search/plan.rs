@@ -1,4 +1,4 @@
-//! Plans a request before segments are read.
+//! Plan of a request before segments are read.
 //!
 //! One branch covers open documents, the other restricted ones. They are disjoint, and nothing is scored.
 
@@ -20,7 +20,6 @@ use crate::segment_cache::{TermInfos, Viewer};
 /// Mostly cached.
 const LOOK_UP: u64 = 8;
 
-/// The branches of a request; none if nothing can match.
 pub(super) struct Plan {
     pub(super) branches: Vec<Branch>,
 }
@@ -34,16 +33,14 @@ pub(super) struct Branch {
 pub(super) enum Requirement {
     Term(Term, Arc<TermInfos>),
     AnyTerm(Arc<[Term]>, Vec<Arc<TermInfos>>),
-    /// Terms at offsets, and the weight that finds them.
     Phrase(Arc<[(usize, Term)]>, Vec<Arc<TermInfos>>, Box<dyn Weight>),
     Prefix(Arc<PrefixExpansion>),
-    /// By a principal, under the scope's prefix.
     VisibleTo(Viewer, Arc<str>),
     All(Vec<Requirement>),
 }
 
 impl Plan {
-    /// Plans a request. Without `words` (time order) every word is required.
+    /// Without `words` (time order) every word is required.
     pub(super) fn new(
         scope: &ViewerScope<'_>,
         request: &Request<'_>,
@@ -62,7 +59,7 @@ impl Plan {
         Ok(Self { branches })
     }
 
-    /// Plans the filters of each half; `None` if empty, no half if nothing can match.
+    /// Filters of each half; `None` if empty, no half if nothing can match.
     pub(super) fn filters(
         scope: &ViewerScope<'_>,
         request: &Request<'_>,
@@ -87,7 +84,7 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// Plans all but unquoted words; `None` if nothing can match.
+    /// Filters except unquoted words; `None` if nothing can match.
     fn filters(
         &mut self,
         request: &Request<'_>,
@@ -152,7 +149,7 @@ impl Planner<'_> {
     }
 
     fn finish(&mut self, text: Field, mut branch: Branch) -> Result<Branch, SearchError> {
-        // A branch without text requires the half's marker.
+        // A branch without text needs the half's marker.
         if !branch.required.iter().any(|requirement| requirement.is_in(text)) {
             branch.required.push(self.whole_term(text, "")?);
         }
@@ -161,7 +158,7 @@ impl Planner<'_> {
         Ok(branch)
     }
 
-    /// Requires any of the terms. One term is no exception: totals depend on the choice, by the fingerprint.
+    /// A single term is no exception: totals depend on the choice, by the fingerprint.
     fn any_term(&mut self, terms: Vec<Term>) -> Result<Requirement, SearchError> {
         self.budget.take(terms.len() as u64 * self.scope.view.segments.len() as u64 * LOOK_UP)?;
         let term_infos =

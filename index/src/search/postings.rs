@@ -22,7 +22,7 @@ use crate::view::{Segment, View};
 
 /// Terms above this multiple of the rarest list are sought, not turned into sets.
 const SET_WORTH_RATIO: u32 = 8;
-/// From here on a cached set is cheaper than skipping postings.
+/// A cached set is cheaper than skipping postings from here on.
 const DEEP_START: DocId = 32_768;
 
 /// Documents in all of `required` and none of `excluded`.
@@ -34,17 +34,16 @@ pub(super) struct BranchPostings<'a> {
     pub(super) fingerprint: u64,
 }
 
-/// Ascending documents of a segment, deleted ones included.
+/// Ascending, deleted documents included.
 pub(super) enum PostingList<'a> {
     Postings(&'a Term, Arc<InvertedIndexReader>, TermInfo),
     Set(Arc<DocumentSet>),
-    /// Terms at offsets, weight, upper bound.
     Phrase(&'a Arc<[(usize, Term)]>, &'a dyn Weight, u32),
     All(Vec<PostingList<'a>>),
 }
 
 impl<'a> BranchPostings<'a> {
-    /// Finds the lists; `None` if a required one is empty.
+    /// `None` if a required list is empty.
     pub(super) fn find(
         view: &View,
         ordinal: usize,
@@ -89,7 +88,6 @@ impl<'a> BranchPostings<'a> {
         Intersection::new(required, excluded, from, budget)
     }
 
-    /// Replaces lists of common terms by sets.
     fn for_counting(
         &self,
         view: &View,
@@ -264,7 +262,7 @@ impl PostingList<'_> {
         })
     }
 
-    /// Counts documents, deleted ones included; `None` if expensive.
+    /// Deleted documents included; `None` if expensive.
     fn count(&self, segment: &Segment, range: &Range<DocId>) -> Option<std::io::Result<u32>> {
         match self {
             Self::Postings(_, _, info) if *range == (0..segment.reader.max_doc()) => Some(Ok(info.doc_freq)),

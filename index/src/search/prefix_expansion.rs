@@ -1,5 +1,3 @@
-//! Expands the last word of a query.
-
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,14 +13,14 @@ use crate::view::{Segment, View};
 
 /// In lexicographic order.
 const MAX_SCANNED: usize = 4_096;
-/// The most frequent.
+/// The most frequent ones.
 const MAX_EXPANDED: usize = 128;
 /// Within a step budget.
 const MAX_BOUNDED_SEGMENT: u32 = 4_096;
 
 /// Words of the scope that start with `start`, cached with the view.
 ///
-/// Skips words that `own_stem` or another word covers. Chosen over all segments, so merges change nothing.
+/// Skips words that `own_stem` or another word covers. The choice is over all segments, so that merges change nothing.
 pub(super) fn expand(
     view: &View,
     field: Field,
@@ -111,7 +109,6 @@ fn select<'a>(
     selected
 }
 
-/// Reads up to [`MAX_SCANNED`] words of a segment.
 fn segment_terms(
     view: &View,
     segment: &Segment,

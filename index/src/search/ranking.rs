@@ -1,5 +1,3 @@
-//! Words and statistics for ranking.
-
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, Term};
 

@@ -1,5 +1,3 @@
-//! Intersection of posting lists.
-
 use tantivy::postings::SegmentPostings;
 use tantivy::query::EmptyScorer;
 use tantivy::{DocId, DocSet, TERMINATED};
@@ -34,7 +32,6 @@ impl Intersection {
         self.settle(budget)
     }
 
-    /// Goes to the first match from `target` on.
     pub(super) fn seek_within(
         &mut self,
         target: DocId,
@@ -95,7 +92,7 @@ pub(super) enum ListReader {
 }
 
 impl ListReader {
-    /// Seeks, unless it is at or after `target` already.
+    /// Unless it is at or after `target` already.
     fn seek_to(&mut self, target: DocId) -> DocId {
         let document = self.doc();
         if document < target { self.seek(target) } else { document }

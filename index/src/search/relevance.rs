@@ -17,7 +17,7 @@ use super::request::Request;
 use super::stored::Match;
 use super::viewer_scope::ViewerScope;
 
-/// The page after `skip` matches, at the time `now`.
+/// After `skip` matches, at the time `now`.
 pub(super) fn collect(
     scope: &ViewerScope<'_>,
     ranking: &Ranking<'_>,

@@ -1,13 +1,11 @@
-//! Search requests.
-
 use crate::{Query, Scope};
 
-/// A search request.
+/// Search request.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {
-    /// The module to search.
+    /// Module to search.
     pub scope: &'a Scope,
-    /// The parsed keyword.
+    /// Parsed keyword.
     pub query: &'a Query,
     /// Without any, only [`Audience::Tenant`](crate::Audience::Tenant) is visible.
     pub principals: &'a [String],
@@ -17,9 +15,9 @@ pub struct Request<'a> {
     pub to: Option<i64>,
     /// Words required in the author's name.
     pub author: Option<&'a str>,
-    /// Order and start of the page.
+    /// Order and start.
     pub start: Start,
-    /// Hits of the page; 0 for the total only.
+    /// 0 for the total only.
     pub limit: usize,
 }
 
@@ -30,7 +28,7 @@ pub enum Start {
     Time {
         /// The page starts after this, or at the newest.
         after: Option<TimePosition>,
-        /// Adds hits that share the last `display_time`, up to this many (decisions 5.3).
+        /// More hits that share the last `display_time`, up to this many (decisions 5.3).
         whole_ties: Option<usize>,
     },
     /// Score descending, then `display_time` descending, then id ascending.
@@ -39,16 +37,16 @@ pub enum Start {
     Relevance {
         /// Hits to skip.
         skip: usize,
-        /// The present, in epoch milliseconds.
+        /// Epoch milliseconds.
         now: i64,
     },
 }
 
-/// A position in time order.
+/// Position in time order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TimePosition {
     /// Epoch milliseconds.
     pub display_time: i64,
-    /// The last document; `None` skips the whole millisecond.
+    /// Last document; `None` skips the whole millisecond.
     pub id: Option<String>,
 }

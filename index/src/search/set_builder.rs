@@ -1,5 +1,3 @@
-//! Builds and caches document sets of a segment.
-
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -17,7 +15,6 @@ use crate::segment_cache::{SetKey, SetSource, Viewer};
 use crate::view::{Segment, View};
 
 const PHRASE_CHUNK: u32 = 1_048_576;
-/// Steps.
 const LOOK_UP: u64 = 40;
 const READ_NEXT: u64 = 8;
 
@@ -53,7 +50,7 @@ pub(super) fn cached_phrase_set(
     view.cache.set(&(segment.reader.segment_id(), SetSource::Phrase(Arc::clone(terms))))
 }
 
-/// The documents with a phrase, searched by all cores in large segments.
+/// Large segments are searched by all cores.
 pub(super) fn phrase_set(
     view: &View,
     segment: &Segment,
@@ -85,7 +82,7 @@ pub(super) fn phrase_set(
     })
 }
 
-/// The documents with any of the terms, which share a field.
+/// The terms share a field.
 pub(super) fn any_term_set(
     view: &View,
     segment: &Segment,
@@ -117,7 +114,6 @@ pub(super) fn expansion_set(
     })
 }
 
-/// The documents visible by principals, under the scope's prefix.
 pub(super) fn viewer_set(
     view: &View,
     segment: &Segment,

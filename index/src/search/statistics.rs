@@ -1,4 +1,4 @@
-//! Statistics of one scope, which other tenants must not change.
+//! Statistics of one scope; other tenants must not change them.
 
 use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
@@ -35,7 +35,6 @@ impl<'a> ScopeStatistics<'a> {
         self.documents
     }
 
-    /// Mean lengths of whole texts and of titles.
     pub(super) fn mean_lengths(&self) -> (f32, f32) {
         (mean(self.body_tokens, self.documents), mean(self.title_tokens, self.documents))
     }
@@ -97,7 +96,7 @@ impl Bm25StatisticsProvider for ScopeStatistics<'_> {
         let fields = self.view.fields;
         let is_title = field == fields.open.title || field == fields.restricted.title;
         let tokens = if is_title { self.title_tokens } else { self.body_tokens };
-        // A divisor.
+        // It is a divisor.
         Ok(tokens.max(1))
     }
 

@@ -1,5 +1,3 @@
-//! Matches and their stored hits.
-
 use tantivy::DocId;
 use tantivy::schema::Field;
 use tantivy::schema::document::{

@@ -1,7 +1,7 @@
 //! Time order: segments are sorted, sought, and read as far as the page goes.
 //!
-//! A segment is opened only when nothing newer is left elsewhere. Documents of one time (a tie) are ordered
-//! by id, so a tie is read from all segments.
+//! A segment is opened only when nothing newer is left elsewhere. Documents of one time (a tie) are ordered by id, so a tie is read from
+//! all segments.
 
 use tantivy::columnar::TermOrdHit;
 use tantivy::{DocId, DocSet, TERMINATED};
@@ -22,7 +22,6 @@ pub(super) struct TimePage {
     pub(super) cut: bool,
 }
 
-/// Reads the page behind `after`.
 pub(super) fn collect(
     view: &View,
     matches: &Matches<'_>,
@@ -79,13 +78,12 @@ fn next_time(
     }
 }
 
-/// Matches of one branch in one segment, newest first.
 struct SegmentCursor<'a> {
     part: &'a SegmentMatches<'a>,
-    /// The start while closed.
+    /// Start while closed.
     document: DocId,
     documents: Option<Intersection>,
-    /// An upper bound while closed; `None` at the end.
+    /// Upper bound while closed; `None` at the end.
     time: Option<i64>,
 }
 
@@ -168,7 +166,7 @@ fn read_tie(
     Ok(named.into_iter().map(|(_, found)| found).collect())
 }
 
-/// Reads the ids of ascending ordinals.
+/// Ids of ascending ordinals.
 fn read_ids(segment: &OpenedSegment, ordinals: &[u64]) -> Result<Vec<Vec<u8>>, Error> {
     let mut ids = Vec::with_capacity(ordinals.len());
     segment.ids.dictionary().sorted_ords_to_term_cb(ordinals, |id| ids.push(id.to_vec()))?;
@@ -224,7 +222,7 @@ impl<'a> SmallestIds<'a> {
         }
     }
 
-    /// The documents by id. A single one needs no ordinal and gets 0.
+    /// A single document needs no ordinal and gets 0.
     fn finish(mut self) -> Vec<(u64, DocId)> {
         if let [document] = self.unread[..]
             && self.candidates.is_empty()

@@ -1,5 +1,3 @@
-//! A scope as one viewer sees it.
-
 use tantivy::schema::{Field, Term};
 
 use crate::schema::{Fields, TextFields};
@@ -9,9 +7,8 @@ use crate::{Error, Scope};
 
 pub(super) struct ViewerScope<'a> {
     pub(super) view: &'a View,
-    /// The start of the scope's terms.
     pub(super) prefix: String,
-    /// With principals, if the scope has restricted documents.
+    /// If the scope has restricted documents.
     pub(super) viewer: Option<Viewer>,
 }
 
@@ -25,7 +22,7 @@ impl<'a> ViewerScope<'a> {
         Ok(viewed)
     }
 
-    /// The halves of the scope that the viewer may see.
+    /// Halves that the viewer may see.
     pub(super) fn halves(&self) -> impl Iterator<Item = TextFields> {
         let Fields { open, restricted, .. } = self.view.fields;
         std::iter::once(open).chain(self.viewer.is_some().then_some(restricted))

@@ -17,7 +17,7 @@ use crate::query::{Piece, Query, QueryWord};
 use crate::text::{WHOLE_NAME, is_stop_word, whole_name};
 
 pub(super) struct WeightedWords {
-    /// Indexed words, each once.
+    /// Distinct.
     pub(super) indexed: Vec<WeightedWord>,
     pub(super) pairs: Vec<WordPair>,
     pub(super) prefix_words: Option<PrefixWords>,
@@ -25,22 +25,19 @@ pub(super) struct WeightedWords {
     pub(super) whole_name: Option<String>,
     /// Quoted words are required.
     requires_quotes: bool,
-    /// The query has words, indexed or not.
     has_words: bool,
 }
 
 pub(super) struct WeightedWord {
     pub(super) term: String,
-    /// Document frequency.
     pub(super) documents: u64,
     /// Grows with repetition in the query.
     pub(super) weight: f32,
     pub(super) idf: f32,
-    /// Its documents match; common words only weigh, unless alone.
+    /// Common words only weigh, unless alone.
     pub(super) selects: bool,
 }
 
-/// Two adjacent words, by index.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WordPair {
     pub(super) first: usize,
@@ -49,7 +46,6 @@ pub(super) struct WordPair {
     pub(super) distance: u32,
 }
 
-/// Words that start with the last word, and count as one.
 pub(super) struct PrefixWords {
     pub(super) terms: Vec<String>,
     /// Sum of frequencies.
@@ -110,22 +106,19 @@ impl WeightedWords {
         })
     }
 
-    /// Whether no word is indexed, so that nothing matches.
     pub(super) fn cannot_match(&self) -> bool {
         self.has_words && self.indexed.is_empty() && self.prefix_words.is_none() && self.whole_name.is_none()
     }
 
-    /// Whether there are only authors and exclusions.
     pub(super) fn is_empty(&self) -> bool {
         !self.has_words
     }
 
-    /// Whether quotes are required, which then select all matches.
+    /// Required quotes select all matches.
     pub(super) fn requires_quotes(&self) -> bool {
         self.requires_quotes
     }
 
-    /// Terms of which a match has any.
     pub(super) fn matching_terms(&self) -> impl Iterator<Item = &str> {
         let prefix_word =
             self.prefix_words.iter().flat_map(|prefix_word| &prefix_word.terms).map(String::as_str);
@@ -186,7 +179,7 @@ fn content_words(typed: &[QueryWord]) -> Vec<&QueryWord> {
     if content_words.is_empty() { typed.iter().collect() } else { content_words }
 }
 
-/// Whether quotes are required; long questions only weigh them, such as titles.
+/// Long questions only weigh quotes, such as titles.
 fn are_quotes_required(content_words: &[&QueryWord]) -> bool {
     let outside = content_words.iter().filter(|word| !word.quoted).count();
     outside < MIN_QUESTION_WORDS && content_words.iter().any(|word| word.quoted)

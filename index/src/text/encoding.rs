@@ -15,13 +15,12 @@ const SAME: char = '\u{2}';
 /// Skips a position, so that phrases end with a text.
 const GAP: char = '\u{3}';
 
-/// Starts the term of a whole name; words never contain it.
+/// Starts whole names; words never contain it.
 pub(crate) const WHOLE_NAME: char = '=';
 
-/// Starts a title term of a document with a text.
+/// Starts title terms of documents with a text.
 pub(crate) const HEADING: char = '#';
 
-/// Encoded words of one field.
 #[derive(Debug)]
 pub(crate) struct EncodedWords {
     encoded: String,
@@ -82,7 +81,7 @@ impl EncodedWords {
         self.encoded.push_str(word);
     }
 
-    /// The encoded words; `None` without words.
+    /// `None` without words.
     pub(crate) fn finish(self) -> Option<String> {
         (self.encoded.len() > self.prefix_len).then_some(self.encoded)
     }

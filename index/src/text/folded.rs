@@ -14,12 +14,11 @@ pub(crate) struct Folded {
     source_len: usize,
 }
 
-/// A part of the folded text, up to the next one.
 #[derive(Debug, Clone, Copy)]
 struct FoldedPart {
     folded: usize,
     source: usize,
-    /// Maps byte by byte; otherwise as a whole.
+    /// Otherwise it maps as a whole.
     is_same_length: bool,
 }
 
@@ -81,7 +80,7 @@ fn end_of_cluster(text: &str, start: usize, table: &SimplifiedTable) -> usize {
     ends.next().map_or(text.len(), |(end, _)| end)
 }
 
-/// Whether the character never combines with its predecessor.
+/// It never combines with its predecessor.
 fn begins_anew(character: char) -> bool {
     let mut first = None;
     decompose_compatible(character, |part| first = first.or(Some(part)));
@@ -99,7 +98,6 @@ mod tests {
 
     #[test]
     fn folded_parts_map_to_their_source() {
-        // Two accents, a ligature, Hangul in parts, a voiced half-width kana, a traditional character.
         let source = "xe\u{301}\u{323}ﬁ각ｶﾞ國y";
         let folded = Folded::new(source);
         assert_eq!(folded.text, "xefi각ガ国y");

@@ -1,5 +1,3 @@
-//! Folding of width, case, accents and traditional characters.
-
 use std::borrow::Cow;
 
 use unicode_normalization::UnicodeNormalization;
@@ -94,7 +92,6 @@ pub(super) mod tests {
     #[test]
     fn traditional_and_simplified_are_folded_alike() {
         assert_eq!(fold("國際經濟，臺灣 Ｐｈｏｎｅ"), fold("国际经济,台湾 phone"));
-        // A compatibility ideograph of 樂.
         assert_eq!(fold("音\u{f914}"), "音乐");
     }
 

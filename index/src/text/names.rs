@@ -13,11 +13,9 @@ use super::{Folded, NameVariant, PinyinReadings, Run, placed_runs, query_words, 
 /// As in `Jean-Luc`, `O'Brien`, `mei.chen`, `Zhang Wei`.
 const MAX_JOINED_WORDS: usize = 4;
 const MAX_WHOLE_NAME_BYTES: usize = 128;
-/// Usual ones first.
+/// Usual readings first.
 const MAX_PRONUNCIATIONS: usize = 8;
 
-/// A document's budget of name variants.
-///
 /// Few names need a hundred; many readings could make ten thousand and block the indexing thread.
 #[derive(Debug)]
 pub(crate) struct VariantBudget {
@@ -31,7 +29,7 @@ impl VariantBudget {
         Self { left: Self::TERMS }
     }
 
-    /// Takes terms; empties the budget if they do not fit.
+    /// Empties the budget if the terms do not fit.
     fn spend(&mut self, terms: usize) -> bool {
         let remaining = self.left.checked_sub(terms);
         self.left = remaining.unwrap_or(0);
@@ -39,7 +37,7 @@ impl VariantBudget {
     }
 }
 
-/// Pinyin of ideographs and joined words, ordered by start and length.
+/// Ordered by start and length.
 pub(crate) fn name_variants(name: &str, folded: &Folded, budget: &mut VariantBudget) -> Vec<NameVariant> {
     all_variants(folded, &PinyinReadings::of(name, folded), budget)
 }
@@ -57,7 +55,6 @@ fn all_variants(folded: &Folded, readings: &PinyinReadings, budget: &mut Variant
     variants
 }
 
-/// Variants, and whole names if the budget allows.
 pub(crate) fn indexed_forms(
     name: &str,
     folded: &Folded,
@@ -76,7 +73,7 @@ pub(crate) fn indexed_forms(
     (variants, if is_within { whole_names } else { Vec::new() })
 }
 
-/// Joins the words of a whole name; `None` if too long or empty.
+/// `None` if too long or empty.
 pub(crate) fn whole_name<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut whole = String::new();
     for word in words {
@@ -127,7 +124,7 @@ fn whole_names(folded: &str, readings: &PinyinReadings) -> Vec<String> {
     whole_names
 }
 
-/// Whether it is a number, which matches as it is.
+/// Numbers match as they are.
 fn is_number(folded: &str) -> bool {
     folded.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -153,7 +150,6 @@ fn as_typed(text: &str) -> Vec<String> {
     query_words(text).into_iter().map(|(_, word)| word).collect()
 }
 
-/// Ranges of one script each.
 fn parts(folded: &str) -> Vec<Range<usize>> {
     let mut parts: Vec<(bool, Range<usize>)> = Vec::new();
     for (bytes, run) in placed_runs(folded) {
@@ -166,7 +162,7 @@ fn parts(folded: &str) -> Vec<Range<usize>> {
     parts.into_iter().map(|(_, part)| part).collect()
 }
 
-/// Separators of joined words.
+/// Separators of words.
 #[derive(Clone, Copy)]
 enum Joint {
     /// Signs (`O'Brien`).
@@ -187,7 +183,6 @@ impl Joint {
     }
 }
 
-/// Chains of words that are joined, with their ranges.
 fn chains(folded: &str, joined_by: Joint) -> Vec<Vec<(Range<usize>, &str)>> {
     let mut chains: Vec<Vec<(Range<usize>, &str)>> = Vec::new();
     for (bytes, run) in placed_runs(folded) {

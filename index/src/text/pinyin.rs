@@ -13,17 +13,15 @@ const MAX_JOINED_NAME_CHARS: usize = 16;
 /// Usual ones first (单: dan, chan, shan).
 const MAX_PRONUNCIATIONS: usize = 24;
 
-/// A typed form of a span of a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct NameVariant {
-    /// In bytes of the folded text.
+    /// Bytes of the folded text.
     pub(crate) place: Range<usize>,
     pub(crate) word: String,
 }
 
 pub(crate) struct PinyinReadings {
     runs: Vec<(Range<usize>, Vec<CharacterReadings>)>,
-    /// Adjacent characters that are joined.
     joined: usize,
 }
 
@@ -51,7 +49,7 @@ impl PinyinReadings {
         Self { runs, joined: if ideographs > MAX_JOINED_NAME_CHARS { 1 } else { MAX_JOINED_CHARS } }
     }
 
-    /// Typed forms of all spans, ordered by start and length.
+    /// Ordered by start and length.
     pub(super) fn variants(&self) -> Vec<NameVariant> {
         let mut variants = Vec::new();
         for (bytes, characters) in &self.runs {
@@ -80,7 +78,7 @@ impl PinyinReadings {
     }
 }
 
-/// A reading of a span; rank 0 is the usual one.
+/// Rank 0 is the usual one.
 #[derive(Clone, Default)]
 struct Pronunciation<'a> {
     rank: usize,
@@ -106,7 +104,6 @@ pub(super) fn initials(syllables: &[&str]) -> String {
     syllables.iter().filter_map(|syllable| syllable.chars().next()).collect()
 }
 
-/// Adds spans that start at the first character.
 fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<NameVariant>) {
     let mut pronunciations = vec![Pronunciation::default()];
     for (end, readings) in characters {
@@ -120,7 +117,7 @@ fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<
     }
 }
 
-/// Readings without tones, the usual one first; `ü` as `v` and `u`.
+/// Without tones, the usual one first; `ü` as `v` and `u`.
 fn readings(character: char) -> Vec<String> {
     let mut readings = Vec::new();
     let readings_with_tone = character.to_pinyin_multi().into_iter().flatten();
@@ -201,7 +198,6 @@ mod tests {
         let longer = format!("{name}一");
         assert_eq!(forms(&longer, "风物流"), [""; 0]);
         assert_eq!(forms(&longer, "风"), ["f", "feng"]);
-        // Separators do not matter.
         assert_eq!(forms(&name.replace('财', "，才A财"), "风物流"), [""; 0]);
     }
 

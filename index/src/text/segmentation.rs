@@ -13,12 +13,11 @@ use super::{cut_to_length, stem};
 
 static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
-/// A span without separators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Run<'a> {
     /// With kana.
     Ideographs(&'a str),
-    /// Of another script, cut to the longest length.
+    /// Cut to the longest length.
     Word(&'a str),
 }
 
@@ -30,12 +29,12 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Splits a folded text into runs; other characters separate them.
+/// Other characters separate runs.
 pub(crate) fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
     placed_runs(folded).map(|(_, run)| run)
 }
 
-/// Runs with byte ranges, of cut words in full.
+/// Byte ranges of cut words in full.
 pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = (Range<usize>, Run<'_>)> {
     let mut end = 0;
     std::iter::from_fn(move || {
@@ -56,7 +55,6 @@ pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = (Range<usize>, R
     })
 }
 
-/// The position of a word relative to the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PositionStep {
     Next,
@@ -91,7 +89,7 @@ pub(crate) fn document_words(folded: &str, mut emit: impl FnMut(PositionStep, us
     }
 }
 
-/// Words of a query with positions; gapless, in the likeliest segmentation.
+/// Gapless positions, in the likeliest segmentation.
 pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
     let mut words = Vec::new();
     let mut position = 0;
@@ -112,7 +110,7 @@ pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
     words
 }
 
-/// Han characters, kana and their marks.
+/// Includes kana and marks.
 pub(crate) fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{4e00}'..='\u{9fff}' | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}'

@@ -1,5 +1,3 @@
-//! Stems and maximal length of words.
-
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
@@ -18,7 +16,7 @@ pub(crate) fn cut_to_length(word: &str) -> &str {
     word.char_indices().nth(MAX_WORD_CHARS).map_or(word, |(end, _)| &word[..end])
 }
 
-/// The English stem of a word; other words stay.
+/// Stems English words; others stay.
 pub(crate) fn stem(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|byte| byte.is_ascii_lowercase()) { ENGLISH.stem(word) } else { Cow::Borrowed(word) }
 }

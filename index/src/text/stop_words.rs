@@ -1,5 +1,3 @@
-//! Stop words of English and Chinese.
-
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -14,7 +12,6 @@ const STOP_WORDS_TEXT: &str = "a an and are as at be but by for if in into is it
 static STOP_WORDS: LazyLock<HashSet<String>> =
     LazyLock::new(|| STOP_WORDS_TEXT.split_whitespace().map(|word| stem(word).into_owned()).collect());
 
-/// Whether the stem is that of a stop word.
 pub(crate) fn is_stop_word(stem: &str) -> bool {
     STOP_WORDS.contains(stem)
 }

@@ -44,7 +44,7 @@ impl SimplifiedTable {
         Self { common, rare }
     }
 
-    /// The simplified form; other characters stay.
+    /// Other characters stay.
     pub(super) fn of(&self, character: char) -> char {
         match place(character).and_then(|place| self.common.get(place)) {
             Some(&simplified) => simplified,

@@ -1,5 +1,3 @@
-//! Analyses changes for the engine.
-
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::vec;
@@ -17,7 +15,6 @@ const MAX_ANALYSED_BYTES: usize = 8 << 20;
 
 pub(super) struct DocumentKey {
     prefix: String,
-    /// Scope and id.
     term: String,
     hash: u64,
 }
@@ -52,7 +49,6 @@ pub(super) struct AnalysisBatch {
     pub(super) is_full: bool,
 }
 
-/// Takes the next batch; empty at the end.
 pub(super) fn next_batch(changes: &mut vec::IntoIter<(DocumentKey, Change)>) -> AnalysisBatch {
     let (mut batch, mut bytes) = (Vec::new(), 0);
     while bytes < MAX_ANALYSED_BYTES

@@ -9,7 +9,6 @@ const MAX_WORDS: usize = 100_000;
 const MAX_TEXT_BYTES: usize = WORD.len() * MAX_WORDS;
 const WORD: &str = "harbour ";
 
-/// Only the first document fits.
 const QUEUE_BYTES: usize = 64 << 10;
 
 fn open_with_small_queue(directory: &std::path::Path) -> (Index, Writer) {
@@ -35,7 +34,6 @@ fn all_queued_documents_are_indexed() {
     writer.commit(&Checkpoint { store: "s".to_owned(), position: 1, complete: true }).unwrap();
     assert_eq!(index.snapshot().documents(), 200);
     assert_eq!(writer.queue.bytes(), 0);
-    // A batch larger than the queue waits alone.
     let peak = writer.queue.peak_bytes();
     assert!((MAX_TEXT_BYTES..MAX_BATCH_BYTES + MAX_TEXT_BYTES + QUEUE_BYTES).contains(&peak), "{peak}");
     writer.close().unwrap();

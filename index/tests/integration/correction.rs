@@ -1,5 +1,3 @@
-//! Correction of words that find nothing.
-
 use trawl_index::{Document, Scope};
 
 use crate::support::{document, index_of, news, owned, restricted_to};
@@ -27,11 +25,10 @@ fn unmatched_word_is_corrected_by_one_edit() {
     ] {
         assert_eq!(corrected(typed).as_deref(), Some(meant), "{typed}");
     }
-    // Found, unfinished, too short, a number, two edits, another tenant's, invisible, excluded.
+    // Found, unfinished, too short, a number, two edits, of another tenant, invisible, excluded.
     for typed in ["budget", "quarterl", "bud ", "20267", "bxdgxt", "elsewherr", "zeppelim", "", "-budgt"] {
         assert_eq!(corrected(typed), None, "{typed}");
     }
     assert_eq!(correct("zeppelim", &["u:1"]).as_deref(), Some("zeppelin"));
-    // It occurs only in an invisible document.
     assert_eq!(correct("zeppelim", &["u:2"]), None);
 }

@@ -1,5 +1,3 @@
-//! Damaged files are detected on opening and by verification.
-
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -59,7 +57,7 @@ fn flipped_byte_of_a_small_index_is_detected_on_open() {
             damaged[place] ^= 0x10;
             fs::write(&file, damaged).unwrap();
             let opened = open(directory.path()).map(|_| ());
-            // The footer names the version of the engine, which is not checked.
+            // The version of the engine is not checked.
             let is_footer = place + 200 > whole.len() && !file.ends_with("meta.json");
             let is_noticed = matches!(opened, Err(Error::Unusable(_)));
             assert!(is_noticed || is_footer && opened.is_ok(), "{file:?} at {place}: {opened:?}");

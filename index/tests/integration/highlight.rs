@@ -1,5 +1,3 @@
-//! The highlighter marks exactly the texts that match.
-
 use std::collections::HashSet;
 
 use proptest::prelude::*;
@@ -53,7 +51,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(parts), 1..12).prop_map(|parts| parts.concat())
 }
 
-/// One word or phrase, so that a text matches if and only if it is marked.
+/// A text matches if and only if it is marked.
 fn keyword() -> impl Strategy<Value = String> {
     let words = vec![
         "run ",
@@ -111,7 +109,6 @@ fn name() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(parts), 1..8).prop_map(|parts| parts.concat())
 }
 
-/// One word or phrase, as typed for names.
 fn typed() -> impl Strategy<Value = String> {
     let words = vec![
         "zhang",

@@ -1,5 +1,3 @@
-//! Words, phrases and filters.
-
 use proptest::prelude::*;
 use trawl_index::{Document, Query, Request};
 
@@ -40,7 +38,6 @@ fn prefix_expands_to_most_frequent_words_of_all_segments() {
     let several = page(&index.snapshot(), "word", NEWEST, 1_000);
     let frequent = several.hits.iter().filter(|hit| hit.id.starts_with("two")).count();
     assert_eq!(frequent, 70);
-    // The others in alphabetical order.
     assert_eq!(several.total, 70 + 128);
     writer.merge_all().unwrap();
     let merged = page(&index.snapshot(), "word", NEWEST, 1_000);

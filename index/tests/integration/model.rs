@@ -1,7 +1,6 @@
-//! The index against a naive model, a filtered and sorted list.
+//! The index against a naive model.
 //!
-//! Few times, ids and words give many ties, upserts and matches. Tenants, modules and principals must stay
-//! apart.
+//! Few times, ids and words give many ties, upserts and matches. Tenants, modules and principals must stay apart.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +60,7 @@ impl SearchCase {
         self.words.iter().map(word).collect()
     }
 
-    /// Time order requires every word; relevance order any, or none beside a phrase.
+    /// Relevance order requires any word, or none beside a phrase.
     fn matches(&self, document: &Document, by_relevance: bool) -> bool {
         let text = document.text.as_deref().unwrap_or_default();
         let texts = [document.title.as_str(), &document.sub_title, &document.brief, text];
@@ -216,7 +215,6 @@ fn case() -> impl Strategy<Value = SearchCase> {
     )
 }
 
-/// The last snapshot, with the model of its documents.
 fn run(steps: Vec<Step>) -> (Snapshot, Model) {
     let mut last = None;
     run_watched(steps, |snapshot, model| {
@@ -227,7 +225,6 @@ fn run(steps: Vec<Step>) -> (Snapshot, Model) {
     last.unwrap()
 }
 
-/// Calls `watch` after each step, and at the end.
 fn run_watched(
     steps: Vec<Step>,
     mut watch: impl FnMut(Snapshot, &Model) -> Result<(), TestCaseError>,
@@ -293,7 +290,6 @@ fn ids(page: &Page) -> impl Iterator<Item = (i64, String)> + '_ {
     page.hits.iter().map(|hit| (hit.display_time, hit.id.clone()))
 }
 
-/// Pages of `limit` hits, each after the last hit of the previous one.
 fn check_exact_pages(snapshot: &Snapshot, case: &SearchCase, model: &Model) -> Result<(), TestCaseError> {
     let expected = case.expected(model, false);
     let mut after = None;
@@ -315,7 +311,6 @@ fn check_exact_pages(snapshot: &Snapshot, case: &SearchCase, model: &Model) -> R
     Ok(())
 }
 
-/// Also within the step budget.
 fn check_first_page(snapshot: &Snapshot, case: &SearchCase, model: &Model) -> Result<(), TestCaseError> {
     let expected = case.expected(model, false);
     let first = Start::Time { after: None, whole_ties: None };
@@ -330,7 +325,7 @@ fn check_first_page(snapshot: &Snapshot, case: &SearchCase, model: &Model) -> Re
     Ok(())
 }
 
-/// Pages of whole times; a cut tie continues after its last id.
+/// A cut tie continues after its last id.
 fn check_whole_ties(
     snapshot: &Snapshot,
     case: &SearchCase,
@@ -365,7 +360,6 @@ fn check_whole_ties(
     Ok(())
 }
 
-/// Every match in one order, whatever the page size.
 fn check_relevance(snapshot: &Snapshot, case: &SearchCase, model: &Model) -> Result<(), TestCaseError> {
     let mut expected = case.expected(model, true);
     let whole =
@@ -418,7 +412,6 @@ proptest! {
         check_exact_pages(&snapshot, &case, &model)?;
     }
 
-    /// Caches of one commit must not show in the next, nor in earlier snapshots.
     #[test]
     fn cached_totals_stay_correct_across_commits(
         steps in vec(step(), 1..32),

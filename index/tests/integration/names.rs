@@ -1,5 +1,3 @@
-//! Names match as typed, by pinyin and joined words.
-
 use trawl_index::{Document, Index};
 
 use crate::support::{document, found, index_of, news, ranked};
@@ -8,7 +6,6 @@ fn person(id: &str, name: &str) -> Document {
     Document { title_is_name: true, ..document(id, name) }
 }
 
-/// People with ids from `a` on.
 fn people(names: &[&str]) -> Index {
     index_of(('a'..='z').zip(names).map(|(id, name)| person(&id.to_string(), name)).collect()).0
 }
@@ -146,12 +143,10 @@ fn other_names_match_and_rank_like_the_title() {
     {
         assert_eq!(ranked(&index, keyword).first().map(String::as_str), Some(expected), "{keyword}");
     }
-    // Phrases do not span names.
     assert_eq!(found(&index, "\"mei chen\""), ["a", "b"]);
     assert_eq!(found(&index, "0041"), ["a"]);
 }
 
-/// Names with many readings match by all words, and by the first readings.
 #[test]
 fn names_over_the_variant_budget_match_as_written() {
     let many = |length: usize| "重单解曾仇朴".chars().cycle().take(length).collect::<String>();
@@ -163,7 +158,6 @@ fn names_over_the_variant_budget_match_as_written() {
         ("重单解", &["a", "b"]),
         ("张三", &["a", "c"]),
         ("zhangsan", &["c"]),
-        // By single characters.
         ("chong dan xie", &["a", "b"]),
         ("chongdan", &["a"]),
     ] {

@@ -1,5 +1,3 @@
-//! Reopened, damaged and outdated indexes; notes and generations.
-
 use trawl_index::{Change, Checkpoint, Error, Index, Options};
 
 use crate::support::{checkpoint, commit, document, found, put, remove};
@@ -23,8 +21,7 @@ fn committed_documents_survive_reopening() {
     assert_eq!(found(&index, "x"), ["a"]);
 }
 
-/// The engine took the first deletion after opening for one of the last commit. It happened if a segment
-/// without deletions led a merge.
+/// The engine took it for one of the last commit. A segment without deletions had to lead the merge.
 #[test]
 fn first_deletion_after_reopening_survives_a_merge() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,3 @@
-//! Pages in time order: limits, ties, totals.
-
 use trawl_index::{Document, Query, Request, Start, TimePosition};
 
 use crate::support::{BEST, NEWEST, commit, document, index_of, news, page, put, remove, request};

@@ -1,5 +1,3 @@
-//! Relevance order of thousands of documents: complete, without repetition, best first.
-
 use std::collections::HashSet;
 
 use trawl_index::{Change, Document, Index, Page, Scope, Snapshot, Start};
@@ -10,7 +8,6 @@ fn with_brief(id: &str, display_time: i64, brief: &str) -> Document {
     Document { brief: brief.to_owned(), display_time, ..document(id, "") }
 }
 
-/// Best first.
 fn page_from(snapshot: &Snapshot, keyword: &str, skip: usize, limit: usize) -> Page {
     page(snapshot, keyword, Start::Relevance { skip, now: 0 }, limit)
 }
@@ -91,7 +88,6 @@ fn word_typed_plain_and_quoted_is_required() {
     assert_eq!(read_all_pages(&index.snapshot(), "report rare \"report\"", 1_000).len(), 5_000);
 }
 
-/// Selecting words change with commits, and cached totals must not.
 #[test]
 fn totals_follow_the_selecting_words() {
     let text = |number: i64| match number {

@@ -1,5 +1,3 @@
-//! Shared documents, requests and pages.
-
 use trawl_index::{
     Audience, Change, Checkpoint, Document, Index, Options, Page, Query, Request, Scope, Snapshot, Start,
     Writer,
@@ -12,7 +10,7 @@ pub(crate) fn news() -> Scope {
     Scope::new(7, "news")
 }
 
-/// Of [`news`], visible to the whole tenant.
+/// In [`news`].
 pub(crate) fn document(id: &str, title: &str) -> Document {
     Document {
         scope: news(),
@@ -74,12 +72,10 @@ pub(crate) fn ids(page: Page) -> Vec<String> {
     page.hits.into_iter().map(|hit| hit.id).collect()
 }
 
-/// Ids, newest first.
 pub(crate) fn found(index: &Index, keyword: &str) -> Vec<String> {
     ids(page(&index.snapshot(), keyword, NEWEST, 1_000))
 }
 
-/// Ids, best first.
 pub(crate) fn ranked(index: &Index, keyword: &str) -> Vec<String> {
     let page = page(&index.snapshot(), keyword, BEST, 1_000);
     assert_eq!(page.total, page.hits.len() as u64, "{keyword}");

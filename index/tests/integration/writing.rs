@@ -1,5 +1,3 @@
-//! Replacement, removal and limits.
-
 use trawl_index::{Change, Document, Error, Index, MAX_ID_BYTES, Options, Query, Request, Scope};
 
 use crate::support::{

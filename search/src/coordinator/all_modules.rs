@@ -22,11 +22,11 @@ use crate::{
     sources::builtin,
 };
 
-/// A module with more sources is searched alone.
+/// Modules with more sources are searched alone.
 const EXTERNAL_CALLS: usize = 48;
 /// For modules without external sources.
 const BUILTIN_CALLS: usize = 16;
-/// The bound on unsent answers.
+/// Bound on unsent answers.
 const UNSENT_KIB: usize = 32 << 10;
 
 /// A search of all modules. Dropping it ends its calls.
@@ -53,12 +53,12 @@ impl AllModules {
         Self { count: modules.len(), shared, answers, _permit: permit }
     }
 
-    /// The number of modules.
+    /// Number of modules.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The next answer to complete; each comes by the deadline.
+    /// Next complete answer; each comes by the deadline.
     pub async fn next(&mut self) -> Option<ModuleAnswer> {
         self.answers.next().await.map(|answer| self.shared.reserve(answer))
     }
@@ -67,17 +67,17 @@ impl AllModules {
 /// The answer of one module.
 #[derive(Debug)]
 pub struct ModuleAnswer {
-    /// Its place by `orderNo`, from 0.
+    /// By `orderNo`, from 0.
     pub place: usize,
-    /// The module.
+    /// Module.
     pub module: Arc<Module>,
-    /// The page, or [`Error::AnswerTooLarge`] without room.
+    /// [`Error::AnswerTooLarge`] without room.
     pub result: Result<SearchPage, Failure>,
-    /// To be held until the page is sent.
+    /// Must be held until the page is sent.
     pub reservation: AnswerReservation,
 }
 
-/// The room of an unsent answer.
+/// Room of an unsent answer.
 #[derive(Debug, Default)]
 pub struct AnswerReservation {
     _room: Option<OwnedSemaphorePermit>,
@@ -105,7 +105,6 @@ impl Shared {
     }
 }
 
-/// Searches modules in order, with this many concurrent calls.
 fn answers(
     modules: Vec<(usize, Arc<SearchableModule>)>,
     calls: usize,
@@ -122,7 +121,7 @@ fn answers(
         .buffer_unordered(calls)
 }
 
-/// A task of its own isolates panics and slow work.
+/// A separate task isolates panics and slow work.
 fn start(
     place: usize,
     searchable: Arc<SearchableModule>,
@@ -145,7 +144,6 @@ fn no_room() -> Failure {
     Failure::Refused(Error::AnswerTooLarge(UNSENT_KIB >> 10))
 }
 
-/// The approximate bytes.
 fn size(result: &Result<SearchPage, Failure>) -> usize {
     let reports = |sources: &[SourceReport]| -> usize { sources.iter().map(report_size).sum() };
     match result {
@@ -159,7 +157,6 @@ fn size(result: &Result<SearchPage, Failure>) -> usize {
 }
 
 fn report_size(report: &SourceReport) -> usize {
-    /// Field names, numbers and the status.
     const FRAME: usize = 100;
     FRAME + report.id.len() + report.name.len() + report.message.as_ref().map_or(0, String::len)
 }

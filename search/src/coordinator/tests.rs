@@ -1,5 +1,3 @@
-//! Searches over sources in memory.
-
 mod all_modules;
 mod duplicates;
 mod faults;
@@ -19,7 +17,6 @@ use crate::{
     testing::{TestKey, module, paused_runtime, viewer},
 };
 
-/// One flat struct, for struct updates.
 #[derive(Clone, Debug)]
 struct TestSearch {
     limit: usize,
@@ -88,9 +85,7 @@ async fn search_module(
     context.answer(&module("module", duplicates, sources), &request.page()).await
 }
 
-/// Follows the opaque cursor to the end, with `limits` in turn.
-///
-/// A page without any answer is requested again.
+/// Follows the cursor to the end, with `limits` in turn. Requests a page without any answer again.
 async fn follow_cursor(
     sources: &[Arc<dyn Source>],
     request: TestSearch,
@@ -99,7 +94,6 @@ async fn follow_cursor(
     follow_cursor_of(Duplicates::Keep, &mut iter::repeat(sources), request, limits).await
 }
 
-/// The same with duplicates, and with the next `sources` at each page.
 async fn follow_cursor_of(
     duplicates: Duplicates,
     sources: &mut dyn Iterator<Item = &[Arc<dyn Source>]>,
@@ -125,12 +119,10 @@ async fn follow_cursor_of(
     panic!("the pages have no end");
 }
 
-/// Follows the last item's time to the end.
 async fn follow_time(sources: &[Arc<dyn Source>], request: TestSearch, limits: &[usize]) -> Vec<SearchPage> {
     follow_time_of(Duplicates::Keep, sources, request, limits).await
 }
 
-/// The same with duplicates.
 async fn follow_time_of(
     duplicates: Duplicates,
     sources: &[Arc<dyn Source>],

@@ -107,7 +107,6 @@ fn binding_tells_searches_apart() {
     assert_eq!(of(viewer(), "module", limited, &same), with(parameters()));
 }
 
-/// Cursors of earlier releases must open.
 #[test]
 fn bytes_of_cursor_and_binding_are_unchanged() {
     let part = ConsumedPart { count: 3, display_time: 7, id: "i".to_owned() };
@@ -170,7 +169,6 @@ fn four_usual_sources_with_seen_items_fit_in_an_external_cursor() {
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
 }
 
-/// Positions had at most one part.
 #[test]
 fn position_of_the_first_form_is_read() {
     #[derive(Serialize)]

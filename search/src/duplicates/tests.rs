@@ -25,7 +25,6 @@ fn items_with_the_same_target_are_duplicates() {
         with_action(
             &json!({"android": "[OpenUrl]\nurl=app:1", "web": "[OpenUrl]\nurl=https://wiki.example/a?b=c"}),
         ),
-        // Without a web client, the first other client counts.
         with_action(&json!({"pc": "[OpenUrl]\nurl=https://wiki.example/a?b=c", "web": "[OpenFile]"})),
     ] {
         assert_eq!(print_of(&same), wiki, "{same:?}");

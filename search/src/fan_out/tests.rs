@@ -24,7 +24,6 @@ const SEARCH: &str = "search of a test";
 type Fields = BTreeMap<&'static str, String>;
 
 thread_local! {
-    /// Open spans by id, which is reused, and closed ones.
     static SEEN: RefCell<(BTreeMap<u64, Fields>, Vec<Fields>)> = RefCell::default();
 }
 
@@ -79,7 +78,6 @@ impl<S: tracing::Subscriber + for<'span> LookupSpan<'span>> Layer<S> for SpanRec
     }
 }
 
-/// Reacts as its id says.
 struct Named(&'static str);
 
 #[async_trait::async_trait]
@@ -107,7 +105,6 @@ impl Source for Named {
     }
 }
 
-/// The status of each source, and of its span.
 type Ends = BTreeMap<String, (String, String)>;
 
 fn spans_of(sources: &[&'static str], given_up: Duration) -> Ends {

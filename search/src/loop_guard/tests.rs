@@ -26,6 +26,6 @@ proptest! {
 #[test]
 fn fingerprints_are_stable() {
     assert_eq!(fingerprint("builtin:article"), fingerprint("builtin:article"));
-    // The beginning of SHA-256: cursors outlive updates.
+    // Cursors outlive updates, and so must fingerprints.
     assert_eq!(fingerprint("abc"), [0xba, 0x78, 0x16, 0xbf, 0x8f, 0x01, 0xcf, 0xea]);
 }

@@ -1,15 +1,13 @@
-//! The order in which items are released.
-
 use std::cmp::Reverse;
 
 use crate::weight::Score;
 
-/// The key of an item or a bound; the smaller is released first.
+/// The smaller key is released first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SortKey {
-    /// Time descending, then the place.
+    /// Time descending, then place.
     Time(Reverse<i64>, usize),
-    /// Score descending, then the place.
+    /// Score descending, then place.
     Score(Reverse<Score>, usize),
 }
 
@@ -25,7 +23,6 @@ impl SortKey {
         matches!(self, Self::Time(Reverse(own), _) if own > time)
     }
 
-    /// False in relevance order.
     pub(super) fn is_of(self, time: i64) -> bool {
         matches!(self, Self::Time(Reverse(own), _) if own == time)
     }

@@ -1,5 +1,3 @@
-//! One source's part in a merge.
-
 use std::collections::VecDeque;
 
 use crate::{
@@ -13,12 +11,11 @@ use crate::{
 pub(crate) struct Lane {
     weight: Weight,
     pub(super) position: Position,
-    /// The rank of the last consumed item.
     pub(super) consumed: usize,
     pub(super) pending: VecDeque<PendingItem>,
     pub(super) next: Option<Position>,
     pub(super) bound: TimeBound,
-    /// The last page left items of its last time behind.
+    /// Items of the last time remain.
     pub(super) tie_goes_on: bool,
     pub(super) failed: bool,
 }
@@ -50,7 +47,7 @@ impl Lane {
             PendingItem { item, print }
         }));
         self.bound = match (self.bound, page.bound) {
-            // An empty page has no bound of its own.
+            // An empty page has no bound.
             (TimeBound::AtMost(earlier), TimeBound::AtMost(now)) => TimeBound::AtMost(earlier.min(now)),
             (_, now) => now,
         };
@@ -71,7 +68,7 @@ impl Lane {
         self.next.is_some() && matches!(self.bound, TimeBound::AtMost(bound) if bound >= time)
     }
 
-    /// The score of the item behind `ahead` pending ones.
+    /// Score of the item behind `ahead` pending ones.
     pub(super) fn score(&self, ahead: usize) -> Score {
         self.weight.score_at(self.consumed.saturating_add(ahead).saturating_add(1))
     }

@@ -12,7 +12,7 @@ impl Merge {
         self.needed(self.waiting.clone(), None)
     }
 
-    /// The lanes that the page needs if the late ones give nothing.
+    /// Lanes that the page needs if the late ones give nothing.
     pub(crate) fn lanes_to_read_ahead(&self, is_late: impl Fn(usize) -> bool) -> Vec<usize> {
         let waiting = self.waiting.iter().filter(|bound| !is_late(bound.place())).copied().collect();
         self.needed(waiting, Some(&is_late))

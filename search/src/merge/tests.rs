@@ -8,9 +8,7 @@ use crate::{duplicates::Duplicates, source::PositionedItem, weight::Weight};
 #[derive(Clone, Debug)]
 struct Feed {
     times: Vec<i64>,
-    /// In turn; 0 is an empty page.
     pages: Vec<usize>,
-    /// Whether pages state the tightest bound, as built-in ones do.
     is_tight: bool,
     fails_at: Option<usize>,
 }
@@ -45,7 +43,7 @@ fn after(index: usize) -> Position {
 }
 
 fn item(place: usize, index: usize, display_time: i64) -> Item {
-    // Descending: an order by id differs from the source's.
+    // Descending, so that ids sort differently.
     let id = format!("{place}/{:04}", 9_999 - index);
     Item { json: serde_json::to_string(&id).unwrap(), id, display_time, title_is_name: false }
 }
@@ -75,7 +73,7 @@ fn any_length() -> impl Strategy<Value = PageLength> {
     ]
 }
 
-/// `picks` selects the needed pages that come before the next step.
+/// `picks` selects the pages that come before the next step.
 fn run(order: Order, feeds: &[Feed], length: PageLength, picks: &[usize]) -> (MergedPage, Vec<bool>) {
     let mut merge = merge(order, length, feeds.len());
     let mut calls = vec![0; feeds.len()];
@@ -122,7 +120,6 @@ fn in_order(order: Order, feeds: &[Feed]) -> Vec<Item> {
     all.into_iter().map(|(_, item)| item).collect()
 }
 
-/// The first page's length, and whether it cuts a group.
 fn expected_length(length: PageLength, all: &[Item]) -> (usize, bool) {
     let PageLength::WholeTies { limit, largest_tie } = length else {
         return (length.limit().min(all.len()), false);

@@ -16,12 +16,12 @@ pub(crate) use source::{into_page, start};
 /// As in `builtin:article` (decisions 4.1).
 const ID_PREFIX: &str = "builtin:";
 
-/// The id of a built-in source.
+/// Source id of this code.
 pub fn id_of(code: &str) -> String {
     format!("{ID_PREFIX}{code}")
 }
 
-/// The code in the id of a built-in source.
+/// Code in a source id.
 pub fn code_of(id: &str) -> Option<&str> {
     id.strip_prefix(ID_PREFIX)
 }

@@ -18,10 +18,12 @@
 
 mod client;
 pub mod health;
+mod hedge_budget;
 mod hedging;
 mod page;
 mod page_cache;
 mod positions;
+mod raw_page;
 mod resume;
 mod single_flight;
 mod source;
@@ -36,6 +38,7 @@ pub use suspension::Suspended;
 
 #[cfg(test)]
 pub(crate) use {
-    page::{RawPage, into_page, resume_point},
-    page_cache::{Origin, SourcePageKey},
+    page::{into_page, resume_point},
+    page_cache::Origin,
+    raw_page::{RawPage, SourcePageKey},
 };

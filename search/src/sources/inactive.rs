@@ -1,22 +1,21 @@
-//! A registered source that is not asked.
+//! Sources that are not asked.
 
 use crate::source::{FailureKind, Position, Source, SourceFailure, SourcePage, SourceRequest};
 
-/// A source that is disabled or has invalid settings.
+/// Disabled, or with invalid settings.
 pub struct InactiveSource {
     id: String,
     name: String,
-    /// `None` if it is disabled.
     failure: Option<String>,
 }
 
 impl InactiveSource {
-    /// A disabled source.
+    /// Disabled.
     pub fn disabled(id: String, name: String) -> Self {
         Self { id, name, failure: None }
     }
 
-    /// A source that always fails.
+    /// Always fails.
     pub fn failing(id: String, name: String, message: String) -> Self {
         Self { id, name, failure: Some(message) }
     }

@@ -1,22 +1,27 @@
-//! Resolves a browser's session to a person, or to an operator.
+//! Begins and ends browser sessions, and resolves them to a person or an operator.
 
 use std::sync::Arc;
 
 use aws_lc_rs::digest::{SHA256, digest};
+use secrecy::{ExposeSecret, SecretString};
 
-use super::{Authenticator, Caller, Remembered, User};
+use super::{Authenticator, CachedCaller, Caller, User};
 use crate::{
     auth::{
         applications::{self, Application, Kind},
         directory::{self, Person, SubjectKind},
-        sessions::{self, Row, SessionId, Sessions},
+        secrets,
+        sessions::{self, SessionId, SessionRow, Sessions, SignedIn},
         tenants::{self, Tenant},
         usage::LastUse,
     },
     error::{Error, Result},
     identity::scopes::{Scope, Scopes},
-    store::{Connection, Transaction},
+    store::{Connection, Transaction, now_millis},
 };
+
+/// The least recently used are removed.
+const MOST_OF_ONE_PERSON: u64 = 50;
 
 /// The role in which a signed-in person calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +45,8 @@ pub(super) struct Session {
 impl Session {
     pub(super) async fn confirm(&self, transaction: &Transaction, scopes: &Scopes) -> Result<()> {
         let row = sessions::find(transaction, self.id).await?.ok_or_else(ended)?;
-        let found = Found::look_up(transaction, &self.sessions, self.id, &row).await?;
-        let Found { application, .. } = &found;
+        let found = FoundSession::look_up(transaction, &self.sessions, self.id, &row).await?;
+        let FoundSession { application, .. } = &found;
         let has_lost_a_scope =
             self.role == Role::Person && scopes.first_outside(&application.scopes).is_some();
         if has_lost_a_scope {
@@ -51,16 +56,21 @@ impl Session {
     }
 }
 
-struct Found {
+struct FoundSession {
     application: Application,
     person: Person,
     expires_at: u64,
 }
 
-impl Found {
+impl FoundSession {
     /// # Errors
     /// 401 where the session is over or its objects have changed.
-    async fn look_up(connection: &Connection, sessions: &Sessions, id: SessionId, row: &Row) -> Result<Self> {
+    async fn look_up(
+        connection: &Connection,
+        sessions: &Sessions,
+        id: SessionId,
+        row: &SessionRow,
+    ) -> Result<Self> {
         let expires_at = sessions.expiry(id, row).ok_or_else(ended)?;
         let application = applications::find(connection, &row.client_id).await?;
         let application = application.filter(|application| {
@@ -84,6 +94,48 @@ impl Authenticator {
         &self.sessions
     }
 
+    /// Replaces the browser's session. Returns the cookie's content.
+    pub async fn begin_session(
+        &self,
+        signed_in: SignedIn,
+        replaced: Option<SessionId>,
+    ) -> Result<SecretString> {
+        let secret = secrets::generate()?;
+        let id = SessionId::of(secret.expose_secret());
+        let id = id.ok_or_else(|| Error::internal("a secret is not of the length that sessions have"))?;
+        if let Some(replaced) = replaced {
+            self.end_session(replaced).await?;
+        }
+        let forget = self.forgetting_callers(signed_in.tenant_id);
+        let job = self.store.write(move |transaction| {
+            Box::pin(async move {
+                sessions::insert(transaction, id, &signed_in, now_millis()).await?;
+                let (tenant_id, user_id) = (signed_in.tenant_id, &signed_in.user_id);
+                if sessions::remove_above(transaction, tenant_id, user_id, MOST_OF_ONE_PERSON).await? {
+                    transaction.after_commit(forget);
+                }
+                Ok(())
+            })
+        });
+        job.await?;
+        Ok(secret)
+    }
+
+    /// Ends a session. Returns its tenant's number and its person's id.
+    pub async fn end_session(&self, id: SessionId) -> Result<Option<(i64, String)>> {
+        let Some(row) = sessions::find(self.store.reader(), id).await? else { return Ok(None) };
+        let forget = self.forgetting_callers(row.tenant_id);
+        let job = self.store.write(move |transaction| {
+            Box::pin(async move {
+                sessions::remove(transaction, id).await?;
+                transaction.after_commit(forget);
+                Ok(())
+            })
+        });
+        job.await?;
+        Ok(Some((row.tenant_id, row.user_id)))
+    }
+
     /// Resolves a session; `indicated` is `indicated-e-code`, for operators.
     ///
     /// # Errors
@@ -100,7 +152,7 @@ impl Authenticator {
 
     async fn identify_session(&self, id: SessionId, role: Role) -> Result<Arc<Caller>> {
         let key = key(id, role);
-        if let Some(remembered) = self.remembered.get(&key).filter(Remembered::holds) {
+        if let Some(remembered) = self.remembered.get(&key).filter(CachedCaller::holds) {
             remembered.caller.note_use();
             return Ok(remembered.caller);
         }
@@ -111,15 +163,15 @@ impl Authenticator {
         let row = sessions::find(reader, id).await?.ok_or_else(ended)?;
         let caller = Arc::new(self.look_up_session(id, role, &row).await?);
         caller.note_use();
-        let remembered = Remembered { caller: Arc::clone(&caller), generation, generations };
+        let remembered = CachedCaller { caller: Arc::clone(&caller), generation, generations };
         self.remembered.insert(key, remembered);
         Ok(caller)
     }
 
-    async fn look_up_session(&self, id: SessionId, role: Role, row: &Row) -> Result<Caller> {
+    async fn look_up_session(&self, id: SessionId, role: Role, row: &SessionRow) -> Result<Caller> {
         let reader = self.store.reader();
-        let found = Found::look_up(reader, &self.sessions, id, row).await?;
-        let Found { application, person, expires_at } = found;
+        let found = FoundSession::look_up(reader, &self.sessions, id, row).await?;
+        let FoundSession { application, person, expires_at } = found;
         let home = Arc::new(tenants::find_by_id(reader, row.tenant_id).await?.ok_or_else(ended)?);
         let trusted = self.trusted(row, &home)?;
         let last_use = self.usage.of(&application.client_id);
@@ -168,7 +220,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// 401 where it is no longer configured.
-    fn trusted(&self, row: &Row, home: &Tenant) -> Result<Option<&Scopes>> {
+    fn trusted(&self, row: &SessionRow, home: &Tenant) -> Result<Option<&Scopes>> {
         let Some(id) = &row.issuer else { return Ok(None) };
         let issuer = self.issuers.sign_in(id).filter(|issuer| issuer.tenant() == home.code);
         issuer.map(|issuer| Some(issuer.scopes())).ok_or_else(ended)

@@ -27,10 +27,8 @@ use url::Url;
 
 use crate::error::{Error, Result};
 
-/// Age after which keys are fetched again.
 const FRESH_FOR: Duration = Duration::from_hours(1);
 
-/// Timeout of a fetch, for both documents.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Burst of fetches; then one per [`FETCH_EVERY`].
@@ -72,7 +70,7 @@ struct Keys {
     fetched_at: Instant,
 }
 
-/// Optional endpoints of an issuer (`OpenID` Connect Discovery §3, RFC 9207).
+/// Optional endpoints (`OpenID` Connect Discovery §3, RFC 9207).
 #[derive(Debug, Deserialize)]
 pub(super) struct Endpoints {
     pub(super) authorization_endpoint: Option<String>,
@@ -83,7 +81,6 @@ pub(super) struct Endpoints {
 }
 
 impl Endpoints {
-    /// Whether the client secret goes into the body instead of the header.
     pub(super) fn wants_secret_in_body(&self) -> bool {
         self.token_endpoint_auth_methods_supported.as_ref().is_some_and(|methods| {
             let takes = |method: &str| methods.iter().any(|supported| supported == method);
@@ -131,7 +128,6 @@ impl Keyring {
         match self.fetch() {
             Some(fetch) => match fetch.await {
                 Ok(keys) => Ok(keys.by_id.get(key_id).cloned()),
-                // The fetch has logged the reason.
                 Err(_) if current.is_none() => Err(unavailable()),
                 Err(_) => Ok(None),
             },
@@ -156,7 +152,6 @@ impl Keyring {
         Ok(Arc::clone(&keys.endpoints))
     }
 
-    /// Joins or starts a fetch; cancelled requests do not abort it.
     fn fetch(&self) -> Option<Fetch> {
         let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fetch) = latest.as_ref().filter(|fetch| fetch.peek().is_none()) {

@@ -26,7 +26,6 @@ use crate::{
     identity::scopes::Scopes,
 };
 
-/// Timeout of a redemption, including the fetch of keys.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 const AT_ONCE: usize = 32;
@@ -152,7 +151,6 @@ impl SignIn {
         let verified =
             self.issuer.verify_id_token(&self.trust, client_id, nonce, token.expose_secret()).await;
         verified.map_err(|error| match error.kind {
-            // The issuer's fault, not the person's.
             Kind::Unauthorized => self.failed(&format!("its ID token was not taken: {}", error.message)),
             _ => error,
         })
@@ -172,7 +170,7 @@ impl SignIn {
         let answered = client
             .exchange_code(AuthorizationCode::new(answer.code.expose_secret().to_owned()))
             .set_pkce_verifier(PkceCodeVerifier::new(answer.code_verifier.expose_secret().to_owned()))
-            .request_async(&Guarded(self.rules.clone()))
+            .request_async(&GuardedHttpClient(self.rules.clone()))
             .await;
         let answered = answered.map_err(|error| self.describe(&error))?;
         answered.extra_fields().id_token.clone().ok_or_else(|| self.failed("its answer holds no ID token"))
@@ -212,9 +210,9 @@ impl SignIn {
     }
 }
 
-struct Guarded(AddressRules);
+struct GuardedHttpClient(AddressRules);
 
-impl<'c> AsyncHttpClient<'c> for Guarded {
+impl<'c> AsyncHttpClient<'c> for GuardedHttpClient {
     type Error = SourceError;
     type Future = BoxFuture<'c, std::result::Result<HttpResponse, SourceError>>;
 
@@ -223,7 +221,6 @@ impl<'c> AsyncHttpClient<'c> for Guarded {
     }
 }
 
-/// Further fields of the token answer (`OpenID` Connect Core §3.1.3.3).
 #[derive(Default, Deserialize)]
 struct Extra {
     id_token: Option<SecretString>,

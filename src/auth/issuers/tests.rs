@@ -133,7 +133,7 @@ async fn a_good_token_names_a_person_of_its_audience_s_tenant() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_in_a_token_is_refused() {
+async fn invalid_token_is_refused() {
     let pair = Pair::new("one");
     let site = Site::with(&[pair.public()]);
     let issuers = site.issuers(&["trawl"]);
@@ -163,13 +163,12 @@ async fn what_is_wrong_in_a_token_is_refused() {
     }
     let expired = ask(&issuers, &pair.sign(|_, claims| claims["exp"] = (now - 100).into())).await;
     assert!(expired.unwrap_err().1.contains("expired"));
-    // Within the leeway.
     let early = pair.sign(|_, claims| claims["nbf"] = (now + 10).into());
     assert!(ask(&issuers, &early).await.is_ok());
 }
 
 #[tokio::test]
-async fn what_is_wrong_in_a_header_is_refused() {
+async fn invalid_header_is_refused() {
     let pair = Pair::new("one");
     let site = Site::with(&[pair.public()]);
     let issuers = site.issuers(&["trawl"]);
@@ -249,7 +248,7 @@ async fn keys_for_something_else_verify_nothing() {
 }
 
 #[tokio::test]
-async fn keys_that_change_are_fetched_and_those_that_are_gone_verify_no_more() {
+async fn changed_keys_are_fetched_and_removed_keys_verify_nothing() {
     let (old, new) = (Pair::new("old"), Pair::new("new"));
     let site = Site::with(&[old.public()]);
     let issuers = site.issuers(&["trawl"]);
@@ -281,14 +280,13 @@ async fn while_the_issuer_is_down_its_keys_stay() {
 }
 
 #[tokio::test]
-async fn what_tokens_name_does_not_decide_how_often_the_issuer_is_asked() {
+async fn unknown_key_ids_do_not_raise_the_fetch_rate() {
     let pair = Pair::new("one");
     let site = Site::with(&[pair.public()]);
     let issuers = site.issuers(&["trawl"]);
     for number in 0..100 {
         is_refused(&issuers, &pair.sign(|header, _| header.kid = Some(number.to_string()))).await;
     }
-    // A burst of five, plus one per ten seconds of the test.
     let asked = site.asked.load(Ordering::Relaxed);
     assert!((10..20).contains(&asked), "{asked}");
     assert!(ask(&issuers, &pair.sign(|_, _| {})).await.is_ok());

@@ -76,14 +76,13 @@ impl<E: Into<Error>> From<E> for Refusal {
 
 /// The requesting application and its tenant.
 #[derive(Clone, Debug)]
-pub struct Asking {
+pub struct RequestingApplication {
     /// Application.
     pub application: Application,
     /// Tenant.
     pub tenant: Tenant,
 }
 
-/// The parameters read; others are ignored (RFC 6749 §3.1).
 const NAMES: [&str; 13] = [
     "client_id",
     "code_challenge",
@@ -100,7 +99,6 @@ const NAMES: [&str; 13] = [
     "state",
 ];
 
-/// The parameters; `None` for a repeated one.
 struct Parameters(HashMap<&'static str, Option<String>>);
 
 impl Parameters {
@@ -133,7 +131,7 @@ pub async fn read(
     store: &Store,
     issuer: &str,
     query: &str,
-) -> Result<(AuthorizationRequest, Asking), Refusal> {
+) -> Result<(AuthorizationRequest, RequestingApplication), Refusal> {
     let parameters = Parameters::read(query);
     let client_id = parameters.get("client_id").ok_or(Refusal::Shown(Shown::UnknownApplication))?;
     let application = find_application(store, client_id).await?;
@@ -148,7 +146,11 @@ pub async fn read(
 }
 
 /// Checks again, after login, that the request is allowed.
-pub async fn confirm(store: &Store, issuer: &str, request: &AuthorizationRequest) -> Result<Asking, Refusal> {
+pub async fn confirm(
+    store: &Store,
+    issuer: &str,
+    request: &AuthorizationRequest,
+) -> Result<RequestingApplication, Refusal> {
     let application = find_application(store, &request.client_id).await?;
     check_redirect(&application, &request.redirect_uri)?;
     let tell = |failure| Refusal::told(issuer, &request.redirect_uri, request.state.as_deref(), failure);
@@ -194,13 +196,16 @@ fn check_redirect(application: &Application, redirect_uri: &str) -> Result<(), R
     if is_its_own { Ok(()) } else { Err(Refusal::Shown(Shown::UnknownRedirect)) }
 }
 
-async fn find_tenant(store: &Store, application: Application) -> Result<Result<Asking, Failure>, Refusal> {
+async fn find_tenant(
+    store: &Store,
+    application: Application,
+) -> Result<Result<RequestingApplication, Failure>, Refusal> {
     let tenant = tenants::find_by_id(store.reader(), application.tenant_id).await?;
     let tenant = tenant.ok_or(Refusal::Shown(Shown::UnknownApplication))?;
     if tenant.is_frozen {
         return Ok(Err(("access_denied", "tenant is frozen".to_owned())));
     }
-    Ok(Ok(Asking { application, tenant }))
+    Ok(Ok(RequestingApplication { application, tenant }))
 }
 
 fn check(parameters: &Parameters, application: &Application) -> Result<AuthorizationRequest, Failure> {

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::authorization::codes::{Codes, Use};
+use super::authorization::codes::{CodeUse, Codes};
 use crate::{
     auth::{
         applications::{self, Application, ClientError},
@@ -109,7 +109,7 @@ impl<E: Into<Error>> From<E> for GrantError {
 
 impl GrantError {
     /// The error of a refused client.
-    pub fn of_client(error: ClientError) -> Self {
+    pub fn from_client(error: ClientError) -> Self {
         match error {
             ClientError::Unknown => Self::InvalidClient,
             ClientError::Frozen => Self::UnauthorizedClient("tenant is frozen".to_owned()),
@@ -144,7 +144,7 @@ pub struct Redemption {
     pub code_verifier: SecretString,
 }
 
-struct Wanted {
+struct GrantedToken {
     subject: Subject,
     issued_token_type: Option<&'static str>,
     jti: String,
@@ -193,7 +193,7 @@ impl Grants<'_> {
         let Redemption { client_id, code, redirect_uri, code_verifier } = redemption;
         let client = ClientCredentials { client_id, client_secret: None };
         let application = self.authenticate(client).await?;
-        let code_use = Use {
+        let code_use = CodeUse {
             code: code.expose_secret(),
             client_id: &application.client_id,
             redirect_uri: &redirect_uri,
@@ -208,7 +208,7 @@ impl Grants<'_> {
         let usage = self.authenticator.usage();
         let application =
             applications::authenticate(self.store, usage, self.checker, &client_id, client_secret).await;
-        application.map_err(GrantError::of_client)
+        application.map_err(GrantError::from_client)
     }
 }
 
@@ -220,7 +220,7 @@ fn missing(field: &str) -> GrantError {
     GrantError::InvalidRequest(format!("{field} is missing"))
 }
 
-fn application_token(application: Application, request: &TokenRequest) -> Result<Wanted, GrantError> {
+fn application_token(application: Application, request: &TokenRequest) -> Result<GrantedToken, GrantError> {
     let scopes = granted_scopes(request, &application.scopes)?;
     let subject = Subject {
         client_id: application.client_id,
@@ -229,7 +229,7 @@ fn application_token(application: Application, request: &TokenRequest) -> Result
         user: None,
         scopes,
     };
-    Ok(Wanted { subject, issued_token_type: None, jti: new_jti() })
+    Ok(GrantedToken { subject, issued_token_type: None, jti: new_jti() })
 }
 
 async fn subject_of(

@@ -13,7 +13,7 @@ use axum::{
 };
 use serde::Serialize;
 
-use self::client::Asking;
+use self::client::ClientRequest;
 use trawl_macros::operation;
 
 use crate::{
@@ -61,7 +61,7 @@ pub async fn issue_token(State(auth): State<AuthState>, request: Request) -> Res
 }
 
 async fn answer(auth: &AuthState, request: Request) -> Result<TokenAnswer, GrantError> {
-    let (asking, mut form) = Asking::read::<TokenRequest>(auth, request).await?;
+    let (asking, mut form) = ClientRequest::read::<TokenRequest>(auth, request).await?;
     let (client_id, client_secret) = (form.client_id.take(), form.client_secret.take());
     let AuthState { store, authenticator, secret_checker: checker, codes, .. } = auth;
     let grants = Grants { store, authenticator, checker, codes };
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_cannot_be_taken_now_says_when_to_come_back() {
+    async fn throttled_request_gets_retry_after() {
         let failure = Error::unavailable("too many at once", Duration::from_secs(3));
         let response = into_response(GrantError::Failed(failure));
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);

@@ -9,7 +9,7 @@ use crate::{
 const PORTION: u64 = 1_000;
 
 #[derive(Debug, FromRow)]
-pub(in crate::auth) struct Row {
+pub(in crate::auth) struct SessionRow {
     pub(in crate::auth) tenant_id: i64,
     pub(in crate::auth) user_id: String,
     pub(in crate::auth) user_epoch: i64,
@@ -17,22 +17,24 @@ pub(in crate::auth) struct Row {
     pub(in crate::auth) client_id: String,
     pub(in crate::auth) client_epoch: i64,
     pub(in crate::auth) issuer: Option<String>,
-    /// Epoch milliseconds.
     pub(in crate::auth) created_at: i64,
-    /// Epoch milliseconds, as last written.
+    /// As last written.
     pub(in crate::auth) used_at: i64,
 }
 
-pub(in crate::auth) async fn find(connection: &Connection, id: SessionId) -> store::Result<Option<Row>> {
+pub(in crate::auth) async fn find(
+    connection: &Connection,
+    id: SessionId,
+) -> store::Result<Option<SessionRow>> {
     sql(
         "SELECT tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, created_at, used_at \
          FROM sessions WHERE id = ?",
         [id.bytes().into()],
-    ).fetch_optional::<Row>(connection)
+    ).fetch_optional::<SessionRow>(connection)
     .await
 }
 
-pub(super) async fn insert(
+pub(in crate::auth) async fn insert(
     transaction: &Transaction,
     id: SessionId,
     signed_in: &SignedIn,
@@ -57,13 +59,12 @@ pub(super) async fn insert(
     statement.execute(transaction).await.map(drop)
 }
 
-pub(super) async fn remove(transaction: &Transaction, id: SessionId) -> store::Result<()> {
+pub(in crate::auth) async fn remove(transaction: &Transaction, id: SessionId) -> store::Result<()> {
     let statement = sql("DELETE FROM sessions WHERE id = ?", [id.bytes().into()]);
     statement.execute(transaction).await.map(drop)
 }
 
-/// Removes the least recently used above this number. Returns whether there was any.
-pub(super) async fn remove_above(
+pub(in crate::auth) async fn remove_above(
     transaction: &Transaction,
     tenant_id: i64,
     user_id: &str,
@@ -77,7 +78,6 @@ pub(super) async fn remove_above(
     Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Removes some begun or used before these times. Returns whether none is left.
 pub(super) async fn remove_expired(store: &Store, began: i64, used: i64) -> Result<bool> {
     let text = "SELECT id FROM sessions WHERE created_at < ? OR used_at < ? LIMIT ?";
     let expired = sql(text, [began.into(), used.into(), PORTION.into()]);

@@ -6,7 +6,7 @@ use zip::ZipArchive;
 
 /// Format of a text, by its file's extension (`files.read_as`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum ReadAs {
+pub enum TextFormat {
     /// As it is.
     #[default]
     Plain,
@@ -16,8 +16,7 @@ pub enum ReadAs {
     Html,
 }
 
-impl ReadAs {
-    /// Parses a row's value.
+impl TextFormat {
     pub(super) fn from_row(text: &str) -> Self {
         match text {
             "markdown" => Self::Markdown,
@@ -27,7 +26,7 @@ impl ReadAs {
     }
 }
 
-impl fmt::Display for ReadAs {
+impl fmt::Display for TextFormat {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::Plain => "plain",
@@ -37,7 +36,6 @@ impl fmt::Display for ReadAs {
     }
 }
 
-/// The reader for a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Plain,
@@ -46,41 +44,38 @@ pub(super) enum Kind {
     Pdf,
     Word,
     Slides,
-    /// Texts, slides and sheets.
     OpenDocument,
     Xlsx,
     Xlsb,
     Xls,
-    /// No known text.
     Other,
 }
 
 /// Bytes that suffice to detect a text.
 pub(super) const LOOKED_AT: usize = 8 << 10;
 
-/// Maximum entries of an archive.
 const MOST_ENTRIES: usize = 20_000;
 
 impl Kind {
-    pub(super) fn of(content: &[u8], read_as: ReadAs) -> Self {
+    pub(super) fn of(content: &[u8], read_as: TextFormat) -> Self {
         let beginning = &content[..content.len().min(LOOKED_AT)];
         match Family::of(beginning) {
             Family::Pdf => Self::Pdf,
-            Family::Archive => Self::of_archive(content),
+            Family::Archive => Self::in_archive(content),
             // The reader checks whether it contains a workbook.
             Family::Compound => Self::Xls,
             Family::Nothing => Self::Other,
             // An HTML declaration wins over the file's name.
             Family::Text if begins_as_html(beginning) => Self::Html,
             Family::Text => match read_as {
-                ReadAs::Plain => Self::Plain,
-                ReadAs::Markdown => Self::Markdown,
-                ReadAs::Html => Self::Html,
+                TextFormat::Plain => Self::Plain,
+                TextFormat::Markdown => Self::Markdown,
+                TextFormat::Html => Self::Html,
             },
         }
     }
 
-    fn of_archive(content: &[u8]) -> Self {
+    fn in_archive(content: &[u8]) -> Self {
         let Ok(archive) = ZipArchive::new(Cursor::new(content)) else { return Self::Other };
         if archive.len() > MOST_ENTRIES {
             return Self::Other;
@@ -99,7 +94,6 @@ impl Kind {
     }
 }
 
-/// The possible kinds, by the first [`LOOKED_AT`] bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Family {
     Pdf,
@@ -126,7 +120,7 @@ impl Family {
     }
 }
 
-/// A content without text is not fetched.
+/// Contents without text are not fetched.
 pub(super) fn may_have_text(beginning: &[u8]) -> bool {
     !beginning.is_empty() && Family::of(&beginning[..beginning.len().min(LOOKED_AT)]) != Family::Nothing
 }

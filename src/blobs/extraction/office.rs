@@ -10,7 +10,6 @@ use zip::ZipArchive;
 
 use super::{Stop, Text};
 
-/// Maximum inflated bytes per document.
 const MOST_INFLATED: u64 = 64 << 20;
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
@@ -32,18 +31,13 @@ pub(super) fn slides<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(),
     parts.read_numbered("ppt/notesSlides/notesSlide", &OFFICE, text)
 }
 
-/// A text, slides or sheets.
 pub(super) fn open_document<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
     Parts::open(content)?.read("content.xml", &OPEN_DOCUMENT, text)
 }
 
-/// The meaning of elements, by local name.
 struct Vocabulary {
-    /// Elements that contain text.
     texts: &'static [&'static [u8]],
-    /// Elements that end a line.
     lines: &'static [&'static [u8]],
-    /// Elements that stand for white space.
     spaces: &'static [&'static [u8]],
     /// Elements whose text also appears elsewhere.
     repeated: &'static [&'static [u8]],
@@ -59,7 +53,6 @@ const OPEN_DOCUMENT: Vocabulary = Vocabulary {
     repeated: &[b"tracked-changes"],
 };
 
-/// The parts of a document, under a common size limit.
 struct Parts<'a> {
     archive: Archive<'a>,
     left: u64,

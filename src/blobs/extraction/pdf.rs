@@ -23,7 +23,6 @@ const LINE: f64 = 0.5;
 /// Glyph widths are in thousandths of the height.
 const UNITS: f64 = 1_000.0;
 
-/// All pages in order.
 pub(super) fn pdf<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
     let pdf = Pdf::new(content.to_vec()).map_err(|error| Stop::Unreadable(format!("{error:?}")))?;
     let cache = InterpreterCache::new();
@@ -47,15 +46,12 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), St
     Ok(())
 }
 
-/// The end of the last glyph.
 #[derive(Clone, Copy, Debug)]
 struct End {
     at: Point,
-    /// Letter height.
     height: f64,
 }
 
-/// Collects the drawn text.
 struct PageReader<'t, W: Write> {
     text: &'t mut Text<W>,
     end: Option<End>,

@@ -9,7 +9,6 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::{MOST_PLAIN_BYTES, Stop, Text};
 
-/// Wider than any paragraph, so that none is wrapped.
 const TEXT_WIDTH: usize = 1_000_000;
 
 /// Bytes in which an HTML page declares its encoding.
@@ -47,7 +46,6 @@ fn is_within_a_line(end: TagEnd) -> bool {
     matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
 }
 
-/// The visible text of a page.
 pub(super) fn html<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
     let source = decode(content, declared(content));
     let rendered = config::plain_no_decorate()
@@ -59,7 +57,6 @@ pub(super) fn html<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), S
     text.push(&rendered)
 }
 
-/// The encoding that a page declares.
 fn declared(content: &[u8]) -> Option<&'static Encoding> {
     let head = String::from_utf8_lossy(&content[..content.len().min(DECLARED_WITHIN)]).to_ascii_lowercase();
     let (_, after) = head.split_once("charset=")?;

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    ReadAs,
+    TextFormat,
     kind::{LOOKED_AT, may_have_text},
 };
 use crate::{
@@ -19,7 +19,6 @@ use crate::{
     error::{Error, Result},
 };
 
-/// Maximum bytes per read from the store.
 const PIECE_BYTES: usize = 1 << 20;
 
 /// Wall clock limit as a multiple of `storage.text_seconds`, for a busy machine or a slow store.
@@ -27,7 +26,7 @@ const WALL_CLOCK: u64 = 6;
 
 /// The outcome of an extraction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum ExtractionOutcome {
     /// The final text, even of a damaged or slow content.
     Ended(String),
     /// Interrupted by an external cause; a retry may yield more.
@@ -64,7 +63,12 @@ impl TextReader {
     ///
     /// # Errors
     /// The process cannot be started or is lost.
-    pub async fn read(&self, read_as: ReadAs, is_whole: bool, content: Pieces) -> Result<Reading> {
+    pub async fn read(
+        &self,
+        read_as: TextFormat,
+        is_whole: bool,
+        content: Pieces,
+    ) -> Result<ExtractionOutcome> {
         let mut text = Vec::new();
         let ended = timeout(self.patience(), self.read_into(&mut text, read_as, is_whole, content)).await;
         let why = match ended {
@@ -73,8 +77,8 @@ impl TextReader {
         };
         let text = as_text(text);
         Ok(match why {
-            None => Reading::Ended(text),
-            Some(why) => Reading::Cut { text, why },
+            None => ExtractionOutcome::Ended(text),
+            Some(why) => ExtractionOutcome::Cut { text, why },
         })
     }
 
@@ -87,7 +91,7 @@ impl TextReader {
     async fn read_into(
         &self,
         text: &mut Vec<u8>,
-        read_as: ReadAs,
+        read_as: TextFormat,
         is_whole: bool,
         content: Pieces,
     ) -> Result<Option<String>> {
@@ -105,7 +109,6 @@ impl TextReader {
             // A broken pipe is an ordinary end.
             let _read = output.take(most).read_to_end(text).await;
             if text.len() >= self.most_bytes {
-                // The process may outlast the text limit. An ended one cannot be killed.
                 let _ended = child.start_kill();
             }
         };
@@ -117,7 +120,7 @@ impl TextReader {
         Ok(fed.err().map(|error| error.to_string()))
     }
 
-    fn command(&self, read_as: ReadAs, is_whole: bool) -> Command {
+    fn command(&self, read_as: TextFormat, is_whole: bool) -> Command {
         let mut command = Command::new(&self.program);
         command
             .arg("extract-text")
@@ -135,7 +138,6 @@ impl TextReader {
     }
 }
 
-/// Returns the whole content if its beginning may have text.
 async fn begin(mut content: Pieces) -> Result<Option<Pieces>> {
     let (mut taken, mut beginning) = (Vec::new(), Vec::new());
     while beginning.len() < LOOKED_AT
@@ -147,7 +149,6 @@ async fn begin(mut content: Pieces) -> Result<Option<Pieces>> {
     Ok(may_have_text(&beginning).then(|| stream::iter(taken).chain(content).boxed()))
 }
 
-/// Writes the content until the process stops reading.
 async fn feed(mut content: Pieces, mut input: ChildStdin) -> Result<()> {
     while let Some(piece) = content.try_next().await? {
         for part in piece.chunks(PIECE_BYTES) {

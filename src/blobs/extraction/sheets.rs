@@ -21,7 +21,6 @@ pub(super) fn xlsx<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), S
     text.push("\n")
 }
 
-/// The binary variant of XLSX.
 pub(super) fn xlsb<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
     let mut workbook = Xlsb::new(Cursor::new(content)).map_err(Stop::unreadable)?;
     for name in workbook.sheet_names() {

@@ -5,16 +5,15 @@ use std::io::{Cursor, Write as _};
 use proptest::prelude::*;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{MOST_PLAIN_BYTES, ReadAs, Stop, Text, extract, kind::may_have_text};
+use super::{MOST_PLAIN_BYTES, Stop, Text, TextFormat, extract, kind::may_have_text};
 
-/// Extracts a text and returns how that ended.
 fn read_bounded(content: &[u8], extension: &str, most_bytes: usize) -> (String, Result<(), Stop>) {
     let mut written = Vec::new();
     let mut text = Text::new(&mut written, most_bytes);
     let read_as = match extension {
-        "md" => ReadAs::Markdown,
-        "html" | "htm" => ReadAs::Html,
-        _ => ReadAs::Plain,
+        "md" => TextFormat::Markdown,
+        "html" | "htm" => TextFormat::Html,
+        _ => TextFormat::Plain,
     };
     let ended = extract(content, read_as, true, &mut text);
     text.flush().unwrap();
@@ -22,7 +21,6 @@ fn read_bounded(content: &[u8], extension: &str, most_bytes: usize) -> (String, 
     (String::from_utf8(written).unwrap(), ended)
 }
 
-/// The extracted words.
 #[track_caller]
 fn words(content: &[u8], extension: &str) -> String {
     let (text, ended) = read_bounded(content, extension, 1 << 20);
@@ -39,7 +37,6 @@ fn archive(entries: &[(&str, &str)]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// A PDF page with this content and objects, the font first.
 fn pdf(content: &str, objects: &[&str]) -> Vec<u8> {
     let mut all = vec![
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
@@ -232,7 +229,7 @@ fn pdfs_are_read_in_all_the_encodings_of_chinese() {
 }
 
 #[test]
-fn what_holds_no_text_gives_none() {
+fn content_without_text_yields_none() {
     let contents: [(&[u8], bool); 5] = [
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", false),
         (b"", false),
@@ -242,7 +239,6 @@ fn what_holds_no_text_gives_none() {
     ];
     for (content, may) in contents {
         assert_eq!(read_bounded(content, "txt", 1 << 20).0, "", "{content:?}");
-        // The beginning suffices to skip a content.
         assert_eq!(may_have_text(content), may, "{content:?}");
     }
     assert!(may_have_text(b"BM is how pictures begin, and texts"));
@@ -256,7 +252,7 @@ fn characters_that_control_are_none_of_a_text() {
 proptest! {
     #![proptest_config(trawl_seeds::cases(64))]
 
-    /// The process that reads damaged contents may crash.
+    /// Damage may crash the reading process.
     #[test]
     fn a_damaged_document_is_read_to_where_it_is_damaged(
         place in any::<prop::sample::Index>(),

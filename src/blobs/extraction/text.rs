@@ -17,7 +17,6 @@ impl<W: Write> Text<W> {
         Self { writer: BufWriter::new(writer), left: most_bytes }
     }
 
-    /// Appends a piece, cut at the limit.
     pub(super) fn push(&mut self, piece: &str) -> Result<(), Stop> {
         let fitting = &piece[..piece.floor_char_boundary(self.left)];
         self.left -= fitting.len();

@@ -18,9 +18,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    MOST_BYTES, MOST_PLAIN_BYTES, ReadAs,
-    process::{Reading, TextReader},
-    turns::turns,
+    MOST_BYTES, MOST_PLAIN_BYTES, TextFormat,
+    fair_queue::turns,
+    process::{ExtractionOutcome, TextReader},
 };
 use crate::{
     blobs::BlobStore,
@@ -29,7 +29,6 @@ use crate::{
     store::{Connection, FromRow, Store, Transaction, WriteFuture, now_millis, sql},
 };
 
-/// Concurrent extractions.
 const AT_ONCE: usize = 2;
 
 /// Requests per tenant above which commits do not wait.
@@ -39,15 +38,13 @@ const MOST_ASKED: usize = 200;
 const TRIED_AGAIN_AFTER: [Duration; 3] =
     [Duration::from_mins(1), Duration::from_mins(10), Duration::from_hours(1)];
 
-/// Delay after a failure of the store or the database.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-/// Polling interval for unread contents.
 const LOOK_EVERY: Duration = Duration::from_mins(1);
 
 /// The extraction service.
 pub struct Texts {
-    work: Arc<Work>,
+    work: Arc<ExtractionState>,
     wait: Duration,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -55,35 +52,28 @@ pub struct Texts {
 /// Records that the files of a content have its text now. Returns whether some are left for `maintenance`.
 pub type RecordText = for<'a> fn(&'a Transaction, i64) -> WriteFuture<'a, bool>;
 
-/// What the tasks share.
-struct Work {
+struct ExtractionState {
     store: Store,
     record: RecordText,
     contents: Arc<dyn BlobStore>,
     reader: TextReader,
-    asked: Mutex<Asked>,
-    /// A text was requested.
+    asked: Mutex<ExtractionQueue>,
     hurry: Notify,
-    /// There may be more to read.
     more: Notify,
-    /// Wakes the recording of remaining files.
     follow: Arc<Notify>,
     stop: CancellationToken,
 }
 
 /// Requests and running extractions, by content row number.
 #[derive(Default)]
-struct Asked {
-    /// Requests by tenant, in order.
+struct ExtractionQueue {
     first: BTreeMap<i64, VecDeque<i64>>,
     waiting: HashMap<i64, Vec<oneshot::Sender<()>>>,
-    /// Running extractions, with the tenant served.
     in_hand: HashMap<i64, i64>,
-    /// The tenant served last.
     last_turn: i64,
 }
 
-impl Asked {
+impl ExtractionQueue {
     /// The first request of a tenant that is not running.
     fn next_of(&mut self, tenant_id: i64) -> Option<i64> {
         let first = self.first.get_mut(&tenant_id)?;
@@ -91,7 +81,6 @@ impl Asked {
         while next.is_none()
             && let Some(sequence) = first.pop_front()
         {
-            // Requests for running extractions are notified at their end.
             next = (!self.in_hand.contains_key(&sequence)).then_some(sequence);
         }
         if first.is_empty() {
@@ -126,7 +115,7 @@ impl Texts {
         if let Err(error) = put_nothing_off(&store).await {
             tracing::warn!(%error, "what was put off by an earlier process is read when that said");
         }
-        let work = Arc::new(Work {
+        let work = Arc::new(ExtractionState {
             store,
             record,
             contents,
@@ -144,16 +133,14 @@ impl Texts {
 
     /// Waits for the text of a file's newest content, up to a timeout.
     pub async fn wait(&self, file_id: &str) {
-        // Usually an already extracted content.
-        let Ok(Some(Awaited { sequence, tenant_id })) =
-            Awaited::find(self.work.store.reader(), file_id).await
+        let Ok(Some(RequestedText { sequence, tenant_id })) =
+            RequestedText::find(self.work.store.reader(), file_id).await
         else {
             return;
         };
         let told = {
             let mut asked = self.work.lock();
             let first = asked.first.entry(tenant_id).or_default();
-            // Other tenants may have requested the same content.
             if !first.contains(&sequence) {
                 if first.len() >= MOST_ASKED {
                     return;
@@ -180,8 +167,8 @@ impl Texts {
     }
 }
 
-impl Work {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
+impl ExtractionState {
+    fn lock(&self) -> std::sync::MutexGuard<'_, ExtractionQueue> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -203,7 +190,6 @@ impl Work {
         }
     }
 
-    /// Extracts one content and returns the pause.
     async fn make_step(&self) -> Option<Duration> {
         let sequence = match self.take().await {
             Ok(Some(sequence)) => sequence,
@@ -213,9 +199,8 @@ impl Work {
                 return Some(RETRY_AFTER);
             }
         };
-        // Wakes the other task, since there may be more.
         self.more.notify_one();
-        let in_hand = InHand { work: self, sequence };
+        let in_hand = ClaimedContent { work: self, sequence };
         let read = self.read(sequence).await;
         drop(in_hand);
         match read {
@@ -258,14 +243,14 @@ impl Work {
 
     /// Returns whether the needed services are healthy.
     async fn read(&self, sequence: i64) -> Result<bool> {
-        let Some(unread) = Unread::find(self.store.reader(), sequence).await? else { return Ok(true) };
+        let Some(unread) = UnreadContent::find(self.store.reader(), sequence).await? else { return Ok(true) };
         if !unread.is_wanted {
             self.forget(sequence).await?;
             return Ok(true);
         }
         let text = match self.text_of(&unread).await {
-            Ok(Reading::Ended(text)) => text,
-            Ok(Reading::Cut { text, why }) => {
+            Ok(ExtractionOutcome::Ended(text)) => text,
+            Ok(ExtractionOutcome::Cut { text, why }) => {
                 let after = usize::try_from(unread.tries).ok().and_then(|tries| TRIED_AGAIN_AFTER.get(tries));
                 tracing::warn!(sha256 = unread.sha256, why, "the reading of a content was cut short");
                 match after {
@@ -304,7 +289,6 @@ impl Work {
         Ok(())
     }
 
-    /// Schedules a retry.
     async fn put_off(&self, sequence: i64, after: Duration, tries: i64) -> Result<()> {
         let due_at = now_millis().saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX));
         let job = self.store.write(move |transaction| {
@@ -320,7 +304,6 @@ impl Work {
         job.await
     }
 
-    /// Deletes the text row of a content without files.
     async fn forget(&self, sequence: i64) -> Result<()> {
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
@@ -335,10 +318,10 @@ impl Work {
         job.await
     }
 
-    async fn text_of(&self, unread: &Unread) -> Result<Reading> {
+    async fn text_of(&self, unread: &UnreadContent) -> Result<ExtractionOutcome> {
         let size = u64::try_from(unread.size).unwrap_or_default();
         if size == 0 {
-            return Ok(Reading::Ended(String::new()));
+            return Ok(ExtractionOutcome::Ended(String::new()));
         }
         let is_whole = size <= MOST_BYTES;
         let range = 0..if is_whole { size } else { MOST_PLAIN_BYTES };
@@ -346,17 +329,16 @@ impl Work {
         // Opened lazily, so that the timeout covers a silent store.
         let content =
             stream::once(async move { contents.read(&store_key, range).await }).try_flatten().boxed();
-        self.reader.read(ReadAs::from_row(&unread.read_as), is_whole, content).await
+        self.reader.read(TextFormat::from_row(&unread.read_as), is_whole, content).await
     }
 }
 
-/// A claimed content; dropped, it notifies the waiters.
-struct InHand<'a> {
-    work: &'a Work,
+struct ClaimedContent<'a> {
+    work: &'a ExtractionState,
     sequence: i64,
 }
 
-impl Drop for InHand<'_> {
+impl Drop for ClaimedContent<'_> {
     fn drop(&mut self) {
         let mut asked = self.work.lock();
         asked.in_hand.remove(&self.sequence);
@@ -366,14 +348,13 @@ impl Drop for InHand<'_> {
     }
 }
 
-/// The requested text of a file's newest content.
 #[derive(Debug, FromRow)]
-struct Awaited {
+struct RequestedText {
     sequence: i64,
     tenant_id: i64,
 }
 
-impl Awaited {
+impl RequestedText {
     async fn find(reader: &Connection, file_id: &str) -> Result<Option<Self>> {
         let statement = sql(
             "SELECT blob_texts.sequence, files.tenant_id FROM files \
@@ -399,7 +380,6 @@ async fn tenants_with_unread(reader: &Connection, now: i64) -> Result<Vec<i64>> 
     Ok(statement.fetch_values(reader).await?)
 }
 
-/// One more than run concurrently.
 async fn unread_of(reader: &Connection, tenant_id: i64, now: i64) -> Result<Vec<i64>> {
     let most = u64::try_from(AT_ONCE + 1).unwrap_or(u64::MAX);
     let statement = sql(
@@ -410,19 +390,17 @@ async fn unread_of(reader: &Connection, tenant_id: i64, now: i64) -> Result<Vec<
     Ok(statement.fetch_values(reader).await?)
 }
 
-/// An unread content.
 #[derive(Debug, FromRow)]
-struct Unread {
+struct UnreadContent {
     sha256: String,
     read_as: String,
     size: i64,
     store_key: String,
     tries: i64,
-    /// Whether a file has it.
     is_wanted: bool,
 }
 
-impl Unread {
+impl UnreadContent {
     async fn find(reader: &Connection, sequence: i64) -> Result<Option<Self>> {
         let statement = sql(
             "SELECT blobs.sha256, blob_texts.read_as, blobs.size, blobs.store_key, blob_texts.tries, EXISTS (SELECT 1 FROM files \

@@ -14,13 +14,12 @@ use tokio::{sync::mpsc, task::spawn_blocking};
 
 use super::{PIECE_BYTES, blocking, layout, receiving};
 use crate::{
-    blobs::{Composed, Part, changed},
+    blobs::{ComposedContent, UploadPart, changed},
     error::{Error, Result, disk_full},
     store::disk_reserve::DiskReserve,
 };
 
-/// The path of a listed part.
-fn path_of(directory: &Path, part: &Part) -> Result<PathBuf> {
+fn path_of(directory: &Path, part: &UploadPart) -> Result<PathBuf> {
     // An unsent part's `ETag` can be any text.
     if layout::is_sha256(&part.e_tag) {
         Ok(directory.join(layout::part_name(part.number, part.size, &part.e_tag)))
@@ -30,31 +29,30 @@ fn path_of(directory: &Path, part: &Part) -> Result<PathBuf> {
 }
 
 /// Turns a single part into the content by a hard link. None without hard links.
-pub(super) async fn take_whole(directory: PathBuf, part: Part) -> Result<Option<Composed>> {
+pub(super) async fn take_whole(directory: PathBuf, part: UploadPart) -> Result<Option<ComposedContent>> {
     let path = path_of(&directory, &part)?;
     let sha256 = part.e_tag.clone();
     let linked = blocking(move || {
-        // An earlier attempt may have left a file.
         let aside = directory.join(format!("{}{}", layout::UNFINISHED, uuid::Uuid::new_v4()));
         match fs::hard_link(&path, &aside) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Linked::Missing),
-            Err(error) if is_without_links(&error) => return Ok(Linked::Impossible),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(LinkOutcome::Missing),
+            Err(error) if is_without_links(&error) => return Ok(LinkOutcome::Impossible),
             linked => linked?,
         }
         fs::rename(&aside, layout::whole(&directory, &part.e_tag))?;
         // A rename onto the same inode does nothing.
         layout::remove(&aside)?;
         layout::sync_directory(&directory)?;
-        Ok(Linked::Done)
+        Ok(LinkOutcome::Done)
     });
     match linked.await? {
-        Linked::Done => Ok(Some(Composed { store_key: sha256.clone(), sha256, size: part.size })),
-        Linked::Missing => Err(changed(part.number)),
-        Linked::Impossible => Ok(None),
+        LinkOutcome::Done => Ok(Some(ComposedContent { store_key: sha256.clone(), sha256, size: part.size })),
+        LinkOutcome::Missing => Err(changed(part.number)),
+        LinkOutcome::Impossible => Ok(None),
     }
 }
 
-enum Linked {
+enum LinkOutcome {
     Done,
     Missing,
     Impossible,
@@ -68,17 +66,14 @@ fn is_without_links(error: &io::Error) -> bool {
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-struct Making {
-    /// None once it is finished or gone.
+struct Composition {
     whole: Option<NamedTempFile>,
     hash: Context,
     size: u64,
-    /// The current part and its hash so far.
     part: Option<(File, Context)>,
 }
 
-impl Making {
-    /// Returns whether the part is still the listed one.
+impl Composition {
     fn open(&mut self, path: &Path, size: u64) -> io::Result<bool> {
         match File::open(path) {
             Ok(file) => {
@@ -91,7 +86,6 @@ impl Making {
         }
     }
 
-    /// Reads the part's next chunk; empty at its end.
     fn step(&mut self) -> io::Result<Bytes> {
         let Some((file, hash)) = &mut self.part else { return Ok(Bytes::new()) };
         let mut piece = Vec::with_capacity(PIECE_BYTES);
@@ -103,38 +97,36 @@ impl Making {
         Ok(piece.into())
     }
 
-    /// The finished hash of the part.
     fn close(&mut self) -> Option<String> {
         self.part.take().map(|(_, hash)| hex::encode(hash.finish()))
     }
 
-    fn finish(mut self, directory: &Path) -> io::Result<Composed> {
+    fn finish(mut self, directory: &Path) -> io::Result<ComposedContent> {
         let sha256 = hex::encode(mem::replace(&mut self.hash, Context::new(&SHA256)).finish());
         let whole = self.whole.take().ok_or(ErrorKind::NotFound)?;
         whole.as_file().sync_all()?;
         whole.persist(layout::whole(directory, &sha256))?;
         layout::sync_directory(directory)?;
-        Ok(Composed { store_key: sha256.clone(), sha256, size: self.size })
+        Ok(ComposedContent { store_key: sha256.clone(), sha256, size: self.size })
     }
 }
 
-impl Drop for Making {
+impl Drop for Composition {
     fn drop(&mut self) {
         receiving::let_go(self.whole.take());
     }
 }
 
-/// Copies the parts to the composed file and to `tap`.
 pub(super) async fn compose(
     directory: PathBuf,
-    parts: &[Part],
+    parts: &[UploadPart],
     mut tap: Option<mpsc::Sender<Bytes>>,
     room: &DiskReserve,
-) -> Result<Composed> {
+) -> Result<ComposedContent> {
     let within = directory.clone();
     let mut making = blocking(move || {
         let whole = Some(receiving::unfinished(&within)?);
-        Ok(Making { whole, hash: Context::new(&SHA256), size: 0, part: None })
+        Ok(Composition { whole, hash: Context::new(&SHA256), size: 0, part: None })
     })
     .await?;
     for part in parts {
@@ -149,7 +141,7 @@ pub(super) async fn compose(
                 return Err(disk_full());
             }
             let piece;
-            (making, piece) = on(making, Making::step).await?;
+            (making, piece) = on(making, Composition::step).await?;
             if piece.is_empty() {
                 break;
             }
@@ -167,11 +159,10 @@ pub(super) async fn compose(
     blocking(move || making.finish(&directory)).await
 }
 
-/// Runs a step on a blocking thread.
 async fn on<T: Send + 'static>(
-    mut making: Making,
-    job: impl FnOnce(&mut Making) -> io::Result<T> + Send + 'static,
-) -> Result<(Making, T)> {
+    mut making: Composition,
+    job: impl FnOnce(&mut Composition) -> io::Result<T> + Send + 'static,
+) -> Result<(Composition, T)> {
     let done = spawn_blocking(move || job(&mut making).map(|outcome| (making, outcome)));
     done.await.map_err(Error::internal)?.map_err(layout::failed)
 }

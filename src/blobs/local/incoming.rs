@@ -8,21 +8,19 @@ use std::{
 };
 
 use super::layout;
-use crate::blobs::Part;
+use crate::blobs::UploadPart;
 
 /// Uploads above which idle ones leave the cache.
 const MANY_UPLOADS: usize = 200;
 const MANY_PARTS: usize = 200_000;
 
-/// The cached uploads, by id.
 #[derive(Default)]
 pub(super) struct Uploads {
-    all: Mutex<HashMap<String, Arc<Incoming>>>,
+    all: Mutex<HashMap<String, Arc<IncomingUpload>>>,
 }
 
 impl Uploads {
-    /// The index of an upload.
-    pub(super) fn of(&self, upload_id: &str) -> Arc<Incoming> {
+    pub(super) fn of(&self, upload_id: &str) -> Arc<IncomingUpload> {
         let mut all = lock(&self.all);
         if let Some(known) = all.get(upload_id) {
             return Arc::clone(known);
@@ -34,7 +32,6 @@ impl Uploads {
         Arc::clone(all.entry(upload_id.to_owned()).or_default())
     }
 
-    /// Drops an upload from the cache, unless it is in use.
     pub(super) fn forget(&self, upload_id: &str) {
         let mut all = lock(&self.all);
         if all.get(upload_id).is_some_and(|incoming| Arc::strong_count(incoming) == 1) {
@@ -43,35 +40,30 @@ impl Uploads {
     }
 }
 
-/// One upload.
 #[derive(Default)]
-pub(super) struct Incoming {
-    /// Held while its directory is read or changed.
+pub(super) struct IncomingUpload {
     placing: Mutex<()>,
-    known: Mutex<Known>,
+    known: Mutex<ReceivedParts>,
 }
 
 #[derive(Default)]
-struct Known {
-    /// The received parts; none until listed.
-    parts: Option<BTreeMap<u32, Part>>,
-    /// Bytes of the received parts.
+struct ReceivedParts {
+    parts: Option<BTreeMap<u32, UploadPart>>,
     there: u64,
-    /// Bytes in flight.
     coming: u64,
 }
 
-impl Known {
+impl ReceivedParts {
     fn count(&self) -> usize {
         self.parts.as_ref().map_or(0, BTreeMap::len)
     }
 
-    fn part(&self, number: u32) -> Option<&Part> {
+    fn part(&self, number: u32) -> Option<&UploadPart> {
         self.parts.as_ref()?.get(&number)
     }
 }
 
-impl Incoming {
+impl IncomingUpload {
     /// Two parts of one number must not remove each other.
     pub(super) fn enter(&self) -> MutexGuard<'_, ()> {
         lock(&self.placing)
@@ -96,12 +88,11 @@ impl Incoming {
         Ok(())
     }
 
-    pub(super) fn part(&self, number: u32) -> Option<Part> {
+    pub(super) fn part(&self, number: u32) -> Option<UploadPart> {
         lock(&self.known).part(number).cloned()
     }
 
-    /// Records a received part, replacing an earlier one of its number.
-    pub(super) fn put(&self, part: Part) {
+    pub(super) fn put(&self, part: UploadPart) {
         let mut known = lock(&self.known);
         let size = part.size;
         let Some(parts) = &mut known.parts else { return };
@@ -109,7 +100,6 @@ impl Incoming {
         known.there = known.there.saturating_sub(earlier).saturating_add(size);
     }
 
-    /// Invalidates the listing.
     pub(super) fn forget(&self) {
         let mut known = lock(&self.known);
         known.parts = None;
@@ -118,14 +108,14 @@ impl Incoming {
 }
 
 /// Bytes of a part in flight, until dropped.
-pub struct Coming {
-    upload: Arc<Incoming>,
+pub struct PartInFlight {
+    upload: Arc<IncomingUpload>,
     part_number: u32,
     bytes: u64,
 }
 
-impl Coming {
-    pub(super) fn new(upload: Arc<Incoming>, part_number: u32) -> Self {
+impl PartInFlight {
+    pub(super) fn new(upload: Arc<IncomingUpload>, part_number: u32) -> Self {
         Self { upload, part_number, bytes: 0 }
     }
 
@@ -139,7 +129,7 @@ impl Coming {
     }
 }
 
-impl Drop for Coming {
+impl Drop for PartInFlight {
     fn drop(&mut self) {
         self.set(0);
     }

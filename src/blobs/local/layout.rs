@@ -9,14 +9,12 @@ use std::{
 };
 
 use crate::{
-    blobs::{Part, Stored, is_upload_id},
+    blobs::{Stored, UploadPart, is_upload_id},
     error::{Error, Result, disk_full},
 };
 
-/// Prefix of unfinished files.
 pub(super) const UNFINISHED: &str = ".";
 
-/// Prefix of composed files.
 const WHOLE: &str = "whole-";
 
 /// Retry delay after running out of file descriptors.
@@ -25,7 +23,6 @@ const FULL_FOR: Duration = Duration::from_secs(1);
 /// Attempts to remove a directory that others write into.
 const TRIES: usize = 100;
 
-/// The directories of the store.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     root: PathBuf,
@@ -52,7 +49,6 @@ impl Layout {
         self.root.join("contents")
     }
 
-    /// The directory of an upload.
     pub(super) fn upload(&self, upload_id: &str) -> Result<PathBuf> {
         let is_fit = (1..=64).contains(&upload_id.len())
             && upload_id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -63,7 +59,6 @@ impl Layout {
         }
     }
 
-    /// The file of a content.
     pub(super) fn content(&self, store_key: &str) -> Result<PathBuf> {
         if is_sha256(store_key) {
             let (first, second) = (&store_key[..2], &store_key[2..4]);
@@ -73,13 +68,11 @@ impl Layout {
         }
     }
 
-    /// Moves a composed file to its content's place.
     pub(super) fn keep(&self, whole: &Path, store_key: &str) -> io::Result<()> {
         let path = self.content(store_key).map_err(io::Error::other)?;
         let directory = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(directory)?;
         match fs::rename(whole, &path) {
-            // Kept earlier.
             Err(error) if error.kind() == ErrorKind::NotFound && path.exists() => {}
             renamed => renamed?,
         }
@@ -90,13 +83,11 @@ impl Layout {
         Ok(())
     }
 
-    /// The ids of uploads.
     pub(super) fn uploads(&self) -> io::Result<Vec<String>> {
         let entries = entries(&self.uploads_directory())?;
         Ok(entries.into_iter().filter_map(|entry| entry.file_name().into_string().ok()).collect())
     }
 
-    /// Directories that hold contents or such directories.
     pub(super) fn content_directories(&self) -> io::Result<Vec<PathBuf>> {
         let mut directories: Vec<PathBuf> =
             entries(&self.contents_directory())?.iter().map(DirEntry::path).collect();
@@ -104,7 +95,6 @@ impl Layout {
         Ok(directories)
     }
 
-    /// Removes unfinished and composed files of an earlier process.
     pub(super) fn remove_unfinished(&self) -> io::Result<()> {
         let uploads = entries(&self.uploads_directory())?;
         for upload in uploads.iter().filter(|upload| upload.file_name().to_str().is_some_and(is_upload_id)) {
@@ -119,7 +109,6 @@ impl Layout {
     }
 }
 
-/// The contents in one of [`Layout::content_directories`].
 pub(super) fn contents(directory: &Path) -> io::Result<Vec<Stored>> {
     let mut contents = Vec::new();
     for below in entries(directory)? {
@@ -127,7 +116,6 @@ pub(super) fn contents(directory: &Path) -> io::Result<Vec<Stored>> {
             let Ok(store_key) = entry.file_name().into_string() else { continue };
             match entry.metadata() {
                 Ok(metadata) => contents.push(Stored { store_key, size: metadata.len() }),
-                // Removed concurrently.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -141,24 +129,23 @@ pub(super) fn part_name(number: u32, size: u64, sha256: &str) -> String {
     format!("{number}-{size}-{sha256}")
 }
 
-/// Parses a part's file name.
-pub(super) fn read_part_name(name: &str) -> Option<Part> {
+pub(super) fn read_part_name(name: &str) -> Option<UploadPart> {
     let (number, rest) = name.split_once('-')?;
     let (size, e_tag) = rest.split_once('-')?;
-    let part = Part { number: number.parse().ok()?, size: size.parse().ok()?, e_tag: e_tag.to_owned() };
+    let part = UploadPart { number: number.parse().ok()?, size: size.parse().ok()?, e_tag: e_tag.to_owned() };
     is_sha256(e_tag).then_some(part)
 }
 
 /// The parts by number, and the files of replaced ones.
-pub(super) fn look(directory: &Path) -> io::Result<(Vec<Part>, Vec<PathBuf>)> {
-    let mut parts: Vec<(Part, PathBuf)> = entries(directory)?
+pub(super) fn look(directory: &Path) -> io::Result<(Vec<UploadPart>, Vec<PathBuf>)> {
+    let mut parts: Vec<(UploadPart, PathBuf)> = entries(directory)?
         .iter()
         .filter_map(|entry| Some((read_part_name(entry.file_name().to_str()?)?, entry.path())))
         .collect();
     parts
         .sort_unstable_by(|(one, _), (other, _)| (one.number, &one.e_tag).cmp(&(other.number, &other.e_tag)));
     // A crash can leave two of one number; the newer counts.
-    let mut listed: Vec<(Part, PathBuf)> = Vec::with_capacity(parts.len());
+    let mut listed: Vec<(UploadPart, PathBuf)> = Vec::with_capacity(parts.len());
     let mut superseded = Vec::new();
     for (part, path) in parts {
         match listed.last_mut() {
@@ -180,12 +167,10 @@ fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
-/// The path of a composed file.
 pub(super) fn whole(directory: &Path, sha256: &str) -> PathBuf {
     directory.join(format!("{WHOLE}{sha256}"))
 }
 
-/// The entries of a directory; empty if it is missing.
 pub(super) fn entries(directory: &Path) -> io::Result<Vec<DirEntry>> {
     match fs::read_dir(directory) {
         Ok(entries) => entries.collect(),
@@ -201,7 +186,6 @@ pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// Removes a file; idempotent.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -209,7 +193,6 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes a file durably.
 pub(super) fn remove_durably(path: &Path) -> io::Result<()> {
     remove(path)?;
     match path.parent().map_or(Ok(()), sync_directory) {
@@ -218,7 +201,6 @@ pub(super) fn remove_durably(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes the composed files of an upload.
 pub(super) fn remove_wholes(directory: &Path) -> io::Result<()> {
     for entry in entries(directory)? {
         if entry.file_name().to_string_lossy().starts_with(WHOLE) {
@@ -228,7 +210,6 @@ pub(super) fn remove_wholes(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a directory and its missing parents durably.
 fn make_durably(directory: &Path) -> io::Result<()> {
     let missing = directory.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
     let missing: Vec<&Path> = missing.collect();

@@ -22,19 +22,19 @@ use crate::{
 /// Reuse prevents growth of the allocator's memory across threads.
 type Buffers = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// A chunk that returns its buffer when dropped.
-struct Lent {
+/// Returns its buffer when dropped.
+struct BorrowedBuffer {
     bytes: Vec<u8>,
     buffers: Buffers,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for BorrowedBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Drop for Lent {
+impl Drop for BorrowedBuffer {
     fn drop(&mut self) {
         let mut bytes = mem::take(&mut self.bytes);
         bytes.clear();
@@ -42,14 +42,13 @@ impl Drop for Lent {
     }
 }
 
-struct Reading {
+struct RangeReader {
     file: File,
     buffers: Buffers,
-    /// Bytes left to read.
     left: u64,
 }
 
-impl Reading {
+impl RangeReader {
     fn open(path: &Path, range: &Range<u64>) -> io::Result<Self> {
         let mut file = File::open(path)?;
         if file.metadata()?.len() < range.end {
@@ -61,7 +60,6 @@ impl Reading {
         Ok(Self { file, buffers: Buffers::default(), left: range.end.saturating_sub(range.start) })
     }
 
-    /// Reads the next chunk and returns the remaining read.
     fn step(mut self) -> io::Result<(Bytes, Self)> {
         let size = self.left.min(PIECE_BYTES as u64);
         let free = self.buffers.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -72,16 +70,15 @@ impl Reading {
             return Err(ErrorKind::UnexpectedEof.into());
         }
         self.left -= size;
-        let piece = Bytes::from_owner(Lent { bytes, buffers: Arc::clone(&self.buffers) });
+        let piece = Bytes::from_owner(BorrowedBuffer { bytes, buffers: Arc::clone(&self.buffers) });
         Ok((piece, self))
     }
 }
 
-type Step = JoinHandle<io::Result<(Bytes, Reading)>>;
+type ReadStep = JoinHandle<io::Result<(Bytes, RangeReader)>>;
 
-/// Reads a range of a file.
 pub(super) async fn read(path: PathBuf, range: Range<u64>) -> Result<Pieces> {
-    let opened = begin(move || Reading::open(&path, &range)?.step()).await;
+    let opened = begin(move || RangeReader::open(&path, &range)?.step()).await;
     let first = opened.await.map_err(Error::internal)?.map_err(|error| match error.kind() {
         ErrorKind::NotFound => Error::not_found("this content is not there").caused_by(error),
         _ => layout::failed(error),
@@ -90,15 +87,15 @@ pub(super) async fn read(path: PathBuf, range: Range<u64>) -> Result<Pieces> {
 }
 
 enum State {
-    There((Bytes, Reading)),
-    Coming(Step),
+    There((Bytes, RangeReader)),
+    PartInFlight(ReadStep),
     Over,
 }
 
 async fn next(state: State) -> Option<(Result<Bytes>, State)> {
     let read = match state {
         State::There(read) => Ok(read),
-        State::Coming(step) => match step.await {
+        State::PartInFlight(step) => match step.await {
             Ok(read) => read.map_err(layout::failed),
             Err(error) => Err(Error::internal(error)),
         },
@@ -107,8 +104,11 @@ async fn next(state: State) -> Option<(Result<Bytes>, State)> {
     match read {
         Ok((piece, _)) if piece.is_empty() => None,
         Ok((piece, reading)) => {
-            let after =
-                if reading.left > 0 { State::Coming(begin(|| reading.step()).await) } else { State::Over };
+            let after = if reading.left > 0 {
+                State::PartInFlight(begin(|| reading.step()).await)
+            } else {
+                State::Over
+            };
             Some((Ok(piece), after))
         }
         Err(error) => {

@@ -16,28 +16,26 @@ use futures::{Stream, StreamExt};
 use tempfile::NamedTempFile;
 use tokio::task::spawn_blocking;
 
-use super::{CHUNK_BYTES, PIECE_BYTES, begin, incoming::Incoming, layout};
+use super::{CHUNK_BYTES, PIECE_BYTES, begin, incoming::IncomingUpload, layout};
 use crate::{
-    blobs::{Part, signing::SignedPart},
+    blobs::{UploadPart, signing::SignedPart},
     error::{Error, Result, disk_full},
     store::disk_reserve::DiskReserve,
 };
 
 /// A received part before its publication; dropped, it removes its file.
-pub struct Arrived {
-    /// None once it is published or gone.
+pub struct ReceivedPart {
     file: Option<NamedTempFile>,
     directory: PathBuf,
-    part: Part,
+    part: UploadPart,
 }
 
-impl Arrived {
+impl ReceivedPart {
     /// The received part.
-    pub fn part(&self) -> &Part {
+    pub fn part(&self) -> &UploadPart {
         &self.part
     }
 
-    /// Its upload.
     pub(super) fn upload_id(&self) -> &str {
         self.directory.file_name().and_then(OsStr::to_str).unwrap_or_default()
     }
@@ -64,7 +62,6 @@ impl Sink {
         Ok(Self { file: Some(file), hash: Context::new(&SHA256), size: 0 })
     }
 
-    /// Writes a chunk and returns its emptied buffer.
     fn write(mut self, mut piece: Vec<u8>) -> io::Result<(Self, Vec<u8>)> {
         let file = self.file.as_mut().ok_or(ErrorKind::NotFound)?;
         self.hash.update(&piece);
@@ -74,13 +71,13 @@ impl Sink {
         Ok((self, piece))
     }
 
-    fn finish(mut self, directory: PathBuf, number: u32) -> io::Result<Arrived> {
+    fn finish(mut self, directory: PathBuf, number: u32) -> io::Result<ReceivedPart> {
         let file = self.file.take();
         if let Some(file) = &file {
             file.as_file().sync_all()?;
         }
         let e_tag = hex::encode(mem::replace(&mut self.hash, Context::new(&SHA256)).finish());
-        Ok(Arrived { file, directory, part: Part { number, size: self.size, e_tag } })
+        Ok(ReceivedPart { file, directory, part: UploadPart { number, size: self.size, e_tag } })
     }
 }
 
@@ -99,24 +96,22 @@ impl Drop for Sink {
     }
 }
 
-impl Drop for Arrived {
+impl Drop for ReceivedPart {
     fn drop(&mut self) {
         let_go(self.file.take());
     }
 }
 
-/// A temporary file, removed when dropped.
 pub(super) fn unfinished(directory: &Path) -> io::Result<NamedTempFile> {
     tempfile::Builder::new().prefix(layout::UNFINISHED).tempfile_in(directory)
 }
 
-/// Receives a part into an invisible file.
 pub(super) async fn receive(
     directory: PathBuf,
     part: &SignedPart,
     content: impl Stream<Item = Result<Bytes>> + Send + Unpin,
     room: &DiskReserve,
-) -> Result<Arrived> {
+) -> Result<ReceivedPart> {
     let mut content = content.fuse();
     let to = directory.clone();
     let mut writing = begin(move || Ok((Sink::create(&to)?, Vec::new()))).await;
@@ -144,7 +139,6 @@ pub(super) async fn receive(
     }
 }
 
-/// Fills the next chunk; an empty one marks the end.
 async fn gather(
     content: &mut (impl Stream<Item = Result<Bytes>> + Unpin),
     left: &mut u64,
@@ -166,8 +160,8 @@ pub(super) fn too_large() -> Error {
 }
 
 /// None where its upload is gone.
-pub(super) fn place(mut arrived: Arrived, upload: &Incoming) -> io::Result<Option<Part>> {
-    let Arrived { directory, part, .. } = &arrived;
+pub(super) fn place(mut arrived: ReceivedPart, upload: &IncomingUpload) -> io::Result<Option<UploadPart>> {
+    let ReceivedPart { directory, part, .. } = &arrived;
     let (directory, part) = (directory.clone(), part.clone());
     let Some(file) = arrived.file.take() else { return Ok(None) };
     match put(file, &directory, &part, upload) {
@@ -185,8 +179,13 @@ pub(super) fn place(mut arrived: Arrived, upload: &Incoming) -> io::Result<Optio
 }
 
 /// Returns whether the directory still exists.
-fn put(file: NamedTempFile, directory: &Path, part: &Part, upload: &Incoming) -> io::Result<bool> {
-    let path = |part: &Part| directory.join(layout::part_name(part.number, part.size, &part.e_tag));
+fn put(
+    file: NamedTempFile,
+    directory: &Path,
+    part: &UploadPart,
+    upload: &IncomingUpload,
+) -> io::Result<bool> {
+    let path = |part: &UploadPart| directory.join(layout::part_name(part.number, part.size, &part.e_tag));
     let entered = upload.enter();
     upload.look(&entered, directory)?;
     match file.persist(path(part)) {

@@ -19,13 +19,11 @@ use crate::{
     error::{BusinessCode, Error, Result},
 };
 
-/// Connect timeout.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Maximum response length; malware names are short.
 const MOST_ANSWERED: u64 = 4 << 10;
 
-/// Maximum chunk size.
 const CHUNK: usize = 256 << 10;
 
 trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -114,7 +112,6 @@ impl Scanner for Clamd {
 
 #[derive(Debug)]
 enum Failure {
-    /// The content could not be read.
     Content(Error),
     Unreachable(io::Error),
     Lost(io::Error),
@@ -157,13 +154,11 @@ async fn within(idle: Duration, writing: impl Future<Output = io::Result<()>>) -
     timeout(idle, writing).await.map_err(|_| Failure::Late)?.map_err(Failure::Lost)
 }
 
-/// clamd's response.
 #[derive(Debug, PartialEq, Eq)]
 enum Answer {
     Safe,
     Found(String),
     TooLarge,
-    /// Any other response.
     Other(String),
 }
 
@@ -183,7 +178,6 @@ async fn read_answer(from: impl AsyncRead + Unpin) -> Result<Answer, Failure> {
 }
 
 impl Answer {
-    /// Parses a response line (clamd(8), "INSTREAM").
     fn of(line: &str) -> Self {
         let verdict = line.strip_prefix("stream: ");
         match verdict {

@@ -6,30 +6,25 @@ use serde::Serialize;
 
 use self::axis::{Axis, bounds, duration, even_values, plain, round_values, rounded};
 
-/// Size of the drawing and margins of the plot, in SVG units.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 28.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 40.0;
-/// Columns of a histogram.
 const COLUMNS: usize = 48;
 /// Shorter steps are not drawn.
 const NEAREST_STEP: f64 = 0.5;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Chart {
-    /// Unique on the page.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
-    /// Alternative text.
     pub(super) description: String,
     pub(super) x_label: &'static str,
     pub(super) y_label: &'static str,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Borders of the plot.
     pub(super) left: f64,
     pub(super) right: f64,
     pub(super) top: f64,
@@ -46,11 +41,9 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
-/// A line with labelled points.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Line {
     pub(super) name: String,
-    /// The `d` of an SVG path.
     pub(super) path: String,
     pub(super) points: Vec<Point>,
 }
@@ -71,7 +64,6 @@ pub(super) struct Column {
     pub(super) label: String,
 }
 
-/// Latencies in nanoseconds, ascending, with their counts.
 pub(super) type Histogram = [(u64, u64)];
 
 impl Chart {
@@ -95,7 +87,7 @@ impl Chart {
         }
     }
 
-    /// Latency by percentile; each further nine has the same width. None without latencies.
+    /// Latency by percentile; each further nine has the same width.
     pub(super) fn latency_curve(runs: &[(String, &Histogram)]) -> Option<Self> {
         let runs: Vec<_> = runs.iter().filter(|(_, histogram)| total(histogram) > 0).collect();
         let most = runs.iter().map(|(_, histogram)| total(histogram)).max()?;
@@ -119,7 +111,7 @@ impl Chart {
         Some(chart)
     }
 
-    /// Counts by latency, in columns of equal width on a logarithmic scale. None without latencies.
+    /// Counts by latency, in columns of equal width on a logarithmic scale.
     pub(super) fn histogram(histogram: &Histogram) -> Option<Self> {
         let (low, high) = bounds(histogram.iter())?;
         let all = total(histogram);
@@ -165,7 +157,6 @@ impl Chart {
         Some(chart)
     }
 
-    /// Values per second. None without values.
     pub(super) fn over_time(
         id: &'static str,
         title: &'static str,
@@ -232,7 +223,6 @@ fn curve(name: &str, histogram: &Histogram, x: Axis, y: Axis) -> Line {
     Line { name: name.to_owned(), path: path.concat(), points }
 }
 
-/// A line that holds each value for its second.
 fn steps(name: &str, values: &[Option<f64>], x: Axis, y: Axis) -> Line {
     let mut path = Vec::new();
     let mut was_there = false;
@@ -299,7 +289,6 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(64))]
 
-        /// Everything lies within the plot, and no request is missing.
         #[test]
         fn everything_is_drawn_within_plot(
             values in prop::collection::btree_map(1_u64..4_000_000_000_000, 1_u64..10_000, 1..60),

@@ -10,22 +10,17 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Comparison {
-    /// Start times.
     pub(super) before: String,
     pub(super) after: String,
-    /// Differing settings.
     pub(super) differences: Vec<String>,
     pub(super) rows: Vec<ComparisonRow>,
-    /// Regressions beyond the threshold; empty without one.
     pub(super) slower: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ComparisonRow {
-    /// `search`, `page`, `write`.
     pub(super) operation: String,
-    /// `p50Ms`, `perSecond`, `errors`, ….
     pub(super) measure: &'static str,
     pub(super) before: Option<f64>,
     pub(super) after: Option<f64>,

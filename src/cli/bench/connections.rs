@@ -24,7 +24,6 @@ use url::Url;
 use super::response::RequestFailure;
 use crate::cli::client::error_chain;
 
-/// Far above any page.
 const MAX_BODY_BYTES: usize = 256 << 20;
 
 type HttpSender = SendRequest<Full<Bytes>>;
@@ -37,11 +36,9 @@ pub(super) struct PreparedRequest {
 
 pub(super) struct Connections {
     connector: HttpsConnector<HttpConnector>,
-    /// Scheme, host and port.
     address: Uri,
     /// Without a trailing slash.
     base: String,
-    /// With the current token.
     headers: RwLock<HeaderMap>,
     /// Last in, first out, to keep few connections.
     idle: Mutex<Vec<HttpSender>>,
@@ -49,8 +46,6 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// # Errors
-    /// The address is not a server's.
     pub(super) fn new(server: &Url, mut headers: HeaderMap, timeout: Duration) -> Result<Self, String> {
         let host = server.host_str().unwrap_or_default();
         let authority = match server.port() {
@@ -86,16 +81,11 @@ impl Connections {
     }
 
     /// `path` begins with a slash and is percent-encoded.
-    ///
-    /// # Errors
-    /// The path is invalid.
     pub(super) fn target(&self, method: Method, path: &str) -> Result<PreparedRequest, String> {
         let path = format!("{}{path}", self.base).parse().map_err(|error| format!("{path}: {error}"))?;
         Ok(PreparedRequest { method, path })
     }
 
-    /// # Errors
-    /// No connection, a broken one, or a timeout.
     pub(super) async fn exchange(
         &self,
         target: &PreparedRequest,

@@ -19,7 +19,6 @@ use super::{
     writes::WriteLoad,
 };
 
-/// Lets all tasks get ready.
 const LEAD: Duration = Duration::from_millis(20);
 const LOST_SERVER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Keeps a closed-loop client from spinning.
@@ -43,7 +42,6 @@ pub(super) struct LoadOutcome {
 }
 
 pub(super) struct LoadProgress {
-    /// With warm-up.
     pub(super) elapsed: Duration,
     pub(super) requests: u64,
     pub(super) errors: u64,
@@ -57,7 +55,6 @@ pub(super) struct Load {
     searches: Pacer,
     write_arrivals: Option<Pacer>,
     begin: Instant,
-    /// End of the warm-up.
     measured_from: Instant,
     recorder: Mutex<Recorder>,
     /// Since when no request is answered, and the last failure.
@@ -66,10 +63,6 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// Sends `targets` round-robin.
-    ///
-    /// # Errors
-    /// The histograms cannot be built.
     pub(super) fn new(
         plan: LoadPlan,
         connections: Arc<Connections>,
@@ -104,8 +97,6 @@ impl Load {
         })
     }
 
-    /// # Errors
-    /// A thread cannot be started.
     pub(super) async fn run(self: Arc<Self>, show: impl Fn(LoadProgress)) -> Result<LoadOutcome, String> {
         let tasks = TaskTracker::new();
         for _ in 0..self.plan.concurrency() {
@@ -167,7 +158,6 @@ impl Load {
         }
     }
 
-    /// Whether the last request got no answer.
     async fn search(&self, turn: Arrival) -> bool {
         let place = usize::try_from(turn.number).unwrap_or_default() % self.targets.len();
         let target = &self.targets[place];

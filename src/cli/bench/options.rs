@@ -53,7 +53,7 @@ pub(super) struct CompareOptions {
     pub(super) before: PathBuf,
     /// Later run
     pub(super) after: PathBuf,
-    /// Exit with 1 on new errors, or if p50, p90, p99 or throughput got worse by more than this
+    /// Exit with 1 on new errors, or if percentiles or throughput worsened by more than this
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(super) fail_if_slower: Option<f64>,
     /// Print one JSON object

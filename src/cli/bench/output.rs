@@ -18,7 +18,6 @@ const FAINT: Style = Style::new().effects(Effects::DIMMED);
 const BAD: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
 const BAR: &str = "{wide_bar} {msg}, {eta} left";
 
-/// Hidden without a terminal.
 pub(super) struct ProgressDisplay(ProgressBar);
 
 impl ProgressDisplay {
@@ -140,7 +139,6 @@ pub(super) fn summary(settings: &RunSettings, seconds: f64) -> String {
     )
 }
 
-/// Caveats about the figures.
 pub(super) fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     for (arrivals, name) in [(results.arrivals, "searches"), (results.write_arrivals, "writes")] {

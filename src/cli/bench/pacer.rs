@@ -20,10 +20,8 @@ const INSTANT: Duration = Duration::from_nanos(1);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// Over all clients.
     pub(super) number: u64,
     pub(super) intended: Instant,
-    /// None in a closed loop.
     pub(super) was_slot_free: Option<bool>,
 }
 
@@ -52,7 +50,6 @@ impl Pacer {
         Self::Closed { next: AtomicU64::new(0), begin, end: begin + length, stop }
     }
 
-    /// Gives up starts later than `patience` after the end.
     pub(super) fn open(
         schedule: Schedule,
         begin: Instant,
@@ -70,7 +67,6 @@ impl Pacer {
         }))
     }
 
-    /// Starts the pacing thread. The runtime's timers have a resolution of milliseconds.
     pub(super) fn start(&self) -> std::io::Result<()> {
         if let Self::OpenLoop(open) = self {
             let open = Arc::clone(open);
@@ -79,7 +75,6 @@ impl Pacer {
         Ok(())
     }
 
-    /// Waits for the next request; none at the end.
     pub(super) async fn next(&self) -> Option<Arrival> {
         match self {
             Self::Closed { next, begin, end, stop } => {
@@ -97,7 +92,6 @@ impl Pacer {
         }
     }
 
-    /// Requests of an open loop due in this span.
     pub(super) fn due_between(&self, from: Duration, to: Duration) -> Option<u64> {
         let Self::OpenLoop(open) = self else { return None };
         let before = |time: Duration| time.checked_sub(INSTANT).map_or(0, |time| open.schedule.due(time));
@@ -124,7 +118,6 @@ impl OpenLoop {
 
     async fn next(&self) -> Option<Arrival> {
         let free_since = Instant::now();
-        // Never closed.
         self.due.acquire().await.ok()?.forget();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let now = Instant::now();

@@ -6,7 +6,6 @@ use std::time::Duration;
 pub(super) enum Pace {
     /// Open loop: searches per second.
     Rate(f64),
-    /// Closed loop.
     Clients(u32),
 }
 
@@ -31,17 +30,12 @@ impl LoadPlan {
 }
 
 /// `30s`, `500ms`, `2m`, `1h 30m`.
-///
-/// # Errors
-/// Not a duration, or negative.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let duration: jiff::SignedDuration =
         text.parse().map_err(|_| "must be a duration such as 30s, 500ms or 2m".to_owned())?;
     Duration::try_from(duration).map_err(|_| "must not be negative".to_owned())
 }
 
-/// # Errors
-/// Not such a number.
 pub(super) fn parse_rate(text: &str) -> Result<f64, String> {
     let rate: Result<f64, _> = text.parse();
     rate.ok()

@@ -26,7 +26,6 @@ pub(super) struct Query {
     pub(super) timeout: Option<u64>,
 }
 
-/// Independent of the order.
 pub(super) fn checksum(queries: &[Query]) -> String {
     let mut lines: Vec<String> = queries.iter().map(Query::parameters).collect();
     lines.sort_unstable();
@@ -68,10 +67,6 @@ pub(super) struct QueryDefaults {
     pub(super) limit: Option<u16>,
 }
 
-/// One keyword or JSON object a line.
-///
-/// # Errors
-/// A sentence that names file and line.
 pub(super) fn read(input: impl BufRead, name: &str, defaults: &QueryDefaults) -> Result<Vec<Query>, String> {
     let mut queries = Vec::new();
     for (number, line) in (1..).zip(input.lines()) {
@@ -102,7 +97,6 @@ pub(super) fn read(input: impl BufRead, name: &str, defaults: &QueryDefaults) ->
     if queries.is_empty() { Err(format!("{name}: holds no queries")) } else { Ok(queries) }
 }
 
-/// Shuffles by the seed, if any.
 pub(super) fn arrange<T>(queries: &mut [T], seed: Option<u64>) {
     if let Some(seed) = seed {
         fastrand::Rng::with_seed(seed).shuffle(queries);

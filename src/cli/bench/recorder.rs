@@ -16,17 +16,14 @@ const LOWEST: u64 = 100;
 const HIGHEST: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
-/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     Search,
-    /// A further page.
     Page,
     Write,
 }
 
 impl Operation {
-    /// In the order of output.
     pub(super) const ALL: [Self; 3] = [Self::Search, Self::Page, Self::Write];
 
     pub(super) fn name(self) -> &'static str {
@@ -38,7 +35,6 @@ impl Operation {
     }
 }
 
-/// A completed request; times since the end of the warm-up.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     pub(super) operation: Operation,
@@ -109,7 +105,6 @@ pub(super) struct Second {
     pub(super) p99_ms: Option<f64>,
 }
 
-/// Starts of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct StartCounts {
     pub(super) begun: u64,
@@ -126,7 +121,6 @@ pub(super) struct Recorder {
     starts: [StartCounts; 3],
     length: Duration,
     seconds: Vec<Second>,
-    /// Latencies of searches.
     this_second: Histogram<u64>,
     last: Duration,
 }
@@ -206,7 +200,6 @@ impl Recorder {
         }
     }
 
-    /// Completed requests, and errors among them.
     pub(super) fn counts(&self) -> (u64, u64) {
         let errors: u64 = self.tallies.iter().map(OperationTally::errors).sum();
         (self.tallies.iter().map(|tally| tally.latency.len()).sum::<u64>() + errors, errors)
@@ -232,7 +225,6 @@ impl Measurements {
     }
 }
 
-/// To the microsecond.
 #[expect(clippy::cast_precision_loss, reason = "an hour has fewer nanoseconds than 2^53")]
 pub(super) fn millis(nanos: u64) -> f64 {
     (nanos as f64 / 1_000.0).round() / 1_000.0
@@ -276,7 +268,6 @@ mod tests {
         let second = 1_000_000_000;
         recorder.record(&sample(0, 0, 2_000_000));
         recorder.record(&sample(2 * second, 2 * second, 2 * second + 4_000_000));
-        // Recorded late.
         recorder.record(&sample(second - 2, second - 2, second - 1));
         let seconds = recorder.finish().seconds;
         let account: Vec<(u64, Option<f64>)> =
@@ -299,7 +290,6 @@ mod tests {
     proptest! {
         #![proptest_config(trawl_seeds::cases(64))]
 
-        /// Within three digits.
         #[test]
         fn quantiles_match_the_sorted_list(
             mut list in prop::collection::vec(1_000_u64..10_000_000_000, 1..300), share in 0.0_f64..=1.0,

@@ -13,7 +13,6 @@ use super::{
 
 const TEMPLATE: &str = include_str!("report.html");
 
-/// Least part of the last second that is drawn.
 const LEAST_COVERED: f64 = 0.25;
 
 #[derive(Serialize)]
@@ -21,7 +20,6 @@ struct ReportView<'a> {
     title: &'a str,
     runs: &'a [RunView<'a>],
     charts: &'a [Chart],
-    /// Of a comparison: rows, settings that differ, and regressions.
     changes: Vec<ChangeRow>,
     differences: &'a [String],
     slower: &'a [String],
@@ -29,7 +27,6 @@ struct ReportView<'a> {
 
 #[derive(Serialize)]
 struct RunView<'a> {
-    /// Empty for a single run.
     name: &'a str,
     summary: String,
     facts: Vec<(&'a str, String)>,
@@ -39,7 +36,6 @@ struct RunView<'a> {
     failures: Vec<FailureRow<'a>>,
 }
 
-/// A row of the latency table.
 #[derive(Serialize)]
 struct TableRow {
     name: String,
@@ -55,7 +51,6 @@ struct FailureRow<'a> {
     message: &'a str,
 }
 
-/// A row of the comparison.
 #[derive(Serialize)]
 struct ChangeRow {
     name: String,
@@ -64,10 +59,6 @@ struct ChangeRow {
     change: String,
 }
 
-/// The report of a run.
-///
-/// # Errors
-/// The template is invalid, which a test excludes.
 pub(super) fn render_run(results: &Results) -> Result<String, String> {
     let histogram =
         results.of(Operation::Search).map(|search| search.histogram.as_slice()).unwrap_or_default();
@@ -100,8 +91,9 @@ pub(super) fn render_run(results: &Results) -> Result<String, String> {
     render("trawl bench", &[RunView::of("", results)], &charts, None)
 }
 
-/// Seconds with the part that belongs to the run. A mostly uncovered last one is dropped: its few late
-/// answers are not throughput.
+/// Seconds with the part that belongs to the run.
+///
+/// A mostly uncovered last second is dropped, since its few late answers are not throughput.
 fn covered_seconds(results: &Results) -> impl Iterator<Item = (&Second, f64)> {
     let covered = |place: u32| (results.seconds - f64::from(place)).min(1.0);
     let seconds = (0..).zip(&results.timeline);
@@ -111,7 +103,6 @@ fn covered_seconds(results: &Results) -> impl Iterator<Item = (&Second, f64)> {
         .map(|(_, second, covered)| (second, covered))
 }
 
-/// A count per second, as a rate.
 fn rates(results: &Results, count: fn(&Second) -> u64) -> Vec<Option<f64>> {
     #[expect(clippy::cast_precision_loss, reason = "drawn, not counted")]
     covered_seconds(results)
@@ -119,10 +110,6 @@ fn rates(results: &Results, count: fn(&Second) -> u64) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// The report of a comparison.
-///
-/// # Errors
-/// As [`render_run`].
 pub(super) fn render_comparison(
     before: &Results,
     after: &Results,

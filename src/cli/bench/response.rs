@@ -9,7 +9,6 @@ const MESSAGE_CHARS: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequestFailure {
-    /// `HTTP 503`, `code 400`, `timeout`, `connect`, ….
     pub(super) kind: Cow<'static, str>,
     pub(super) message: String,
     pub(super) unreachable: bool,
@@ -31,9 +30,7 @@ fn cut(text: &str) -> String {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SearchPage {
-    /// None at the end.
     pub(super) cursor: Option<String>,
-    /// Decisions 5.5.
     pub(super) partial: bool,
 }
 
@@ -68,8 +65,6 @@ pub(super) fn judge_search(status: StatusCode, body: &[u8]) -> Result<SearchPage
     Ok(SearchPage { cursor: head.cursor, partial: head.partial })
 }
 
-/// # Errors
-/// As for a search, or a rejected item.
 pub(super) fn judge_write(status: StatusCode, body: &[u8]) -> Result<(), RequestFailure> {
     let head: WriteHead<'_> = read(status, body)?;
     check(status, head.code, head.message)?;

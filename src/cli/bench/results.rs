@@ -8,7 +8,6 @@ use crate::json;
 
 use super::recorder::{Measurements, Operation, OperationTally, millis};
 
-/// Other formats are refused.
 const FORMAT: &str = "trawl-bench/1";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,24 +15,20 @@ const FORMAT: &str = "trawl-bench/1";
 pub(super) struct Results {
     pub(super) format: String,
     pub(super) version: String,
-    /// Without secrets.
     pub(super) command: String,
     /// End of the warm-up, RFC 3339.
     pub(super) begun_at: String,
-    /// Load generator's cores and system.
     pub(super) machine: String,
     pub(super) settings: RunSettings,
     /// From the end of the warm-up to the end, or to a later last answer.
     pub(super) seconds: f64,
     /// Null in a closed loop.
     pub(super) arrivals: Option<Arrivals>,
-    /// Null without writes.
     pub(super) write_arrivals: Option<Arrivals>,
     pub(super) operations: Vec<OperationResults>,
     /// Load generator's own delay in an open loop; part of the latency.
     pub(super) own_delay_ms: Option<Quantiles>,
     pub(super) timeline: Vec<Second>,
-    /// Null without writes.
     pub(super) items: Option<GeneratedItems>,
     /// Reasons for exit code 1.
     pub(super) shortfalls: Vec<String>,
@@ -45,7 +40,6 @@ pub(super) struct RunSettings {
     pub(super) server: String,
     pub(super) query_file: String,
     pub(super) queries: usize,
-    /// Independent of the order.
     pub(super) queries_checksum: String,
     pub(super) seed: Option<u64>,
     pub(super) module: Option<String>,
@@ -54,7 +48,6 @@ pub(super) struct RunSettings {
     pub(super) pages: u32,
     /// Null in a closed loop.
     pub(super) rate: Option<f64>,
-    /// Null in an open loop.
     pub(super) clients: Option<u32>,
     pub(super) max_in_flight: u32,
     pub(super) warm_up_seconds: f64,
@@ -65,7 +58,6 @@ pub(super) struct RunSettings {
     pub(super) threads: usize,
 }
 
-/// Starts of an open loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Arrivals {
@@ -85,11 +77,9 @@ impl Arrivals {
     }
 }
 
-/// Latencies are of successes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OperationResults {
-    /// `search`, `page`, `write`.
     pub(super) operation: String,
     pub(super) succeeded: u64,
     pub(super) per_second: f64,
@@ -98,7 +88,6 @@ pub(super) struct OperationResults {
     pub(super) failures: Vec<FailureCount>,
     /// From the intended start; null without a success.
     pub(super) latency_ms: Option<Quantiles>,
-    /// From the real start.
     pub(super) service_ms: Option<Quantiles>,
     /// Nanoseconds (three digits), ascending, and their counts.
     pub(super) histogram: Vec<(u64, u64)>,
@@ -107,10 +96,8 @@ pub(super) struct OperationResults {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FailureCount {
-    /// `HTTP 503`, `code 430001`, `timeout`, `connect`, ….
     pub(super) kind: String,
     pub(super) count: u64,
-    /// Of the first failure.
     pub(super) message: String,
 }
 
@@ -127,7 +114,6 @@ pub(super) struct Quantiles {
 }
 
 impl Quantiles {
-    /// From nanoseconds; none for an empty histogram.
     pub(super) fn of(histogram: &hdrhistogram::Histogram<u64>) -> Option<Self> {
         let at = |share| millis(histogram.value_at_quantile(share));
         (!histogram.is_empty()).then(|| Self {
@@ -151,8 +137,6 @@ pub(super) struct GeneratedItems {
 }
 
 impl Results {
-    /// # Errors
-    /// A sentence that does not name the file.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let results: Self = json::read(text.as_bytes())
             .map_err(|reason| format!("not the results of trawl bench: {reason}"))?;

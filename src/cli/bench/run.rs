@@ -36,8 +36,6 @@ pub(super) enum BenchError {
     Failed(String),
 }
 
-/// # Errors
-/// Nothing was measured.
 pub(super) async fn run(options: &RunOptions) -> Result<Results, BenchError> {
     let client =
         Arc::new(ApiClient::new(&options.server).map_err(|error| BenchError::WrongUsage(error.to_string()))?);
@@ -165,7 +163,6 @@ async fn check(
     })
 }
 
-/// The second signal exits.
 fn listen_to_signals(stop: &CancellationToken, writes: bool) -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -221,7 +218,6 @@ fn without_user(address: &url::Url) -> url::Url {
     address
 }
 
-/// Without secrets in addresses.
 fn command() -> String {
     let words = std::env::args().enumerate().map(|(place, word)| match place {
         0 => "trawl".to_owned(),
@@ -244,7 +240,6 @@ fn without_user_in(word: &str) -> String {
     }
 }
 
-/// Quotes a word for a shell.
 fn quote(word: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || "-_./:=,+@%".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -299,7 +294,6 @@ fn results(
     results
 }
 
-/// Reasons for exit code 1.
 fn shortfalls(results: &Results, ending: &LoadEnd, not_deleted: Option<&CallError>) -> Vec<String> {
     let mut sentences = Vec::new();
     match ending {

@@ -4,7 +4,6 @@
 
 use std::time::Duration;
 
-/// Request `n` starts after `n / per_second` seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Schedule {
     per_second: f64,
@@ -12,19 +11,16 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    /// `per_second` is above 0.
     pub(super) fn new(per_second: f64, length: Duration) -> Self {
         Self { per_second, length }
     }
 
-    /// Of a request counted from 0.
     pub(super) fn start(&self, number: u64) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "nobody sends 2^53 requests")]
         let seconds = number as f64 / self.per_second;
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 
-    /// Requests that have started.
     pub(super) fn due(&self, elapsed: Duration) -> u64 {
         let Some(last) = self.length.checked_sub(Duration::from_nanos(1)) else { return 0 };
         let elapsed = elapsed.min(last);

@@ -34,8 +34,6 @@ pub(super) struct WriteLoad {
 }
 
 impl WriteLoad {
-    /// # Errors
-    /// The module's code cannot be part of a path.
     pub(super) fn new(connections: &Connections, module: &str, per_second: f64) -> Result<Self, String> {
         let code =
             percent_encoding::utf8_percent_encode(module, percent_encoding::NON_ALPHANUMERIC).to_string();
@@ -49,7 +47,6 @@ impl WriteLoad {
         })
     }
 
-    /// Counts the item as sent.
     pub(super) fn item(&self, number: u64) -> Bytes {
         self.sent.fetch_max(number + 1, Ordering::Relaxed);
         let id = self.id(number);
@@ -65,7 +62,6 @@ impl WriteLoad {
         format!("{}{number}", self.prefix)
     }
 
-    /// Checks permission without a write.
     pub(super) async fn check(&self, client: &ApiClient) -> Result<(), CallError> {
         self.delete(client, 0..0).await
     }

@@ -16,7 +16,6 @@ pub(super) fn print_json(report: &Report) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }
 
-/// Coloured on a terminal.
 pub(super) fn print_text(report: &Report) -> io::Result<()> {
     write_text(report, &mut anstream::stdout().lock())
 }
@@ -82,9 +81,6 @@ fn write_open(open: &[&Finding], out: &mut impl io::Write) -> io::Result<()> {
 }
 
 /// Undecided clauses are skipped tests.
-///
-/// # Errors
-/// A message that names the file.
 pub(super) fn write_junit(report: &Report, path: &Path) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("{} cannot be written: {error}", path.display());
     let mut suite = TestSuite::new("trawl connector check");

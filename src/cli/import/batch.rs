@@ -18,13 +18,11 @@ pub(super) struct BatchRow {
     end: usize,
 }
 
-/// Consecutive rows and rejections, up to row `end`.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) end: u64,
     pub(super) members: Vec<BatchRow>,
     pub(super) rejections: Vec<Rejection>,
-    /// Rows with a cut text.
     pub(super) truncated: u64,
     /// Bytes of the input read so far.
     pub(super) position: u64,
@@ -33,7 +31,6 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A JSON array.
     pub(super) fn body(&self, members: &Range<usize>) -> Bytes {
         let Some(last) = members.end.checked_sub(1).filter(|_| !members.is_empty()) else {
             return Bytes::from_static(b"[]");
@@ -56,7 +53,6 @@ impl Batch {
     }
 }
 
-/// Closes a batch when the next row does not fit or repeats an id.
 pub(super) struct Batcher {
     max_rows: usize,
     max_bytes: usize,
@@ -68,7 +64,6 @@ impl Batcher {
         Self { max_rows, max_bytes, open: Batch::default() }
     }
 
-    /// Returns the batch that the row closed. `position` is the bytes read so far.
     pub(super) fn push(
         &mut self,
         number: u64,
@@ -90,7 +85,6 @@ impl Batcher {
         closed
     }
 
-    /// None if it is empty.
     pub(super) fn close(&mut self) -> Option<Batch> {
         let batch = std::mem::take(&mut self.open);
         // A rejection of the whole file has no number.

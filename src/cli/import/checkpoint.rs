@@ -66,7 +66,6 @@ impl Checkpoint {
         Ok(Some(Self { store, file: FileVersion { path, size: metadata.len(), modified } }))
     }
 
-    /// The beginning, if nothing is stored for this file version.
     pub(super) fn load(&self) -> ResumePoint {
         let content = fs::read(&self.store)
             .ok()
@@ -77,7 +76,6 @@ impl Checkpoint {
             .unwrap_or_default()
     }
 
-    /// Replaces the file atomically.
     pub(super) fn save(&self, resume_point: ResumePoint) -> io::Result<()> {
         let directory = self.store.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(directory)?;
@@ -108,7 +106,6 @@ fn checkpoint_name(target: ImportTarget, path: &Path) -> String {
     URL_SAFE_NO_PAD.encode(&digest.finish().as_ref()[..18])
 }
 
-/// None without a home directory.
 pub(super) fn default_directory() -> Option<PathBuf> {
     Some(config::state_directory()?.join("trawl").join("import"))
 }

@@ -6,10 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// With and without a known length.
 const BAR: &str = "{prefix} {wide_bar} {percent:>3} % {msg}, {eta} left";
 const SPINNER: &str = "{prefix} {spinner} {msg}";
 

@@ -6,13 +6,10 @@ use serde_json::Value;
 use super::row::{PreparedRow, Rejection, Row, RowFields, truncate, visible_id, wrong_type};
 use super::time;
 
-/// Longer briefs are cut.
 pub(super) const MAX_BRIEF_BYTES: usize = 64 * 1024;
 
-/// In order of preference.
 pub(super) const BRIEF_NAMES: [&str; 5] = ["brief", "text", "content", "summary", "description"];
 
-/// Without `displayTime`.
 const TIME_NAMES: [&str; 5] = ["date", "published", "updated", "createdAt", "timestamp"];
 
 #[derive(Serialize)]

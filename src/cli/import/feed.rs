@@ -52,7 +52,6 @@ fn author(people: &[Person]) -> Option<String> {
     people.iter().find_map(|person| person.name.clone().or_else(|| person.email.clone()))
 }
 
-/// The link with `rel="alternate"` or none.
 fn main_link(links: &[Link]) -> Option<String> {
     let is_main = |link: &&Link| link.rel.as_deref().is_none_or(|rel| rel == "alternate");
     links.iter().find(is_main).or(links.first()).map(|link| link.href.clone())

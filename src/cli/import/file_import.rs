@@ -32,7 +32,6 @@ pub(super) struct FileProgress<'a> {
     report: &'a mut ImportReport,
     state: Option<Checkpoint>,
     resume_point: ResumePoint,
-    /// Reading failed.
     broke_off: bool,
 }
 

@@ -16,11 +16,8 @@ pub(super) enum Compression {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum InputFormat {
-    /// One JSON object a line.
     Lines,
-    /// One JSON array of objects.
     Array,
-    /// RSS, Atom or JSON Feed.
     Feed,
 }
 
@@ -38,9 +35,6 @@ pub(super) fn byte_order_mark(head: &[u8]) -> usize {
 }
 
 /// Detects the format of an inflated input without byte order mark.
-///
-/// # Errors
-/// The input cannot be read.
 pub(super) fn format(head: &[u8]) -> Result<InputFormat, &'static str> {
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         return Err("the encoding must be UTF-8, not UTF-16");
@@ -53,7 +47,7 @@ pub(super) fn format(head: &[u8]) -> Result<InputFormat, &'static str> {
     }
 }
 
-/// Whether the first object has a JSON Feed `version`, or `items` where `version` is out of sight.
+/// Looks for `version`, or for `items` where `version` lies beyond `head`.
 fn is_json_feed(head: &[u8]) -> bool {
     let mut seen = JsonFeedVisitor::default();
     let ended = serde_json::Deserializer::from_slice(head).deserialize_map(&mut seen);

@@ -41,8 +41,6 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
 }
 
 impl RowReader {
-    /// # Errors
-    /// The input cannot be read at all.
     pub(super) fn new(raw: Box<dyn Read + Send>) -> Result<Self, Rejection> {
         let position = Arc::new(AtomicU64::new(0));
         let counted = CountedInput { inner: raw, position: Arc::clone(&position) };
@@ -50,7 +48,6 @@ impl RowReader {
         Ok(Self { records, buffer: Vec::new(), ended: false, position })
     }
 
-    /// Compressed bytes read.
     pub(super) fn position(&self) -> u64 {
         self.position.load(Ordering::Relaxed)
     }
@@ -63,7 +60,6 @@ impl RowReader {
         Ok(())
     }
 
-    /// False for a row that is too long.
     fn advance(&mut self) -> Result<Option<bool>, Rejection> {
         let found = match &mut self.records {
             RecordSource::Lines(lines) => lines.next_record(&mut self.buffer),
@@ -197,7 +193,6 @@ fn records(raw: impl Read + Send + 'static) -> io::Result<Result<RecordSource, R
     })
 }
 
-/// Returns the first bytes and the whole input.
 fn peek<R: BufRead>(mut input: R, bytes: usize) -> io::Result<(Vec<u8>, impl BufRead + use<R>)> {
     let mut head = Vec::with_capacity(bytes);
     (&mut input).take(bytes as u64).read_to_end(&mut head)?;

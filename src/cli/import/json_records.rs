@@ -9,9 +9,7 @@ pub(super) const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RecordOutcome {
-    /// In the buffer.
     Record,
-    /// The buffer holds its beginning.
     TooLong,
     /// The file ends inside the array.
     Unclosed,
@@ -31,12 +29,10 @@ impl<R: BufRead> Lines<R> {
         Self { input, number: 0, longest: MAX_RECORD_BYTES }
     }
 
-    /// From 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// Skips blank lines.
     pub(super) fn next_record(&mut self, buffer: &mut Vec<u8>) -> io::Result<RecordOutcome> {
         loop {
             buffer.clear();
@@ -56,7 +52,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// Splits a JSON array at commas and brackets outside strings and nested values; does not validate.
+/// Splits a JSON array without validating it.
 pub(super) struct Elements<R> {
     input: R,
     number: u64,
@@ -111,7 +107,6 @@ impl<R: BufRead> Elements<R> {
         Self { input, number: 0, longest: MAX_RECORD_BYTES, place: ArrayPosition::Before }
     }
 
-    /// From 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }

@@ -8,10 +8,8 @@ use serde::Serialize;
 use super::console::whole_rate;
 use super::row::Rejection;
 
-/// All are counted and printed.
 const MAX_LISTED_REJECTIONS: usize = 1000;
 
-/// Counts of one input in this run.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FileReport {
@@ -19,7 +17,6 @@ pub(super) struct FileReport {
     pub(super) read: u64,
     pub(super) sent: u64,
     pub(super) rejected: u64,
-    /// Rows with a cut text.
     pub(super) truncated: u64,
     /// 0 without earlier runs.
     pub(super) resumed_after: u64,
@@ -33,7 +30,6 @@ struct ListedRejection {
     rejection: Rejection,
 }
 
-/// Output of `--json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ImportReport {
@@ -45,7 +41,6 @@ pub(super) struct ImportReport {
     seconds: f64,
     rows_per_second: u64,
     rejections: Vec<ListedRejection>,
-    /// Null if it did not stop.
     pub(super) error: Option<String>,
 }
 

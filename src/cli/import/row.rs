@@ -31,13 +31,11 @@ impl Rejection {
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PreparedRow {
-    /// Names the row in answers.
     pub(super) id: String,
     pub(super) json: Vec<u8>,
     pub(super) truncated: bool,
 }
 
-/// Takes values by alternative names, in order of preference.
 pub(super) struct RowFields(pub(super) Map<String, Value>);
 
 impl RowFields {
@@ -82,7 +80,6 @@ impl RowFields {
         }
     }
 
-    /// Text or an integer.
     pub(super) fn take_id(&mut self, names: &[&str]) -> Result<String, String> {
         for name in names {
             match self.0.remove(*name) {

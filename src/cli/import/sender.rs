@@ -41,7 +41,6 @@ pub(super) struct BatchOutcome {
     pub(super) position: u64,
     pub(super) truncated: u64,
     pub(super) accepted: u64,
-    /// In file order.
     pub(super) rejections: Vec<Rejection>,
 }
 
@@ -55,7 +54,6 @@ pub(super) enum ImportStop {
     Refused(CallError),
     #[error("interrupted")]
     Interrupted,
-    /// The reading thread panicked.
     #[error("reading failed unexpectedly")]
     Reader,
 }
@@ -112,7 +110,6 @@ impl Sender {
         rejections.extend(locate(&batch, refused_rows));
         let accepted = (batch.members.len() as u64).saturating_sub(rejections.len() as u64);
         rejections.extend(batch.rejections);
-        // A rejection of the whole file comes last.
         rejections.sort_by_key(|rejection| rejection.number.unwrap_or(u64::MAX));
         let Batch { end, position, truncated, .. } = batch;
         Ok(BatchOutcome { end, position, truncated, accepted, rejections })

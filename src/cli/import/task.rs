@@ -6,7 +6,6 @@ use serde_json::Value;
 use super::content::BRIEF_NAMES;
 use super::row::{PreparedRow, Rejection, Row, RowFields, truncate, visible_id};
 
-/// For titles taken from a text.
 pub(super) const MAX_TITLE_BYTES: usize = 512;
 
 const ID_NAMES: [&str; 2] = ["appTaskId", "id"];
@@ -49,7 +48,6 @@ struct Task {
     status: Option<i64>,
 }
 
-/// `assignee` is the default login.
 pub(super) fn prepare(row: Row, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
     let number = row.number;
     let id = visible_id(&row.fields, &ID_NAMES);

@@ -49,7 +49,6 @@ impl TestImport {
         path
     }
 
-    /// `file` is the last argument.
     fn options(&self, arguments: &str, file: &Path) -> ImportOptions {
         let secret = self.path("secret");
         let mut words =
@@ -73,13 +72,11 @@ impl TestImport {
         std::fs::read_dir(self.path("state")).map_or(0, Iterator::count)
     }
 
-    /// Of accepted requests.
     fn sent_ids(&self) -> Vec<String> {
         self.server.state().requests.concat()
     }
 }
 
-/// Many, for a busy machine.
 const RETRY_LIMITS: RetryLimits = RetryLimits {
     first_pause: Duration::from_millis(1),
     longest_pause: Duration::from_millis(2),
@@ -285,7 +282,6 @@ async fn oversized_body_is_halved_and_its_size_remembered() {
     assert!(state.too_large <= 5, "{} tries were too large", state.too_large);
 }
 
-/// Drops an import while a request hangs.
 async fn killed(bench: &TestImport, arguments: &str, file: &Path, requests_before: usize) {
     bench.server.script(std::iter::repeat_n(None, requests_before).chain([Some(ScriptedReply::Hang)]));
     let options = bench.options(arguments, file);
@@ -431,7 +427,6 @@ async fn wrong_usage_is_reported_before_sending() {
     assert_eq!(bench.server.state().tokens, 0);
 }
 
-/// Uses the first rows of each text.
 #[tokio::test]
 async fn real_texts_are_imported_completely() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/texts");

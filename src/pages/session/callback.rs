@@ -17,7 +17,7 @@ use crate::{
         issuers::{SignIn, SignInAnswer},
         oauth::grants::{GrantError, Grants, Redemption},
         sessions::{self, SignedIn, cookies},
-        throttle::{Account, TooMany},
+        throttle::{Account, Throttled},
     },
     error::Result,
 };
@@ -69,14 +69,14 @@ async fn sign_in(auth: &AuthState, visit: &Visit, pending: Pending) -> Result<He
         return Err(Outcome::Expired);
     }
     if let Some(error) = visit.parameter("error") {
-        return Err(of_answer(&error));
+        return Err(from_answer(&error));
     }
     let code = visit.parameter("code").ok_or(Outcome::Failed)?.into();
     let signed_in = match issuer {
         Some(issuer) => {
             // Every code costs a request to the issuer; refusals count.
             let attempt = auth.throttle.begin_guess(Account::sign_ins_at(visit.address));
-            let attempt = attempt.map_err(|TooMany(_)| Outcome::Busy)?;
+            let attempt = attempt.map_err(|Throttled(_)| Outcome::Busy)?;
             let redeemed = redeem_at(auth, issuer, &pending, code, said.as_deref()).await;
             match redeemed {
                 Ok(_) => attempt.succeeded(),
@@ -96,8 +96,7 @@ async fn sign_in(auth: &AuthState, visit: &Visit, pending: Pending) -> Result<He
     Ok(cookies::keep_session(auth, &secret)?)
 }
 
-/// The outcome of the login page's error (RFC 6749 §4.1.2.1).
-fn of_answer(error: &str) -> Outcome {
+fn from_answer(error: &str) -> Outcome {
     match error {
         "temporarily_unavailable" => Outcome::Busy,
         "server_error" => Outcome::Failed,

@@ -22,7 +22,6 @@ pub(super) struct Pending {
     pub(super) to: String,
     /// Expected in the issuer's ID token.
     pub(super) nonce: String,
-    /// PKCE verifier (RFC 7636).
     pub(super) verifier: String,
     /// Epoch seconds.
     expires_at: u64,

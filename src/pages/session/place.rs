@@ -37,7 +37,6 @@ impl Place {
         is_page.then_some(Self { url, path })
     }
 
-    /// The page's address with the sign-in's failure, if any.
     pub(super) fn told(&self, outcome: Option<&str>) -> Url {
         let mut url = self.url.clone();
         let kept: Vec<(String, String)> = self
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_page_of_this_server_leads_to_its_first_one() {
+    fn foreign_address_redirects_to_the_first_page() {
         let long = format!("/{}", "x".repeat(3_000));
         let grown = format!("/?q={}", "港".repeat(500));
         for other in [
@@ -153,7 +152,6 @@ mod tests {
     }
 
     proptest! {
-        /// Every redirect stays on this server and is a valid header.
         #[test]
         fn nobody_is_sent_elsewhere(text in "[/\\\\.@:?#%a-z0-9 \t\u{80}-\u{2fff}]{0,40}", slash in any::<bool>()) {
             let text = if slash { format!("/{text}") } else { text };

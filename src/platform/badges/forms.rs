@@ -1,5 +1,3 @@
-//! Badge forms and their checks.
-
 use serde::{Deserialize, Serialize};
 
 use crate::platform::shared::{

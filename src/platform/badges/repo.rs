@@ -1,5 +1,3 @@
-//! Badge rows.
-
 use uuid::Uuid;
 
 use super::forms::{Badge, BadgeTexts};
@@ -59,7 +57,6 @@ pub(super) async fn find(
 #[derive(Clone, Debug)]
 pub(super) struct BadgeFilter {
     pub(super) tenant_id: i64,
-    /// Folded text to find in name or description.
     pub(super) keyword: Option<String>,
 }
 
@@ -77,7 +74,6 @@ pub(super) async fn count(reader: &Connection, filter: &BadgeFilter) -> store::R
     sql(format!("SELECT COUNT(*) AS badges {condition}"), values).count(reader).await
 }
 
-/// Page of badges after the time `after`, oldest first.
 pub(super) async fn list(
     reader: &Connection,
     filter: &BadgeFilter,
@@ -103,7 +99,6 @@ pub(super) async fn has(transaction: &Transaction, tenant_id: i64, badges: u64) 
     statement.exists(transaction).await
 }
 
-/// Now, or 1 ms after the tenant's latest badge.
 async fn give_time(transaction: &Transaction, tenant_id: i64) -> store::Result<i64> {
     let statement = sql(
         "INSERT INTO badge_times (tenant_id, last_created_at) VALUES (?, ?) ON CONFLICT (tenant_id) \

@@ -1,4 +1,4 @@
-//! `/v1/badge`: create, read, change and delete.
+//! `/v1/badge`.
 
 use std::sync::Arc;
 
@@ -136,7 +136,6 @@ pub async fn list_badges(
         let total = if is_counted { Some(repo::count(store.reader(), &filter).await?) } else { None };
         Ok::<_, Error>((total, repo::list(store.reader(), &filter, after, offset, limit + 1).await?))
     };
-    // A keyword scans all of the tenant's badges.
     let (total, mut rows) =
         if has_keyword { state.store.scan(read).await? } else { read(state.store.clone()).await? };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);

@@ -1,5 +1,3 @@
-//! Rows of blacklists.
-
 use serde::Serialize;
 
 use crate::store::{self, Connection, FromRow, Transaction, find_in, now_millis, sql};
@@ -20,7 +18,6 @@ pub struct BlacklistEntry {
     pub org_id: Option<String>,
 }
 
-/// Owner of a list.
 #[derive(Clone, Debug)]
 pub(super) struct Owner {
     pub(super) tenant_id: i64,
@@ -29,7 +26,6 @@ pub(super) struct Owner {
 
 pub(super) enum Addition {
     Added,
-    /// Already listed.
     There,
     Unknown,
 }
@@ -56,7 +52,6 @@ pub(super) async fn add(
     Ok(if inserted == 1 { Addition::Added } else { Addition::There })
 }
 
-/// Returns whether the person was listed.
 pub(super) async fn remove(
     transaction: &Transaction,
     owner: &Owner,
@@ -71,7 +66,6 @@ pub(super) async fn remove(
     Ok(removed == 1)
 }
 
-/// Visible rows of a list.
 const SHOWN: &str = "FROM blacklist \
     JOIN users ON users.tenant_id = blacklist.tenant_id AND users.user_id = blacklist.black_user_id \
     LEFT JOIN organizations ON organizations.tenant_id = users.tenant_id AND organizations.org_id = users.org_id \
@@ -91,14 +85,15 @@ pub(super) async fn list(
         "SELECT organizations.name AS org_name, users.name, users.user_id, users.picture, organizations.org_id {SHOWN} \
          ORDER BY blacklist.created_at, blacklist.black_user_id LIMIT ? OFFSET ?"
     );
-    // SQLite treats negative limits as none.
+    // SQLite reads a negative limit as none.
     let limit = limit.map_or(-1, i64::from);
     let values = whose.into_iter().chain([limit.into(), offset.into()]);
     let entries = sql(text, values).fetch_all::<BlacklistEntry>(reader).await?;
     Ok((entries, total))
 }
 
-pub(super) async fn who_listed(
+/// People among these who blacklisted a person.
+pub async fn listers_among(
     reader: &Connection,
     tenant_id: i64,
     black_user_id: &str,

@@ -21,12 +21,12 @@ use crate::{
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase")]
 #[into_params(parameter_in = Query)]
-pub struct Meant {
+pub struct BlacklistTarget {
     /// Source user id.
     black_user_id: Option<String>,
 }
 
-impl Meant {
+impl BlacklistTarget {
     fn checked(self) -> Result<String> {
         let id = self.black_user_id.unwrap_or_default();
         check_id(&id).map_err(|reason| Error::bad_request(reason.replacen("id:", "blackUserId:", 1)))?;
@@ -37,7 +37,7 @@ impl Meant {
 /// Page of the list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-pub struct Part {
+pub struct BlacklistPage {
     /// Maximum entries; absent: all.
     limit: Option<u32>,
     /// Entries to skip.
@@ -46,18 +46,18 @@ pub struct Part {
 
 /// Adds a person to the caller's blacklist.
 #[operation(
-    tag = "directory", params(Meant),
+    tag = "directory", params(BlacklistTarget),
     responses(
-        (status = 200, description = "He is on it", body = Envelope<Object>),
+        (status = 200, description = "The person was listed", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "There is no such user", body = FailureEnvelope),
-        (status = 409, description = "He is on it already", body = FailureEnvelope),
+        (status = 409, description = "The person is listed already", body = FailureEnvelope),
     )
 )]
 pub async fn add_to_blacklist(
     State(state): State<BlacklistState>,
     Identified(caller): Identified,
-    QueryParameters(meant): QueryParameters<Meant>,
+    QueryParameters(meant): QueryParameters<BlacklistTarget>,
 ) -> Result<Envelope<Map<String, Value>>> {
     let (owner, black_user_id) = (owner(&caller)?, meant.checked()?);
     if black_user_id == owner.user_id {
@@ -75,17 +75,17 @@ pub async fn add_to_blacklist(
 
 /// Removes a person from the caller's blacklist.
 #[operation(
-    tag = "directory", params(Meant),
+    tag = "directory", params(BlacklistTarget),
     responses(
-        (status = 200, description = "He is not on it any more", body = Envelope<Object>),
+        (status = 200, description = "The person was removed", body = Envelope<Object>),
         Refusals,
-        (status = 404, description = "He is not on it", body = FailureEnvelope),
+        (status = 404, description = "The person is not listed", body = FailureEnvelope),
     )
 )]
 pub async fn remove_from_blacklist(
     State(state): State<BlacklistState>,
     Identified(caller): Identified,
-    QueryParameters(meant): QueryParameters<Meant>,
+    QueryParameters(meant): QueryParameters<BlacklistTarget>,
 ) -> Result<Envelope<Map<String, Value>>> {
     let (owner, black_user_id) = (owner(&caller)?, meant.checked()?);
     let removed = state.store.write(move |transaction| {
@@ -100,13 +100,13 @@ pub async fn remove_from_blacklist(
 
 /// Lists the caller's blacklist, oldest entries first.
 #[operation(
-    tag = "directory", params(Part),
+    tag = "directory", params(BlacklistPage),
     responses((status = 200, description = "The list", body = Envelope<Vec<BlacklistEntry>>), Refusals)
 )]
 pub async fn list_blacklist(
     State(state): State<BlacklistState>,
     Identified(caller): Identified,
-    QueryParameters(part): QueryParameters<Part>,
+    QueryParameters(part): QueryParameters<BlacklistPage>,
 ) -> Result<Envelope<Vec<BlacklistEntry>>> {
     let owner = owner(&caller)?;
     let (mut entries, total) =

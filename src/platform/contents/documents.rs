@@ -4,15 +4,15 @@ use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
 use super::{
-    model::{Content, Visibility},
-    repo::{self, Row},
+    forms::{Content, Visibility},
+    repo::{self, ContentRow},
 };
 use crate::{
     error::{Error, Result},
     store::Connection,
 };
 
-/// The documents of the existing items with these ids.
+/// Documents of the existing items.
 pub async fn find(
     reader: &Connection,
     tenant_id: i64,
@@ -22,7 +22,7 @@ pub async fn find(
     repo::find(reader, tenant_id, module, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// The documents of up to `limit` items after `sequence`, and the last number.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
@@ -35,7 +35,7 @@ pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
-fn into_document(row: Row) -> Result<Document> {
+fn into_document(row: ContentRow) -> Result<Document> {
     let fields: Content = serde_json::from_str(&row.item).map_err(Error::internal)?;
     let visibility: Option<Visibility> =
         row.visibility.as_deref().map(serde_json::from_str).transpose().map_err(Error::internal)?;

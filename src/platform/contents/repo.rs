@@ -1,6 +1,6 @@
 //! Rows of built-in content.
 
-use super::model::Content;
+use super::forms::Content;
 use crate::{
     error::{Error, Result},
     store::{
@@ -11,7 +11,7 @@ use crate::{
 
 /// A stored item.
 #[derive(Clone, Debug, FromRow)]
-pub(super) struct Row {
+pub(super) struct ContentRow {
     pub(super) sequence: i64,
     pub(super) tenant_id: i64,
     pub(super) module: String,
@@ -22,7 +22,7 @@ pub(super) struct Row {
     pub(super) item: String,
 }
 
-/// Inserts or replaces items by id, keeping their creation time.
+/// Inserts or replaces; the creation time stays.
 pub(super) async fn upsert(
     transaction: &Transaction,
     tenant_id: i64,
@@ -91,18 +91,18 @@ pub(super) async fn find(
     tenant_id: i64,
     module: &str,
     ids: &[String],
-) -> store::Result<Vec<Row>> {
+) -> store::Result<Vec<ContentRow>> {
     let text = "SELECT * FROM contents WHERE tenant_id = ? AND module = ? AND id";
     find_in(reader, text, &[tenant_id.into(), module.into()], ids).await
 }
 
 /// Up to `limit` items of all tenants after `sequence`, in order.
-pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<Row>> {
+pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<ContentRow>> {
     sql(
         "SELECT * FROM contents WHERE sequence > ? ORDER BY sequence LIMIT ?",
         [sequence.into(), limit.into()],
     )
-    .fetch_all::<Row>(reader)
+    .fetch_all::<ContentRow>(reader)
     .await
 }
 

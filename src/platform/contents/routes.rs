@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde_json::value::RawValue;
 
 use super::{
-    model::{self, Content, ItemFailure},
+    forms::{self, Content, ItemFailure},
     repo,
 };
 use trawl_macros::operation;
@@ -25,7 +25,7 @@ use crate::{
     params(("moduleCode" = String, Path, description = "The module's code, such as `article`")),
     request_body = Vec<Content>,
     responses(
-        (status = 200, description = "The items that were not kept, and why", body = Envelope<Vec<ItemFailure>>),
+        (status = 200, description = "Rejected items with reasons", body = Envelope<Vec<ItemFailure>>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
@@ -38,7 +38,7 @@ pub async fn put_contents(
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     check_module(&state, &caller, &module).await?;
     check_length(&state, items.len())?;
-    let (kept, failures) = model::read_batch(&items);
+    let (kept, failures) = forms::read_batch(&items);
     let tenant_id = caller.tenant.id;
     if !kept.is_empty() {
         state.bulk.wait_for_room(kept.len()).await?;
@@ -58,7 +58,7 @@ pub async fn put_contents(
     params(("moduleCode" = String, Path, description = "The module's code")),
     request_body = Vec<String>,
     responses(
-        (status = 200, description = "The ids that were not removed, and why", body = Envelope<Vec<ItemFailure>>),
+        (status = 200, description = "Rejected ids with reasons", body = Envelope<Vec<ItemFailure>>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
@@ -85,14 +85,13 @@ pub async fn delete_contents(
     Ok(Envelope::list(failures.collect()))
 }
 
-/// Requires a built-in module without an endpoint of its own.
 async fn check_module(state: &ContentsState, caller: &Caller, module: &str) -> Result<()> {
     if !state.registry.modules_of(caller.tenant.id).await?.has_builtin(module) {
         return Err(Error::not_found(
             "moduleCode: no module of the tenant shows built-in content of this code",
         ));
     }
-    match model::owning_endpoint(module) {
+    match forms::owning_endpoint(module) {
         Some(endpoint) => Err(Error::bad_request(format!(
             "moduleCode: the content of {module} comes in by {endpoint}, not here"
         ))),

@@ -17,7 +17,7 @@ use crate::{
     store::Connection,
 };
 
-/// Module code of departments.
+/// Module code.
 pub const DEPARTMENT: &str = "department";
 
 const MOST_LEVELS: usize = 64;
@@ -27,7 +27,7 @@ pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result
     into_documents(reader, rows::find(reader, tenant_id, ids).await?).await
 }
 
-/// Up to `limit` documents after `sequence`, and the last sequence number.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = rows::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
@@ -49,7 +49,7 @@ async fn into_documents(reader: &Connection, mut rows: Vec<DepartmentRow>) -> Re
     Ok(documents)
 }
 
-/// Visible names from the top; empty without ancestors. Ends at deleted ancestors, like members' visibility.
+/// Visible names from the top. Ends at deleted ancestors, like members' visibility.
 fn path(row: &DepartmentRow, above: &HashMap<String, Above>) -> String {
     let mut names = vec![row.name.as_str()];
     let mut next = row.parent_id.as_ref();

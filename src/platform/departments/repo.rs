@@ -1,40 +1,20 @@
 //! Department rows.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    documents,
-    fields::{OrganizationRead, OrganizationWrite},
-    model::Organization,
+    forms::{OrganizationRead, OrganizationWrite},
+    rules::Organization,
     tree::{Tree, TreePosition},
 };
 use crate::{
-    audit::{self, Actor, Deed},
-    auth::tenants::Tenant,
     error::Result,
-    platform::{
-        shared::patch::{ChangesAfter, SyncFailure},
-        tenants, users,
-    },
-    store::{self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, placeholders, sql},
+    platform::shared::{directory_rows::DirectoryRow, patch::ChangesAfter},
+    store::{self, Connection, FromRow, Transaction, find_in, sql},
 };
 
-const COLUMNS: [&str; 12] = [
-    "org_id",
-    "platform_org_id",
-    "parent_id",
-    "name",
-    "order_no",
-    "enable_chat",
-    "secret_level",
-    "is_force_receive",
-    "status",
-    "is_hidden",
-    "is_deleted",
-    "details",
-];
-
-pub(super) async fn existing(
+/// Existing departments with these ids.
+pub async fn existing(
     transaction: &Transaction,
     tenant_id: i64,
     org_ids: &[impl AsRef<str>],
@@ -42,7 +22,8 @@ pub(super) async fn existing(
     ids_of(transaction, tenant_id, "is_deleted = 0", org_ids).await
 }
 
-pub(super) async fn shown(
+/// Visible departments with these ids.
+pub async fn shown(
     transaction: &Transaction,
     tenant_id: i64,
     org_ids: &[impl AsRef<str>],
@@ -57,16 +38,16 @@ async fn ids_of(
     org_ids: &[impl AsRef<str>],
 ) -> Result<HashSet<String>> {
     #[derive(FromRow)]
-    struct Row {
+    struct ListedDepartment {
         org_id: String,
     }
     let text = format!("SELECT org_id FROM organizations WHERE tenant_id = ? AND {condition} AND org_id");
-    let rows: Vec<Row> = find_in(transaction, &text, &[tenant_id.into()], org_ids).await?;
+    let rows: Vec<ListedDepartment> = find_in(transaction, &text, &[tenant_id.into()], org_ids).await?;
     Ok(rows.into_iter().map(|row| row.org_id).collect())
 }
 
 /// Whether one department without chat contains all; above deleted ones none counts.
-pub(super) async fn are_without_chat(
+pub async fn are_without_chat(
     transaction: &Transaction,
     tenant_id: i64,
     org_ids: &BTreeSet<&str>,
@@ -95,51 +76,7 @@ pub(super) async fn are_without_chat(
     Ok(above_all.is_some())
 }
 
-struct Changed {
-    row: Organization,
-    before: Option<Organization>,
-}
-
-/// Applies changes in order, each alone. Returns failures and whether any row changed.
-pub(super) async fn synchronise(
-    transaction: &Transaction,
-    actor: &Actor,
-    tenant: &Tenant,
-    changes: &[OrganizationWrite],
-) -> Result<(Vec<SyncFailure>, bool)> {
-    let mut tree = load_tree(transaction, tenant.id).await?;
-    let before = load(transaction, tenant.id, changes).await?;
-    let mut written: HashMap<String, Organization> = HashMap::new();
-    let mut order = Vec::new();
-    let mut failures = Vec::new();
-    for change in changes {
-        let known = written.get(&change.org_id).or_else(|| before.get(&change.org_id));
-        match change.check().and_then(|()| change.apply(known, &tree)) {
-            Ok(row) => {
-                tree.put(row.place());
-                order.push(row.org_id.clone());
-                written.insert(row.org_id.clone(), row);
-            }
-            Err(message) => failures.push(SyncFailure { id: change.org_id.clone(), message }),
-        }
-    }
-    let mut rows: Vec<Changed> = order
-        .iter()
-        // Repeated ids are written once.
-        .filter_map(|org_id| written.remove(org_id))
-        .map(|row| Changed { before: before.get(&row.org_id).cloned(), row })
-        .filter(|changed| Some(&changed.row) != changed.before.as_ref())
-        .collect();
-    // Readers find parents before children.
-    rows.sort_by_cached_key(|changed| tree.depth(&changed.row.org_id));
-    let is_changed = !rows.is_empty();
-    if is_changed {
-        store(transaction, actor, tenant, &rows).await?;
-    }
-    Ok((failures, is_changed))
-}
-
-async fn load_tree(transaction: &Transaction, tenant_id: i64) -> Result<Tree> {
+pub(super) async fn load_tree(transaction: &Transaction, tenant_id: i64) -> Result<Tree> {
     let text = "SELECT org_id, parent_id, platform_org_id, is_deleted FROM organizations WHERE tenant_id = ?";
     let places = sql(text, [tenant_id.into()]).fetch_all::<TreePosition>(transaction).await?;
     let mut tree = Tree::default();
@@ -149,118 +86,20 @@ async fn load_tree(transaction: &Transaction, tenant_id: i64) -> Result<Tree> {
     Ok(tree)
 }
 
-async fn load(
+/// Stored rows of these changes.
+pub(super) async fn load(
     transaction: &Transaction,
     tenant_id: i64,
     changes: &[OrganizationWrite],
-) -> Result<HashMap<String, Organization>> {
+) -> Result<Vec<Organization>> {
     let ids: Vec<&str> = changes.iter().map(|change| change.org_id.as_str()).collect();
-    let text = format!("SELECT {} FROM organizations WHERE tenant_id = ? AND org_id", COLUMNS.join(", "));
-    let rows: Vec<Organization> = find_in(transaction, &text, &[tenant_id.into()], &ids).await?;
-    Ok(rows.into_iter().map(|row| (row.org_id.clone(), row)).collect())
-}
-
-/// Writes rows in order with their own change times.
-async fn store(transaction: &Transaction, actor: &Actor, tenant: &Tenant, changed: &[Changed]) -> Result<()> {
-    // Platform ids may move between rows.
-    let leaving: Vec<&str> = changed
-        .iter()
-        .filter(|Changed { row, before }| {
-            before.as_ref().is_some_and(|before| before.platform_org_id != row.platform_org_id)
-        })
-        .map(|changed| changed.row.org_id.as_str())
-        .collect();
-    for chunk in leaving.chunks(ROWS_PER_STATEMENT) {
-        let text = format!(
-            "UPDATE organizations SET platform_org_id = char(0) || org_id WHERE tenant_id = ? AND org_id IN ({})",
-            placeholders(chunk.len())
-        );
-        let values = std::iter::once(Value::from(tenant.id)).chain(chunk.iter().map(|id| (*id).into()));
-        sql(text, values).execute(transaction).await?;
-    }
-    let mut times = tenants::model::give_change_times(transaction, tenant.id, changed.len()).await?..;
-    for chunk in changed.chunks(ROWS_PER_STATEMENT) {
-        put(transaction, tenant.id, chunk, &mut times).await?;
-    }
-    for Changed { row, .. } in changed {
-        transaction.record_change(tenant.id, documents::DEPARTMENT, &row.org_id);
-    }
-    let shown_otherwise: Vec<String> = changed
-        .iter()
-        .filter(|Changed { row, before }| before.as_ref().is_some_and(|before| row.shows_otherwise(before)))
-        .map(|changed| changed.row.org_id.clone())
-        .collect();
-    users::model::index_members(transaction, tenant.id, &shown_otherwise).await?;
-    // Descendants' paths contain it.
-    let leads_otherwise: Vec<&str> = changed
-        .iter()
-        .filter(|Changed { row, before }| {
-            before
-                .as_ref()
-                .is_some_and(|before| row.shows_otherwise(before) || row.parent_id != before.parent_id)
-        })
-        .map(|changed| changed.row.org_id.as_str())
-        .collect();
-    documents::record_below(transaction, tenant.id, &leads_otherwise).await?;
-    let deeds = changed.iter().map(Changed::deed).collect();
-    Ok(audit::record(transaction, actor, tenant, deeds).await?)
-}
-
-impl Changed {
-    fn deed(&self) -> Deed {
-        let before = self.before.as_ref();
-        let deed = Deed::new(self.row.deed(before), "department", self.row.org_id.as_str());
-        match before {
-            Some(before) => deed.with("fields", self.row.changed_fields(before)),
-            None => deed,
-        }
-    }
-}
-
-async fn put(
-    transaction: &Transaction,
-    tenant_id: i64,
-    rows: &[Changed],
-    times: &mut impl Iterator<Item = i64>,
-) -> Result<()> {
-    let updates: Vec<String> =
-        COLUMNS[1..].iter().map(|column| format!("{column} = excluded.{column}")).collect();
-    let row = format!("({})", placeholders(COLUMNS.len() + 3));
-    let text = format!(
-        "INSERT INTO organizations ({}, tenant_id, created_at, updated_at) VALUES {} \
-         ON CONFLICT (tenant_id, org_id) DO UPDATE SET {}, updated_at = excluded.updated_at",
-        COLUMNS.join(", "),
-        vec![row; rows.len()].join(", "),
-        updates.join(", ")
-    );
-    let mut values = Vec::with_capacity(rows.len() * (COLUMNS.len() + 3));
-    for Changed { row, .. } in rows {
-        let time = times.next();
-        values.extend([
-            Value::from(row.org_id.as_str()),
-            row.platform_org_id.as_str().into(),
-            row.parent_id.as_deref().into(),
-            row.name.as_str().into(),
-            row.order_no.into(),
-            row.enable_chat.into(),
-            row.secret_level.into(),
-            row.is_force_receive.into(),
-            row.status.into(),
-            row.is_hidden.into(),
-            row.is_deleted.into(),
-            Value::json(&row.details)?,
-            tenant_id.into(),
-            // The first change time is unique in the tenant.
-            time.into(),
-            time.into(),
-        ]);
-    }
-    sql(text, values).execute(transaction).await?;
-    Ok(())
+    let columns = Organization::COLUMNS.join(", ");
+    let text = format!("SELECT {columns} FROM organizations WHERE tenant_id = ? AND org_id");
+    Ok(find_in(transaction, &text, &[tenant_id.into()], &ids).await?)
 }
 
 #[derive(Debug, FromRow)]
-struct Row {
+struct ListedDepartment {
     #[sqlx(flatten)]
     organization: Organization,
     platform_parent_id: Option<String>,
@@ -274,21 +113,23 @@ pub(super) async fn changed_organizations(
     changes: ChangesAfter,
 ) -> store::Result<Vec<OrganizationRead>> {
     let values = [tenant_id.into(), changes.cursor.into(), changes.limit.into()];
-    let rows = sql(page_query(), values).fetch_all::<Row>(reader).await?;
-    Ok(rows.into_iter().map(Row::into_read).collect())
+    let rows = sql(page_query(), values).fetch_all::<ListedDepartment>(reader).await?;
+    Ok(rows.into_iter().map(ListedDepartment::into_read).collect())
 }
 
 fn page_query() -> String {
+    let columns: Vec<String> =
+        Organization::COLUMNS.iter().map(|column| format!("organizations.{column}")).collect();
     format!(
         "SELECT {}, parents.platform_org_id AS platform_parent_id, organizations.updated_at FROM organizations \
          LEFT JOIN organizations AS parents ON parents.tenant_id = organizations.tenant_id \
          AND parents.org_id = organizations.parent_id \
          WHERE organizations.tenant_id = ? AND organizations.updated_at > ? ORDER BY organizations.updated_at LIMIT ?",
-        COLUMNS.map(|column| format!("organizations.{column}")).join(", ")
+        columns.join(", ")
     )
 }
 
-impl Row {
+impl ListedDepartment {
     fn into_read(self) -> OrganizationRead {
         let Self { organization: row, platform_parent_id, updated_at } = self;
         let details = row.details.0;

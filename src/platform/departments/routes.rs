@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    fields::{OrganizationRead, OrganizationWrite},
-    repo,
+    forms::{OrganizationRead, OrganizationWrite},
+    repo, service,
 };
 use trawl_macros::operation;
 
@@ -34,7 +34,7 @@ use crate::{
     tag = "directory", request_body = Vec<OrganizationWrite>,
     params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
     responses(
-        (status = 200, description = "The rows that failed, and why", body = Envelope<Vec<SyncFailure>>),
+        (status = 200, description = "Failed rows with reasons", body = Envelope<Vec<SyncFailure>>),
         Refusals, BodyRefusals,
     )
 )]
@@ -46,7 +46,7 @@ pub async fn sync_organizations(
     let rows = read_rows(rows, "orgId", state.limits.sync_items).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
     write(&state.sync, &caller, rows, |transaction, changes: Vec<OrganizationWrite>| {
-        Box::pin(async move { repo::synchronise(transaction, &actor, &tenant, &changes).await })
+        Box::pin(async move { service::synchronise(transaction, &actor, &tenant, &changes).await })
     })
     .await
 }

@@ -1,10 +1,8 @@
-//! Department tree of a tenant.
-
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::store::FromRow;
 
-/// Maximum depth: every search carries the user's ancestors.
+/// Every search carries the user's ancestors.
 const MOST_LEVELS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
@@ -15,17 +13,15 @@ pub(super) struct TreePosition {
     pub(super) is_deleted: bool,
 }
 
-/// All departments, deleted ones included.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
     places: HashMap<String, TreePosition>,
-    /// Heights of child subtrees with counts, kept up to date: recomputing visits whole subtrees.
+    /// Heights of child subtrees with counts; recomputing would visit whole subtrees.
     levels_of_children: HashMap<String, BTreeMap<usize, usize>>,
     id_by_platform_id: HashMap<String, String>,
 }
 
 impl Tree {
-    /// Inserts or moves a department.
     pub(super) fn put(&mut self, place: TreePosition) {
         let levels = self.levels(&place.org_id);
         if let Some(before) = self.places.remove(&place.org_id) {
@@ -75,12 +71,11 @@ impl Tree {
         self.id_by_platform_id.get(platform_org_id)
     }
 
-    /// Ancestors.
     pub(super) fn depth(&self, org_id: &str) -> usize {
         self.above(org_id).count()
     }
 
-    /// Ancestors, nearest first; terminates on cycles.
+    /// Nearest first; terminates on cycles.
     fn above(&self, org_id: &str) -> impl Iterator<Item = &str> {
         let mut seen = HashSet::new();
         let parent = |org_id: &str| self.places.get(org_id)?.parent_id.as_deref();
@@ -88,7 +83,7 @@ impl Tree {
             .take_while(move |above| seen.insert(*above))
     }
 
-    /// Checks that the parent exists, lies outside the subtree, and fits its height.
+    /// The parent must exist, lie outside the subtree, and fit its height.
     pub(super) fn check_parent(&self, org_id: &str, parent_id: &str) -> Result<(), String> {
         if parent_id == org_id {
             return Err("parentId: a department cannot be its own parent".to_owned());
@@ -123,7 +118,6 @@ mod tests {
         }
     }
 
-    /// Chain `prefix1 …`.
     fn chain(tree: &mut Tree, prefix: &str, count: usize) {
         for level in 1..=count {
             let parent = (level > 1).then(|| format!("{prefix}{}", level - 1));

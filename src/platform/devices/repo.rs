@@ -1,6 +1,6 @@
 //! Rows of devices.
 
-use super::model::{Device, IdType};
+use super::forms::{Device, IdType};
 use crate::store::{self, Connection, DatabaseError, Transaction, now_millis, sql};
 
 /// Source id of the named user, unless deleted.

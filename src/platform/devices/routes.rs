@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde_json::value::RawValue;
 
 use super::{
-    model::{Device, DeviceForm, DeviceOwner, IdType, MOST_DEVICES, Unbinding, Unbindings, read_unbindings},
+    forms::{Device, DeviceForm, DeviceOwner, IdType, MOST_DEVICES, Unbinding, Unbindings, read_unbindings},
     repo,
 };
 use trawl_macros::operation;
@@ -25,10 +25,10 @@ use crate::{
 #[operation(
     tag = "directory", request_body = DeviceForm,
     responses(
-        (status = 200, description = "It is bound", body = Envelope<Device>),
+        (status = 200, description = "The device was bound", body = Envelope<Device>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such user", body = FailureEnvelope),
-        (status = 409, description = "The user has as many devices as one may have", body = FailureEnvelope),
+        (status = 409, description = "The user has the maximum of devices", body = FailureEnvelope),
     )
 )]
 pub async fn bind_device(
@@ -84,7 +84,7 @@ pub async fn list_devices(
     tag = "directory",
     request_body(content = Unbindings),
     responses(
-        (status = 200, description = "None of what was named is bound any more", body = Envelope<Option<Object>>),
+        (status = 200, description = "The named devices are no longer bound", body = Envelope<Option<Object>>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such user", body = FailureEnvelope),
     )

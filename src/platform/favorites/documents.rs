@@ -1,4 +1,4 @@
-//! Favorites as index documents, visible to their owner only (decisions 4.5).
+//! Index documents of favorites, visible to their owner only (decisions 4.5).
 
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
@@ -10,15 +10,15 @@ use crate::{
     store::Connection,
 };
 
-/// Module of favorites.
+/// Module code.
 pub const FAVORITE: &str = "favorite";
 
-/// Finds documents by id.
+/// Documents with these ids.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// Page of documents after `sequence`, with its last sequence.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
@@ -26,12 +26,11 @@ pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Opti
     Ok(Some((documents, last)))
 }
 
-/// Number of documents of a full scan.
+/// Documents in a full scan.
 pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
 
-/// Characters of a title; the brief holds longer texts in full.
 const TITLE_CHARS: usize = 120;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -42,7 +41,6 @@ struct FavoriteTexts {
 }
 
 impl FavoriteTexts {
-    /// Untitled favorites use another field.
     fn of(row: &StoredFavorite) -> Self {
         let is_there = |text: &&str| !text.trim().is_empty();
         let [content, keyword, display_name, name] =
@@ -66,7 +64,6 @@ impl FavoriteTexts {
     }
 }
 
-/// First line cut to title length; `None` for the whole text.
 fn opening(text: &str) -> Option<String> {
     let line = text.lines().next().unwrap_or_default().trim_end();
     let end = line.char_indices().nth(TITLE_CHARS).map_or(line.len(), |(end, _)| end);
@@ -78,7 +75,6 @@ fn into_document(row: StoredFavorite) -> Result<Document> {
     let source = [row.source_display_name, row.source_name];
     let indexed_source = source.iter().flatten().cloned().collect::<Vec<_>>().join("\n");
     let item = ContentItem {
-        // Unique per owner.
         id: row.item_id,
         title,
         sub_title: source.into_iter().flatten().next(),

@@ -1,6 +1,4 @@
-//! Personal labels, which filter the list of favorites.
-//!
-//! Search ignores labels, so a rename changes no document.
+//! Personal labels of favorites. Search ignores them.
 
 pub mod forms;
 pub(super) mod repo;

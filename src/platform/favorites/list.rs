@@ -1,5 +1,3 @@
-//! Parameters and pages of `GET /v1/favorites`.
-
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
@@ -40,9 +38,8 @@ pub struct FavoriteListQuery {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FavoriteFilter {
     content_types: BTreeSet<i64>,
-    /// Upper bound (exclusive) of the creation time.
+    /// Exclusive.
     before: i64,
-    /// Folded text to find.
     keyword: Option<String>,
     label_name: Option<String>,
     limit: u64,
@@ -87,7 +84,6 @@ fn read_content_types(given: &str) -> Result<BTreeSet<i64>> {
     })
 }
 
-/// Reads the page, newest first.
 pub(super) async fn read(
     reader: &Connection,
     owner: &Owner,

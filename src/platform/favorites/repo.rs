@@ -1,5 +1,3 @@
-//! Favorite rows.
-
 use uuid::Uuid;
 
 use super::{
@@ -14,7 +12,6 @@ use crate::{
 
 const COLUMNS: &str = "sequence, id, tenant_id, user_id, item_id, source_name, source_display_name, content, keyword, created_at";
 
-/// Columns of the [`Favorite`] shown to its owner.
 pub(super) const SHOWN: &str = "item_id, source_id, source_type, source_name, source_display_name, content_type, content, \
     created_at";
 
@@ -32,7 +29,7 @@ pub(super) struct StoredFavorite {
     pub(super) created_at: i64,
 }
 
-/// Unary plus on the tenant makes SQLite look up each id.
+/// The unary plus makes SQLite look up each id.
 fn find_text() -> String {
     format!("SELECT {COLUMNS} FROM favorites WHERE +tenant_id = ? AND is_favorite = 1 AND id")
 }
@@ -101,11 +98,10 @@ pub(super) async fn show(
         [owner.tenant_id.into(), known.sequence.into(), known.id.into()],
     );
     let Some(favorite) = statement.fetch_optional::<Favorite>(reader).await? else { return Ok(None) };
-    let label_list = labels::repo::of_favorite(reader, owner, known.sequence).await?;
+    let label_list = labels::repo::for_favorite(reader, owner, known.sequence).await?;
     Ok(Some(LabelledFavorite { favorite, label_list }))
 }
 
-/// Now, or 1 ms after the owner's latest favorite.
 async fn give_time(transaction: &Transaction, owner: &Owner) -> Result<i64> {
     let statement = sql(
         "INSERT INTO favorite_times (tenant_id, user_id, last_created_at) VALUES (?, ?, ?) \
@@ -116,7 +112,7 @@ async fn give_time(transaction: &Transaction, owner: &Owner) -> Result<i64> {
     Ok(statement.fetch_value(transaction).await?)
 }
 
-/// Adds an item; 409 for a duplicate or too many, 400 for invalid labels.
+/// 409 for a duplicate or too many, 400 for invalid labels.
 pub(super) async fn add(
     transaction: &Transaction,
     owner: &Owner,
@@ -151,7 +147,6 @@ async fn check_room(transaction: &Transaction, owner: &Owner) -> Result<()> {
     Err(Error::conflict(refusal))
 }
 
-/// Returns the favorite's sequence.
 async fn put(
     transaction: &Transaction,
     owner: &Owner,
@@ -218,7 +213,7 @@ pub(super) async fn remove(
     Ok(())
 }
 
-/// Replaces labels if given; 404 for an unknown favorite, 400 for invalid labels.
+/// 404 for an unknown favorite, 400 for invalid labels.
 pub(super) async fn label(
     transaction: &Transaction,
     owner: &Owner,
@@ -232,7 +227,6 @@ pub(super) async fn label(
     }
 }
 
-/// 404: not a favorite of this person.
 pub(super) fn unknown() -> Error {
     Error::not_found("this item is not a favorite")
 }

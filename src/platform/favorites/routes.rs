@@ -1,4 +1,4 @@
-//! `/v1/favorite` and `/v1/favorites`: the caller's own favorites.
+//! `/v1/favorite` and `/v1/favorites`.
 
 use axum::{
     extract::{FromRequest, Request, State},
@@ -54,7 +54,7 @@ pub struct FavoriteRemovalQuery {
     sync_blog_favor: Option<bool>,
 }
 
-/// New labels of a favorite; an empty body gives none.
+/// New labels; none for an empty body.
 pub struct FavoriteLabels(Option<Vec<String>>);
 
 impl<S: Sync> FromRequest<S> for FavoriteLabels {
@@ -88,7 +88,7 @@ pub async fn show_favorite(
     favorite.map(Envelope::of).ok_or_else(repo::unknown)
 }
 
-/// Replaces the labels of a favorite if given: a list of ids, or an object with `labelList`.
+/// Replaces the labels of a favorite, if given. Takes a list of ids, or an object with `labelList`.
 #[operation(
     tag = "favorites", params(FavoriteSelector), request_body(content = Option<LabelList>),
     responses(
@@ -160,7 +160,7 @@ pub async fn add_favorite(
     tag = "favorites",
     params(("itemId" = String, Path, description = "The favorited resource id"), FavoriteRemovalQuery),
     responses(
-        (status = 200, description = "It is removed", body = Envelope<Object>),
+        (status = 200, description = "The favorite was removed", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "Not a favorite of the caller", body = FailureEnvelope),
     )

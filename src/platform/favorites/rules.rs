@@ -1,9 +1,9 @@
-//! Favorite forms, and rules of the favorites and feed lists (`syncBlogFavor`, decisions 9.3).
+//! Favorite forms, and the rules of the favorites and feed lists (decisions 9.3).
 //!
 //! - `contentTypes=8` lists the feed of every content type. Search excludes feed-only entries.
-//! - Adding joins the favorites, with `syncBlogFavor` also the feed; a favorite conflicts. A feed-only entry takes the
-//!   new content and time.
-//! - Removing leaves the favorites, with `syncBlogFavor` also the feed. On neither list it is deleted.
+//! - Adding joins the favorites, with `syncBlogFavor` also the feed; a favorite conflicts. A feed-only entry takes the new content
+//!   and time.
+//! - Removing leaves the favorites, with `syncBlogFavor` also the feed. An entry on neither list is deleted.
 //! - Content type 8 is always on both lists or neither.
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::{
     store::FromRow,
 };
 
-/// Content type of feed entries.
+/// Content type of the feed.
 pub const FEED: i64 = 8;
 
 const NAME_BYTES: usize = 1 << 10;
@@ -35,7 +35,7 @@ pub(super) struct Owner {
 }
 
 impl Owner {
-    /// The calling person; 403 for an application token.
+    /// 403 for an application token.
     pub(super) fn of(caller: &Caller) -> Result<Self> {
         let user = caller.require_user()?;
         Ok(Self { tenant_id: caller.tenant.id, user_id: user.person.user_id.clone() })
@@ -56,7 +56,7 @@ pub struct Favorite {
     pub source_name: Option<String>,
     /// Source display name.
     pub source_display_name: Option<String>,
-    /// 1 text, 2 voice, 3 picture, 4 video, 5 the service, 6 document, 7 cloud drive, 8 feed.
+    /// 1 text, 2 voice, 3 picture, 4 video. Others: 5 the service, 6 document, 7 cloud drive, 8 feed.
     pub content_type: i64,
     /// Content.
     pub content: Option<String>,
@@ -91,7 +91,7 @@ pub struct FavoriteForm {
     pub source_name: Option<String>,
     /// Source display name.
     pub source_display_name: Option<String>,
-    /// 1 text, 2 voice, 3 picture, 4 video, 5 the service, 6 document, 7 cloud drive, 8 feed; default 1.
+    /// 1 text, 2 voice, 3 picture, 4 video. Others: 5 the service, 6 document, 7 cloud drive, 8 feed; default 1.
     #[schema(minimum = 1, maximum = 8)]
     pub content_type: Option<i64>,
     /// Content.
@@ -111,7 +111,6 @@ pub(super) struct FavoriteLists {
 }
 
 impl FavoriteForm {
-    /// Drops empty texts; the error names the field.
     pub(super) fn checked(mut self) -> Result<Self, String> {
         check_id_of("itemId", &self.item_id)?;
         for (field, number, range) in
@@ -139,7 +138,7 @@ impl FavoriteForm {
         self.content_type.unwrap_or(1)
     }
 
-    /// Lists after adding; `None` if already a favorite.
+    /// `None` if already a favorite.
     pub(super) fn lists(&self, known: Option<FavoriteLists>) -> Option<FavoriteLists> {
         let was_of_feed = match known {
             Some(FavoriteLists { is_favorite: true, .. }) => return None,
@@ -157,7 +156,7 @@ impl FavoriteForm {
 }
 
 impl FavoriteLists {
-    /// Lists after removal; `None` if it was not a favorite.
+    /// `None` if it was not a favorite.
     pub(super) fn without(self, content_type: i64, from_feed_too: bool) -> Option<Self> {
         let both = from_feed_too || content_type == FEED;
         if !self.is_favorite && !both {

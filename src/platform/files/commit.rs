@@ -1,4 +1,4 @@
-//! Commits of uploads (decisions 10.4); a crash leaves no content without a row.
+//! Commits of uploads (decisions 10.4). A crash leaves no content without a row.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,17 +11,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tracing::Instrument;
 
 use super::{
-    forms::{Wanted, Way, general},
+    commit_transaction::{self, Claim},
+    forms::{UploadKind, ValidatedCommit, general},
     info::FileInfo,
     parts,
-    placing::{self, Claim},
     repo::{self, Upload},
     signing::no_such_upload,
 };
 use crate::{
     auth::caller::Caller,
     blobs::{
-        Composed, Part, Pieces,
+        ComposedContent, Pieces, UploadPart,
         scanning::{Scanner, Verdict},
     },
     error::{BusinessCode, Error, Result},
@@ -29,24 +29,19 @@ use crate::{
     store::now_millis,
 };
 
-/// Concurrent commits; others wait.
 const COMMITS_AT_ONCE: usize = 64;
 
-/// Concurrent commits per person; others wait without taking a shared permit.
+/// Others wait without taking a shared permit.
 const OF_A_PERSON_AT_ONCE: usize = 8;
 
-/// People above which idle entries are dropped.
 const MANY_PEOPLE: usize = 1_000;
 
-/// Chunks queued for the scanner.
 const PIECES_AHEAD: usize = 4;
 
 /// Commits in progress.
 pub struct Commits {
     places: Arc<Semaphore>,
-    /// Permits per person, by tenant and user id.
     of_people: Mutex<HashMap<(i64, String), Weak<Semaphore>>>,
-    /// Uploads being committed.
     uploads: Arc<Mutex<HashSet<String>>>,
 }
 
@@ -60,19 +55,18 @@ impl Default for Commits {
     }
 }
 
-/// A person's permit and a shared one.
-struct Places {
+struct CommitPermits {
     _own: OwnedSemaphorePermit,
     _common: OwnedSemaphorePermit,
 }
 
 impl Commits {
-    /// Waits for the person's permit first, then for a shared one.
-    async fn wait(&self, caller: &Caller) -> Result<Places> {
+    /// Waits for the person's permit first.
+    async fn wait(&self, caller: &Caller) -> Result<CommitPermits> {
         let of_person = self.places_of(caller.tenant.id, &caller.require_user()?.person.user_id);
         let own = of_person.acquire_owned().await.map_err(Error::internal)?;
         let common = Arc::clone(&self.places).acquire_owned().await.map_err(Error::internal)?;
-        Ok(Places { _own: own, _common: common })
+        Ok(CommitPermits { _own: own, _common: common })
     }
 
     fn places_of(&self, tenant_id: i64, user_id: &str) -> Arc<Semaphore> {
@@ -89,34 +83,34 @@ impl Commits {
         places
     }
 
-    /// Locks an upload against other commits and its abort, until dropped.
-    pub(super) fn begin(&self, upload_id: &str) -> Result<Begun> {
+    /// Locks out other commits and the abort, until dropped.
+    pub(super) fn begin(&self, upload_id: &str) -> Result<UploadLock> {
         let is_first =
             self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(upload_id.to_owned());
         if !is_first {
             return Err(general("uploadId: this upload is being committed by another call"));
         }
-        Ok(Begun { upload_id: upload_id.to_owned(), uploads: Arc::clone(&self.uploads) })
+        Ok(UploadLock { upload_id: upload_id.to_owned(), uploads: Arc::clone(&self.uploads) })
     }
 }
 
-/// The lock on an upload.
-pub(super) struct Begun {
+pub(super) struct UploadLock {
     upload_id: String,
     uploads: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Drop for Begun {
+impl Drop for UploadLock {
     fn drop(&mut self) {
         self.uploads.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.upload_id);
     }
 }
 
-/// Commits an upload; continues if the client disconnects.
-///
-/// # Errors
-/// The business failures of a commit (specification, "Errors" 4).
-pub(super) async fn commit(state: &FilesState, caller: Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
+/// Continues if the client disconnects. Fails with the business failures of a commit (specification, "Errors" 4).
+pub(super) async fn commit(
+    state: &FilesState,
+    caller: Arc<Caller>,
+    wanted: ValidatedCommit,
+) -> Result<FileInfo> {
     let places = state.commits.wait(&caller).await?;
     let (state, texts) = (state.clone(), &state.texts);
     let going_on = async move {
@@ -124,17 +118,17 @@ pub(super) async fn commit(state: &FilesState, caller: Arc<Caller>, wanted: Want
         run(&state, &caller, wanted).await
     };
     let file = tokio::spawn(going_on.in_current_span()).await.map_err(Error::internal)??;
-    // Makes the file searchable by its text shortly after the response.
+    // The file is searchable by its text shortly after the response.
     texts.wait(&file.id).await;
     Ok(file)
 }
 
-async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: Wanted) -> Result<FileInfo> {
+async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: ValidatedCommit) -> Result<FileInfo> {
     let upload = find(state, caller, &wanted).await?;
     let _begun = state.commits.begin(&upload.id)?;
     let claim =
         Claim { seer: FolderViewer::of(caller)?, upload: &upload, wanted: &wanted, limits: &state.limits };
-    placing::look(&state.store, caller, claim).await?;
+    commit_transaction::look(&state.store, caller, claim).await?;
     let chosen = choose(state, &wanted).await?;
     let upload_id = upload.id.clone();
     match make(state, caller, upload, wanted, &chosen).await {
@@ -152,70 +146,68 @@ async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: Wanted) -> Result
     }
 }
 
-/// Discards an ended upload's data; `storage/contents` removes any remainder.
+/// `storage/contents` removes any remainder.
 pub(super) async fn discard(state: &FilesState, upload_id: &str) {
     if let Err(error) = state.blobs.discard(upload_id).await {
         tracing::warn!(%error, "what was left of an upload could not be removed yet");
     }
 }
 
-/// Creates the file from the parts.
 async fn make(
     state: &FilesState,
     caller: &Arc<Caller>,
     upload: Upload,
-    wanted: Wanted,
-    chosen: &[Part],
+    wanted: ValidatedCommit,
+    chosen: &[UploadPart],
 ) -> Result<FileInfo> {
     let content = compose(state, &upload.id, chosen).await?;
     check_content(&content, &upload, &wanted)?;
     keep(state, caller, wanted, content).await
 }
 
-/// Finds the caller's upload of the commit's kind.
-async fn find(state: &FilesState, caller: &Caller, wanted: &Wanted) -> Result<Upload> {
+async fn find(state: &FilesState, caller: &Caller, wanted: &ValidatedCommit) -> Result<Upload> {
     let user_id = &caller.require_user()?.person.user_id;
     let found = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &wanted.upload_id).await?;
     let upload = found.ok_or_else(no_such_upload)?;
     match (wanted.way, upload.is_multipart) {
-        (Way::Single, true) => {
+        (UploadKind::Single, true) => {
             Err(general("uploadId: this upload is in parts; commit it by /v1/stream/multipart/upload/commit"))
         }
-        (Way::Multipart, false) => {
+        (UploadKind::Multipart, false) => {
             Err(general("uploadId: this upload is not in parts; commit it by /v1/stream/upload/commit"))
         }
         _ => Ok(upload),
     }
 }
 
-/// Selects the parts of the content.
-async fn choose(state: &FilesState, wanted: &Wanted) -> Result<Vec<Part>> {
+async fn choose(state: &FilesState, wanted: &ValidatedCommit) -> Result<Vec<UploadPart>> {
     let sent = state.blobs.parts(&wanted.upload_id).await?;
     let chosen = match wanted.way {
-        Way::Single if sent.is_empty() => {
+        UploadKind::Single if sent.is_empty() => {
             return Err(general("uploadId: nothing has been sent to the address of this upload"));
         }
-        Way::Single => sent,
-        Way::Multipart => parts::choose(&wanted.parts, &sent, state.limits.part_bytes).map_err(general)?,
+        UploadKind::Single => sent,
+        UploadKind::Multipart => {
+            parts::choose(&wanted.parts, &sent, state.limits.part_bytes).map_err(general)?
+        }
     };
     check_size(chosen.iter().map(|part| part.size).sum(), wanted)?;
     Ok(chosen)
 }
 
-fn check_size(bytes: u64, wanted: &Wanted) -> Result<()> {
+fn check_size(bytes: u64, wanted: &ValidatedCommit) -> Result<()> {
     if u64::try_from(wanted.bytes).is_ok_and(|expected| expected == bytes) {
         return Ok(());
     }
     Err(general(format!("fileSize: {bytes} bytes have come in, not {}", wanted.bytes)))
 }
 
-/// Composes the parts while the scanner reads along.
-async fn compose(state: &FilesState, upload_id: &str, chosen: &[Part]) -> Result<Composed> {
+/// The scanner reads along.
+async fn compose(state: &FilesState, upload_id: &str, chosen: &[UploadPart]) -> Result<ComposedContent> {
     let Some(scanner) = &state.scanner else { return state.blobs.compose(upload_id, chosen, None).await };
     let (tap, pieces) = mpsc::channel(PIECES_AHEAD);
     let (composed, verdict) =
         tokio::join!(state.blobs.compose(upload_id, chosen, Some(tap)), scan(scanner.as_ref(), pieces));
-    // An incomplete content has no complete scan.
     let composed = composed?;
     match verdict? {
         Verdict::Safe => Ok(composed),
@@ -237,7 +229,7 @@ fn unsafe_file() -> Error {
     Error::business(BusinessCode::UnsafeFile, "the file is unsafe")
 }
 
-fn check_content(content: &Composed, upload: &Upload, wanted: &Wanted) -> Result<()> {
+fn check_content(content: &ComposedContent, upload: &Upload, wanted: &ValidatedCommit) -> Result<()> {
     check_size(content.size, wanted)?;
     for (expected, said) in
         [(&wanted.sha256, "said"), (&upload.declared_sha256, "said when the upload was signed")]
@@ -249,12 +241,11 @@ fn check_content(content: &Composed, upload: &Upload, wanted: &Wanted) -> Result
     Ok(())
 }
 
-/// Keeps the content and creates the file.
 async fn keep(
     state: &FilesState,
     caller: &Arc<Caller>,
-    wanted: Wanted,
-    content: Composed,
+    wanted: ValidatedCommit,
+    content: ComposedContent,
 ) -> Result<FileInfo> {
     // From here on nobody removes it for lack of versions.
     let _claim = state.contents.claim(&content.sha256).await;
@@ -262,13 +253,15 @@ async fn keep(
     state.blobs.keep(&wanted.upload_id, &content).await?;
     let (caller, limits) = (Arc::clone(caller), state.limits.clone());
     let job = state.store.write(move |transaction| {
-        Box::pin(async move { placing::put(transaction, &caller, &limits, &wanted, &content).await })
+        Box::pin(
+            async move { commit_transaction::put(transaction, &caller, &limits, &wanted, &content).await },
+        )
     });
     job.await
 }
 
 /// Inserts the content's row before the content.
-async fn note(state: &FilesState, content: &Composed) -> Result<()> {
+async fn note(state: &FilesState, content: &ComposedContent) -> Result<()> {
     let (store, content) = (state.blobs.name(), content.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::note_content(transaction, store, &content, now_millis()).await?) })

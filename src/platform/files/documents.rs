@@ -1,7 +1,7 @@
-//! Files in the full-text index, for permitted readers (decisions 4.5).
+//! Index documents of files, for permitted readers (decisions 4.5).
 //!
-//! A document holds the root's owner and all folders above it. A changed right changes no document, and one
-//! change log entry removes a folder ([`removed`]).
+//! Documents hold the root's owner and all folders above. A changed right changes no document. One change log entry removes a
+//! folder ([`removed`]).
 
 mod rows;
 mod words;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Change, Document, Scope};
 
-use self::rows::{Chain, Row};
+use self::rows::{Chain, FileRow};
 use super::FILE;
 use crate::{
     auth::directory::{directory_principal, owner_principal},
@@ -20,31 +20,29 @@ use crate::{
     store::Connection,
 };
 
-/// Documents per batch: each may hold a text of `limits.file_text_bytes`.
+/// Each document may hold a text of `limits.file_text_bytes`.
 pub const AT_A_TIME: usize = 32;
 
-/// Characters of text in a hit.
 const BRIEF_CHARACTERS: usize = 200;
 
-/// The documents of these files of the tenant that lie in a tree.
+/// Documents of the files that lie in a tree.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     let rows = rows::find(reader, tenant_id, ids).await?;
     into_documents(reader, rows).await
 }
 
-/// Scans up to `limit` files after `sequence`. Returns their documents and the last number.
+/// Documents of up to `limit` files after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let Some((rows, last)) = rows::scan(reader, sequence, limit).await? else { return Ok(None) };
     Ok(Some((into_documents(reader, rows).await?, last)))
 }
 
-/// Files that a full scan visits.
+/// Files in a full scan.
 pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(rows::count(reader).await?)
 }
 
-/// Index deletions below removed folders.
-/// An operator's module may share the folders' code; its items have nothing below them.
+/// Index deletions below removed folders. An operator's module may share the folders' code; its items have nothing below them.
 pub async fn removed(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Change>> {
     let there = rows::live_directories(reader, tenant_id, ids).await?;
     let gone = ids.iter().filter(|id| !there.contains(*id));
@@ -55,7 +53,7 @@ pub async fn removed(reader: &Connection, tenant_id: i64, ids: &[String]) -> Res
     Ok(gone.map(removal).collect())
 }
 
-async fn into_documents(reader: &Connection, rows: Vec<Row>) -> Result<Vec<Document>> {
+async fn into_documents(reader: &Connection, rows: Vec<FileRow>) -> Result<Vec<Document>> {
     let directories = rows.iter().map(|row| row.directory_id.as_str()).collect();
     let chains: HashMap<String, Chain> = rows::chains(reader, directories).await?;
     rows.into_iter()
@@ -67,19 +65,18 @@ async fn into_documents(reader: &Connection, rows: Vec<Row>) -> Result<Vec<Docum
         .collect()
 }
 
-/// The file attributes of a hit (`attachInfo`).
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Attached<'a> {
+struct FileAttributes<'a> {
     extension: &'a str,
     size: i64,
     version: i64,
     directory_id: &'a str,
 }
 
-fn into_document(row: Row, chain: &Chain) -> Result<Document> {
+fn into_document(row: FileRow, chain: &Chain) -> Result<Document> {
     let text = row.text.unwrap_or_default();
-    let attached = Attached {
+    let attached = FileAttributes {
         extension: &row.extension,
         size: row.size,
         version: row.version,
@@ -109,7 +106,6 @@ fn into_document(row: Row, chain: &Chain) -> Result<Document> {
         title_is_name: false,
         other_names: Vec::new(),
         sub_title: chain.path.clone(),
-        // A hit shows the beginning of the text.
         brief: String::new(),
         text: Some(if parts.is_empty() { text.into() } else { format!("{parts}\n{text}").into() }),
         author: item.author.unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Request forms of files, and their validation without I/O.
+//! Request forms of files. Checks fail with 400 and name the field.
 
 use serde::{Deserialize, Serialize};
 
@@ -50,24 +50,19 @@ impl From<StartForm> for SignForm {
     }
 }
 
-/// A validated upload.
 #[derive(Clone, Debug)]
-pub(super) struct Announced {
+pub(super) struct ValidatedUpload {
     pub(super) sha256: Option<String>,
     pub(super) name: Option<String>,
     pub(super) bytes: Option<i64>,
-    /// [`ROOT`] by default.
     pub(super) directory_id: String,
 }
 
 impl SignForm {
-    /// # Errors
-    /// 400 naming the field.
-    pub(super) fn checked(self) -> Result<Announced> {
-        // Without a target the person's own quota counts.
+    pub(super) fn checked(self) -> Result<ValidatedUpload> {
         let directory_id = self.dir_id.filter(|id| !id.is_empty()).unwrap_or_else(|| ROOT.to_owned());
         check_id_of("dirId", &directory_id).map_err(Error::bad_request)?;
-        Ok(Announced {
+        Ok(ValidatedUpload {
             sha256: self.file_hash.map(|hash| check_hash(&hash)).transpose()?,
             name: self.file_name,
             bytes: self.file_size.map(check_size).transpose()?,
@@ -90,7 +85,6 @@ pub struct PartForm {
     pub file_size: Option<i64>,
 }
 
-/// A validated part.
 #[derive(Clone, Debug)]
 pub(super) struct AnnouncedPart {
     pub(super) upload_id: String,
@@ -99,8 +93,6 @@ pub(super) struct AnnouncedPart {
 }
 
 impl PartForm {
-    /// # Errors
-    /// 400 naming the field.
     pub(super) fn checked(self) -> Result<AnnouncedPart> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         let number = u32::try_from(self.part_number).ok().filter(|number| (1..=MOST_PARTS).contains(number));
@@ -146,48 +138,39 @@ pub struct CancelForm {
 }
 
 impl CancelForm {
-    /// # Errors
-    /// 400 naming the field.
     pub(super) fn checked(self) -> Result<String> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         Ok(self.upload_id)
     }
 }
 
-/// The kind of upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// One URL.
+pub(super) enum UploadKind {
     Single,
-    /// In parts.
     Multipart,
 }
 
-/// A validated commit.
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct ValidatedCommit {
     pub(super) upload_id: String,
     pub(super) directory_id: String,
     pub(super) name: String,
     pub(super) bytes: i64,
     pub(super) replaces: bool,
     pub(super) sha256: Option<String>,
-    pub(super) way: Way,
-    /// The named parts; none for a single upload.
+    pub(super) way: UploadKind,
     pub(super) parts: Vec<PartTag>,
 }
 
 impl CommitForm {
-    /// # Errors
-    /// 400 naming the field.
-    pub(super) fn checked(self, way: Way) -> Result<Wanted> {
+    pub(super) fn checked(self, way: UploadKind) -> Result<ValidatedCommit> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
         check_id_of("dirId", &self.dir_id).map_err(Error::bad_request)?;
         let parts = match (way, self.part_e_tags) {
-            (Way::Multipart, Some(text)) => parts::read(&text).map_err(Error::bad_request)?,
-            (Way::Multipart, None) | (Way::Single, _) => Vec::new(),
+            (UploadKind::Multipart, Some(text)) => parts::read(&text).map_err(Error::bad_request)?,
+            (UploadKind::Multipart, None) | (UploadKind::Single, _) => Vec::new(),
         };
-        Ok(Wanted {
+        Ok(ValidatedCommit {
             bytes: check_size(self.file_size)?,
             sha256: self.file_hash.map(|hash| check_hash(&hash)).transpose()?,
             upload_id: self.upload_id,
@@ -212,8 +195,6 @@ pub struct DownloadForm {
 }
 
 impl DownloadForm {
-    /// # Errors
-    /// 400 naming the field.
     pub(super) fn check(&self) -> Result<()> {
         check_id_of("fileId", &self.file_id).map_err(Error::bad_request)?;
         match self.version {
@@ -225,7 +206,7 @@ impl DownloadForm {
     }
 }
 
-/// Refuses an empty list and duplicates.
+/// Refuses empty lists and duplicates.
 pub(super) fn check_deletion(ids: &[String], most: usize) -> Result<()> {
     if ids.is_empty() || ids.len() > most {
         return Err(Error::bad_request(format!("body: must hold 1 to {most} file ids, not {}", ids.len())));
@@ -247,7 +228,6 @@ fn check_size(bytes: i64) -> Result<i64> {
     Err(Error::bad_request(format!("fileSize: must be 0 to {}, not {bytes}", WHOLE_NUMBERS.end())))
 }
 
-/// Checks the maximum file size (decisions 9.9).
 pub(super) fn check_limit(bytes: i64, most: u64) -> Result<()> {
     if u64::try_from(bytes).is_ok_and(|bytes| bytes <= most) {
         return Ok(());
@@ -255,7 +235,7 @@ pub(super) fn check_limit(bytes: i64, most: u64) -> Result<()> {
     Err(general(format!("fileSize: a file has at most {most} bytes, not {bytes}")))
 }
 
-/// 430005 if too long, else a general failure.
+/// 430005 if too long.
 pub(super) fn check_name(limits: &Limits, name: &str) -> Result<Name> {
     names::check_file(limits, name).map_err(|mut refusal| {
         refusal.message = refusal.message.replacen("name:", "fileName:", 1);
@@ -270,7 +250,6 @@ fn check_hash(hash: &str) -> Result<String> {
     Err(Error::bad_request("fileHash: must be a SHA-256 in hex, 64 digits"))
 }
 
-/// A business failure told by its message alone.
 pub(super) fn general(message: impl Into<String>) -> Error {
     Error::business(BusinessCode::General, message)
 }

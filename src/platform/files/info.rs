@@ -1,4 +1,4 @@
-//! A file in responses (specification, "`FileInfoResult`").
+//! Files in responses.
 
 use serde::Serialize;
 
@@ -34,7 +34,6 @@ pub struct FileInfo {
 }
 
 impl FileInfo {
-    /// Builds the view of a file from its folder's permissions.
     pub(super) fn of(file: File, folder: &Access) -> Self {
         Self {
             id: file.id,

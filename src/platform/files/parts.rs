@@ -1,25 +1,19 @@
-//! Parsing and checking `partETags` (decisions 10.5), without I/O.
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    blobs::{MOST_PARTS, Part},
+    blobs::{MOST_PARTS, UploadPart},
     json,
 };
 
-/// A part named by a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(super) struct PartTag {
-    /// The store's `ETag`, with or without quotation marks.
     #[serde(rename = "eTag", alias = "etag")]
     pub(super) e_tag: String,
     #[serde(rename = "partNumber", alias = "partnumber")]
     pub(super) part_number: u32,
 }
 
-/// # Errors
-/// A message naming the wrong place.
 pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
     let elements: Vec<&RawValue> = json::read(text.as_bytes())
         .map_err(|_reason| "partETags: must be a text that holds a JSON array".to_owned())?;
@@ -41,15 +35,16 @@ pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
     elements.into_iter().enumerate().map(read_one).collect()
 }
 
-/// Selects the named parts: ascending, unique, each but the last of at least `least_bytes`.
-///
-/// # Errors
-/// A message naming the first wrong part.
-pub(super) fn choose(named: &[PartTag], sent: &[Part], least_bytes: u64) -> Result<Vec<Part>, String> {
+/// Ascending, unique, each but the last of at least `least_bytes`.
+pub(super) fn choose(
+    named: &[PartTag],
+    sent: &[UploadPart],
+    least_bytes: u64,
+) -> Result<Vec<UploadPart>, String> {
     if named.is_empty() {
         return Err("partETags: must name at least one part".to_owned());
     }
-    let mut chosen: Vec<Part> = Vec::with_capacity(named.len());
+    let mut chosen: Vec<UploadPart> = Vec::with_capacity(named.len());
     for PartTag { e_tag, part_number: number } in named {
         if let Some(before) = chosen.last() {
             if before.number >= *number {
@@ -75,7 +70,6 @@ pub(super) fn choose(named: &[PartTag], sent: &[Part], least_bytes: u64) -> Resu
     Ok(chosen)
 }
 
-/// An e-tag without its quotation marks.
 fn bare(e_tag: &str) -> &str {
     let inner = e_tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inner.unwrap_or(e_tag)
@@ -87,8 +81,8 @@ mod tests {
 
     use super::*;
 
-    fn part(number: u32, size: u64) -> Part {
-        Part { number, size, e_tag: format!("e{number}") }
+    fn part(number: u32, size: u64) -> UploadPart {
+        UploadPart { number, size, e_tag: format!("e{number}") }
     }
 
     fn tag(part_number: u32) -> PartTag {
@@ -149,11 +143,11 @@ mod tests {
         #![proptest_config(trawl_seeds::cases(512))]
 
         #[test]
-        fn what_is_chosen_is_what_the_rule_says(
+        fn chosen_parts_follow_the_rule(
             sizes in vec(0_u64..8, 0..6),
             named in vec((1_u32..7, 0_u32..8), 0..6),
         ) {
-            let sent: Vec<Part> = (1..).zip(&sizes).map(|(number, size)| part(number, *size)).collect();
+            let sent: Vec<UploadPart> = (1..).zip(&sizes).map(|(number, size)| part(number, *size)).collect();
             let named: Vec<PartTag> = named
                 .into_iter()
                 .map(|(number, wrong)| if wrong == 0 { PartTag { e_tag: "x".to_owned(), ..tag(number) } } else { tag(number) })

@@ -1,58 +1,55 @@
-//! Quotas of tenants and folder owners (decisions 9.8, 10.1), with all versions and reservations.
+//! Quotas of tenants and folder owners, with all versions and reservations (decisions 9.8, 10.1).
 
 use crate::{
     error::{BusinessCode, Error, Result},
     store::{self, Connection, DatabaseError, FromRow, Transaction, Value, sql},
 };
 
-/// A quota's usage.
+/// Usage of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
 pub struct Usage {
     /// Stored bytes.
     pub used: i64,
     /// Bytes reserved by other uploads.
     pub reserved: i64,
-    /// The quota; 0 for unlimited.
+    /// Quota; 0: unlimited.
     pub most: i64,
 }
 
 impl Usage {
-    /// Whether these bytes fit into the quota.
+    /// Whether these bytes fit.
     pub fn has_room_for(self, bytes: i64) -> bool {
         self.most == 0 || self.used.saturating_add(self.reserved).saturating_add(bytes) <= self.most
     }
 }
 
-/// The quotas to count towards.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Counted<'a> {
+pub(super) struct QuotaScope<'a> {
     pub(super) tenant: i64,
-    /// The owner's root, if known.
     pub(super) root: Option<&'a str>,
-    /// The upload whose own reservation is ignored; empty for none.
+    /// Upload whose reservation is ignored; empty: none.
     pub(super) but: &'a str,
 }
 
-/// # Errors
 /// 430015 for the owner's quota, 430016 for the tenant's.
-pub(super) async fn check(connection: &Connection, counted: Counted<'_>, bytes: i64) -> Result<()> {
+pub(super) async fn check(connection: &Connection, counted: QuotaScope<'_>, bytes: i64) -> Result<()> {
     // A root removed with its owner has no quota.
     if let Some(root_id) = counted.root
-        && let Some(usage) = of_root(connection, counted, root_id).await?
+        && let Some(usage) = root_usage(connection, counted, root_id).await?
         && !usage.has_room_for(bytes)
     {
         let message =
             format!("fileSize: {bytes} bytes are more than is left of the quota of the folder's owner");
         return Err(Error::business(BusinessCode::SubjectQuota, message));
     }
-    if of_tenant(connection, counted).await?.has_room_for(bytes) {
+    if tenant_usage(connection, counted).await?.has_room_for(bytes) {
         return Ok(());
     }
     let message = format!("fileSize: {bytes} bytes are more than is left of the enterprise's quota");
     Err(Error::business(BusinessCode::EnterpriseQuota, message))
 }
 
-async fn of_tenant(connection: &Connection, counted: Counted<'_>) -> store::Result<Usage> {
+async fn tenant_usage(connection: &Connection, counted: QuotaScope<'_>) -> store::Result<Usage> {
     // Uploads are summed only under a quota.
     let text = "SELECT file_bytes AS used, quota_bytes AS most, CASE WHEN quota_bytes = 0 THEN 0 ELSE \
           (SELECT COALESCE(SUM(reserved_bytes), 0) FROM uploads WHERE tenant_id = ?1 AND id <> ?2) END AS reserved \
@@ -61,9 +58,9 @@ async fn of_tenant(connection: &Connection, counted: Counted<'_>) -> store::Resu
     usage.ok_or(DatabaseError::RowNotFound)
 }
 
-async fn of_root(
+async fn root_usage(
     connection: &Connection,
-    counted: Counted<'_>,
+    counted: QuotaScope<'_>,
     root_id: &str,
 ) -> store::Result<Option<Usage>> {
     let text = "SELECT directories.file_bytes AS used, subject_quota_bytes AS most, CASE WHEN subject_quota_bytes = 0 THEN 0 ELSE \
@@ -88,10 +85,10 @@ pub(super) async fn count(
     root_id: &str,
     bytes: i64,
 ) -> store::Result<()> {
-    let of_root = "UPDATE directories SET file_bytes = file_bytes + ? WHERE id = ? AND tenant_id = ?";
-    sql(of_root, [bytes.into(), root_id.into(), tenant_id.into()]).execute(transaction).await?;
-    let of_tenant = "UPDATE tenants SET file_bytes = file_bytes + ? WHERE id = ?";
-    sql(of_tenant, [bytes.into(), tenant_id.into()]).execute(transaction).await.map(drop)
+    let root_usage = "UPDATE directories SET file_bytes = file_bytes + ? WHERE id = ? AND tenant_id = ?";
+    sql(root_usage, [bytes.into(), root_id.into(), tenant_id.into()]).execute(transaction).await?;
+    let tenant_usage = "UPDATE tenants SET file_bytes = file_bytes + ? WHERE id = ?";
+    sql(tenant_usage, [bytes.into(), tenant_id.into()]).execute(transaction).await.map(drop)
 }
 
 #[cfg(test)]
@@ -105,7 +102,6 @@ mod tests {
         assert!(Usage { used: i64::MAX, reserved: i64::MAX, most: 0 }.has_room_for(i64::MAX));
         let usage = Usage { used: 4, reserved: 5, most: 10 };
         assert!(usage.has_room_for(1) && !usage.has_room_for(2));
-        // A quota below the usage admits not even an empty file.
         assert!(!Usage { most: 8, ..usage }.has_room_for(0));
     }
 
@@ -116,7 +112,6 @@ mod tests {
         fn numbers_of_any_size_are_judged_rightly(used in 0..i64::MAX, reserved in 0..i64::MAX, bytes in 0..i64::MAX, most in 1..i64::MAX) {
             let sum = i128::from(used) + i128::from(reserved) + i128::from(bytes);
             let fits = sum <= i128::from(most);
-            // Sums beyond the number range fit only the maximum value.
             prop_assert_eq!(Usage { used, reserved, most }.has_room_for(bytes), fits);
         }
     }

@@ -7,7 +7,7 @@ use std::{
 
 use super::{
     FILE,
-    person::Present,
+    fresh_caller::FreshCaller,
     quotas,
     repo::{self, File},
     signing::no_such_file,
@@ -19,22 +19,19 @@ use crate::{
     platform::{
         files::FilesState,
         folders::{
-            access::{Access, FolderViewer, Needed},
+            access::{Access, FolderViewer, RequiredPermission},
             removal::make_removed,
         },
     },
     store::Transaction,
 };
 
-/// Deletes files with all versions; maintenance deletes their rows later.
-///
-/// # Errors
-/// In order: 430003 unreadable, 430011 no right, 430017 foreign lock.
+/// Deletes all versions; maintenance deletes their rows later. In order: 430003 unreadable, 430011 no right, 430017 foreign lock.
 pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<String>) -> Result<()> {
     let upkeep = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let present = Present::of(transaction, &caller).await?;
+            let present = FreshCaller::of(transaction, &caller).await?;
             delete_all(transaction, &present.seer(), &ids).await?;
             let deeds = ids.into_iter().map(|id| Deed::new("delete", "file", id)).collect();
             audit::record(transaction, &Actor::caller(&caller), &caller.tenant, deeds).await?;
@@ -52,10 +49,13 @@ async fn delete_all(transaction: &Transaction, seer: &FolderViewer<'_>, ids: &[S
     }
     let folders = folders_of(transaction, seer, &files).await?;
     // Locks are reported only to permitted callers.
-    let checks: [fn(&Access, Needed) -> Result<()>; 2] = [Access::check_role, Access::check_locks];
+    let checks: [fn(&Access, RequiredPermission) -> Result<()>; 2] =
+        [Access::check_role, Access::check_locks];
     for check in checks {
         for file in in_order(ids, &files) {
-            folders.get(file.directory_id.as_str()).map_or(Ok(()), |folder| check(folder, Needed::Delete))?;
+            folders
+                .get(file.directory_id.as_str())
+                .map_or(Ok(()), |folder| check(folder, RequiredPermission::Delete))?;
         }
     }
     let mut freed: BTreeMap<&str, i64> = BTreeMap::new();
@@ -72,13 +72,11 @@ async fn delete_all(transaction: &Transaction, seer: &FolderViewer<'_>, ids: &[S
     Ok(repo::move_into(transaction, seer.tenant_id, ids, &gone).await?)
 }
 
-/// The files in the request's order.
 fn in_order<'f>(ids: &[String], files: &'f [File]) -> impl Iterator<Item = &'f File> {
     let by_id: HashMap<&str, &File> = files.iter().map(|file| (file.id.as_str(), file)).collect();
     ids.iter().filter_map(move |id| by_id.get(id.as_str()).copied())
 }
 
-/// The files' folders, all readable by the person.
 async fn folders_of<'f>(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,

@@ -1,12 +1,9 @@
-//! Rows of files, versions and uploads.
-
 use crate::{
-    blobs::Composed,
+    blobs::ComposedContent,
     platform::folders::names::{self, Name},
     store::{self, Connection, DatabaseError, FromRow, Transaction, Value, find_in, sql},
 };
 
-/// A file.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct File {
     pub(super) id: String,
@@ -23,7 +20,6 @@ pub(super) struct File {
 
 const FILE_COLUMNS: &str = "SELECT id, directory_id, name, extension, version, sha256, size, stored_bytes, created_at, updated_at FROM files";
 
-/// Finds a file by its name in a folder.
 pub(super) async fn find_named(
     connection: &Connection,
     tenant_id: i64,
@@ -35,7 +31,6 @@ pub(super) async fn find_named(
     sql(text, values).fetch_optional::<File>(connection).await
 }
 
-/// Finds files by id, unordered.
 pub(super) async fn find(
     connection: &Connection,
     tenant_id: i64,
@@ -45,7 +40,6 @@ pub(super) async fn find(
     find_in(connection, &text, &[tenant_id.into()], ids).await
 }
 
-/// Author and time of a version.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Author<'a> {
     pub(super) tenant_id: i64,
@@ -54,7 +48,6 @@ pub(super) struct Author<'a> {
     pub(super) now: i64,
 }
 
-/// Inserts a file with its first version.
 pub(super) async fn insert(
     transaction: &Transaction,
     author: Author<'_>,
@@ -99,7 +92,7 @@ pub(super) async fn insert(
     Ok(file)
 }
 
-/// Adds a version to a file, which keeps its name.
+/// The file keeps its name.
 pub(super) async fn replace(
     transaction: &Transaction,
     author: Author<'_>,
@@ -168,16 +161,13 @@ pub(super) async fn move_into(
     statement.execute(transaction).await.map(drop)
 }
 
-/// The content of a version.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct Content {
     pub(super) version: i64,
     pub(super) store_key: String,
-    /// The malware found in it.
     pub(super) verdict: Option<String>,
 }
 
-/// Finds the content of a file version.
 pub(super) async fn find_content(
     connection: &Connection,
     tenant_id: i64,
@@ -194,7 +184,7 @@ pub(super) async fn find_content(
 pub(super) async fn note_content(
     transaction: &Transaction,
     store: &str,
-    content: &Composed,
+    content: &ComposedContent,
     now: i64,
 ) -> store::Result<Option<String>> {
     let size = i64::try_from(content.size).map_err(|error| DatabaseError::Encode(error.into()))?;
@@ -216,7 +206,6 @@ pub(super) async fn note_content(
     Ok(verdict)
 }
 
-/// An uncommitted upload.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct Upload {
     pub(super) id: String,
@@ -227,7 +216,6 @@ pub(super) struct Upload {
     pub(super) reserved_bytes: i64,
 }
 
-/// Finds a person's upload.
 pub(super) async fn find_upload(
     connection: &Connection,
     tenant_id: i64,
@@ -240,7 +228,6 @@ pub(super) async fn find_upload(
     sql(text, values).fetch_optional::<Upload>(connection).await
 }
 
-/// Counts a person's open uploads.
 pub(super) async fn count_uploads(
     connection: &Connection,
     tenant_id: i64,
@@ -253,7 +240,6 @@ pub(super) async fn count_uploads(
     statement.fetch_value(connection).await
 }
 
-/// Inserts an upload.
 pub(super) async fn insert_upload(
     transaction: &Transaction,
     tenant_id: i64,
@@ -279,7 +265,7 @@ pub(super) async fn insert_upload(
     statement.execute(transaction).await.map(drop)
 }
 
-/// Removes an upload; its stored data becomes a leftover (`abandoned`).
+/// Its stored data becomes a leftover (`abandoned`).
 pub(super) async fn remove_upload(transaction: &Transaction, upload_id: &str) -> store::Result<()> {
     sql("DELETE FROM uploads WHERE id = ?", [upload_id.into()]).execute(transaction).await.map(drop)
 }

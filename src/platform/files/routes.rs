@@ -1,15 +1,15 @@
-//! `/v1/stream/…` and `/v1/files/delete`: signed URLs, commits and deletion.
+//! `/v1/stream/…` and `/v1/files/delete`.
 
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request, State};
 
 use super::{
-    commit,
+    cancel, commit,
     forms::{
-        CancelForm, CommitForm, DownloadForm, PartForm, SignForm, StartForm, UploadSign, Way, check_deletion,
+        CancelForm, CommitForm, DownloadForm, PartForm, SignForm, StartForm, UploadKind, UploadSign,
+        check_deletion,
     },
-    giving_up,
     info::FileInfo,
     removal, signing,
 };
@@ -31,7 +31,7 @@ use crate::{
 #[operation(
     tag = "files", request_body = SignForm,
     responses(
-        (status = 200, description = "Where to send the content", body = TimedEnvelope<UploadSign>),
+        (status = 200, description = "The signed URL for the content", body = TimedEnvelope<UploadSign>),
         Refusals, BodyRefusals,
     )
 )]
@@ -58,7 +58,7 @@ pub async fn commit_upload(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CommitForm>,
 ) -> Result<TimedEnvelope<FileInfo>> {
-    let wanted = form.checked(Way::Single)?;
+    let wanted = form.checked(UploadKind::Single)?;
     Ok(TimedEnvelope::of(commit::commit(&state, caller, wanted).await?))
 }
 
@@ -68,7 +68,7 @@ pub async fn commit_upload(
 #[operation(
     tag = "files", request_body = CancelForm,
     responses(
-        (status = 200, description = "It is over", body = TimedEnvelope<String>),
+        (status = 200, description = "The upload was aborted", body = TimedEnvelope<String>),
         Refusals, BodyRefusals,
     )
 )]
@@ -77,7 +77,7 @@ pub async fn cancel_upload(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CancelForm>,
 ) -> Result<TimedEnvelope<String>> {
-    giving_up::give_up(&state, caller, form.checked()?).await?;
+    cancel::give_up(&state, caller, form.checked()?).await?;
     Ok(TimedEnvelope::of("the upload is given up".to_owned()))
 }
 
@@ -142,7 +142,7 @@ async fn start(
 #[operation(
     tag = "files", request_body = PartForm,
     responses(
-        (status = 200, description = "Where to send the part", body = TimedEnvelope<UploadSign>),
+        (status = 200, description = "The signed URL for the part", body = TimedEnvelope<UploadSign>),
         Refusals, BodyRefusals,
     )
 )]
@@ -169,7 +169,7 @@ pub async fn commit_multipart(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CommitForm>,
 ) -> Result<TimedEnvelope<FileInfo>> {
-    let wanted = form.checked(Way::Multipart)?;
+    let wanted = form.checked(UploadKind::Multipart)?;
     Ok(TimedEnvelope::of(commit::commit(&state, caller, wanted).await?))
 }
 
@@ -198,7 +198,7 @@ pub async fn download(
 #[operation(
     tag = "files", request_body = Vec<String>,
     responses(
-        (status = 200, description = "They are gone", body = TimedEnvelope<String>),
+        (status = 200, description = "The files were deleted", body = TimedEnvelope<String>),
         Refusals, BodyRefusals,
     )
 )]

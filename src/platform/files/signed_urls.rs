@@ -1,9 +1,8 @@
-//! The embedded store over HTTP: contents come in and go out at addresses that are signed, and never through the JSON interface
-//! (decisions 10.3).
+//! HTTP access to the embedded store by signed URLs, outside the JSON interface (decisions 10.3).
 
-pub mod giving;
+pub mod download;
 mod preconditions;
-pub mod receiving;
+pub mod upload;
 
 use std::sync::Arc;
 
@@ -13,7 +12,7 @@ use crate::{
     error::{Error, Result},
     store::{Store, now_millis},
 };
-/// What the routes of signed URLs need.
+/// State of the signed URL routes.
 #[derive(Clone)]
 pub struct SignedUrlsState {
     pub(crate) store: Store,
@@ -23,12 +22,12 @@ pub struct SignedUrlsState {
 }
 
 /// # Errors
-/// 404 where contents are in another store, which signs addresses of its own.
+/// 404 when contents are in another store, which signs its own URLs.
 fn embedded(state: &SignedUrlsState) -> Result<&Local> {
     state.embedded.as_deref().ok_or_else(|| Error::not_found("contents are in another store"))
 }
 
-/// Now, in epoch seconds.
+/// Epoch seconds.
 fn now() -> i64 {
     now_millis() / 1_000
 }

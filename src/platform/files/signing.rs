@@ -1,13 +1,14 @@
-//! Signed upload and download URLs (decisions 10.3).
-
 use std::sync::Arc;
 
 use uuid::Uuid;
 
 use super::{
-    forms::{Announced, AnnouncedPart, DownloadForm, UploadSign, Way, check_limit, check_name, general},
-    person::Present,
-    quotas::{self, Counted},
+    forms::{
+        AnnouncedPart, DownloadForm, UploadKind, UploadSign, ValidatedUpload, check_limit, check_name,
+        general,
+    },
+    fresh_caller::FreshCaller,
+    quotas::{self, QuotaScope},
     repo::{self, Upload},
 };
 use crate::{
@@ -16,34 +17,31 @@ use crate::{
     error::{BusinessCode, Error, Result},
     platform::{
         files::FilesState,
-        folders::access::{Access, FolderViewer, Needed, ROOT, own_root},
+        folders::access::{Access, FolderViewer, ROOT, RequiredPermission, own_root},
     },
     store::{Transaction, now_millis},
 };
 
-/// Open uploads per person.
 pub(super) const MOST_UPLOADS: i64 = 200;
 
-/// Begins a single upload.
-///
-/// # Errors
-/// As [`begin`].
 pub(super) async fn sign(
     state: &FilesState,
     caller: Arc<Caller>,
-    announced: Announced,
+    announced: ValidatedUpload,
 ) -> Result<UploadSign> {
-    let upload = begin(state, caller, announced, Way::Single).await?;
+    let upload = begin(state, caller, announced, UploadKind::Single).await?;
     sign_address(state, &upload, 1, None).await
 }
 
-/// Begins a multipart upload and returns its id.
-pub(super) async fn start(state: &FilesState, caller: Arc<Caller>, announced: Announced) -> Result<String> {
-    Ok(begin(state, caller, announced, Way::Multipart).await?.id)
+pub(super) async fn start(
+    state: &FilesState,
+    caller: Arc<Caller>,
+    announced: ValidatedUpload,
+) -> Result<String> {
+    Ok(begin(state, caller, announced, UploadKind::Multipart).await?.id)
 }
 
-/// # Errors
-/// Business failures: unknown multipart upload, oversized part, exceeded quota.
+/// Fails for an unknown upload, an oversized part, or an exceeded quota.
 pub(super) async fn sign_part(
     state: &FilesState,
     caller: &Caller,
@@ -60,7 +58,7 @@ pub(super) async fn sign_part(
     }
     if let Some(bytes) = part.bytes {
         check_limit(bytes, state.limits.file_bytes)?;
-        let counted = Counted { tenant: tenant_id, root: upload.root_id.as_deref(), but: &upload.id };
+        let counted = QuotaScope { tenant: tenant_id, root: upload.root_id.as_deref(), but: &upload.id };
         quotas::check(reader, counted, bytes.max(upload.reserved_bytes)).await?;
     }
     sign_address(state, &upload, part.number, part.bytes).await
@@ -70,9 +68,13 @@ pub(super) fn no_such_upload() -> Error {
     general("uploadId: there is no such upload; it may be committed already, or given up")
 }
 
-/// # Errors
-/// Business failures: bad name, bad folder, too many open uploads, exceeded quota.
-async fn begin(state: &FilesState, caller: Arc<Caller>, announced: Announced, way: Way) -> Result<Upload> {
+/// Fails for a bad name or folder, too many open uploads, or an exceeded quota.
+async fn begin(
+    state: &FilesState,
+    caller: Arc<Caller>,
+    announced: ValidatedUpload,
+    way: UploadKind,
+) -> Result<Upload> {
     let limits = &state.limits;
     if let Some(name) = &announced.name {
         check_name(limits, name)?;
@@ -82,7 +84,7 @@ async fn begin(state: &FilesState, caller: Arc<Caller>, announced: Announced, wa
     }
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let present = Present::of(transaction, &caller).await?;
+            let present = FreshCaller::of(transaction, &caller).await?;
             note(transaction, &present.seer(), announced, way).await
         })
     });
@@ -92,8 +94,8 @@ async fn begin(state: &FilesState, caller: Arc<Caller>, announced: Announced, wa
 async fn note(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
-    announced: Announced,
-    way: Way,
+    announced: ValidatedUpload,
+    way: UploadKind,
 ) -> Result<Upload> {
     let root_id = folder_for(transaction, seer, &announced.directory_id).await?.root_id;
     if repo::count_uploads(transaction, seer.tenant_id, seer.user_id).await? >= MOST_UPLOADS {
@@ -102,11 +104,11 @@ async fn note(
         )));
     }
     let reserved_bytes = announced.bytes.unwrap_or(0);
-    let counted = Counted { tenant: seer.tenant_id, root: Some(&root_id), but: "" };
+    let counted = QuotaScope { tenant: seer.tenant_id, root: Some(&root_id), but: "" };
     quotas::check(transaction, counted, reserved_bytes).await?;
     let upload = Upload {
         id: Uuid::now_v7().to_string(),
-        is_multipart: way == Way::Multipart,
+        is_multipart: way == UploadKind::Multipart,
         declared_bytes: announced.bytes,
         declared_sha256: announced.sha256,
         root_id: Some(root_id),
@@ -116,10 +118,7 @@ async fn note(
     Ok(upload)
 }
 
-/// Creates the person's own root if needed.
-///
-/// # Errors
-/// 430001, 430011, 430017.
+/// Creates the person's own root if needed. 430001, 430011, 430017.
 pub(super) async fn folder_for(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
@@ -129,7 +128,7 @@ pub(super) async fn folder_for(
         own_root(transaction, seer).await?;
     }
     let folder = Access::require(transaction, seer, directory_id, BusinessCode::NoParentOfFile).await?;
-    folder.check(Needed::Upload)?;
+    folder.check(RequiredPermission::Upload)?;
     Ok(folder)
 }
 
@@ -151,12 +150,11 @@ async fn sign_address(
     Ok(UploadSign::of(state.blobs.sign_upload(expected).await?, upload.id.clone()))
 }
 
-/// Expiry of a URL signed now, epoch seconds.
+/// Expiry in epoch seconds.
 fn expiry(state: &FilesState) -> i64 {
     now_millis() / 1_000 + i64::from(state.address_seconds)
 }
 
-/// # Errors
 /// 430003 missing or unreadable, 430011 no right to download, 430012 unsafe.
 pub(super) async fn download(state: &FilesState, caller: &Caller, form: DownloadForm) -> Result<String> {
     let seer = FolderViewer::of(caller)?;
@@ -168,7 +166,7 @@ pub(super) async fn download(state: &FilesState, caller: &Caller, form: Download
     let content = content.ok_or_else(|| {
         Error::business(BusinessCode::NotFound, format!("version: the file has no version {version}"))
     })?;
-    folder.check(Needed::Download)?;
+    folder.check(RequiredPermission::Download)?;
     if content.verdict.is_some() {
         return Err(Error::business(BusinessCode::UnsafeFile, "the file is unsafe"));
     }
@@ -184,7 +182,6 @@ pub(super) async fn download(state: &FilesState, caller: &Caller, form: Download
     state.blobs.sign_download(&download).await
 }
 
-/// 430003: missing or unreadable.
 pub(super) fn no_such_file() -> Error {
     Error::business(BusinessCode::NotFound, "there is no such file")
 }

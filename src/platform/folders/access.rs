@@ -1,4 +1,4 @@
-//! A person's access to a folder by ownership, grants along the path, and locks.
+//! Access to a folder by ownership, grants along the path, and locks.
 //!
 //! Changes check it in their own transaction.
 
@@ -12,18 +12,18 @@ use crate::{
     store::{self, Connection, FromRow, Transaction, Value, now_millis, sql},
 };
 
-/// Callers' name of their root (decisions 10.1).
+/// Name of the caller's own root (decisions 10.1).
 pub const ROOT: &str = "root";
 
 /// Maximum depth with root.
 pub const MOST_DEPTH: usize = 64;
 
-/// Person who views folders.
+/// Person viewing folders.
 #[derive(Clone, Copy, Debug)]
 pub struct FolderViewer<'a> {
     /// Tenant id.
     pub tenant_id: i64,
-    /// Source user id.
+    /// Source id.
     pub user_id: &'a str,
     /// Ascending principals; folders with grants may be missing.
     pub principals: &'a [String],
@@ -36,13 +36,12 @@ impl<'a> FolderViewer<'a> {
         Ok(Self { tenant_id: caller.tenant.id, user_id: &user.person.user_id, principals: &user.principals })
     }
 
-    /// Whether the person owns the subject's folders.
+    /// Whether the person owns this subject's folders.
     pub fn owns(&self, subject: &str) -> bool {
         let principal = owner_principal(subject);
         self.principals.binary_search(&principal).is_ok()
     }
 
-    /// JSON list of the person's grant targets.
     pub(super) fn targets(&self) -> store::Result<Value> {
         let targets: Vec<&String> =
             self.principals.iter().filter(|principal| may_be_given_rights(principal)).collect();
@@ -50,7 +49,7 @@ impl<'a> FolderViewer<'a> {
     }
 }
 
-/// Folder with the viewer's access.
+/// Folder and the viewer's access.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// Id.
@@ -61,15 +60,15 @@ pub struct Access {
     pub parent_id: Option<String>,
     /// Version.
     pub version: i64,
-    /// Readable names from the top, each after a slash.
+    /// Readable names, each after a slash.
     pub full_path: String,
     /// Whether only its root may be readable above it.
     pub is_topmost: bool,
-    /// Id of its root, or its own.
+    /// Its root's id, or its own.
     pub root_id: String,
     /// Owning principal.
     pub subject: String,
-    /// Ancestors.
+    /// Number of ancestors.
     pub depth: usize,
     /// Viewer's role.
     pub role: Role,
@@ -81,21 +80,21 @@ pub struct Access {
 
 /// Permission for a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needed {
+pub enum RequiredPermission {
     /// Add.
     Upload,
-    /// Rename, or add versions.
+    /// Rename or add versions.
     Edit,
-    /// Delete folder or contents.
+    /// Delete.
     Delete,
-    /// Copy contents.
+    /// Copy.
     Download,
     /// Grant rights, lock, unlock.
     Manage,
 }
 
 impl Access {
-    /// Readable folder; [`ROOT`] is the person's root, which may not exist yet.
+    /// Readable folder; [`ROOT`] may not exist yet.
     pub async fn find(
         connection: &Connection,
         seer: &FolderViewer<'_>,
@@ -116,10 +115,8 @@ impl Access {
         found.ok_or_else(|| Error::business(missing, "there is no folder with this id that you may read"))
     }
 
-    /// Access by the path, folder first.
     pub(super) fn of(seer: &FolderViewer<'_>, links: &[Link]) -> Option<Self> {
         let root = links.last()?;
-        // Removed folders have no subject.
         let subject = root.subject.clone()?;
         let granted = links.iter().filter_map(|link| link.role).max().and_then(Role::from_number);
         let role = if seer.owns(&subject) { Some(Role::Manager) } else { granted }?;
@@ -180,23 +177,25 @@ impl Access {
         }
     }
 
-    /// Permissions.
+    /// Resulting permissions.
     pub fn permissions(&self) -> Permissions {
         Permissions::of(self.role, self.locks)
     }
 
-    /// Requires a role (430011) and no other person's lock (430017).
-    pub fn check(&self, needed: Needed) -> Result<()> {
+    /// Role (430011), and no other person's lock (430017).
+    pub fn check(&self, needed: RequiredPermission) -> Result<()> {
         self.check_role(needed)?;
         self.check_locks(needed)
     }
 
     /// Role part of [`Access::check`].
-    pub fn check_role(&self, needed: Needed) -> Result<()> {
+    pub fn check_role(&self, needed: RequiredPermission) -> Result<()> {
         let least = match needed {
-            Needed::Download => Role::Downloader,
-            Needed::Upload | Needed::Edit | Needed::Delete => Role::Editor,
-            Needed::Manage => Role::Manager,
+            RequiredPermission::Download => Role::Downloader,
+            RequiredPermission::Upload | RequiredPermission::Edit | RequiredPermission::Delete => {
+                Role::Editor
+            }
+            RequiredPermission::Manage => Role::Manager,
         };
         if self.role < least {
             let message = format!("this needs the role {} here; yours is {}", least.id(), self.role.id());
@@ -206,8 +205,13 @@ impl Access {
     }
 
     /// Lock part of [`Access::check`].
-    pub fn check_locks(&self, needed: Needed) -> Result<()> {
-        if self.locks.by_another && matches!(needed, Needed::Upload | Needed::Edit | Needed::Delete) {
+    pub fn check_locks(&self, needed: RequiredPermission) -> Result<()> {
+        if self.locks.by_another
+            && matches!(
+                needed,
+                RequiredPermission::Upload | RequiredPermission::Edit | RequiredPermission::Delete
+            )
+        {
             return Err(locked());
         }
         Ok(())
@@ -222,7 +226,7 @@ pub fn locked() -> Error {
     )
 }
 
-/// Id of the subject's root, created on demand.
+/// Root id of a subject, created on demand.
 pub async fn root_of(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
@@ -238,12 +242,11 @@ pub async fn root_of(
     statement.fetch_value(transaction).await
 }
 
-/// Id of the person's root, created on demand.
+/// Root id of the person, created on demand.
 pub async fn own_root(transaction: &Transaction, seer: &FolderViewer<'_>) -> store::Result<String> {
     root_of(transaction, seer, &user_principal(seer.user_id)).await
 }
 
-/// Path element with the person's grant.
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct Link {
     pub(super) id: String,
@@ -257,7 +260,6 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Path up to the root.
     async fn chain(
         connection: &Connection,
         seer: &FolderViewer<'_>,

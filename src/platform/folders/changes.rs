@@ -1,10 +1,10 @@
-//! Changes folders; the writing transaction checks read access, permission, locks, then the rest.
+//! Folder changes. Each transaction checks read access, permission, locks, then the rest.
 
 use std::sync::Arc;
 
 use super::{
-    access::{self, Access, FolderViewer, MOST_DEPTH, Needed, ROOT},
-    fields::{Directory, NewDirectory, Place},
+    access::{self, Access, FolderViewer, MOST_DEPTH, ROOT, RequiredPermission},
+    forms::{Directory, NewDirectory, ParentFolder},
     names, removal, repo,
     subjects::{find_owned, principals_now, seer},
 };
@@ -12,14 +12,13 @@ use crate::{
     audit::{self, Actor, Deed},
     auth::caller::Caller,
     error::{BusinessCode, Error, Result},
-    platform::{files::following, folders::FoldersState},
+    platform::{files::reindexing, folders::FoldersState},
     store::Transaction,
 };
 
-/// Maximum direct children.
 pub(super) const MOST_CHILDREN: i64 = 10_000;
 
-/// Creates a folder; with `skip`, may return an existing one.
+/// With `skip`, may return an existing folder.
 pub(super) async fn create(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -31,7 +30,7 @@ pub(super) async fn create(
             let principals = principals_now(transaction, &caller).await?;
             let seer = seer(&caller, &principals)?;
             let parent = find_place(transaction, &caller, &seer, &new.place).await?;
-            parent.check(Needed::Upload)?;
+            parent.check(RequiredPermission::Upload)?;
             let name = name?;
             let id = match repo::find_named(transaction, &parent.id, &name).await? {
                 Some(id) if new.skip => id,
@@ -52,12 +51,12 @@ async fn find_place(
     transaction: &Transaction,
     caller: &Caller,
     seer: &FolderViewer<'_>,
-    place: &Place,
+    place: &ParentFolder,
 ) -> Result<Access> {
     let id = match place {
-        Place::Directory(id) if id != ROOT => id.clone(),
-        Place::Directory(_) | Place::Own => access::own_root(transaction, seer).await?,
-        Place::Subject(id) => {
+        ParentFolder::Directory(id) if id != ROOT => id.clone(),
+        ParentFolder::Directory(_) | ParentFolder::Own => access::own_root(transaction, seer).await?,
+        ParentFolder::Subject(id) => {
             let subject = find_owned(transaction, caller, seer, id).await?;
             access::root_of(transaction, seer, &subject).await?
         }
@@ -67,7 +66,6 @@ async fn find_place(
 
 async fn check_room(transaction: &Transaction, parent: &Access) -> Result<()> {
     let refuse = |reason: String| Err(Error::business(BusinessCode::General, reason));
-    // The parent adds one level.
     if parent.depth + 2 > MOST_DEPTH {
         return refuse(format!("folders lie at most {} deep", MOST_DEPTH - 1));
     }
@@ -93,7 +91,7 @@ pub(super) async fn rename(
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
             let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &directory_id, Needed::Edit).await?;
+            let found = find(transaction, &seer, &directory_id, RequiredPermission::Edit).await?;
             let (name, parent_id) = (name?, found.parent_id.unwrap_or_default());
             let named = repo::find_named(transaction, &parent_id, &name).await?;
             if named.is_some_and(|named| named != found.id) {
@@ -102,7 +100,7 @@ pub(super) async fn rename(
             if name.shown != found.name {
                 repo::rename(transaction, &found.id, &name).await?;
                 // Indexed files show folder names.
-                if following::record_renamed(transaction, seer.tenant_id, &found.id).await? {
+                if reindexing::record_renamed(transaction, seer.tenant_id, &found.id).await? {
                     transaction.after_commit(move || upkeep.maintenance.notify_one());
                 }
             }
@@ -112,7 +110,7 @@ pub(super) async fn rename(
     job.await
 }
 
-/// Removes a folder and its contents; maintenance deletes the rows later.
+/// Maintenance deletes the rows later.
 pub(super) async fn remove(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -123,7 +121,7 @@ pub(super) async fn remove(
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
             let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &directory_id, Needed::Delete).await?;
+            let found = find(transaction, &seer, &directory_id, RequiredPermission::Delete).await?;
             if repo::is_locked_below(transaction, &seer, &found.id).await? {
                 return Err(Error::business(
                     BusinessCode::Locked,
@@ -139,7 +137,6 @@ pub(super) async fn remove(
     job.await
 }
 
-/// Locks a folder: only this person may change its contents.
 pub(super) async fn lock(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -149,7 +146,7 @@ pub(super) async fn lock(
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
             let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &directory_id, Needed::Manage).await?;
+            let found = find(transaction, &seer, &directory_id, RequiredPermission::Manage).await?;
             if found.locks.itself || found.locks.above {
                 return Err(Error::business(
                     BusinessCode::Locked,
@@ -165,7 +162,7 @@ pub(super) async fn lock(
     job.await
 }
 
-/// Unlocks a folder, even another person's.
+/// Even a lock of another person.
 pub(super) async fn unlock(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -175,7 +172,7 @@ pub(super) async fn unlock(
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
             let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &directory_id, Needed::Manage).await?;
+            let found = find(transaction, &seer, &directory_id, RequiredPermission::Manage).await?;
             if found.locks.above {
                 return Err(Error::business(
                     BusinessCode::Locked,
@@ -199,7 +196,7 @@ async fn find(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
     directory_id: &str,
-    needed: Needed,
+    needed: RequiredPermission,
 ) -> Result<Access> {
     let refuse_root = || {
         let message = "dirId: a root is neither renamed nor removed nor locked";

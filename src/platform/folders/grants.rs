@@ -1,12 +1,10 @@
-//! Grants and revokes rights on folders (decisions 10.7).
-//!
-//! Rights change callers' principals (`auth/directory`), not documents.
+//! Rights on folders (decisions 10.7). They change callers' principals (`auth/directory`), not documents.
 
 use std::sync::Arc;
 
 use super::{
-    access::{self, Access, FolderViewer, Needed, ROOT},
-    fields::{GrantToRemove, NewGrants, TargetKind},
+    access::{self, Access, FolderViewer, ROOT, RequiredPermission},
+    forms::{GrantToRemove, NewGrants, TargetKind},
     permissions::Role,
     subjects::{find_group_or_department, principals_now, seer},
 };
@@ -19,15 +17,14 @@ use crate::{
     error::{BusinessCode, Error, Result},
     platform::{
         folders::FoldersState,
-        users::model::{NamedBy, find_shown},
+        users::service::{NamedBy, find_shown},
     },
     store::{self, Transaction, now_millis, sql},
 };
 
-/// Maximum rights on one folder.
 pub(super) const MOST_OF_A_FOLDER: i64 = 1_000;
 
-/// Maximum rights of one target on one subject's folders; `auth/directory` limits the sum.
+/// On one subject's folders; `auth/directory` limits the sum.
 pub(super) const MOST_OF_A_TARGET: i64 = 1_000;
 
 /// Replaces the targets' previous rights.
@@ -52,7 +49,7 @@ pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: Ne
     job.await
 }
 
-/// Revokes a right on this folder only; returns whether it existed.
+/// On this folder only. Returns whether it existed.
 pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: GrantToRemove) -> Result<bool> {
     let forgetting = state.clone();
     let job = state.store.write(move |transaction| {
@@ -100,7 +97,7 @@ async fn find(transaction: &Transaction, seer: &FolderViewer<'_>, directory_id: 
         access::own_root(transaction, seer).await?;
     }
     let found = Access::require(transaction, seer, directory_id, BusinessCode::NotFound).await?;
-    found.check(Needed::Manage)?;
+    found.check(RequiredPermission::Manage)?;
     if found.is_root() && !seer.owns(&found.subject) {
         let message = "dirId: only its owner gives and takes rights on a root";
         return Err(Error::business(BusinessCode::NotPermitted, message));
@@ -108,7 +105,7 @@ async fn find(transaction: &Transaction, seer: &FolderViewer<'_>, directory_id: 
     Ok(found)
 }
 
-/// Principals of the targets; failures name the first invisible one.
+/// Failures name the first invisible target.
 async fn find_targets(
     transaction: &Transaction,
     caller: &Caller,
@@ -124,7 +121,6 @@ async fn find_targets(
         TargetKind::User => {
             let people = find_shown(transaction, seer.tenant_id, NamedBy::UserId, &new.targets).await?;
             for id in &new.targets {
-                // Callers see themselves.
                 if id != seer.user_id && !people.iter().any(|person| person.user_id == *id) {
                     return Err(unknown("user", id));
                 }
@@ -163,7 +159,7 @@ async fn put(
     statement.execute(transaction).await.map(drop)
 }
 
-/// Checks the limits after the insert; failure rolls back.
+/// Checked after the insert; a failure rolls back.
 async fn check_room(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
@@ -195,7 +191,6 @@ async fn check_room(
     Ok(())
 }
 
-/// Audits the change and invalidates cached principals.
 async fn finish(state: &FoldersState, transaction: &Transaction, caller: &Caller, deed: Deed) -> Result<()> {
     audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?;
     let (state, tenant_id) = (state.clone(), caller.tenant.id);

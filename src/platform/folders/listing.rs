@@ -1,10 +1,8 @@
-//! Lists files and folders.
-
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     access::{Access, FolderViewer, ROOT},
-    fields::Directory,
+    forms::Directory,
     repo::{self, ListedFile},
 };
 use crate::{
@@ -14,13 +12,10 @@ use crate::{
     store::{Connection, Store},
 };
 
-/// Maximum starting folders, as in one folder.
 const MOST_TOPMOST: usize = 10_000;
 
-/// Folders per path query.
 const STARTS_AT_A_TIME: usize = 500;
 
-/// Files directly in a folder, by name.
 pub(super) async fn list_files(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -36,7 +31,7 @@ pub(super) async fn list_files(
     state.store.scan(read).await
 }
 
-/// Child folders by name, or the uppermost readable ones.
+/// By name, or the uppermost readable ones.
 pub(super) async fn list_directories(
     state: &FoldersState,
     caller: Arc<Caller>,
@@ -64,7 +59,7 @@ async fn find(reader: &Connection, seer: &FolderViewer<'_>, directory_id: &str) 
     Access::require(reader, seer, directory_id, BusinessCode::NotFound).await.map(Some)
 }
 
-/// Owned first-level folders, then uppermost granted ones. Children replace invisible roots.
+/// Owned first-level folders, then the uppermost granted ones. Children replace invisible roots.
 async fn topmost(reader: &Connection, seer: &FolderViewer<'_>) -> Result<Vec<Access>> {
     let mut found = BTreeMap::new();
     for starts in repo::starts(reader, seer).await?.chunks(STARTS_AT_A_TIME) {

@@ -1,6 +1,6 @@
-//! Rules of file and folder names, against look-alikes.
+//! File and folder names, safe from look-alikes.
 //!
-//! Names are in NFC; comparison keys ignore case, width, invisible characters and look-alikes of ASCII.
+//! Names are in NFC. Comparison keys ignore case, width, invisible characters and look-alikes of ASCII.
 
 use std::sync::LazyLock;
 
@@ -23,13 +23,13 @@ use crate::{
 /// Longer ones do not count as extensions.
 const EXTENSION_BYTES: usize = 32;
 
-/// Maximum factor by which NFC shortens text.
+/// Factor by which NFC shortens text.
 const MOST_SHRINKING: usize = 4;
 
-/// Path and wildcard characters of common systems.
+/// Path and wildcard characters.
 const FORBIDDEN: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
 
-/// Windows device names, reserved with any extension; some take a number.
+/// Reserved with any extension; some take a number.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 const NUMBERED_DEVICES: [&str; 2] = ["com", "lpt"];
 
@@ -42,7 +42,7 @@ const VIRAMA: u8 = 9;
 /// Valid name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// Displayed name, in NFC.
+    /// Displayed name in NFC.
     pub shown: String,
     /// Comparison key.
     pub key: String,
@@ -58,7 +58,7 @@ pub fn check_folder(limits: &Limits, name: &str) -> Result<Name> {
     check(limits, name, BusinessCode::General)
 }
 
-/// Lower-case extension, or empty.
+/// Extension in lower case, or empty.
 pub fn extension(name: &str) -> String {
     let extension = match name.rsplit_once('.') {
         Some((stem, extension)) if !stem.is_empty() => extension.to_lowercase(),
@@ -106,7 +106,6 @@ fn check_form(name: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Ignores the extension.
 fn is_device(name: &str) -> bool {
     // Superscript digits number devices too.
     let name: String = name.nfkc().collect::<String>().to_ascii_lowercase();
@@ -135,7 +134,6 @@ fn check_characters(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Noncharacters and private-use characters.
 fn is_nonsense(character: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(character);
     let categories = [
@@ -183,7 +181,7 @@ fn joins_emoji(before: &str, behind: &str) -> bool {
     last.is_some_and(is_picture) && behind.chars().next().is_some_and(is_picture)
 }
 
-/// RFC 5892 A.1 and A.2, simplified: both neighbours are joining letters.
+/// RFC 5892 A.1 and A.2, simplified: both neighbours join.
 fn joins_letters(before: &str, behind: &str) -> bool {
     let kind = |character: char| CodePointMapData::<JoiningType>::new().get(character);
     let joins = |character: char| {

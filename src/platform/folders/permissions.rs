@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Right on a folder and its contents, ascending.
+/// Right on a folder, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Reads contents.
@@ -11,7 +11,7 @@ pub enum Role {
     Downloader = 2,
     /// Changes contents.
     Editor = 3,
-    /// Manages rights, like the subject's owner.
+    /// Manages rights, like the owner.
     Manager = 4,
 }
 
@@ -34,7 +34,7 @@ impl Role {
         Self::ALL.into_iter().find(|role| role.id() == id)
     }
 
-    /// Id.
+    /// Id (`roleIds`).
     pub fn id(self) -> &'static str {
         match self {
             Self::Viewer => "viewer",
@@ -86,7 +86,7 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Permissions of a role; another person's lock still allows reading and managing rights.
+    /// Permissions of a role; another person's lock allows reading and managing rights.
     pub fn of(role: Role, locks: Locks) -> Self {
         let is_open = !locks.by_another;
         Self {

@@ -1,4 +1,4 @@
-//! Removes folders: tree and quota at once, rows in batches.
+//! Removal of folders: tree and quota at once, rows in batches.
 
 use super::access::{Access, FolderViewer};
 use crate::{
@@ -6,16 +6,13 @@ use crate::{
     store::{self, Store, Transaction, now_millis, sql},
 };
 
-/// Change-log module of a removed folder; the index drops documents below it.
+/// Change log type; the index drops documents below the folder.
 pub const DIRECTORY: &str = "directory";
 
-/// Rows per transaction.
 const PORTION: u64 = 500;
 
-/// Oldest removal first.
 const NEXT: &str = "SELECT id FROM directories WHERE removed_at IS NOT NULL ORDER BY removed_at, id LIMIT 1";
 
-/// Files per query for versions.
 const FILES_AT_A_TIME: u64 = 50;
 
 /// Detaches a folder, not a root.
@@ -34,7 +31,7 @@ pub(super) async fn remove(transaction: &Transaction, tenant_id: i64, found: &Ac
     Ok(())
 }
 
-/// Creates a detached folder for separate removal; the caller wakes maintenance.
+/// Detached folder for separate removal; the caller wakes maintenance.
 pub async fn make_removed(transaction: &Transaction, seer: &FolderViewer<'_>) -> store::Result<String> {
     let (id, now) = (uuid::Uuid::now_v7().to_string(), now_millis());
     let statement = sql(
@@ -67,7 +64,6 @@ pub async fn remove_all_of(transaction: &Transaction, tenant_id: i64, subject: &
     Ok(())
 }
 
-/// Bytes of all versions in the subtree.
 async fn bytes_below(transaction: &Transaction, id: &str) -> store::Result<i64> {
     let statement = sql(
         "WITH RECURSIVE below (id) AS ( \
@@ -81,7 +77,7 @@ async fn bytes_below(transaction: &Transaction, id: &str) -> store::Result<i64> 
     statement.fetch_value(transaction).await
 }
 
-/// Deletes one batch; returns whether all are gone.
+/// Deletes a batch. Returns whether it was the last.
 pub async fn remove_portion(store: &Store) -> Result<bool> {
     let any = sql("SELECT 1 FROM directories WHERE removed_at IS NOT NULL LIMIT 1", []);
     if !any.exists(store.reader()).await? {
@@ -101,7 +97,7 @@ pub async fn remove_portion(store: &Store) -> Result<bool> {
     job.await
 }
 
-/// Deletes up to `most` rows of a detached folder, its own last; returns their number.
+/// Up to `most` rows, the folder's own last. Returns their number.
 async fn remove_some(transaction: &Transaction, id: &str, most: u64) -> store::Result<u64> {
     let mut removed = 0;
     // Detaches child folders for separate removal.
@@ -131,7 +127,7 @@ async fn remove_some(transaction: &Transaction, id: &str, most: u64) -> store::R
     Ok(removed)
 }
 
-/// Deletes versions before files, as cascades exceed the batch; returns the number of rows.
+/// Versions before files, since cascades exceed the batch. Returns the number of rows.
 async fn remove_files(transaction: &Transaction, id: &str, most: u64) -> store::Result<u64> {
     let files = sql(
         "SELECT COALESCE(json_group_array(id), '[]') AS ids FROM (SELECT id FROM files WHERE directory_id = ? LIMIT ?)",

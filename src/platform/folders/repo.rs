@@ -45,7 +45,6 @@ pub(super) async fn files_in(reader: &Connection, directory_id: &str) -> store::
     statement.fetch_all::<ListedFile>(reader).await
 }
 
-/// Sorted by name.
 pub(super) async fn children(
     reader: &Connection,
     seer: &FolderViewer<'_>,
@@ -63,13 +62,13 @@ pub(super) async fn children(
 }
 
 #[derive(FromRow)]
-struct LinkOf {
+struct StartLink {
     start: String,
     #[sqlx(flatten)]
     link: Link,
 }
 
-/// Starting folders: owned roots, the person's own first, then granted ones.
+/// Owned roots, the person's own first, then granted folders.
 pub(super) async fn starts(reader: &Connection, seer: &FolderViewer<'_>) -> store::Result<Vec<String>> {
     let subjects: Vec<&str> =
         seer.principals.iter().filter_map(|principal| principal.strip_prefix("o:")).collect();
@@ -83,7 +82,7 @@ pub(super) async fn starts(reader: &Connection, seer: &FolderViewer<'_>) -> stor
     Ok(starts)
 }
 
-/// Readable ones of these folders; reads all ancestors, so pass few.
+/// Readable ones; reads all ancestors, so pass few.
 pub(super) async fn find_all(
     reader: &Connection,
     seer: &FolderViewer<'_>,
@@ -102,7 +101,7 @@ pub(super) async fn find_all(
          FROM above ORDER BY place, depth",
         [seer.tenant_id.into(), Value::json(ids)?, seer.targets()?],
     );
-    let rows = statement.fetch_all::<LinkOf>(reader).await?;
+    let rows = statement.fetch_all::<StartLink>(reader).await?;
     let chains = rows.chunk_by(|one, next| one.start == next.start);
     let read = chains.filter_map(|chain| {
         let links: Vec<Link> = chain.iter().map(|row| row.link.clone()).collect();
@@ -128,7 +127,6 @@ pub(super) async fn count_children(transaction: &Transaction, parent_id: &str) -
     statement.fetch_value(transaction).await
 }
 
-/// Returns the new id.
 pub(super) async fn insert(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
@@ -175,7 +173,7 @@ pub(super) async fn set_lock(
     statement.execute(transaction).await.map(drop)
 }
 
-/// Whether another person locked something in the subtree; starts from the few locks.
+/// Whether another person locked something below; starts from the few locks.
 pub(super) async fn is_locked_below(
     transaction: &Transaction,
     seer: &FolderViewer<'_>,
@@ -192,7 +190,7 @@ pub(super) async fn is_locked_below(
     statement.exists(transaction).await
 }
 
-/// Whether the subtree has an unsafe newest version; starts from the few unsafe files.
+/// Starts from the few unsafe files.
 pub(super) async fn is_unsafe(transaction: &Transaction, tenant_id: i64, id: &str) -> store::Result<bool> {
     let statement = sql(
         "WITH RECURSIVE above (id, parent_id) AS ( \

@@ -1,11 +1,11 @@
-//! `/v1/directories` (specification, "Folders").
+//! `/v1/directories`.
 
 use axum::extract::State;
 use serde::Deserialize;
 
 use super::{
     changes,
-    fields::{CreationForm, Directory, DirectoryForm, GrantForm, GrantRemovalForm, RenamingForm, checked},
+    forms::{CreationForm, Directory, DirectoryForm, GrantForm, GrantRemovalForm, RenamingForm, checked},
     grants, listing,
     repo::ListedFile,
 };
@@ -98,7 +98,7 @@ pub async fn create_directory(
 #[operation(
     tag = "folders", request_body = DirectoryForm,
     responses(
-        (status = 200, description = "Its id, or a business failure", body = TimedEnvelope<Directory>),
+        (status = 200, description = "The folder's id, or a business failure", body = TimedEnvelope<Directory>),
         Refusals, BodyRefusals,
     )
 )]
@@ -116,7 +116,7 @@ pub async fn delete_directory(
 #[operation(
     tag = "folders", request_body = RenamingForm,
     responses(
-        (status = 200, description = "Its id, or a business failure", body = TimedEnvelope<Directory>),
+        (status = 200, description = "The folder's id, or a business failure", body = TimedEnvelope<Directory>),
         Refusals, BodyRefusals,
     )
 )]
@@ -135,7 +135,7 @@ pub async fn rename_directory(
 #[operation(
     tag = "folders", request_body = DirectoryForm,
     responses(
-        (status = 200, description = "Its id, or a business failure", body = TimedEnvelope<Directory>),
+        (status = 200, description = "The folder's id, or a business failure", body = TimedEnvelope<Directory>),
         Refusals, BodyRefusals,
     )
 )]
@@ -153,7 +153,7 @@ pub async fn lock_directory(
 #[operation(
     tag = "folders", request_body = DirectoryForm,
     responses(
-        (status = 200, description = "Its id, or a business failure", body = TimedEnvelope<Directory>),
+        (status = 200, description = "The folder's id, or a business failure", body = TimedEnvelope<Directory>),
         Refusals, BodyRefusals,
     )
 )]
@@ -171,7 +171,7 @@ pub async fn unlock_directory(
 #[operation(
     tag = "folders", request_body = GrantForm,
     responses(
-        (status = 200, description = "That it is done, or a business failure", body = TimedEnvelope<String>),
+        (status = 200, description = "Success, or a business failure", body = TimedEnvelope<String>),
         Refusals, BodyRefusals,
     )
 )]
@@ -190,7 +190,7 @@ pub async fn authorize(
 #[operation(
     tag = "folders", request_body = GrantRemovalForm,
     responses(
-        (status = 200, description = "That it is done, or a business failure", body = TimedEnvelope<String>),
+        (status = 200, description = "Success, or a business failure", body = TimedEnvelope<String>),
         Refusals, BodyRefusals,
     )
 )]
@@ -200,6 +200,6 @@ pub async fn remove_authorization(
     JsonObject(form): JsonObject<GrantRemovalForm>,
 ) -> Result<TimedEnvelope<String>> {
     let had_one = grants::remove(&state, caller, form.checked()?).await?;
-    let message = if had_one { "the right is taken" } else { "there was no right to take" };
+    let message = if had_one { "the right is taken" } else { "no right to remove" };
     Ok(TimedEnvelope::of(message.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Folder owners by public id: person, enterprise, group, department (decisions 10.1).
+//! Folder owners by public id (decisions 10.1).
 
 use super::access::FolderViewer;
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
     store::Transaction,
 };
 
-/// Principals now; authentication's may be outdated.
+/// Current principals; the caller's may be outdated.
 pub(super) async fn principals_now(transaction: &Transaction, caller: &Caller) -> Result<Vec<String>> {
     let person = &caller.require_user()?.person;
     Ok(directory::standing(transaction, caller.tenant.id, person).await?)
@@ -21,7 +21,7 @@ pub(super) fn seer<'a>(caller: &'a Caller, principals: &'a [String]) -> Result<F
     Ok(FolderViewer { principals, ..FolderViewer::of(caller)? })
 }
 
-/// Principal of a visible (430003) subject that the caller owns (430011).
+/// 430003 if invisible, 430011 if not owned.
 pub(super) async fn find_owned(
     transaction: &Transaction,
     caller: &Caller,
@@ -70,9 +70,9 @@ pub(super) async fn find_group_or_department(
     let department = department_principal(id);
     // Owners may use hidden departments.
     let there = if seer.owns(&department) {
-        departments::model::existing(transaction, seer.tenant_id, &[id]).await?
+        departments::service::existing(transaction, seer.tenant_id, &[id]).await?
     } else {
-        departments::model::shown(transaction, seer.tenant_id, &[id]).await?
+        departments::service::shown(transaction, seer.tenant_id, &[id]).await?
     };
     Ok(there.contains(id).then_some(department))
 }

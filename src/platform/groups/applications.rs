@@ -1,5 +1,3 @@
-//! Applications to open groups, and their decision (decisions 9.4).
-
 use std::sync::Arc;
 
 use uuid::Uuid;
@@ -24,8 +22,7 @@ pub(super) enum ApplicationDecision {
     Refuse,
 }
 
-/// Returns the application's id. 404 if the group is not open to the caller. 409 for a member, a duplicate, or no
-/// possible decider.
+/// Fails with 404 if the group is not open to the caller. Fails with 409 for a member, a duplicate, or no possible decider.
 pub(super) async fn apply(state: &GroupsState, caller: Arc<Caller>, group_id: String) -> Result<String> {
     let job = state.store.write(move |transaction| {
         Box::pin(async move {

@@ -1,5 +1,3 @@
-//! Creation and changes of a group (decisions 9.4, 9.6).
-
 use std::{
     collections::{BTreeSet, HashSet},
     sync::Arc,
@@ -22,13 +20,12 @@ use crate::{
     platform::{
         departments,
         groups::GroupsState,
-        users::model::{NamedBy, ShownPerson, find_shown},
+        users::service::{NamedBy, ShownPerson, find_shown},
     },
     store::Transaction,
 };
 
-/// Returns the group's id. 400 for unknown accounts. 403 for people who block the caller, and for a department without
-/// chat.
+/// Fails with 400 for unknown accounts. Fails with 403 for people who block the caller, and for a department without chat.
 pub(super) async fn create(state: &GroupsState, caller: Arc<Caller>, new: NewGroup) -> Result<String> {
     let state = state.clone();
     let store = state.store.clone();
@@ -84,7 +81,7 @@ async fn check_chat(
         .chain(colleagues.iter().map(|person| person.org_id.as_deref()))
         .collect();
     let Some(departments) = departments else { return Ok(()) };
-    if departments::model::are_without_chat(transaction, tenant_id, &departments).await? {
+    if departments::service::are_without_chat(transaction, tenant_id, &departments).await? {
         return Err(Error::forbidden(
             "users: this department has no chat, and so no group of its people alone",
         ));

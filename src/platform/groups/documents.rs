@@ -1,4 +1,4 @@
-//! Groups as index documents, for members, or the tenant if public (decisions 4.5).
+//! Index documents of groups, for members, or the tenant if public (decisions 4.5).
 //!
 //! Documents hold no members, so membership changes rewrite none.
 
@@ -12,22 +12,22 @@ use crate::{
     store::Connection,
 };
 
-/// Module of groups.
+/// Module code.
 pub const GROUP: &str = "group";
 
-/// Finds documents by id, including groups with outer members of the tenant.
+/// Documents of these ids, including groups with outer members of the tenant.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// Page of documents after `sequence`, with its last sequence.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let Some((rows, last)) = repo::scan(reader, sequence, limit).await? else { return Ok(None) };
     let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
     Ok(Some((documents, last)))
 }
 
-/// Number of documents of a full scan.
+/// Documents in a full scan.
 pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }

@@ -1,5 +1,3 @@
-//! Request and response bodies of groups (the document's "Group"; decisions 9.1, 9.4).
-
 use serde::{Deserialize, Serialize};
 
 use super::rules::GroupRole;
@@ -36,7 +34,6 @@ pub(super) struct NewGroup {
     pub(super) kind: i64,
     pub(super) is_public: bool,
     pub(super) is_third: bool,
-    /// Distinct logins.
     pub(super) users: Vec<String>,
 }
 
@@ -107,7 +104,7 @@ impl RoleForm {
     }
 }
 
-/// Distinct comma-separated ids (decisions 9.1); 400 names the field.
+/// Distinct ids; 400 names the field.
 pub(super) fn separated_ids(field: &str, text: Option<&str>, most: usize) -> Result<Vec<String>> {
     let ids = text.unwrap_or_default().split(',').filter(|id| !id.is_empty()).map(str::to_owned);
     let ids = checked_ids(field, ids.collect(), most)?;

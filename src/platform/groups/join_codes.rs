@@ -1,4 +1,4 @@
-//! Join codes of groups (decisions 9.4), with wrong guesses throttled per person.
+//! Join codes (decisions 9.4). Wrong guesses are throttled per person.
 
 use std::sync::Arc;
 
@@ -15,21 +15,20 @@ use super::{
 use crate::{
     auth::{
         caller::Caller,
-        throttle::{Account, TooMany},
+        throttle::{Account, Throttled},
     },
     error::{Error, Result},
     platform::groups::GroupsState,
     store::{Transaction, now_millis},
 };
 
-/// Without look-alikes (0 and O; 1, I and L).
 const ALPHABET: &[u8] = b"ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const LENGTH: usize = 8;
 
 /// Milliseconds.
 const VALID_FOR: i64 = 7 * 24 * 60 * 60 * 1_000;
 
-/// Replaces the code if `is_override`; 403 for ordinary members.
+/// `is_override` replaces the code. 403 for ordinary members.
 pub(super) async fn make(
     state: &GroupsState,
     caller: Arc<Caller>,
@@ -61,7 +60,7 @@ pub(super) async fn show(state: &GroupsState, caller: &Caller, typed: &str) -> R
     found.ok_or_else(unknown)
 }
 
-/// Members keep their role. Errors of [`show`]; 409 if the group is full.
+/// Members keep their role. Errors as [`show`]; 409 if the group is full.
 pub(super) async fn join(state: &GroupsState, caller: Arc<Caller>, typed: &str) -> Result<Group> {
     let code = find_group(state, &caller, typed).await?.0;
     let user_id = caller.require_user()?.person.user_id.clone();
@@ -80,19 +79,18 @@ pub(super) async fn join(state: &GroupsState, caller: Arc<Caller>, typed: &str) 
         })
     });
     let group_id = job.await?;
-    // Outside the write transaction.
     let joined = views::find(state.store.reader(), tenant_id, &user_id, &group_id).await?;
     joined.ok_or_else(unknown)
 }
 
-/// Normalised code and its group; only well-formed unknown codes count as guesses.
+/// Only well-formed unknown codes count as guesses.
 async fn find_group(state: &GroupsState, caller: &Caller, typed: &str) -> Result<(String, String)> {
     let code = typed.to_ascii_uppercase();
     if code.len() != LENGTH || !code.bytes().all(|byte| ALPHABET.contains(&byte)) {
         return Err(unknown());
     }
     let account = Account::join_codes_of(caller.tenant.id, &caller.require_user()?.person.user_id);
-    let guess = state.throttle.begin_guess(account).map_err(|TooMany(wait)| {
+    let guess = state.throttle.begin_guess(account).map_err(|Throttled(wait)| {
         Error::too_many_requests("joincode: too many unknown codes; try again later", wait)
     })?;
     let found = joining::find_group(state.store.reader(), caller.tenant.id, &code, now_millis()).await;
@@ -120,7 +118,7 @@ fn random_code() -> Result<String> {
     while code.len() < LENGTH {
         let mut bytes = [0; 2 * LENGTH];
         rand::fill(&mut bytes).map_err(|_| Error::internal("the system gave no random bytes"))?;
-        // The value without a character is redrawn to avoid bias.
+        // Values without a character are redrawn, to avoid bias.
         let characters = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte % 32)));
         code.extend(characters.take(LENGTH - code.len()).map(|byte| char::from(*byte)));
     }

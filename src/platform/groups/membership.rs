@@ -1,5 +1,3 @@
-//! Adding and removing members (decisions 9.4).
-
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
@@ -28,7 +26,6 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MemberSelection {
     Users(Vec<String>),
-    /// Logins; `login@eCode` for other tenants.
     Logins(Vec<String>),
 }
 
@@ -113,7 +110,7 @@ pub(super) async fn check_blacklists(
         .map(|person| person.user_id.as_str())
         .collect();
     let by = &by.person.user_id;
-    let refusing = blacklist::model::who_listed(transaction, tenant_id, by, &colleagues).await?;
+    let refusing = blacklist::service::listers_among(transaction, tenant_id, by, &colleagues).await?;
     if refusing.is_empty() {
         return Ok(());
     }
@@ -150,7 +147,7 @@ pub(super) async fn check_room(
     )))
 }
 
-/// Adds ordinary members and accepts their applications; 409 at a limit.
+/// Also accepts their applications. 409 at a limit.
 pub(super) async fn admit(
     state: &GroupsState,
     transaction: &Transaction,
@@ -204,8 +201,7 @@ pub(super) fn forget_callers(state: &GroupsState, transaction: &Transaction, ten
     });
 }
 
-/// Removes all members found or none. Returns each under the given name; 403 without permission, 409 for the leaving
-/// owner.
+/// Removes all found or none, each under the given name. Fails with 403 without permission, 409 for the leaving owner.
 pub(super) async fn remove(
     state: &GroupsState,
     caller: Arc<Caller>,
@@ -253,7 +249,7 @@ pub(super) async fn remove(
 
 /// Makes the acting owner permanent before they use an owner's right.
 ///
-/// An administrator they appoint could outrank them otherwise.
+/// Otherwise an administrator they appoint could outrank them.
 pub(super) async fn settle_owner(transaction: &Transaction, group: &SeenGroup, owner: &User) -> Result<()> {
     Ok(members::hand_over(transaction, &group.id, group.tenant_id, &owner.person.user_id).await?)
 }
@@ -296,7 +292,6 @@ fn check_removal(field: &str, role: GroupRole, member: &Member, is_caller: bool)
     }))
 }
 
-/// Distinct members by given name.
 async fn find(
     transaction: &Transaction,
     caller: &Caller,
@@ -305,7 +300,6 @@ async fn find(
     selection: &MemberSelection,
 ) -> Result<Vec<(String, Member)>> {
     let viewer = (caller.tenant.id, user.person.user_id.as_str());
-    // Outer members can only name themselves.
     if caller.tenant.id != group.tenant_id {
         let own = [&user.person.user_id];
         let found = members::find(transaction, &group.id, viewer, viewer.0, MemberKey::UserId, &own).await?;

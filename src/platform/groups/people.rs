@@ -1,5 +1,3 @@
-//! People resolved from given ids and logins, among those visible to their tenant.
-
 use std::collections::{BTreeMap, HashMap};
 
 use super::forms::named;
@@ -8,7 +6,7 @@ use crate::{
     error::{Error, Result},
     platform::{
         tenants,
-        users::model::{NamedBy, ShownPerson, find_shown},
+        users::service::{NamedBy, ShownPerson, find_shown},
     },
     store::Transaction,
 };
@@ -17,7 +15,7 @@ use crate::{
 pub(super) struct NamedPerson {
     pub(super) tenant_id: i64,
     pub(super) user_id: String,
-    /// Name used by the caller; ids of other tenants are never disclosed.
+    /// Ids of other tenants are never disclosed.
     pub(super) given: String,
 }
 
@@ -47,8 +45,7 @@ pub(super) async fn by_ids(
     Ok(found.into_keys().map(|user_id| NamedPerson::known(tenant_id, &user_id)).collect())
 }
 
-/// Own tenant first, since a login may hold `@`; then `login@eCode` (decisions 9.4). 404 names unknown or disallowed
-/// logins.
+/// Own tenant first, since a login may hold `@` (decisions 9.4). Fails with 404 naming unknown or disallowed logins.
 pub(super) async fn by_logins(
     transaction: &Transaction,
     tenant: &Tenant,
@@ -68,7 +65,7 @@ pub(super) async fn by_logins(
         logins.iter().filter(|login| !people.contains_key(login.as_str())).collect();
     let elsewhere = by_code(&elsewhere);
     let codes: Vec<&str> = elsewhere.keys().copied().collect();
-    let open = tenants::model::open_to_outer_groups(transaction, &codes).await?;
+    let open = tenants::service::open_to_outer_groups(transaction, &codes).await?;
     for (code, of_code) in elsewhere {
         let Some(tenant_id) = open.get(code).copied().filter(|id| *id != tenant.id) else { continue };
         let names: Vec<&str> = of_code.iter().map(|(_, login)| *login).collect();
@@ -88,7 +85,6 @@ pub(super) async fn by_logins(
     Ok(people.into_values().collect())
 }
 
-/// Logins by enterprise code, each as given and without the code.
 pub(super) fn by_code<'a>(given: &[&'a String]) -> BTreeMap<&'a str, Vec<(&'a str, &'a str)>> {
     let mut logins: BTreeMap<&str, Vec<(&str, &str)>> = BTreeMap::new();
     for given in given {

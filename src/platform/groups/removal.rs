@@ -1,6 +1,6 @@
-//! Background removal of ended groups and of removed tenants' groups.
+//! Background removal of groups, in batches (`maintenance`).
 //!
-//! Rows go in batches (`maintenance`), messages first, along with other tenants' index entries.
+//! Messages go first, along with other tenants' index entries.
 
 use super::{documents::GROUP, repo};
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 
 const PORTION: usize = 500;
 
-/// Removes a batch of ended groups' rows; returns whether all are gone. 503 if the store cannot accept writes.
+/// Removes rows of ended groups. Returns whether all are gone. 503 if the store cannot accept writes.
 pub async fn remove_portion(store: &Store) -> Result<bool> {
     let any = sql("SELECT 1 FROM groups WHERE removed_at IS NOT NULL LIMIT 1", []);
     if !any.exists(store.reader()).await? {
@@ -34,7 +34,7 @@ pub async fn remove_portion(store: &Store) -> Result<bool> {
     job.await
 }
 
-/// Removes rows of a tenant's groups; fewer than `most` means none is left.
+/// Fewer than `most` rows means none is left.
 pub async fn remove_portion_of_tenant(
     transaction: &Transaction,
     tenant_id: i64,
@@ -49,7 +49,7 @@ pub async fn remove_portion_of_tenant(
     Ok(removed)
 }
 
-/// Removes up to `most` rows, the group's own last. The index of `removed_tenant` is already gone.
+/// The group's own row last. The index of `removed_tenant` is already gone.
 async fn remove_some(
     transaction: &Transaction,
     group_id: &str,
@@ -60,7 +60,7 @@ async fn remove_some(
     tenants.retain(|tenant_id| Some(*tenant_id) != removed_tenant);
     let limit = u64::try_from(most).unwrap_or_default();
     let mut removed = robots::backfill::remove_some(transaction, group_id, &tenants, limit).await?;
-    // Only these grow with the tenant's people.
+    // These alone grow with the tenant's people.
     for table in ["group_members", "group_applications"] {
         let limit = u64::try_from(most.saturating_sub(removed)).unwrap_or_default();
         let key = if table == "group_members" { "group_id, tenant_id, user_id" } else { "id" };

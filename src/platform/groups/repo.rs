@@ -1,5 +1,3 @@
-//! Group rows.
-
 pub(super) mod joining;
 pub(super) mod members;
 pub(super) mod views;
@@ -11,13 +9,12 @@ use crate::store::{
     sql,
 };
 
-/// Live groups joined with a person's membership (`?1` tenant, `?2` user id).
+/// With a person's membership (`?1` tenant, `?2` user id).
 pub(super) const GROUPS: &str = "FROM groups \
     JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL AND tenants.is_frozen = 0 \
     LEFT JOIN group_members ON group_members.group_id = groups.id \
       AND group_members.tenant_id = ?1 AND group_members.user_id = ?2 WHERE groups.removed_at IS NULL";
 
-/// Restricts [`GROUPS`] to those visible to the person.
 pub(super) const IS_SEEN: &str =
     "(group_members.role IS NOT NULL OR is_public = 1 AND groups.tenant_id = ?1)";
 
@@ -77,7 +74,6 @@ pub(super) async fn tenants_in_groups_of(connection: &Connection, tenant_id: i64
     statement.fetch_values(connection).await
 }
 
-/// Creates a group without members.
 pub(super) async fn insert(
     transaction: &Transaction,
     id: &str,
@@ -104,7 +100,6 @@ pub(super) async fn insert(
     statement.execute(transaction).await.map(drop)
 }
 
-/// Returns whether the group is new in the tenant.
 pub(super) async fn open_to_tenant(
     transaction: &Transaction,
     group_id: &str,

@@ -1,5 +1,3 @@
-//! Role changes, and the end of a group (decisions 9.4).
-
 use std::sync::Arc;
 
 use super::{
@@ -18,8 +16,8 @@ use crate::{
     store::Transaction,
 };
 
-/// Owner's role 2 transfers the group. 403 unless owner, 404 for a non-member. 409 for outer members, the owner's own
-/// role, and people unable to sign in.
+/// Role 2 transfers the group. Fails with 403 unless owner, 404 for a non-member. Fails with 409 for outer members, the owner's own role,
+/// and people unable to sign in.
 pub(super) async fn change(
     state: &GroupsState,
     caller: Arc<Caller>,
@@ -59,7 +57,6 @@ async fn change_role(
             if group.is_owner {
                 return Ok(());
             }
-            // An acting owner becomes the owner for good.
             settle_owner(transaction, group, owner).await?;
             return Ok(repo::touch(transaction, id).await?);
         }
@@ -80,7 +77,7 @@ async fn change_role(
     Ok(repo::touch(transaction, id).await?)
 }
 
-/// Invisible at once; rows go in the background. 403 for an acting owner too.
+/// Invisible at once; rows go in the background. 403 even for an acting owner.
 pub(super) async fn end(state: &GroupsState, caller: Arc<Caller>, group_id: String) -> Result<()> {
     let state = state.clone();
     let store = state.store.clone();

@@ -1,4 +1,4 @@
-//! `/v1/groups` and `/v1/groups/{groupId}`: the caller's groups.
+//! `/v1/groups` and `/v1/groups/{groupId}`.
 
 pub mod joining;
 pub mod members;
@@ -61,7 +61,6 @@ pub async fn list_groups(
     QueryParameters(query): QueryParameters<GroupsQuery>,
 ) -> Result<Envelope<Vec<Group>>> {
     let (user, since) = (caller.require_user()?, query.since()?);
-    // Counts the members of each group.
     let (tenant_id, user_id) = (caller.tenant.id, user.person.user_id.clone());
     let read =
         |store: Store| async move { Ok(views::list(store.reader(), tenant_id, &user_id, since).await?) };
@@ -70,14 +69,14 @@ pub async fn list_groups(
 
 /// Creates a group owned by the caller and returns its id.
 ///
-/// 400 names unknown accounts. 403 for people who blacklisted the caller, or if all main departments lie in one with
+/// Fails with 400 naming unknown accounts. Fails with 403 for people who blacklisted the caller, or if all main departments lie in one with
 /// `enableChat` 0.
 #[operation(
     tag = "groups", request_body = GroupForm,
     responses(
         (status = 200, description = "The group's id", body = Envelope<String>),
         Refusals, BodyRefusals,
-        (status = 409, description = "A person is at the maximum of groups", body = FailureEnvelope),
+        (status = 409, description = "A person has the maximum of groups", body = FailureEnvelope),
     )
 )]
 pub async fn create_group(
@@ -94,7 +93,7 @@ pub async fn create_group(
     tag = "groups", request_body = GroupChange,
     params(("groupId" = String, Path, description = "Group id")),
     responses(
-        (status = 200, description = "It is changed", body = Envelope<Object>),
+        (status = 200, description = "The group was changed", body = Envelope<Object>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such group", body = FailureEnvelope),
     )

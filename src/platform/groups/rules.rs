@@ -1,27 +1,27 @@
-//! Limits, roles and permissions of groups, without I/O (decisions 9.4).
+//! Limits, roles and permissions (decisions 9.4).
 
 /// Members per group.
 pub const MOST_MEMBERS: usize = 10_000;
 
-/// Groups of their own tenant per person; each is a principal in every search.
+/// Per person in their own tenant; each is a principal in every search.
 pub const MOST_GROUPS: usize = 2_000;
 
-/// Counted apart, so that other tenants cannot use up the own limit.
+/// Separate, so that other tenants cannot use up the own limit.
 pub const MOST_OUTER_GROUPS: usize = 500;
 
-/// Role of a member, in ascending order of rights.
+/// Role of a member, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupRole {
-    /// Ordinary member.
+    /// Ordinary.
     Member = 0,
     /// Adds and removes members.
     Administrator = 1,
-    /// Appoints administrators, transfers and ends the group; exactly one.
+    /// Appoints administrators, transfers and ends the group. Exactly one.
     Owner = 2,
 }
 
 impl GroupRole {
-    /// Role by its number.
+    /// Role by number.
     pub fn from_number(number: i64) -> Option<Self> {
         [Self::Member, Self::Administrator, Self::Owner].into_iter().find(|role| role.number() == number)
     }
@@ -32,7 +32,7 @@ impl GroupRole {
     }
 }
 
-/// An operation on a visible group.
+/// Operation on a visible group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupOperation {
     /// Apply to an open group.
@@ -77,7 +77,7 @@ pub const PERMISSIONS: &[(GroupOperation, [bool; 4])] = &[
     (GroupOperation::End,                   [false, false, false, true]),
 ];
 
-/// Whether this role, or a non-member (`None`), may do this.
+/// Whether the role, or a non-member (`None`), may do this.
 pub fn may(role: Option<GroupRole>, operation: GroupOperation) -> bool {
     let column = match role {
         None => 0,

@@ -1,4 +1,4 @@
-//! Groups as people and other areas see them.
+//! Groups for other areas.
 
 pub use super::removal::{remove_portion, remove_portion_of_tenant};
 use super::{
@@ -12,27 +12,27 @@ use crate::{
     store::{Connection, FromRow, Transaction, sql},
 };
 
-/// A group as seen by one person.
+/// Group seen by one person.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct SeenGroup {
     /// Group id.
     pub id: String,
-    /// Owning tenant; differs from an outer member's.
+    /// Owning tenant; an outer member's is another.
     pub tenant_id: i64,
     /// Name.
     pub name: String,
     /// 1 internal, 2 external, 3 project.
     #[sqlx(rename = "type")]
     pub kind: i64,
-    /// Whether people of the tenant may see it and apply.
+    /// Visible to the tenant, and open to applications.
     pub is_public: bool,
     role: Option<i64>,
-    /// Whether the person is the owner, not an acting owner.
+    /// False for an acting owner.
     pub(super) is_owner: bool,
 }
 
 impl SeenGroup {
-    /// 404 if not visible to the caller; 403 for an application token.
+    /// 404 if invisible; 403 for an application token.
     pub async fn find(connection: &Connection, caller: &Caller, id: &str) -> Result<Self> {
         let user = caller.require_user()?;
         let statement = sql(
@@ -47,7 +47,7 @@ impl SeenGroup {
         found.ok_or_else(|| Error::not_found("groupId: there is no such group"))
     }
 
-    /// Role; `None` for a non-member of a public group.
+    /// `None` for a non-member of a public group.
     ///
     /// The longest-serving administrator, else member, acts for a deleted or disabled owner.
     pub fn role(&self) -> Option<GroupRole> {
@@ -101,12 +101,12 @@ pub async fn record_end_of(transaction: &Transaction, tenant_id: i64) -> Result<
     Ok(repo::touch_groups_found_in(transaction, tenant_id).await?)
 }
 
-/// Tenants in which members find the group.
+/// Tenants that find the group.
 pub async fn tenants_of(connection: &Connection, group_id: &str) -> Result<Vec<i64>> {
     Ok(repo::tenants_of(connection, group_id).await?)
 }
 
-/// Tenants affected when this one is frozen or removed.
+/// Tenants affected if this one is frozen or removed.
 pub async fn tenants_in_groups_of(connection: &Connection, tenant_id: i64) -> Result<Vec<i64>> {
     Ok(repo::tenants_in_groups_of(connection, tenant_id).await?)
 }

@@ -1,4 +1,4 @@
-//! Index records of a group's messages when tenants gain or lose the group.
+//! Indexing of a group's messages when tenants gain or lose the group.
 
 use super::documents::MESSAGE;
 use crate::{
@@ -6,10 +6,10 @@ use crate::{
     store::{Connection, FromRow, Store, Transaction, sql},
 };
 
-/// Messages recorded per transaction.
+/// Messages per transaction.
 pub const PORTION: usize = 500;
 
-/// Records the newest messages for new tenants; returns whether some remain.
+/// Records the newest messages. Returns whether some remain.
 pub async fn begin(transaction: &Transaction, group_id: &str, tenants: &[i64]) -> Result<bool> {
     let mut is_more = false;
     for tenant_id in tenants {
@@ -21,7 +21,7 @@ pub async fn begin(transaction: &Transaction, group_id: &str, tenants: &[i64]) -
     Ok(is_more)
 }
 
-/// Records another batch; returns whether all are recorded. 503 if the store cannot accept writes.
+/// Records another batch. Returns whether all are recorded. 503 if the store cannot accept writes.
 pub async fn follow_portion(store: &Store) -> Result<bool> {
     if PendingTenant::find(store.reader()).await?.is_none() {
         return Ok(true);
@@ -44,9 +44,8 @@ struct PendingTenant {
 }
 
 impl PendingTenant {
-    /// The newest gap first, so that no long history delays others.
+    /// Newest gap first, so that no long history delays others.
     async fn find(connection: &Connection) -> Result<Option<Self>> {
-        // Skips groups and tenants being removed.
         let statement = sql(
             "SELECT group_id, group_tenants.tenant_id, copied_to FROM group_tenants \
              JOIN groups ON groups.id = group_tenants.group_id AND groups.removed_at IS NULL \
@@ -58,7 +57,6 @@ impl PendingTenant {
         Ok(statement.fetch_optional::<Self>(connection).await?)
     }
 
-    /// Returns whether more remain.
     async fn record(&self, transaction: &Transaction, portion: usize) -> Result<bool> {
         let limit = u64::try_from(portion + 1).unwrap_or(u64::MAX);
         let statement = sql(
@@ -85,7 +83,7 @@ impl PendingTenant {
     }
 }
 
-/// Also removes them from these tenants' indexes; returns the count.
+/// Also from these tenants' indexes. Returns the count.
 pub async fn remove_some(
     transaction: &Transaction,
     group_id: &str,

@@ -1,4 +1,4 @@
-//! Messages as index documents, visible to members of their group (decisions 9.5).
+//! Index documents of messages, visible to members of their group (decisions 9.5).
 
 use serde_json::{Value, json};
 use trawl_connectors::ContentItem;
@@ -14,22 +14,22 @@ use crate::{
     store::Connection,
 };
 
-/// Module of messages.
+/// Module code.
 pub const MESSAGE: &str = "message";
 
-/// Finds documents by id.
+/// Documents with these ids.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
 
-/// Page of documents after `sequence`, with its last sequence.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let Some((rows, last)) = repo::scan(reader, sequence, limit).await? else { return Ok(None) };
     let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
     Ok(Some((documents, last)))
 }
 
-/// Number of documents of a full scan.
+/// Documents in a full scan.
 pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(repo::count(reader).await?)
 }
@@ -49,8 +49,8 @@ struct MessageTexts {
 impl MessageTexts {
     fn new(message: Message) -> Self {
         match message {
-            Message::Text(TextMessage { text }) => Self::of_text(text),
-            Message::Links(LinkMessage { text, url }) => Self { url: Some(url), ..Self::of_text(text) },
+            Message::Text(TextMessage { text }) => Self::from_text(text),
+            Message::Links(LinkMessage { text, url }) => Self { url: Some(url), ..Self::from_text(text) },
             Message::Rich(RichMessage { text, url, title, image }) => {
                 Self { title, brief: Some(text), image: Some(image), url: Some(url) }
             }
@@ -59,16 +59,16 @@ impl MessageTexts {
                 data.values().for_each(|value| collect_texts(value, &mut texts));
                 let values = texts.join("\n");
                 if values.is_empty() {
-                    return Self::of_text(brief);
+                    return Self::from_text(brief);
                 }
-                let Self { title, brief: whole, .. } = Self::of_text(brief);
+                let Self { title, brief: whole, .. } = Self::from_text(brief);
                 let brief = whole.map_or_else(|| values.clone(), |whole| format!("{whole}\n{values}"));
                 Self { title, brief: Some(brief), image: None, url: None }
             }
         }
     }
 
-    fn of_text(text: String) -> Self {
+    fn from_text(text: String) -> Self {
         let line = text.trim().lines().next().unwrap_or_default().trim_end();
         let title = match line.char_indices().nth(TITLE_CHARACTERS) {
             Some((end, _)) => format!("{}…", line[..end].trim_end()),

@@ -1,4 +1,4 @@
-//! Robot and message forms and their checks (the document's "Robot message", decisions 9.5).
+//! Robot and message forms (decisions 9.5).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,20 +9,14 @@ use crate::{
     platform::shared::patch::{TextRule, check_id_of},
 };
 
-/// Robots per group.
+/// Maximum robots per group.
 pub const ROBOTS_PER_GROUP: i64 = 20;
 
-/// Bytes of a robot's name.
 const NAME_BYTES: usize = 128;
-/// Bytes of a message's text.
 const TEXT_BYTES: usize = 16 << 10;
-/// Bytes of a title.
 const TITLE_BYTES: usize = 1 << 10;
-/// Bytes of a card's summary.
 const BRIEF_BYTES: usize = 4 << 10;
-/// Bytes of an address.
 const ADDRESS_BYTES: usize = 2 << 10;
-/// Bytes of card data, as JSON.
 const DATA_BYTES: usize = 32 << 10;
 
 /// A text (`text`).
@@ -122,7 +116,7 @@ impl Message {
         })
     }
 
-    /// Type name.
+    /// Type name (`msgType`).
     pub fn msg_type(&self) -> &'static str {
         match self {
             Self::Text(_) => "text",
@@ -132,7 +126,7 @@ impl Message {
         }
     }
 
-    /// Content as stored JSON; an error if it cannot be serialised.
+    /// Content as stored JSON.
     pub fn content(&self) -> Result<String, serde_json::Error> {
         match self {
             Self::Text(content) => serde_json::to_string(content),
@@ -143,7 +137,6 @@ impl Message {
     }
 }
 
-/// Fields of `content` not read yet.
 struct ContentFields(Map<String, Value>);
 
 impl ContentFields {
@@ -167,7 +160,6 @@ impl ContentFields {
         self.text(name, TextRule::Lines(most))
     }
 
-    /// An http or https address that parsers read alike.
     fn address(&mut self, name: &str) -> Result<String, String> {
         let text = self.text(name, TextRule::Line(ADDRESS_BYTES))?;
         if is_address(&text) {
@@ -221,7 +213,7 @@ pub struct RobotForm {
 }
 
 impl RobotForm {
-    /// The error names the field.
+    /// Checks the form; the error names the field.
     pub fn checked(self) -> Result<String, String> {
         let name = self.name.trim();
         if name.is_empty() {

@@ -1,7 +1,7 @@
 //! Rate limits of robots (`limits.robot_messages_per_minute`, decisions 9.5).
 //!
-//! Counts are exact over a sliding minute, without rejected messages. New robots share their group's limit. Calls are
-//! limited before their body is read.
+//! Counts are exact over a sliding minute, without rejected messages. New robots share their group's limit. Calls are limited before their
+//! body is read.
 
 use std::{
     collections::VecDeque,
@@ -22,21 +22,20 @@ use crate::error::{Error, Result};
 /// Least recently used counts are evicted.
 const COUNTED: u64 = 100_000;
 
-/// Above one minute, so that dropped counts are empty.
+/// Above a minute, so that dropped counts are empty.
 const COUNTED_FOR: Duration = Duration::from_mins(2);
 
 const MINUTE: Duration = Duration::from_mins(1);
 
 const CALLS_FOR_EACH: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 
-/// Recent calls and messages of robots and groups.
+/// Recent calls and messages.
 pub struct RobotLimits {
     messages: NonZeroU32,
     calls: NonZeroU32,
     messages_of_group: usize,
-    /// By robot id, so a new token keeps the count.
+    /// By robot id, so that a new token keeps the count.
     robots: Cache<String, Arc<RobotCounts>>,
-    /// By group id.
     groups: Cache<String, Arc<Mutex<SendTimes>>>,
 }
 
@@ -47,7 +46,7 @@ struct RobotCounts {
 }
 
 impl RobotLimits {
-    /// Limits each robot to `per_minute` messages.
+    /// Messages per robot and minute.
     pub fn new(per_minute: u32) -> Self {
         let messages = NonZeroU32::new(per_minute).unwrap_or(NonZeroU32::MIN);
         let robots = usize::try_from(ROBOTS_PER_GROUP).unwrap_or(usize::MAX);
@@ -71,7 +70,7 @@ impl RobotLimits {
         })
     }
 
-    /// Counts a message; 429 above the limit, uncounted.
+    /// Counts a message unless above the limit (429).
     pub fn count_message(&self, robot_id: &str, group_id: &str, now: Instant) -> Result<()> {
         let robot = self.robot(robot_id);
         let group = self.groups.get_with_by_ref(group_id, Arc::default);
@@ -109,12 +108,10 @@ fn lock(times: &Mutex<SendTimes>) -> MutexGuard<'_, SendTimes> {
     times.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Send times of the last minute, oldest first.
 #[derive(Debug, Default)]
 struct SendTimes(VecDeque<Instant>);
 
 impl SendTimes {
-    /// Whole seconds, for `Retry-After`.
     fn wait(&mut self, most: usize, now: Instant) -> Option<Duration> {
         while self.0.pop_front_if(|sent| now.saturating_duration_since(*sent) >= MINUTE).is_some() {}
         if self.0.len() < most {
@@ -153,7 +150,6 @@ mod tests {
         let send = |after: Duration| limits.count_message("robot", "group", start + after);
         send(Duration::ZERO).unwrap();
         send(30 * SECOND).unwrap();
-        // A retry after the announced wait succeeds.
         let early = send(Duration::from_millis(30_500)).unwrap_err();
         assert_eq!(early.retry_after, Some(30 * SECOND));
         assert_eq!(send(Duration::from_millis(59_999)).unwrap_err().retry_after, Some(SECOND));
@@ -173,7 +169,6 @@ mod tests {
         let refused = limits.count_message("anew", "group", now).unwrap_err();
         assert!(refused.message.contains("more than 40 messages of all robots"), "{refused}");
         limits.count_message("elsewhere", "another group", now).unwrap();
-        // Rejected messages do not count for the robot.
         for _ in 0..2 {
             limits.count_message("anew", "group", now + MINUTE).unwrap();
         }

@@ -1,5 +1,3 @@
-//! Rows of robots, messages and templates.
-
 pub(super) mod documents;
 pub(super) mod messages;
 pub(super) mod robots;

@@ -1,4 +1,4 @@
-//! Routes of robots, their webhook, messages and card templates.
+//! Robots, their webhook, messages and card templates.
 
 pub mod hook;
 pub mod messages;

@@ -1,13 +1,11 @@
-//! Card template forms and their checks.
+//! Card template forms.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::platform::shared::patch::TextRule;
 
-/// Bytes of a template's name.
 const NAME_BYTES: usize = 256;
-/// Bytes of a template, as JSON.
 const TEMPLATE_BYTES: usize = 64 << 10;
 
 /// A card template to store.
@@ -20,7 +18,7 @@ pub struct TemplateForm {
 }
 
 impl TemplateForm {
-    /// The error names the field.
+    /// Checks the form; the error names the field.
     pub fn check(&self) -> Result<(), String> {
         if self.name.trim().is_empty() {
             return Err("name: must not be empty".to_owned());

@@ -1,11 +1,11 @@
-//! Robot tokens: shown once, stored as a digest only.
+//! Robot tokens, stored as a digest only.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::{auth::secrets, error::Result};
 
-/// Length of 32 bytes in URL-safe base64.
+/// 32 bytes in URL-safe base64.
 const TOKEN_CHARACTERS: usize = 43;
 
 pub(super) fn generate() -> Result<(SecretString, TokenDigest)> {
@@ -14,7 +14,7 @@ pub(super) fn generate() -> Result<(SecretString, TokenDigest)> {
     Ok((token, digest))
 }
 
-/// SHA-256 of a token; its 256 random bits need no slow hash or throttle.
+/// SHA-256; 256 random bits need no slow hash or throttle.
 #[derive(Clone)]
 pub(super) struct TokenDigest(Vec<u8>);
 

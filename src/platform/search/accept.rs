@@ -1,8 +1,8 @@
-//! Content negotiation: JSON or event stream (`Accept`, RFC 9110 §12.5.1).
+//! JSON or event stream (`Accept`, RFC 9110 §12.5.1).
 
 use axum::http::{HeaderMap, header};
 
-/// Whether `text/event-stream` is named and preferred to JSON. Wildcards alone request no stream.
+/// Whether `text/event-stream` is preferred to JSON. Wildcards alone request no stream.
 pub fn wants_events(headers: &HeaderMap) -> bool {
     let ranges = headers
         .get_all(header::ACCEPT)
@@ -30,16 +30,13 @@ pub fn wants_events(headers: &HeaderMap) -> bool {
     events > quality || events > 0 && events == quality && closeness < 3
 }
 
-/// One media range of an `Accept` header.
 struct Range<'a> {
-    /// Media type; parameters are ignored.
     kind: &'a str,
     /// In thousandths.
     quality: u16,
 }
 
 impl<'a> Range<'a> {
-    /// `None` if malformed.
     fn read(text: &'a str) -> Option<Self> {
         let mut parts = text.split(';').map(str::trim);
         let kind = parts.next().filter(|kind| kind.contains('/'))?;
@@ -51,7 +48,6 @@ impl<'a> Range<'a> {
     }
 }
 
-/// A weight: 0 to 1 with up to three decimals.
 fn thousandths(text: &str) -> Option<u16> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     if decimals.len() > 3 || !decimals.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! `/contents/search/all`: all modules at once, as JSON or an event stream (decisions 5.9).
+//! `/contents/search/all` (decisions 5.9).
 
 use std::{collections::HashSet, time::Instant};
 
@@ -19,7 +19,7 @@ use super::{
         ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, say_no_source, write_envelope,
         write_page,
     },
-    parameters::{Given, TermParameters},
+    parameters::{RawParameters, TermParameters},
     routes::viewer,
 };
 use trawl_macros::operation;
@@ -95,17 +95,17 @@ pub async fn post_search_all(
     request: Request,
 ) -> Result<Response> {
     let as_events = wants_events(request.headers());
-    search_all(&state, &caller, &Given::read(request).await?, as_events).await
+    search_all(&state, &caller, &RawParameters::read(request).await?, as_events).await
 }
 
 /// Searches all modules of the caller, by GET.
 #[operation(
     tag = "search", params(TermParameters),
     responses(
-        (status = 200, description = "As by POST",
+        (status = 200, description = "The same as by POST",
             content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
         Refusals,
-        (status = 405, description = "HEAD", body = FailureEnvelope),
+        (status = 405, description = "HEAD is not supported", body = FailureEnvelope),
         (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
         (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
     )
@@ -121,13 +121,13 @@ pub async fn get_search_all(
         let allowed = [(header::ALLOW, HeaderValue::from_static("GET,POST"))];
         return Ok((allowed, refusal).into_response());
     }
-    search_all(&state, &caller, &Given::in_query(&request), wants_events(request.headers())).await
+    search_all(&state, &caller, &RawParameters::in_query(&request), wants_events(request.headers())).await
 }
 
 async fn search_all(
     state: &SearchState,
     caller: &Caller,
-    given: &Given,
+    given: &RawParameters,
     as_events: bool,
 ) -> Result<Response> {
     let started = Instant::now();
@@ -149,18 +149,14 @@ async fn search_all(
     if as_events { Ok(events::answer(first, search, started)) } else { answer_whole(first, search).await }
 }
 
-/// A serialized module.
 pub(super) struct Entry {
     place: usize,
-    /// A [`ModulePage`] in one line.
     pub(super) text: String,
-    /// Whether the module is incomplete.
     pub(super) partial: bool,
     /// Held as long as the text.
     pub(super) reservation: AnswerReservation,
 }
 
-/// A failed module.
 #[derive(Serialize)]
 struct FailedModule<'a> {
     module: &'a Module,
@@ -186,7 +182,7 @@ impl Entry {
     }
 }
 
-/// Its `code` distinguishes it from an empty module (decisions 5.5).
+/// The `code` distinguishes it from an empty module (decisions 5.5).
 fn write_failed(module: &Module, failure: Failure) -> Result<String> {
     let (code, message, sources) = match failure {
         Failure::NoSource { all_timed_out, sources, .. } => {
@@ -204,7 +200,6 @@ fn write_failed(module: &Module, failure: Failure) -> Result<String> {
     serde_json::to_string(&failed).map_err(Error::internal)
 }
 
-/// The JSON response, by `orderNo`.
 async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Result<Response> {
     while let Some(answer) = search.next().await {
         entries.push(Entry::write(answer)?);
@@ -216,10 +211,7 @@ async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Resu
     Ok(json_text(StatusCode::OK, body))
 }
 
-/// The response if no module answered (decisions 5.5).
-///
-/// # Errors
-/// The first refusal, if no module asked its sources.
+/// If no module answered (decisions 5.5); the first refusal if none asked its sources.
 fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
     let all_timed_out = failures
         .iter()

@@ -1,4 +1,4 @@
-//! Search of all modules as server-sent events, then `done` (decisions 5.9).
+//! Event stream of all modules, then `done` (decisions 5.9).
 
 use std::time::Instant;
 
@@ -15,22 +15,16 @@ use crate::{
     http::events,
 };
 
-/// An event, with its memory reservation until it is sent.
 type Ready = (Event, AnswerReservation);
 
-/// The last event.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Done {
-    /// The number of modules.
     count: usize,
-    /// Milliseconds since the request.
     took_ms: u64,
-    /// Whether any module is incomplete.
     partial: bool,
 }
 
-/// Streams the ready modules, then the others.
 pub(super) fn answer(first: Vec<Entry>, search: TimedModules, started: Instant) -> Response {
     // Room for every event, so that a slow reader does not prolong the search.
     let (sender, receiver) = mpsc::channel(search.count() + 1);

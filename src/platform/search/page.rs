@@ -1,4 +1,4 @@
-//! Search responses: copied items and a report per source (decisions 5.4, 5.5).
+//! Search responses (decisions 5.4, 5.5).
 
 use std::time::Duration;
 
@@ -93,14 +93,13 @@ pub(super) struct ContentItemSchema {
     highlight: Option<Highlight>,
 }
 
-/// Writes a page's envelope after `head`, which opens the object.
 pub(super) fn write_page(head: &str, page: SearchPage) -> Result<String> {
     let SearchPage { items, total, cursor, partial, corrected, sources } = page;
     let account = PageAccount { total, count: items.len(), cursor, partial, corrected, sources };
     write_envelope(head, items, |item| &item.json, &account)
 }
 
-/// Copies the JSON elements of `data` after `head`, which opens the object.
+/// Copies the JSON elements of `data`. `head` opens the object.
 pub(super) fn write_envelope<T>(
     head: &str,
     data: Vec<T>,
@@ -124,7 +123,7 @@ pub(super) fn write_envelope<T>(
     Ok(text)
 }
 
-/// Status and message if no source of `whom` answered (decisions 5.5).
+/// If no source of `whom` answered (decisions 5.5).
 pub(super) fn say_no_source(whom: &str, all_timed_out: bool) -> (StatusCode, String) {
     if all_timed_out {
         (StatusCode::GATEWAY_TIMEOUT, format!("no source of {whom} answered in time"))
@@ -133,7 +132,7 @@ pub(super) fn say_no_source(whom: &str, all_timed_out: bool) -> (StatusCode, Str
     }
 }
 
-/// The response if no source of `whom` answered, with `Retry-After`.
+/// Response if no source of `whom` answered, with `Retry-After`.
 pub(super) fn no_source(
     whom: &str,
     all_timed_out: bool,

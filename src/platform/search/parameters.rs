@@ -1,4 +1,4 @@
-//! Search parameters in the query or a JSON body; the query wins (decisions 5.1).
+//! Parameters in the query or a JSON body; the query wins (decisions 5.1). An invalid one fails with 400 and is named.
 
 use std::{fmt::Display, str::FromStr, time::Duration};
 
@@ -14,7 +14,6 @@ use crate::{
     platform::search::SearchState,
 };
 
-/// Default items per page.
 const DEFAULT_LIMIT: usize = 10;
 
 /// The search condition.
@@ -70,20 +69,17 @@ pub(super) struct PlaceParameters {
     source: Option<String>,
 }
 
-/// The raw parameters of a call.
-pub(super) struct Given {
+pub(super) struct RawParameters {
     uri: Uri,
     body: Option<Bytes>,
     trace: Option<TraceContext>,
 }
 
-impl Given {
-    /// The query's parameters.
+impl RawParameters {
     pub(super) fn in_query(request: &Request) -> Self {
         Self { uri: request.uri().clone(), body: None, trace: TraceContext::read(request.headers()) }
     }
 
-    /// # Errors
     /// 413 and 415 for the body.
     pub(super) async fn read(request: Request) -> Result<Self> {
         let mut given = Self::in_query(&request);
@@ -94,10 +90,6 @@ impl Given {
         Ok(given)
     }
 
-    /// The validated search parameters.
-    ///
-    /// # Errors
-    /// 400 for an invalid parameter.
     pub(super) fn parameters(&self, state: &SearchState) -> Result<SearchParameters> {
         self.terms()?.check(state, self.trace.clone())
     }
@@ -116,8 +108,6 @@ impl Given {
         })
     }
 
-    /// # Errors
-    /// 400 naming the parameter.
     pub(super) fn place(&self) -> Result<PlaceParameters> {
         let (query, body) = self.read_both::<PlaceParameters>()?;
         Ok(PlaceParameters {
@@ -128,7 +118,6 @@ impl Given {
         })
     }
 
-    /// The query's parameters and the body's.
     fn read_both<T: DeserializeOwned + Default>(&self) -> Result<(T, T)> {
         let query = self.uri.query().unwrap_or_default();
         let query = json::read_form(query.as_bytes()).map_err(Error::bad_request)?;
@@ -142,7 +131,6 @@ impl Given {
     }
 }
 
-/// A number or its text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "must be one number or one text")]
 enum NumberOrText {
@@ -158,7 +146,6 @@ fn number_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<S
     }))
 }
 
-/// A boolean or its text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "must be `true` or `false`")]
 enum BooleanOrText {
@@ -175,8 +162,6 @@ fn boolean_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 impl TermParameters {
-    /// # Errors
-    /// 400 for an invalid parameter.
     fn check(self, state: &SearchState, trace: Option<TraceContext>) -> Result<SearchParameters> {
         let most = state.limits.keyword_chars;
         let keyword = self.keyword.filter(|keyword| !keyword.trim().is_empty());
@@ -222,10 +207,6 @@ impl TermParameters {
 }
 
 impl PlaceParameters {
-    /// The module and the page in this order.
-    ///
-    /// # Errors
-    /// 400 for an invalid parameter.
     pub(super) fn check(self, order: Order) -> Result<(String, PageRequest)> {
         let module = self
             .module_id
@@ -244,7 +225,7 @@ impl PlaceParameters {
     }
 }
 
-/// Digits are a time condition; other texts are cursors (decisions 5.3, 5.4).
+/// Digits are a time condition, other texts cursors (decisions 5.3, 5.4).
 fn start(cursor: Option<String>, order: Order) -> Result<PageStart> {
     let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else { return Ok(PageStart::Beginning) };
     if !cursor.bytes().all(|byte| byte.is_ascii_digit()) {

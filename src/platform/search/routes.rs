@@ -1,4 +1,4 @@
-//! `POST /modules`, `/contents/search` and `/contents/search/all` (decisions 5).
+//! `POST /modules` and `/contents/search` (decisions 5).
 
 use axum::{
     extract::{Request, State},
@@ -15,7 +15,7 @@ use crate::{
     platform::search::{
         SearchState,
         page::{NoSourceEnvelope, SearchEnvelope, no_source, write_page},
-        parameters::{Given, PlaceParameters, TermParameters},
+        parameters::{PlaceParameters, RawParameters, TermParameters},
     },
 };
 
@@ -37,7 +37,7 @@ pub async fn list_modules(
     tag = "search", params(TermParameters, PlaceParameters),
     request_body(content = Option<Object>, description = "The same names as the query parameters"),
     responses(
-        (status = 200, description = "One page", body = SearchEnvelope),
+        (status = 200, description = "A page of items", body = SearchEnvelope),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
         (status = 502, description = "No source answered", body = NoSourceEnvelope),
@@ -49,14 +49,14 @@ pub async fn post_search(
     Identified(caller): Identified,
     request: Request,
 ) -> Result<Response> {
-    search(&state, &caller, &Given::read(request).await?).await
+    search(&state, &caller, &RawParameters::read(request).await?).await
 }
 
 /// Searches one module, by GET.
 #[operation(
     tag = "search", params(TermParameters, PlaceParameters),
     responses(
-        (status = 200, description = "One page", body = SearchEnvelope),
+        (status = 200, description = "A page of items", body = SearchEnvelope),
         Refusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
         (status = 502, description = "No source answered", body = NoSourceEnvelope),
@@ -68,10 +68,10 @@ pub async fn get_search(
     Identified(caller): Identified,
     request: Request,
 ) -> Result<Response> {
-    search(&state, &caller, &Given::in_query(&request)).await
+    search(&state, &caller, &RawParameters::in_query(&request)).await
 }
 
-async fn search(state: &SearchState, caller: &Caller, given: &Given) -> Result<Response> {
+async fn search(state: &SearchState, caller: &Caller, given: &RawParameters) -> Result<Response> {
     let parameters = given.parameters(state)?;
     let (module, page) = given.place()?.check(parameters.order)?;
     let timer = state.slow_searches.start(caller.tenant.id, &parameters, &page);
@@ -92,7 +92,6 @@ async fn search(state: &SearchState, caller: &Caller, given: &Given) -> Result<R
     }
 }
 
-/// Viewer for search.
 pub(super) fn viewer(caller: &Caller) -> Viewer {
     Viewer {
         tenant_id: caller.tenant.id,

@@ -1,4 +1,4 @@
-//! Displayed and searched forms of contact details.
+//! Contact details as shown and as searched.
 
 use std::borrow::Cow;
 
@@ -6,20 +6,20 @@ use trawl_index::fold;
 
 /// Shorter numbers are extensions, searched as written.
 const WHOLE_NUMBER_DIGITS: usize = 7;
-/// Shared digits, without leading zeros, that reveal a number.
+/// Digits that two numbers must share, without leading zeros.
 const TELLING_DIGITS: usize = 6;
-/// Trailing digits that identify a number to people.
+/// Trailing digits by which people know a number.
 const LAST_DIGITS: usize = 4;
-/// Length and country code of mobile numbers in China.
+/// Mobile numbers in China: length and country code.
 const CHINESE_MOBILE: (usize, &str) = (11, "86");
 
-/// Joins present texts for display.
+/// Joins present texts.
 pub fn joined<'a>(texts: impl IntoIterator<Item = Option<&'a str>>) -> String {
     let there: Vec<&str> = texts.into_iter().flatten().filter(|text| !text.trim().is_empty()).collect();
     there.join(" · ")
 }
 
-/// Search words of a number: digits only, without country code, last four.
+/// Digits only, without country code, and the last four.
 pub fn number_words(number: &str) -> Vec<String> {
     let digits: String = number.chars().filter(char::is_ascii_digit).collect();
     if digits.len() < WHOLE_NUMBER_DIGITS {
@@ -50,7 +50,7 @@ pub fn tells(name: &str, detail: &str) -> bool {
         || texts(&detail).iter().any(|text| tells_text(&name, text))
 }
 
-/// Parts of a folded detail: entries, names, remarks.
+/// Entries, names and remarks of a folded detail.
 fn parts(detail: &str) -> impl Iterator<Item = &str> {
     detail.split(['/', ',', ';', '、', '|', '<', '>', '#'])
 }
@@ -69,7 +69,7 @@ fn texts(detail: &str) -> Vec<&str> {
     texts
 }
 
-/// Whether a folded name contains a text, ignoring signs; short texts must equal it.
+/// Ignores signs; short texts must equal the name.
 fn tells_text(name: &str, text: &str) -> bool {
     let names = [bare(name), bare(&for_anybody(name))];
     [bare(text), bare(&for_anybody(text))].iter().any(|text| {
@@ -85,13 +85,11 @@ fn bare(text: &str) -> String {
     text.chars().filter(|character| character.is_alphanumeric()).collect()
 }
 
-/// Removes an address tag (`mei+news@acme.example`).
 fn for_anybody(text: &str) -> Cow<'_, str> {
     let parts = text.split_once('@').and_then(|(local, domain)| Some((local.split_once('+')?.0, domain)));
     parts.map_or(Cow::Borrowed(text), |(local, domain)| Cow::Owned(format!("{local}@{domain}")))
 }
 
-/// Numbers in a folded text, separated by letters, without leading zeros.
 fn numbers(text: &str) -> impl Iterator<Item = String> {
     let digits = |part: &str| -> String {
         part.chars().filter(char::is_ascii_digit).skip_while(|digit| *digit == '0').collect()
@@ -99,7 +97,7 @@ fn numbers(text: &str) -> impl Iterator<Item = String> {
     text.split(char::is_alphabetic).map(digits).filter(|number| !number.is_empty())
 }
 
-/// Whether numbers differ only in country code, zeros or extension.
+/// They differ only in country code, zeros or extension.
 fn share_digits(left: &str, right: &str) -> bool {
     let shared = left.len().min(right.len()).min(WHOLE_NUMBER_DIGITS);
     shared >= TELLING_DIGITS
@@ -134,7 +132,6 @@ mod tests {
             ("00417 / 138-1234-5678", "13812345678"),
             ("Mei.Chen@acme.example", "mei.chen@acme.example"),
             ("8012", "8012"),
-            // Other widths, surroundings or parts.
             ("13900001111", "１３９００００１１１１"),
             ("１３９００００１１１１", "13900001111"),
             ("13900002222", "13900002222 / 13900003333"),
@@ -152,7 +149,6 @@ mod tests {
             ("D 138123", "138123-4"),
             ("A-13900055500-B", "13900055500"),
             ("13900001111", "13900001111@mail.example"),
-            // Addresses beside other text.
             ("lee.home@x.example", "Lee <lee.home@x.example>"),
             ("LEE.HOME@x.example", "lee.home@x.example (at home)"),
             ("lee.home@x.example", "lee@acme.example;mailto:lee.home@x.example"),

@@ -1,4 +1,4 @@
-//! Substring filter over stored texts, folded like search; no wildcards.
+//! Substring filter over texts folded like search, without wildcards.
 
 use trawl_index::fold;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Prevents matches across texts.
 const BETWEEN_TEXTS: char = '\u{1f}';
 
-/// Folds and joins texts for storage.
+/// Folds and joins texts.
 pub fn fold_all<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut folded = String::new();
     for text in texts {

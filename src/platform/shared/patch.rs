@@ -1,4 +1,4 @@
-//! Field rules of write forms, and failures of single rows.
+//! Rules of write forms.
 
 use std::ops::RangeInclusive;
 
@@ -17,7 +17,7 @@ pub fn check_id(id: &str) -> Result<(), String> {
     check_id_of("id", id)
 }
 
-/// Checks the id in `field`.
+/// Checks an id; errors name `field`.
 pub fn check_id_of(field: &str, id: &str) -> Result<(), String> {
     if id.is_empty() || id.len() > ID_BYTES || id.chars().any(char::is_control) {
         return Err(format!("{field}: must be 1 to {ID_BYTES} bytes of UTF-8 without control characters"));
@@ -34,7 +34,7 @@ pub struct SyncFailure {
     pub message: String,
 }
 
-/// Applies a text field: absent keeps `known`, empty clears it.
+/// Absent keeps `known`, empty clears it.
 pub fn written_text(field: Option<&String>, known: Option<&String>) -> Option<String> {
     match field {
         None => known.cloned(),
@@ -43,7 +43,7 @@ pub fn written_text(field: Option<&String>, known: Option<&String>) -> Option<St
     }
 }
 
-/// Limit of a text field.
+/// Limit of a text.
 #[derive(Clone, Copy, Debug)]
 pub enum TextRule {
     /// One line of at most these bytes, without control characters.
@@ -67,20 +67,20 @@ impl TextRule {
     }
 }
 
-/// Field of a write form; empty text means clear.
+/// Field of a write form; empty text clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Written<T> {
-    /// Absent or null: no change.
+    /// Absent or null.
     #[default]
     Keep,
-    /// Set to null or the default.
+    /// Null or the default.
     Clear,
-    /// Set to this.
+    /// New value.
     Set(T),
 }
 
 impl<T: Clone> Written<T> {
-    /// Resulting value of a nullable field.
+    /// Resulting nullable value.
     pub fn over(&self, known: Option<&T>) -> Option<T> {
         match self {
             Self::Keep => known.cloned(),
@@ -113,7 +113,7 @@ impl Written<i64> {
     }
 }
 
-/// Value type of a field.
+/// Type of a field.
 pub trait FieldValue: Sized {
     /// Expected type, for messages.
     const EXPECTED: &'static str;
@@ -158,7 +158,7 @@ impl FieldValue for Vec<String> {
 }
 
 impl<'de, T: FieldValue> Deserialize<'de> for Written<T> {
-    /// Errors omit the value: it may be secret.
+    /// Errors omit the value, which may be secret.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::Null => Ok(Self::Keep),
@@ -170,11 +170,11 @@ impl<'de, T: FieldValue> Deserialize<'de> for Written<T> {
     }
 }
 
-/// Default and largest page size (decisions 9.6).
+/// Default and maximum (decisions 9.6).
 const PAGE_ROWS: i64 = 100;
 const MOST_PAGE_ROWS: i64 = 1_000;
 
-/// Page of directory changes, oldest first.
+/// Page of changes, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChangesAfter {
     /// Exclusive start, epoch milliseconds.

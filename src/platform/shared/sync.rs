@@ -1,4 +1,4 @@
-//! Common steps of directory synchronisations.
+//! Directory synchronisation.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Synchronisation {
     pub(crate) authenticator: Arc<Authenticator>,
 }
 
-/// Parsed rows and failures of the others.
+/// Parsed rows, and failures of the others.
 #[derive(Debug)]
 pub struct Rows<T> {
     /// Parsed rows in order.
@@ -32,7 +32,7 @@ pub struct Rows<T> {
     pub failures: Vec<SyncFailure>,
 }
 
-/// Parses up to `most` rows; unreadable ones fail alone, under `id_field` or position.
+/// Up to `most`; unreadable rows fail alone, under `id_field` or position.
 pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
     rows: Vec<Box<RawValue>>,
     id_field: &'static str,
@@ -64,7 +64,7 @@ pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
     .map_err(Error::internal)
 }
 
-/// Runs `apply` in one transaction; it returns failures and whether anything changed.
+/// One transaction; `apply` returns failures and whether anything changed.
 pub async fn write<T, A>(
     sync: &Synchronisation,
     caller: &Arc<Caller>,

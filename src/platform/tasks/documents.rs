@@ -1,4 +1,4 @@
-//! Tasks as index documents.
+//! Index documents of tasks.
 
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
@@ -13,25 +13,25 @@ use crate::{
     store::Connection,
 };
 
-/// Module of open tasks.
+/// Open tasks.
 pub const TODO: &str = "todo";
 
-/// Module of done, read and withdrawn tasks.
+/// Done, read and withdrawn tasks.
 pub const DONE: &str = "done";
 
-/// Finds documents by id, each in its current module.
+/// Documents of these ids, each in its current module.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
     into_documents(repo::find(reader, tenant_id, ids).await?)
 }
 
-/// Page of documents after `sequence`, with its last sequence.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;
     let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
     Ok(Some((into_documents(rows)?, last)))
 }
 
-/// Number of documents of a full scan.
+/// Documents in a full scan.
 pub async fn count(reader: &Connection) -> Result<i64> {
     let found: Vec<TaskStatus> =
         TaskStatus::ALL.into_iter().filter(|status| status.module().is_some()).collect();

@@ -1,4 +1,4 @@
-//! Task forms, their checks, and task responses.
+//! Task forms and responses.
 
 #[cfg(test)]
 mod tests;
@@ -89,7 +89,7 @@ pub struct Task {
     pub end_result: Option<String>,
 }
 
-/// Form in which a task is sent.
+/// Form of a sent task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskForm {
     /// `/api/todo/create`.
@@ -117,7 +117,7 @@ impl TaskForm {
 }
 
 impl Task {
-    /// Fills in defaults and drops empty texts (decisions 8.2); the error names the field.
+    /// With defaults and without empty texts (decisions 8.2); the error names the field.
     pub fn checked(mut self, form: TaskForm) -> Result<(Self, TaskStatus), String> {
         if form == TaskForm::ToDo {
             (self.end_comment, self.end_result) = (None, None);
@@ -231,18 +231,18 @@ pub struct BatchResult {
     pub error: Vec<FailedTask>,
 }
 
-/// A task to insert.
+/// Task to insert.
 #[derive(Clone, Debug)]
 pub struct NewTask {
     /// Platform's id.
     pub id: String,
     /// Content.
     pub task: Task,
-    /// Content as JSON, serialised outside the single writer.
+    /// JSON, serialised outside the single writer.
     pub text: String,
     /// Initial status.
     pub status: TaskStatus,
-    /// Creation time, epoch milliseconds.
+    /// Epoch milliseconds.
     pub created_at: i64,
 }
 
@@ -253,19 +253,19 @@ impl NewTask {
         Ok(Self { id: Uuid::now_v7().to_string(), task, text, status, created_at })
     }
 
-    /// Whether a stored task has the same content; 500 if it is malformed.
+    /// Compares with a stored task; 500 if it is malformed.
     pub fn is_same(&self, kept: &str) -> Result<bool> {
-        // Texts differ if an earlier version wrote the stored one.
+        // An earlier version may have written another text.
         Ok(self.text == kept || serde_json::from_str::<Task>(kept).map_err(Error::internal)? == self.task)
     }
 }
 
-/// Remark and result of ending a task; absent keeps the stored value.
+/// How a task ended; absent keeps the stored value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// Handling remark.
+    /// Remark.
     pub end_comment: Option<String>,
-    /// Handling result.
+    /// Result.
     pub end_result: Option<String>,
 }
 

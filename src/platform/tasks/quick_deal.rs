@@ -39,7 +39,7 @@ use crate::{
 
 /// Retries of the write after a successful callback.
 const TRIES_AGAIN: usize = 5;
-/// Doubled for each further retry.
+/// Doubled for each retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs quick handlings.
@@ -67,9 +67,7 @@ struct PendingCallback {
 }
 
 impl QuickDeals {
-    /// # Errors
-    ///
-    /// The HTTP client cannot be set up.
+    /// Fails if the HTTP client cannot be set up.
     pub fn new(
         store: Store,
         keys: Arc<Keys>,
@@ -81,11 +79,11 @@ impl QuickDeals {
         Ok(Self { store, keys, callbacks, timeout, single_flight: SingleFlight::new(settings) })
     }
 
-    /// Handles or joins the handling of a task, even if the caller disconnects.
+    /// Handles or joins a task's handling, even if the caller disconnects.
     ///
     /// # Errors
     ///
-    /// 404, 403 and 409 if not allowed or moved meanwhile. 502 if the callback failed and nothing changed, 503 if too
+    /// Fails with 404, 403 or 409 if not allowed or moved meanwhile. Fails with 502 if the callback failed and nothing changed, 503 if too
     /// many are in flight.
     pub async fn handle(self: &Arc<Self>, caller: &Caller, task_id: &str) -> Result<()> {
         let request = QuickDealRequest {
@@ -94,7 +92,7 @@ impl QuickDeals {
             actor: Actor::of(caller),
             handler_login_id: caller.require_user()?.person.login_id.clone(),
         };
-        // Rejects most invalid requests without a write, and unauthorised ones before joining.
+        // Most invalid requests cause no write; unauthorised ones do not join.
         let rows = tasks::find(self.store.reader(), request.tenant_id, from_ref(&request.task_id)).await?;
         let row = rows.first().ok_or_else(service::absent)?;
         Handling::of(row, &request.actor)?;
@@ -179,7 +177,7 @@ impl QuickDeals {
         self.callbacks.post(&url, headers, body, self.timeout, permit).await
     }
 
-    /// Moves the task if status and assignee still allow it, without checking the caller again.
+    /// If status and assignee still allow it. The caller is not checked again.
     async fn finish(&self, request: QuickDealRequest, due: PendingCallback, took_ms: i64) -> Result<()> {
         let PendingCallback { handling, begun, .. } = due;
         let finish = || {
@@ -214,7 +212,7 @@ async fn begin(transaction: &Transaction, keys: &Keys, request: QuickDealRequest
     Ok(PendingCallback { handling, begun, callback_key })
 }
 
-/// One transaction; the inner result is for the caller, and rejections are recorded too.
+/// The inner result is for the caller. Rejections are recorded too.
 async fn finish(
     transaction: &Transaction,
     request: &QuickDealRequest,
@@ -225,7 +223,7 @@ async fn finish(
     let QuickDealRequest { tenant_id, task_id, actor, .. } = request;
     let rows = tasks::find(transaction, *tenant_id, from_ref(task_id)).await?;
     let status = rows.first().ok_or_else(service::absent)?.status()?;
-    // The application may have completed the task itself.
+    // The application may have completed the task.
     let moved = if status == handling.target {
         Ok(())
     } else {

@@ -1,5 +1,3 @@
-//! Task rows.
-
 #[cfg(test)]
 mod tests;
 
@@ -75,7 +73,6 @@ pub(super) async fn make_move(
         ],
     );
     statement.execute(transaction).await?;
-    // Both modules in one transaction.
     for module in [status.module(), to.module()].into_iter().flatten() {
         transaction.record_change(row.tenant_id, module, &row.id);
     }
@@ -84,7 +81,6 @@ pub(super) async fn make_move(
 
 pub(super) enum CreationOutcome {
     There(CreatedTask),
-    /// Platform's id of the application's other task with this `appTaskId`.
     Other(String),
 }
 
@@ -95,7 +91,7 @@ struct ExistingTask {
     task: String,
 }
 
-/// Unique by application and `appTaskId` (decisions 8.2); outcomes in order.
+/// Unique by application and `appTaskId` (decisions 8.2).
 pub(super) async fn create(
     transaction: &Transaction,
     tenant_id: i64,
@@ -187,7 +183,6 @@ async fn find_existing(
     Ok(kept.into_iter().map(|kept| (kept.app_task_id.clone(), kept)).collect())
 }
 
-/// `None` if all were inserted.
 fn resolve(
     transaction: &Transaction,
     tenant_id: i64,
@@ -226,7 +221,7 @@ pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[S
     Ok(())
 }
 
-/// Unary plus makes SQLite look up each id instead of scanning the tenant.
+/// The unary plus makes SQLite look up each id.
 fn find_text() -> String {
     format!("SELECT {COLUMNS} FROM tasks WHERE +tenant_id = ? AND id")
 }
@@ -245,11 +240,9 @@ struct DetailsRow {
     row: StoredTask,
     end_comment: Option<String>,
     end_result: Option<String>,
-    /// JSON list of `QuickDealEntry`.
     quick_deal_log: String,
 }
 
-/// One snapshot.
 pub(super) async fn find_details(
     reader: &Connection,
     tenant_id: i64,

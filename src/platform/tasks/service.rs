@@ -1,4 +1,4 @@
-//! Permissions for task moves, and their execution (decisions 3.5, 8.1).
+//! Permitted moves of tasks (decisions 3.5, 8.1).
 
 use super::{
     documents::DONE,
@@ -15,30 +15,30 @@ use crate::{
 /// Caller acting on a task.
 #[derive(Clone, Debug)]
 pub enum Actor {
-    /// Application by client id; acts on tasks it created.
+    /// Client id; acts on tasks it created.
     Application(String),
     /// Person; handles tasks assigned to them.
     Person {
-        /// User id of the synchronising party.
+        /// Source user id.
         user_id: String,
-        /// Login account.
+        /// Login.
         login_id: String,
     },
 }
 
-/// Role of an actor for a task.
+/// Relation to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskRole {
-    /// The creating application.
+    /// Creating application.
     Owner,
-    /// The assigned person.
+    /// Assigned person.
     Assignee,
-    /// The sending person.
+    /// Sending person.
     Creator,
 }
 
 impl Actor {
-    /// Actor of this caller.
+    /// Actor of a caller.
     pub fn of(caller: &Caller) -> Self {
         match caller.user.as_deref() {
             None => Self::Application(caller.client_id.to_string()),
@@ -49,7 +49,7 @@ impl Actor {
         }
     }
 
-    /// `None` if invisible: removed for all, paused for the assignee.
+    /// `None` if removed, or paused for the assignee.
     pub(super) fn role(&self, row: &StoredTask) -> Result<Option<TaskRole>> {
         let status = row.status()?;
         if status == TaskStatus::Removed {
@@ -60,7 +60,7 @@ impl Actor {
             Self::Person { user_id, login_id } => {
                 let is_assignee = match &row.assignee_user_id {
                     Some(assignee) => assignee == user_id,
-                    // An unknown login stands for its future person.
+                    // An unknown login stands for its later person.
                     None => row.assignee_login_id == *login_id,
                 };
                 if row.creator_id.as_ref() == Some(user_id) && !is_assignee {
@@ -74,7 +74,7 @@ impl Actor {
 }
 
 impl TaskRole {
-    /// The application may make every move, the assignee only handling moves.
+    /// The assignee may make handling moves only.
     fn check(self, task_move: TaskMove) -> Result<()> {
         match (self, task_move) {
             (Self::Owner, _) | (Self::Assignee, TaskMove::Complete) => Ok(()),
@@ -87,12 +87,11 @@ impl TaskRole {
     }
 }
 
-/// Makes a move of a task and returns the new status.
+/// Moves a task and returns the new status.
 ///
 /// # Errors
 ///
-/// 404 if invisible to the actor, 403 if visible but not theirs to handle, 409 naming the status if the move is
-/// invalid.
+/// 404 if invisible, 403 if not theirs, 409 with the status if the move is invalid.
 pub async fn make(
     transaction: &Transaction,
     tenant_id: i64,
@@ -115,11 +114,7 @@ pub async fn make(
     }
 }
 
-/// Returns a visible task; `None` also for one of the other module.
-///
-/// # Errors
-///
-/// Errors of the store.
+/// `None` if invisible, or of the other module.
 pub async fn show(
     reader: &Connection,
     tenant_id: i64,
@@ -133,17 +128,15 @@ pub async fn show(
     Ok(is_shown.then_some(details))
 }
 
-/// 404: missing, or invisible to the caller.
 pub(super) fn absent() -> Error {
     Error::not_found("there is no such task")
 }
 
-/// 409: invalid move from this status.
 pub(super) fn refused(status: TaskStatus) -> Error {
     Error::conflict(format!("this task is {}", status.name()))
 }
 
-/// Assigns tasks of formerly unknown logins to their people (decisions 8.2).
+/// Assigns tasks to people whose logins were unknown (decisions 8.2).
 pub async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
     repo::claim(transaction, tenant_id, logins).await
 }

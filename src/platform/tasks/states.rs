@@ -1,8 +1,8 @@
-//! Task states and moves between them (decisions 8.1), without I/O.
+//! Task states (decisions 8.1).
 
 use super::documents::{DONE, TODO};
 
-/// Status of a task.
+/// Task status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskStatus {
     /// To do.
@@ -11,7 +11,7 @@ pub enum TaskStatus {
     Done = 1,
     /// To read.
     ToRead = 2,
-    /// Neither visible to the assignee nor open to handling.
+    /// Hidden from the assignee, who cannot handle it.
     Paused = 3,
     /// Read.
     Read = 4,
@@ -21,12 +21,12 @@ pub enum TaskStatus {
     Removed = 6,
 }
 
-/// A move of a task.
+/// Task move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TaskMove {
-    /// `/api/todo/complete` with endType 1, and quick handling.
+    /// `/api/todo/complete` with `endType` 1, and quick handling.
     Complete,
-    /// `/api/todo/complete` with endType 2.
+    /// `/api/todo/complete` with `endType` 2.
     Withdraw,
     /// `/api/todo/parse`.
     Pause,
@@ -51,14 +51,14 @@ impl TaskMove {
         }
     }
 
-    /// States from which the move is valid.
+    /// States that allow the move.
     pub fn starts_from(self) -> Vec<TaskStatus> {
         let paused_from = Some(TaskStatus::ToDo);
         TaskStatus::ALL.into_iter().filter(|status| after(*status, self, paused_from).is_some()).collect()
     }
 }
 
-/// Resulting status; `None` if invalid (409). `paused_from` is the status before a pause.
+/// `None` if invalid (409). `paused_from` is the status before a pause.
 #[rustfmt::skip]
 pub fn after(status: TaskStatus, task_move: TaskMove, paused_from: Option<TaskStatus>) -> Option<TaskStatus> {
     use TaskStatus::{Done, Paused, Read, Removed, ToDo, ToRead, Withdrawn};
@@ -83,7 +83,7 @@ impl TaskStatus {
         self as i64
     }
 
-    /// Status by its number.
+    /// Status by number.
     pub fn from_number(number: i64) -> Option<Self> {
         Self::ALL.into_iter().find(|status| status.number() == number)
     }
@@ -101,7 +101,7 @@ impl TaskStatus {
         }
     }
 
-    /// Module of the status; none for paused and removed tasks (decisions 4.5).
+    /// `None` for paused and removed tasks (decisions 4.5).
     pub fn module(self) -> Option<&'static str> {
         match self {
             Self::ToDo | Self::ToRead => Some(TODO),
@@ -118,7 +118,7 @@ mod tests {
         *,
     };
 
-    /// From, move, to: the numbers of decisions 8.1.
+    /// From, move, to (decisions 8.1).
     const MOVES: [(i64, TaskMove, i64); 9] = [
         (0, Complete, 1),
         (2, Complete, 4),

@@ -1,4 +1,4 @@
-//! Application management (decisions 3.2, 3.3, 3.7).
+//! Applications (decisions 3.2, 3.3, 3.7).
 
 mod forms;
 mod repo;
@@ -8,7 +8,7 @@ use std::{collections::HashSet, sync::Arc};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
-use self::{forms::Wanted, repo::Row};
+use self::{forms::ValidatedApplication, repo::ApplicationRow};
 use crate::{
     audit::{self, Actor, Deed},
     auth::{
@@ -24,7 +24,6 @@ use crate::{
 
 pub use self::forms::{ApplicationForm, RotationForm};
 
-/// Per tenant, over HTTP.
 const MOST_APPLICATIONS: i64 = 1_000;
 
 /// Application without its secrets.
@@ -100,7 +99,7 @@ pub async fn create(
     caller: &Arc<Caller>,
     form: ApplicationForm,
 ) -> Result<CreatedApplication> {
-    let Wanted { kind, name, bound, scopes, login, is_disabled } = form.for_new()?;
+    let ValidatedApplication { kind, name, bound, scopes, login, is_disabled } = form.for_new()?;
     let tenant = caller.tenant.code.clone();
     let new = NewApplication { tenant, kind, bound, scopes: Some(scopes), name, login };
     let (keys, described) = (Arc::clone(&state.keys), new.clone());
@@ -137,7 +136,7 @@ pub async fn create(
     })
 }
 
-/// Changes the given fields, also for issued tokens; 409 for locking out the caller.
+/// Also applies to issued tokens. 409 for locking out the caller.
 pub async fn change(
     state: &TenantsState,
     caller: &Arc<Caller>,
@@ -149,7 +148,7 @@ pub async fn change(
         Box::pin(async move {
             let tenant = &calling.tenant;
             let known = repo::find(transaction, tenant.id, &client_id).await?.ok_or_else(unknown)?;
-            let before = Wanted::try_from(&known)?;
+            let before = ValidatedApplication::try_from(&known)?;
             let after = form.over(&before)?;
             if *calling.client_id == *client_id && (after.is_disabled || !after.scopes.allow(Scope::Admin)) {
                 return Err(Error::conflict(
@@ -180,7 +179,7 @@ pub async fn change(
     shown(state, caller, row)
 }
 
-/// Removes an application and its tokens; 409 for the caller.
+/// Removes an application and its tokens; 409 for the caller's own.
 pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: String) -> Result<()> {
     if *caller.client_id == *client_id {
         return Err(Error::conflict("this is the application that calls: it cannot remove itself"));
@@ -205,9 +204,8 @@ pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: Strin
     job.await
 }
 
-/// Rotates the secret; the old one stays valid for the overlap. Tokens stay valid.
+/// The old secret stays valid for the overlap; tokens stay valid.
 ///
-/// # Errors
 /// 409 if public or during an overlap.
 pub async fn rotate(
     state: &TenantsState,
@@ -243,8 +241,9 @@ pub async fn rotate(
     Ok(RotatedSecret { client_id, client_secret: text(&secret), previous_secret_until })
 }
 
-fn shown(state: &TenantsState, caller: &Caller, row: Row) -> Result<RegisteredApplication> {
-    let Wanted { kind, name, bound, scopes, login, is_disabled } = Wanted::try_from(&row)?;
+fn shown(state: &TenantsState, caller: &Caller, row: ApplicationRow) -> Result<RegisteredApplication> {
+    let ValidatedApplication { kind, name, bound, scopes, login, is_disabled } =
+        ValidatedApplication::try_from(&row)?;
     // Memory is newer than the row.
     let last_used_at = state.authenticator.usage().noted(&row.client_id).max(row.last_used_at);
     Ok(RegisteredApplication {
@@ -263,7 +262,7 @@ fn shown(state: &TenantsState, caller: &Caller, row: Row) -> Result<RegisteredAp
     })
 }
 
-fn deeds(client_id: &str, before: &Wanted, after: &Wanted) -> Vec<Deed> {
+fn deeds(client_id: &str, before: &ValidatedApplication, after: &ValidatedApplication) -> Vec<Deed> {
     let changes = [
         ("name", before.name != after.name),
         ("bound", before.bound != after.bound),
@@ -282,7 +281,7 @@ fn deeds(client_id: &str, before: &Wanted, after: &Wanted) -> Vec<Deed> {
     deeds
 }
 
-/// Requires new codes to exist; 400 names the position.
+/// New codes must exist; 400 names the position.
 async fn check_tenants_exist(transaction: &Transaction, bound: &[String], before: &[String]) -> Result<()> {
     let before: HashSet<&String> = before.iter().collect();
     for (place, code) in bound.iter().enumerate().filter(|(_, code)| !before.contains(code)) {
@@ -293,7 +292,6 @@ async fn check_tenants_exist(transaction: &Transaction, bound: &[String], before
     Ok(())
 }
 
-/// Runs work on a blocking thread.
 async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     tokio::task::spawn_blocking(work).await.map_err(Error::internal)?
 }

@@ -1,10 +1,10 @@
-//! Registers, freezes and deletes enterprises (scope `tenants`, decisions 3.6).
+//! Enterprises, managed with scope `tenants` (decisions 3.6).
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{fields::text, removal};
+use super::{field_rules::text, removal};
 use crate::{
     audit::{self, Actor, Deed},
     auth::{
@@ -18,11 +18,9 @@ use crate::{
     store::{Transaction, sql},
 };
 
-/// Maximum bytes of a single-line text.
 const TEXT_BYTES: usize = 512;
 const INTRODUCTION_BYTES: usize = 16 << 10;
 
-/// Generated eCodes avoid look-alikes (0 and o, 1, i and l).
 const CODE_ALPHABET: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
 const CODE_LENGTH: usize = 8;
 
@@ -81,7 +79,7 @@ impl EnterpriseForm {
     }
 }
 
-/// Registers an enterprise and returns its eCode; the domain application may act on it at once.
+/// Returns the eCode. The domain application may act on it at once.
 pub async fn register(state: &TenantsState, caller: Arc<Caller>, form: EnterpriseForm) -> Result<String> {
     let form = form.checked()?;
     let name = form.enterprise_name.clone().ok_or_else(|| {
@@ -111,7 +109,6 @@ pub async fn register(state: &TenantsState, caller: Arc<Caller>, form: Enterpris
     job.await
 }
 
-/// Binds a tenant to its registering domain application.
 async fn join(transaction: &Transaction, actor: &Actor, caller: &Caller, tenant: &Tenant) -> Result<()> {
     let statement = sql(
         "UPDATE applications SET bound = json_insert(bound, '$[#]', ?) WHERE client_id = ?",
@@ -140,35 +137,39 @@ async fn free_code(transaction: &Transaction) -> Result<String> {
 
 /// State change of an enterprise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum EnterpriseAction {
     /// Refuse its calls and calls on it.
     Freeze,
-    /// Accept them again.
+    /// End a freeze.
     Unfreeze,
-    /// Delete it with its data.
+    /// Delete with all data.
     Delete,
 }
 
-/// Freezes, unfreezes or deletes an enterprise; idempotent. Returns its code.
+/// Idempotent; returns the code.
 ///
-/// # Errors
 /// 403 not manageable, 404 unknown, 409 one's own (decisions 3.6).
-pub async fn decide(state: &TenantsState, caller: Arc<Caller>, code: String, fate: Fate) -> Result<String> {
+pub async fn decide(
+    state: &TenantsState,
+    caller: Arc<Caller>,
+    code: String,
+    fate: EnterpriseAction,
+) -> Result<String> {
     let remembering = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = managed(transaction, &caller, &code).await?;
-            if fate != Fate::Unfreeze && caller.is_signed_in_to(&tenant) {
+            if fate != EnterpriseAction::Unfreeze && caller.is_signed_in_to(&tenant) {
                 return Err(Error::conflict(
                     "eCode: this is the tenant that you are signed in to, and you would lock yourself out: an application has to do it",
                 ));
             }
             let actor = Actor::caller(&caller);
             let tenant_id = tenant.id;
-            // Its groups are invisible now.
+            // Its groups have become invisible.
             let guests = groups::service::tenants_in_groups_of(transaction, tenant_id).await?;
             match fate {
-                Fate::Delete => {
+                EnterpriseAction::Delete => {
                     let deed = Deed::new("delete", "tenant", tenant.code.as_str());
                     audit::record(transaction, &actor, &tenant, vec![deed]).await?;
                     let mut changed = removal::unbind(transaction, &actor, &tenant).await?;
@@ -183,9 +184,9 @@ pub async fn decide(state: &TenantsState, caller: Arc<Caller>, code: String, fat
                         remembering.maintenance.notify_one();
                     });
                 }
-                Fate::Freeze | Fate::Unfreeze if tenant.is_frozen == (fate == Fate::Freeze) => {}
-                Fate::Freeze | Fate::Unfreeze => {
-                    let is_frozen = fate == Fate::Freeze;
+                EnterpriseAction::Freeze | EnterpriseAction::Unfreeze if tenant.is_frozen == (fate == EnterpriseAction::Freeze) => {}
+                EnterpriseAction::Freeze | EnterpriseAction::Unfreeze => {
+                    let is_frozen = fate == EnterpriseAction::Freeze;
                     tenants::set_frozen(transaction, tenant_id, is_frozen).await?;
                     let action = if is_frozen { "freeze" } else { "unfreeze" };
                     let deed = Deed::new(action, "tenant", tenant.code.as_str());
@@ -203,7 +204,6 @@ pub async fn decide(state: &TenantsState, caller: Arc<Caller>, code: String, fat
     job.await
 }
 
-/// Tenant that the caller may manage.
 async fn managed(transaction: &Transaction, caller: &Caller, code: &str) -> Result<Tenant> {
     if !caller.knows(code) {
         return Err(Error::forbidden("eCode: this application may not act on that tenant"));

@@ -1,4 +1,4 @@
-//! Removes tenants: code and tokens end at once, rows follow in batches (decisions 3.6).
+//! Removal of tenants: code and tokens at once, rows in batches (decisions 3.6).
 //!
 //! Deleting a million rows in one transaction would block writes for seconds.
 
@@ -12,10 +12,10 @@ use crate::{
     store::{self, FromRow, Json, ROWS_PER_STATEMENT, Store, Transaction, sql},
 };
 
-/// Rows per batch; pictures are large.
+/// Pictures are large.
 const PORTION: usize = 200;
 
-/// Ends a tenant, frees its code, drops its documents; [`remove_portion`] deletes rows.
+/// Ends a tenant, frees its code and drops its documents; [`remove_portion`] deletes rows.
 ///
 /// Returns whether it existed. The caller invalidates caches.
 pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
@@ -27,7 +27,7 @@ pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
     Ok(is_removed)
 }
 
-/// Unbinds a freed code, lest others act on its next tenant; returns the applications' tenants.
+/// Unbinds a freed code, so that no application acts on its next tenant. Returns the applications' tenants.
 pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> Result<Vec<i64>> {
     let statement = sql(
         "UPDATE applications \
@@ -39,7 +39,6 @@ pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> 
     let mut homes = Vec::new();
     for (client_id, home) in statement.fetch_all::<(String, i64)>(transaction).await? {
         homes.push(home);
-        // Own applications are deleted with the tenant.
         if let Some(tenant) = tenants::find_by_id(transaction, home).await? {
             let deed = Deed::new("unbind", "application", client_id).with("tenant", gone.code.as_str());
             audit::record(transaction, actor, &tenant, vec![deed]).await?;
@@ -50,14 +49,14 @@ pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> 
     Ok(homes)
 }
 
-/// Deletes one batch, the tenant's own row last. Returns whether all are gone.
+/// The tenant's own row last. Returns whether all are gone.
 pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
     let tables = tables(store).await?;
     store
         .write(move |transaction| {
             Box::pin(async move {
                 let mut left = PORTION;
-                // First rows in other tenants' indexes.
+                // Rows in other tenants' indexes go first.
                 left -=
                     groups::service::remove_portion_of_tenant(transaction, tenant_id, left).await?.min(left);
                 for table in &tables {
@@ -79,13 +78,10 @@ pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
         .await
 }
 
-/// Table with tenants' rows.
 #[derive(Clone, Debug, FromRow)]
 struct Table {
     name: String,
-    /// Primary key columns.
     key: String,
-    /// Tables whose deletions cascade here.
     parents: Json<BTreeSet<String>>,
 }
 
@@ -101,7 +97,7 @@ impl Table {
     }
 }
 
-/// Tables with tenants' rows, by schema, children first, as cascades are not counted.
+/// By schema; children first, since cascades are not counted.
 async fn tables(store: &Store) -> Result<Vec<Table>> {
     let statement = sql(
         "SELECT tables.name AS name, \
@@ -115,7 +111,7 @@ async fn tables(store: &Store) -> Result<Vec<Table>> {
     Ok(children_first(statement.fetch_all(store.reader()).await?))
 }
 
-/// Orders tables children first; cycles in any order.
+/// Orders children first; cycles in any order.
 fn children_first(mut tables: Vec<Table>) -> Vec<Table> {
     let mut ordered = Vec::with_capacity(tables.len());
     while !tables.is_empty() {
@@ -225,7 +221,7 @@ mod tests {
         job.await.unwrap()
     }
 
-    /// Rows per batch of removed tenant 7, beside 8.
+    /// Of removed tenant 7, beside 8.
     async fn portions(rows: &'static [&'static str]) -> Vec<i64> {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
@@ -262,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_portion_is_no_larger_than_it_may_be_with_all_that_goes_along() {
+    async fn removal_batch_limit_includes_dependent_rows() {
         let sizes = portions(&[
             "INSERT INTO favorites (id, tenant_id, user_id, item_id, is_favorite, is_feed_favorite, created_at, content_type, folded) \
              SELECT number, 7, 'mei', number, 1, 0, number, 1, '' FROM numbers WHERE number <= 40",
@@ -271,7 +267,6 @@ mod tests {
             "INSERT INTO labels_of_favorites (tenant_id, favorite, label_id, position) \
              SELECT 7, favorites.sequence, favorite_labels.id, 0 FROM favorites, favorite_labels",
         ]);
-        // 1,600 links, 40 favorites, 40 labels, 1 tenant.
         assert_eq!(sizes.await, [200, 200, 200, 200, 200, 200, 200, 200, 81]);
     }
 
@@ -291,7 +286,6 @@ mod tests {
              SELECT id || number, 7, id, 'r', 'Gauge', 'Watch', 'text', '{}', number FROM groups, numbers",
         ])
         .await;
-        // Slack per group: 20 robots, a code, two tenants.
         let portion = i64::try_from(PORTION).unwrap();
         assert!(sizes.iter().all(|size| *size <= portion + 2 * 23), "{sizes:?}");
         // Per group 300 messages, 300 members, itself and its other rows; 1 tenant.

@@ -1,11 +1,11 @@
-//! `/v1/enterprises/…` (specification, "Tenants"; decisions 3.6).
+//! `/v1/enterprises/…` (decisions 3.6).
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use serde::Deserialize;
 
-use super::enterprises::{self, EnterpriseForm, Fate};
+use super::enterprises::{self, EnterpriseAction, EnterpriseForm};
 use trawl_macros::operation;
 
 use crate::{
@@ -44,10 +44,10 @@ pub async fn register_enterprise(
 #[operation(
     tag = "tenants", params(EnterpriseQuery),
     responses(
-        (status = 200, description = "Its eCode", body = Envelope<String>),
+        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-        (status = 409, description = "It is the one that the operator is signed in to", body = FailureEnvelope),
+        (status = 409, description = "The operator is signed in to this tenant", body = FailureEnvelope),
     )
 )]
 pub async fn delete_enterprise(
@@ -55,17 +55,17 @@ pub async fn delete_enterprise(
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&state, caller, query, Fate::Delete).await
+    decide(&state, caller, query, EnterpriseAction::Delete).await
 }
 
 /// Freezes an enterprise: its calls return 403 `tenant is frozen`.
 #[operation(
     tag = "tenants", params(EnterpriseQuery),
     responses(
-        (status = 200, description = "Its eCode", body = Envelope<String>),
+        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-        (status = 409, description = "It is the one that the operator is signed in to", body = FailureEnvelope),
+        (status = 409, description = "The operator is signed in to this tenant", body = FailureEnvelope),
     )
 )]
 pub async fn freeze_enterprise(
@@ -73,14 +73,14 @@ pub async fn freeze_enterprise(
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&state, caller, query, Fate::Freeze).await
+    decide(&state, caller, query, EnterpriseAction::Freeze).await
 }
 
 /// Unfreezes an enterprise; its tokens work again.
 #[operation(
     tag = "tenants", params(EnterpriseQuery),
     responses(
-        (status = 200, description = "Its eCode", body = Envelope<String>),
+        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
     )
@@ -90,14 +90,14 @@ pub async fn unfreeze_enterprise(
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<EnterpriseQuery>,
 ) -> Result<Envelope<String>> {
-    decide(&state, caller, query, Fate::Unfreeze).await
+    decide(&state, caller, query, EnterpriseAction::Unfreeze).await
 }
 
 async fn decide(
     state: &TenantsState,
     caller: Arc<Caller>,
     query: EnterpriseQuery,
-    fate: Fate,
+    fate: EnterpriseAction,
 ) -> Result<Envelope<String>> {
     let code = query.e_code.filter(|code| !code.is_empty());
     let code = code.ok_or_else(|| Error::bad_request("eCode: is required, the code of a tenant"))?;

@@ -1,11 +1,11 @@
-//! Tenant settings for operators (decisions 9.8).
+//! Tenant settings (decisions 9.8).
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::fields::number;
+use super::field_rules::number;
 use crate::{
     audit::{self, Actor, Deed},
     auth::{caller::Caller, tenants},
@@ -14,14 +14,12 @@ use crate::{
     store::{self, Connection, FromRow, sql},
 };
 
-/// Host name and label limits (RFC 1035 §2.3.4).
+/// RFC 1035 §2.3.4.
 const HOST_BYTES: usize = 253;
 const LABEL_BYTES: usize = 63;
-/// Largest integer that JSON readers represent exactly.
 const MOST_BYTES: i64 = (1 << 53) - 1;
-/// Maximum labels per favorite.
+/// Upper bound of labels per favorite.
 pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
-/// Maximum folder administrators.
 const MOST_ADMINISTRATORS: usize = 100;
 
 /// Tenant with profile and settings.
@@ -174,7 +172,7 @@ pub async fn list(state: &TenantsState, after: i64, limit: u64) -> Result<Vec<Li
     Ok(statement.fetch_all::<ListedTenant>(state.store.reader()).await?)
 }
 
-/// Settings of a tenant.
+/// Settings by tenant code.
 pub async fn find(state: &TenantsState, code: &str) -> Result<TenantSettings> {
     read(state.store.reader(), code).await
 }
@@ -223,7 +221,7 @@ pub async fn change(
 }
 
 #[derive(FromRow)]
-struct Row {
+struct SettingsRow {
     code: String,
     name: String,
     is_frozen: bool,
@@ -244,7 +242,7 @@ async fn read(connection: &Connection, code: &str) -> Result<TenantSettings> {
            subject_quota_bytes, label_limit, administrators FROM tenants WHERE code = ? AND removed_at IS NULL",
         [code.into()],
     );
-    let row: store::Result<Option<Row>> = statement.fetch_optional::<Row>(connection).await;
+    let row: store::Result<Option<SettingsRow>> = statement.fetch_optional::<SettingsRow>(connection).await;
     let row = row?.ok_or_else(unknown)?;
     Ok(TenantSettings {
         e_code: row.code,

@@ -10,7 +10,7 @@ use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
 use self::rows::{Details, PersonRow};
-pub use self::rows::{count, follow_public_url};
+pub use self::rows::{count, follow_public_url, record_members};
 use crate::{
     error::{Error, Result},
     platform::{
@@ -21,7 +21,7 @@ use crate::{
     store::Connection,
 };
 
-/// Module code of people.
+/// Module code.
 pub const PEOPLE: &str = "people";
 
 /// Documents of visible people; `public_url` prefixes stored avatars.
@@ -34,7 +34,7 @@ pub async fn find(
     into_documents(reader, public_url, rows::find(reader, tenant_id, ids).await?).await
 }
 
-/// Up to `limit` documents after `sequence`, and the last sequence number.
+/// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(
     reader: &Connection,
     public_url: &str,
@@ -111,7 +111,7 @@ fn document(
     })
 }
 
-/// Searched but not shown: login, user number, full name, number forms.
+/// Names that are searched but not shown.
 fn other_names(row: &PersonRow, details: &Details) -> Vec<String> {
     let names = [Some(&row.login_id), details.user_num.as_ref(), details.full_name.as_ref()];
     let mut names: Vec<String> =
@@ -184,7 +184,6 @@ mod tests {
             let (document, item) = made(&row(secret_level));
             assert_eq!(item.brief, None);
             assert_eq!(document.other_names, ["00417", "Chen Mei", "mei.chen"]);
-            // Names equal to a confidential detail.
             let mut telling = row(secret_level);
             telling.login_id = "+86-13812345678".to_owned();
             telling.details =

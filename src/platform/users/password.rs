@@ -1,4 +1,4 @@
-//! User passwords: MD5 digests, stored as Argon2id hashes (decisions 3.7).
+//! MD5 digests, stored as Argon2id hashes (decisions 3.7).
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Base64 of the 16 digest bytes; accepts base64 of 32 hexadecimal digits. Errors omit it.
+/// Base64 of the digest, also of its hexadecimal digits. Errors omit it.
 pub fn canonical(sent: &SecretString) -> Result<SecretString, String> {
     let decoded = LENIENT.decode(sent.expose_secret()).ok();
     let digest =
@@ -37,18 +37,18 @@ fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
     digits.chunks(2).map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
-/// Argon2id hash in PHC form, hidden in debug output.
+/// PHC form, hidden in debug output.
 #[derive(Clone, PartialEq, Eq, ColumnType)]
 #[sqlx(transparent)]
 pub struct PasswordHash(String);
 
 impl PasswordHash {
-    /// A hash in PHC form.
+    /// From PHC form.
     pub fn new(phc: String) -> Self {
         Self(phc)
     }
 
-    /// The PHC form.
+    /// PHC form.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -64,7 +64,6 @@ impl fmt::Debug for PasswordHash {
 mod tests {
     use super::*;
 
-    /// MD5 of "password".
     const DIGEST: &str = "5f4dcc3b5aa765d61d8327deb882cf99";
     const CANONICAL: &str = "X03MO1qnZdYdgyfeuILPmQ==";
 

@@ -1,4 +1,4 @@
-//! Avatars: an address, or an image recognised by content.
+//! Avatars: addresses, or images recognised by content.
 
 use std::io::{self, Read};
 
@@ -43,7 +43,7 @@ impl FieldValue for PictureParam {
     }
 }
 
-/// New avatar.
+/// Avatar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Picture {
     /// No avatar.
@@ -54,14 +54,14 @@ pub enum Picture {
     Content(PictureContent),
 }
 
-/// Image to store.
+/// Uploaded image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PictureContent {
     /// Unguessable part of the address.
     pub id: String,
-    /// Image type.
+    /// Recognised image type.
     pub content_type: &'static str,
-    /// Image bytes.
+    /// Bytes.
     pub content: Vec<u8>,
     /// SHA-256 of the bytes.
     pub digest: Vec<u8>,
@@ -123,7 +123,7 @@ fn content(data: &str, most_bytes: usize) -> Result<PictureContent, String> {
     Ok(PictureContent { id: id.expose_secret().to_owned(), content_type, content, digest })
 }
 
-/// Reads at most one extra byte; `None` if longer.
+/// `None` if longer; reads at most one extra byte.
 fn read_at_most(source: impl Read, most_bytes: usize) -> io::Result<Option<Vec<u8>>> {
     let mut content = Vec::new();
     let most = u64::try_from(most_bytes).unwrap_or(u64::MAX);
@@ -131,7 +131,7 @@ fn read_at_most(source: impl Read, most_bytes: usize) -> io::Result<Option<Vec<u
     Ok(Some(content).filter(|content| content.len() <= most_bytes))
 }
 
-/// Image type by magic bytes; none that browsers execute.
+/// By magic bytes; none that browsers execute.
 fn content_type(content: &[u8]) -> Option<&'static str> {
     match content {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),

@@ -1,15 +1,13 @@
-//! Work before the transaction: parsing, decoding pictures, hashing passwords.
-
 use std::collections::HashMap;
 
 use secrecy::SecretString;
 use serde_json::value::RawValue;
 
 use super::{
-    fields::UserWrite,
-    model::UserChange,
+    forms::UserWrite,
     password::{self, PasswordHash},
     picture::Picture,
+    rules::UserChange,
 };
 use crate::{
     budget::BodyReservation,
@@ -25,7 +23,7 @@ use crate::{
     store::{Connection, FromRow, find_in},
 };
 
-/// Checks each row alone; 503 without memory for pictures.
+/// 503 without memory for pictures.
 pub(super) async fn prepare(
     state: &UsersState,
     tenant_id: i64,
@@ -42,7 +40,6 @@ pub(super) async fn prepare(
     Ok(Rows { rows: changes.into_iter().map(|(change, _)| change).collect(), failures })
 }
 
-/// Change with its unhashed password.
 type Unhashed = (UserChange, Option<SecretString>);
 
 type Read = (Vec<Unhashed>, Vec<SyncFailure>);
@@ -85,7 +82,7 @@ fn read_change(mut form: UserWrite, most_bytes: usize) -> Result<Unhashed, Strin
     Ok((UserChange { form, password_hash, picture }, password))
 }
 
-/// Hashes new passwords; a hash takes about 12 ms of CPU.
+/// A hash takes about 12 ms of CPU.
 async fn hash_passwords(state: &UsersState, tenant_id: i64, changes: &mut [Unhashed]) -> Result<()> {
     let mut with_passwords: Vec<(&mut UserChange, SecretString)> =
         changes.iter_mut().filter_map(|(change, password)| Some((change, password.take()?))).collect();

@@ -12,8 +12,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::{
-    fields::{UserRead, UserWrite},
-    pages, prepare, repo,
+    forms::{UserRead, UserWrite},
+    prepare,
+    repo::pages,
+    service,
 };
 use trawl_macros::operation;
 
@@ -39,7 +41,7 @@ use crate::{
     tag = "directory", request_body = Vec<UserWrite>,
     params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
     responses(
-        (status = 200, description = "The rows that failed, and why", body = Envelope<Vec<SyncFailure>>),
+        (status = 200, description = "Failed rows with reasons", body = Envelope<Vec<SyncFailure>>),
         Refusals, BodyRefusals,
     )
 )]
@@ -51,7 +53,7 @@ pub async fn sync_users(
     let rows = prepare::prepare(&state, caller.tenant.id, rows).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
     write(&state.sync, &caller, rows, |transaction, changes| {
-        Box::pin(async move { repo::synchronise(transaction, &actor, &tenant, changes).await })
+        Box::pin(async move { service::synchronise(transaction, &actor, &tenant, changes).await })
     })
     .await
 }
@@ -94,11 +96,11 @@ pub async fn list_users(
 /// Returns an avatar to anyone with its address.
 #[operation(
     tag = "directory", security(()),
-    params(("id" = String, Path, description = "What the address in `picture` ends with")),
+    params(("id" = String, Path, description = "Last part of the address in `picture`")),
     responses(
         (status = 200, description = "The image", content_type = "image/*", body = Vec<u8>),
-        (status = 304, description = "The caller has it already"),
-        (status = 404, description = "There is no such picture, or no longer", body = FailureEnvelope),
+        (status = 304, description = "The caller has the current image"),
+        (status = 404, description = "There is no such picture", body = FailureEnvelope),
     )
 )]
 pub async fn show_picture(
@@ -121,7 +123,7 @@ pub async fn show_picture(
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::try_from(content_type).map_err(Error::internal)?);
     headers.insert(header::ETAG, HeaderValue::try_from(etag).map_err(Error::internal)?);
-    // Browsers must not execute the content.
+    // Browsers must not execute it.
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),

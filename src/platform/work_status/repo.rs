@@ -1,8 +1,6 @@
-//! Work status in user rows.
-
 use std::collections::HashMap;
 
-use super::model::WorkStatus;
+use super::forms::WorkStatus;
 use crate::{
     error::Result,
     platform::{shared::patch::SyncFailure, tenants},
@@ -15,7 +13,7 @@ struct Row {
     work_status: Option<String>,
 }
 
-/// Applies changes in order and skips unchanged rows; unknown people fail alone.
+/// Skips unchanged rows; unknown people fail alone.
 pub(super) async fn update(
     transaction: &Transaction,
     tenant_id: i64,
@@ -39,7 +37,7 @@ pub(super) async fn update(
     if left.is_empty() {
         return Ok(failures);
     }
-    let first = tenants::model::give_change_times(transaction, tenant_id, left.len()).await?;
+    let first = tenants::service::give_change_times(transaction, tenant_id, left.len()).await?;
     for (updated_at, (user_id, code)) in (first..).zip(left) {
         sql(
             "UPDATE users SET work_status = ?, updated_at = ? WHERE tenant_id = ? AND user_id = ?",

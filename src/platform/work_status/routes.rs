@@ -1,11 +1,11 @@
-//! `GET /v1/users/{userId}/status/update` and `POST /v1/users/status/update`.
+//! Changes of work status.
 
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
 
 use super::{
-    model::{WorkStatus, WorkStatusOutcome},
+    forms::{WorkStatus, WorkStatusOutcome},
     repo,
 };
 use trawl_macros::operation;
@@ -39,7 +39,7 @@ pub struct Code {
     tag = "directory",
     params(("userId" = String, Path, description = "User id on the synchronising party's side"), Code),
     responses(
-        (status = 200, description = "It is set", body = Envelope<Object>),
+        (status = 200, description = "The status was set", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "There is no such user", body = FailureEnvelope),
     )
@@ -61,7 +61,7 @@ pub async fn update_work_status(
 #[operation(
     tag = "directory", request_body = Vec<WorkStatus>,
     responses(
-        (status = 200, description = "The items that failed, and why", body = Envelope<WorkStatusOutcome>),
+        (status = 200, description = "Failed items with reasons", body = Envelope<WorkStatusOutcome>),
         Refusals, BodyRefusals,
     )
 )]

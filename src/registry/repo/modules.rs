@@ -43,7 +43,6 @@ impl From<ModuleRow> for Module {
     }
 }
 
-/// By `orderNo`.
 pub(in crate::registry) async fn list(connection: &Connection, tenant_id: i64) -> Result<Vec<Module>> {
     let statement = sql(
         "SELECT id, code, name, icon, order_no, type, sources, duplicates FROM search_modules \
@@ -94,7 +93,6 @@ pub(in crate::registry) async fn put(
     Ok(())
 }
 
-/// Returns whether it existed.
 pub(in crate::registry) async fn remove(transaction: &Transaction, tenant_id: i64, id: &str) -> Result<bool> {
     let statement =
         sql("DELETE FROM search_modules WHERE tenant_id = ? AND id = ?", [tenant_id.into(), id.into()]);

@@ -36,7 +36,6 @@ pub(in crate::registry) async fn list(connection: &Connection, tenant_id: i64) -
     Ok(rows.into_iter().map(FoundRow::into_source).collect())
 }
 
-/// A row that may be unreadable.
 #[derive(FromRow)]
 struct FoundRow {
     id: String,
@@ -103,7 +102,6 @@ pub(in crate::registry) async fn put(
     Ok(())
 }
 
-/// Returns whether it existed.
 pub(in crate::registry) async fn remove(transaction: &Transaction, tenant_id: i64, id: &str) -> Result<bool> {
     let statement =
         sql("DELETE FROM search_sources WHERE tenant_id = ? AND id = ?", [tenant_id.into(), id.into()]);

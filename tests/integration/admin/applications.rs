@@ -100,7 +100,6 @@ async fn invalid_application_fields_are_refused_by_name() {
         operator.post(PATH, &form).await.fails(400, field);
     }
     assert_eq!(operator.get(PATH).await.ok().total(), 1);
-    // The default scopes hold everything the kind may have except acting for people.
     let created = create(&operator, json!({"kind": "application"})).await;
     let scopes: Vec<&str> =
         created["scopes"].as_array().unwrap().iter().map(|s| s.as_str().unwrap()).collect();
@@ -200,7 +199,7 @@ async fn rotated_secret_overlaps_with_the_previous_one() {
     assert!(is_taken(acme.secret()).await && is_taken(second).await && !is_taken("wrong").await);
     acme.caller.post_empty("/modules").await.ok();
 
-    // The response with the new secret may have been lost, so a retry does not end the secret in use.
+    // A retry after a lost response must not end the secret in use.
     operator.post_empty(&path).await.fails(409, "overlapSeconds 0");
     assert!(is_taken(acme.secret()).await && is_taken(second).await);
 
@@ -256,7 +255,6 @@ async fn applications_of_other_tenants_are_not_found() {
     mei.get(PATH).await.fails(403, "application token");
 }
 
-/// The last use is held in memory and written periodically and at shutdown.
 #[tokio::test]
 async fn last_use_survives_a_restart() {
     let (app, acme) = TestApp::start_with_acme().await;

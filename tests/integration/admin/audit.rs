@@ -1,5 +1,3 @@
-//! `/admin/v1/audit`.
-
 use serde_json::{Value, json};
 
 use crate::util::{

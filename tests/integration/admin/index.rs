@@ -1,5 +1,3 @@
-//! `/admin/v1/index`: status and rebuild of the full-text index.
-
 use serde_json::{Value, json};
 
 use crate::util::{
@@ -54,7 +52,6 @@ async fn index(operator: &Caller) -> Value {
     operator.get("/admin/v1/index").await.ok().data().clone()
 }
 
-/// Searches until the rebuild is done, always expecting every item.
 async fn until_rebuilt(operator: &Caller, caller: &Caller, total: u64) {
     loop {
         let is_rebuilding = index(operator).await["rebuilding"] == true;

@@ -59,7 +59,6 @@ async fn module_is_created_shown_replaced_and_removed() {
     }
     operator.put("/admin/v1/modules/m-1", &other).await.fails(404, "no such module");
     acme.search(&[("keyword", "harbour"), ("moduleId", "manual")]).await.fails(404, "moduleId");
-    // Contents outlive the module and can be shown by another.
     let again = json!({"code": "again", "name": "Again", "type": 1, "sources": ["builtin:handbook"]});
     let made = operator.post(MODULES, &again).await.ok();
     assert_eq!(made.data()["id"].as_str().unwrap().len(), 36, "{}", made.text);
@@ -117,7 +116,7 @@ async fn invalid_module_fields_are_refused_by_name() {
     operator.put("/admin/v1/modules/m-1", &with(handbook(), "colour", "red")).await.ok();
 }
 
-/// `moduleId` takes an id or a code, so both share one namespace.
+/// `moduleId` takes an id or a code.
 #[tokio::test]
 async fn module_ids_and_codes_are_unique() {
     let (app, operator) = TestApp::start_operated().await;
@@ -133,11 +132,10 @@ async fn module_ids_and_codes_are_unique() {
         operator.post(MODULES, &module).await.fails(409, named);
     }
     operator.put("/admin/v1/modules/m-1", &with(handbook(), "code", "news")).await.fails(409, "code: ");
-    // Id and code of one module may be equal.
     let module = with(with(handbook(), "id", "same"), "code", "same");
     operator.post(MODULES, &module).await.ok();
     operator.put("/admin/v1/modules/same", &module).await.ok();
-    // Names of another tenant do not collide and are invisible.
+    // Names of another tenant are free and invisible.
     app.tenant("other").await;
     let other = operator.on("other");
     for (method, path) in [(Method::GET, "m-1"), (Method::DELETE, "m-1")] {
@@ -192,7 +190,6 @@ async fn only_an_operator_manages_modules() {
     operator.get("/admin/v1/modules/m-1").await.fails(404, "no such module");
 }
 
-/// Concurrent creations keep names unique and the limit of a thousand exact.
 #[tokio::test]
 async fn concurrent_operators_keep_names_unique_and_the_limit() {
     let (_app, operator) = TestApp::start_operated().await;
@@ -205,7 +202,7 @@ async fn concurrent_operators_keep_names_unique_and_the_limit() {
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
     assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 7, "{statuses:?}");
 
-    // 11 built-in modules and one more leave 988.
+    // With the 11 built-in modules and one more, this reaches the limit of 1,000.
     let create = |number: usize| {
         let operator = operator.clone();
         let module = json!({

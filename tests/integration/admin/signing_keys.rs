@@ -1,5 +1,4 @@
-//! Token issuing and verification: `/.well-known/oauth-authorization-server`, `/oauth2/jwks`,
-//! `/admin/v1/signing_keys` (decisions 3.1).
+//! Signing keys and token verification (decisions 3.1).
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use jsonwebtoken::{
@@ -199,7 +198,6 @@ async fn valid_signature_with_invalid_claims_is_refused() {
         let answer = app.caller(&token).post_empty("/modules").await;
         assert_eq!(answer.status, 401, "{header:?} {claims}: {}", answer.text);
     }
-    // The tenant must be the application's own.
     let other = app.tenant("other").await;
     let stolen = with("tenant", json!(other.tenant_id));
     let token = signed(&app, &first, &header("at+jwt", &first), &stolen).await;
@@ -245,7 +243,7 @@ async fn altered_token_is_401() {
     let (id, claims) = (kid(token), read(token, &keys));
     let head = |alg: &str, typ: &str, kid: &str| encoded(&json!({"alg": alg, "typ": typ, "kid": kid}));
 
-    // HMAC with the public key as the secret (algorithm confusion).
+    // Algorithm confusion: HMAC with the public key as the secret.
     let public = serde_json::to_value(keys.find(&id).unwrap()).unwrap();
     let mut point = vec![4];
     for coordinate in ["x", "y"] {

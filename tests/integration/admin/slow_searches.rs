@@ -1,5 +1,3 @@
-//! `GET /admin/v1/searches/slow`.
-
 use serde_json::{Value, json};
 
 use crate::util::{

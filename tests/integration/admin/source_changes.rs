@@ -52,7 +52,6 @@ async fn change_applies_from_its_response_on() {
     }
 }
 
-/// Only a change of the source itself drops its token.
 #[tokio::test]
 async fn unchanged_source_keeps_its_token() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
@@ -86,7 +85,6 @@ async fn search_in_flight_keeps_its_configuration() {
     acme.caller.search(&ALL).await.fails(404, "moduleId");
 }
 
-/// A source disabled between two pages and enabled again continues without losses or repetitions.
 #[tokio::test]
 async fn reenabled_source_is_caught_up() {
     let of_x: Vec<Value> =
@@ -127,7 +125,6 @@ async fn source_and_module_relations_are_many_to_many() {
     assert_eq!(acme.caller.find("only-x", "harbour").await, ["x00000", "x00001"]);
 }
 
-/// A source whose settings became invalid fails alone with its reason, until corrected.
 #[tokio::test]
 async fn source_with_invalidated_settings_fails_alone() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
@@ -246,7 +243,6 @@ async fn health_reflects_real_calls() {
         json!({"status": "invalid", "message": after["message"], "suspended": null, "latencyMs": latency})
     );
 
-    // Health survives changes of the source and ends with it.
     operator.put(X, &with(system.registration("x"), "name", "Renamed")).await.ok();
     assert_eq!(health().await["calls"], calls);
     system.set_reply(Reply::Silent);

@@ -1,4 +1,4 @@
-//! `POST /admin/v1/sources/{id}/check`: the conformance check of a registered source (decisions 7.2).
+//! `POST /admin/v1/sources/{id}/check` (decisions 7.2).
 
 use serde_json::{Value, json};
 
@@ -94,7 +94,6 @@ async fn clauses_are_streamed_as_they_are_decided() {
     assert_eq!(refused.status(), 404, "a check that cannot begin has an envelope");
 }
 
-/// The second page is held back while the first clauses are read.
 #[tokio::test]
 async fn check_streams_clauses_and_ends_with_its_reader() {
     let (_app, operator) = operator().await;

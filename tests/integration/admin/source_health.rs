@@ -1,5 +1,3 @@
-//! Health of an external source over the last hour, cached answers included.
-
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -96,7 +94,7 @@ async fn suspended_source_counts_no_misses() {
     system.set_reply(Reply::RetryAfter(503, 600));
     assert_eq!(search(&acme, "b").await, 502);
     assert_eq!(health(&operator).await["cache"], json!({"hits": 0, "misses": 2, "stale": 0}));
-    // Suspended from now on: nothing is missed, and the stale answer is not counted as the earlier miss.
+    // The source is suspended now. The stale answer is not counted again as the earlier miss.
     assert_eq!(search(&acme, "b").await, 502);
     assert_eq!(search(&acme, "a").await, 200);
     assert_eq!(health(&operator).await["cache"], json!({"hits": 0, "misses": 2, "stale": 1}));

@@ -1,4 +1,4 @@
-//! `/admin/v1/sources`: registration, validation, secrecy (decisions 3.7, 7.1, 7.2, 7.4).
+//! `/admin/v1/sources` (decisions 3.7, 7.1, 7.2, 7.4).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -70,7 +70,6 @@ async fn source_is_created_shown_replaced_and_removed() {
     let operator = Caller { base: app.base.clone(), http: app.http.clone(), ..operator };
     let list = operator.get(SOURCES).await.ok();
     assert_eq!(list.items(), [shown(crm()), expected], "by name");
-    // Another tenant sees none of it and may use the same id.
     app.tenant("other").await;
     let other = operator.on("other");
     for (method, path) in
@@ -169,7 +168,7 @@ async fn invalid_source_fields_are_refused_by_name() {
     operator.post(SOURCES, &with(crm(), "colour", "red")).await.ok();
 }
 
-/// Decisions 7.2: a PUT without a secret keeps it, for the same endpoint only.
+/// Decisions 7.2: a PUT without a secret keeps it for the same endpoint only.
 #[tokio::test]
 async fn secret_is_kept_and_sent_nowhere_else() {
     let (_app, operator) = TestApp::start_operated().await;
@@ -209,7 +208,6 @@ async fn source_used_by_a_module_cannot_be_removed() {
     operator.delete("/admin/v1/modules/first").await.ok();
     operator.delete("/admin/v1/sources/crm").await.fails(409, "second");
 
-    // Concurrent removal and use never leave a module without its source.
     operator.delete("/admin/v1/modules/second").await.ok();
     for _ in 0..20 {
         let module = module("third");
@@ -225,7 +223,7 @@ async fn source_used_by_a_module_cannot_be_removed() {
     }
 }
 
-/// Decisions 3.7, 7.4: `NONE` needs a setting.
+/// Decisions 3.7, 7.4.
 #[tokio::test]
 async fn source_without_credentials_needs_a_setting() {
     let app = TestApp::start_with(|config| config.connectors.allow_auth_none = false).await;
@@ -254,7 +252,7 @@ async fn tenant_is_limited_to_a_thousand_sources() {
     assert_eq!(operator.get(SOURCES).await.ok().total(), 1_000);
 }
 
-/// Decisions 3.7, in the program: answers, logs and files hold no secret.
+/// Decisions 3.7: answers, logs and files of the program.
 #[tokio::test]
 async fn secret_is_neither_shown_nor_logged_nor_stored_openly() {
     let directory = tempfile::tempdir().unwrap();
@@ -296,7 +294,6 @@ async fn secret_is_neither_shown_nor_logged_nor_stored_openly() {
         assert!(!answer.text.contains(SECRET), "{}", answer.text);
     }
     assert!(server.log().contains("TRACE"), "the log is not at trace level");
-    // The request line counts the sources and omits the keyword.
     let lines = server.log();
     let searched: Vec<&str> = lines.lines().filter(|line| line.contains("sources.ok=")).collect();
     assert_eq!(searched.len(), 2, "{searched:#?}");

@@ -1,5 +1,4 @@
-//! Accessibility of every view: axe-core in both languages and colour schemes, narrow windows, large text,
-//! keyboard.
+//! Every view under axe-core, in narrow windows, with large text, by keyboard.
 
 use crate::{
     browser::views::{Judge, walk_console, walk_search},
@@ -8,7 +7,6 @@ use crate::{
 
 const WIDE: [u32; 2] = [1280, 800];
 const NARROW: [u32; 2] = [320, 640];
-/// The same at doubled text size.
 const NARROW_FOR_LARGE: [u32; 2] = [640, 800];
 
 const LARGE: &str = "document.documentElement.style.fontSize = '200%'";
@@ -58,7 +56,6 @@ impl Judge for Keyboard {
     }
 }
 
-/// Prints findings at once, in case a later view fails.
 fn note(all: &mut Vec<String>, view: &str, found: Vec<String>) {
     for found in found {
         println!("{view}: {found}");
@@ -107,7 +104,6 @@ async fn keyboard_reaches_everything_in_every_view() {
     stage.end().await;
 }
 
-/// A page with every fault proves that the checks work.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn inaccessible_page_is_reported() {
     let look = Look { language: "en", scheme: "light", size: WIDE };

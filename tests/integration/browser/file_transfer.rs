@@ -1,5 +1,3 @@
-//! A browser uploads a file to signed URLs and downloads it, without running its contents.
-
 use std::{fs, sync::Arc};
 
 use aws_lc_rs::digest::{SHA256, digest};
@@ -17,7 +15,6 @@ use crate::util::{app::TestApp, browser::Browser, caller::Caller, eventually, it
 
 const PAGE: &str = include_str!("file_transfer.html");
 
-/// The application: serves the page and signs URLs for a person.
 async fn application(person: Caller) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -61,12 +58,11 @@ async fn browser_uploads_and_downloads_a_file() {
     assert_eq!(said["whole"]["name"], "航海日志 'log'.txt");
     assert_eq!(said["parts"]["size"], content.len());
 
-    // An HTML file opened directly does not run its script.
     let hostile = "<!doctype html><title>before</title><script>document.title = 'it ran'</script>";
     for name in ["page.html", "picture.svg", "page.xhtml", "script.js", "no extension"] {
         let id = put(&mei, name, hostile.as_bytes()).await;
         let signed = mei.post("/v1/stream/download", &json!({ "fileId": id })).await.ok();
-        // A download is no navigation, and the driver may report that as an error.
+        // The driver may report a download as a failed navigation.
         let _ = client.goto(signed.data().as_str().unwrap()).await;
         let title = client.execute("return document.title", Vec::new()).await.unwrap();
         assert_eq!(title, "Hand in", "{name}");

@@ -1,5 +1,3 @@
-//! Reduces screenshots to a palette.
-
 use std::{
     collections::{BTreeMap, HashMap},
     io::Cursor,
@@ -7,7 +5,6 @@ use std::{
 
 use png::{BitDepth, ColorType, Compression, Decoder, Encoder, Filter};
 
-/// Colours of a palette PNG with one byte for each pixel.
 const COLOURS: usize = 256;
 
 type Colour = [u8; 3];

@@ -16,7 +16,6 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/screenshots");
 const DESK: [u32; 2] = [1280, 800];
 const PHONE: [u32; 2] = [390, 844];
 
-/// Views also shown in the dark scheme and on a phone.
 const DARK: [&str; 7] = [
     "search-first-visit",
     "search-sections",
@@ -41,7 +40,6 @@ const ON_A_PHONE: [&str; 13] = [
     "console-add-access",
     "console-add-report-failed",
 ];
-/// Views also shown in Chinese.
 const IN_CHINESE: [&str; 7] = [
     "login",
     "search-first-visit",

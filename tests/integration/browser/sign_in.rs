@@ -1,5 +1,3 @@
-//! Sign-in with a real browser, whose scripts cannot read the session.
-
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
@@ -50,7 +48,7 @@ async fn person_signs_in_and_out_by_the_login_page() {
     assert_eq!((held.http_only(), held.path()), (Some(true), Some("/")));
     assert_eq!(held.same_site(), Some(cookie::SameSite::Strict));
 
-    // A page of another origin: its fetch sends no session and reads no response.
+    // A fetch from another origin sends no session and reads no response.
     let elsewhere = TestApp::start().await;
     client.goto(&format!("{}/healthz", elsewhere.base.replace("127.0.0.1", "localhost"))).await.unwrap();
     let url = format!("{}/session", app.base);
@@ -66,7 +64,6 @@ async fn person_signs_in_and_out_by_the_login_page() {
     browser.close().await;
 }
 
-/// A browser that came by another host name is signed in under the public one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sign_in_moves_to_the_public_url() {
     let setup = LoginSetup::start().await;

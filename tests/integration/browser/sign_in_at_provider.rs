@@ -1,4 +1,4 @@
-//! Sign-in to the pages by a real `OpenID` provider, with and without a browser.
+//! Sign-in to the pages by a real `OpenID` provider.
 
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ async fn browser_returns_from_a_provider_signed_in() {
     browser.close().await;
 }
 
-/// Cookies treat ports of one host as one site, hence another host name here.
+/// Cookies ignore ports, hence another host name here.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn browser_returns_from_another_site_signed_in() {
     let issuer = FakeIssuer::start().await;

@@ -1,5 +1,3 @@
-//! A walk through every view of the pages.
-
 mod console;
 mod search;
 
@@ -9,7 +7,6 @@ pub(crate) use self::{
 };
 use crate::util::stage::Stage;
 
-/// Examines views.
 pub(crate) trait Judge {
     async fn look_at(&mut self, stage: &Stage, view: &str);
 }

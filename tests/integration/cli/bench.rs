@@ -47,7 +47,6 @@ impl Bench {
         command
     }
 
-    /// Runs the bench to its end and asserts that no secret was printed.
     async fn run(&self, arguments: &[&str]) -> Output {
         let output = run(self.command(arguments)).await;
         self.assert_no_secrets(&output);
@@ -91,7 +90,6 @@ fn operation<'a>(results: &'a Value, name: &str) -> &'a Value {
     found
 }
 
-/// Asserts exit code 0 unless there were failures, and that these are printed.
 #[track_caller]
 fn assert_exit_matches(output: &Output, results: &Value) {
     let shortfalls = results["shortfalls"].as_array().unwrap();
@@ -406,7 +404,7 @@ async fn compare_prints_both_runs() {
     let output = compare(&["before.json", "queries.txt"]).await;
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("queries.txt: not the results of a run"),
+        text(&output.stderr).contains("queries.txt: not the results of trawl bench"),
         "{}",
         text(&output.stderr)
     );

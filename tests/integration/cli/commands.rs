@@ -178,7 +178,7 @@ async fn suspension_settings_out_of_bounds_are_refused() {
     }
 }
 
-/// One element makes a list, an empty value an empty list; both override the file.
+/// Both override the file.
 #[tokio::test]
 async fn list_in_the_environment_overrides_the_file() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! `trawl connector`: the conformance check on the command line, and trawl as a source (decisions 5.1, 7.5).
+//! `trawl connector` (decisions 5.1, 7.5).
 
 use std::{collections::BTreeMap, path::Path, process::Output};
 

@@ -1,5 +1,3 @@
-//! `trawl serve --demo`: its output, and the answer to the printed search.
-
 use std::{
     collections::BTreeSet,
     io::{BufRead, BufReader},

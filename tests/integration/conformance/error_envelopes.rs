@@ -1,4 +1,4 @@
-//! Error envelopes of every route: code, field, and no partial writes (decisions 2).
+//! Error envelopes of every route (decisions 2).
 
 use std::collections::HashSet;
 

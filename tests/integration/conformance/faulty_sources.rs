@@ -16,14 +16,13 @@ use trawl_connectors::{
     AddressRules, Authentication, DEFAULT_MAX_BODY_BYTES, Method, Question, SourceClient, SourceSettings,
 };
 
-/// Timeout of a faulty source, long enough for a busy machine.
+/// Long enough for a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum timeout of a source.
 const LONGEST: Duration = Duration::from_secs(10);
 const AT_ONCE: usize = 16;
-/// Page limit: several source pages, so that faults between pages show.
+/// Several source pages, so that faults between pages show.
 const LIMIT: &str = "50";
-/// Pages after which a walk counts as endless.
+/// A walk of more pages counts as endless.
 const MOST_PAGES: usize = 12;
 const ITEMS: usize = 57;
 
@@ -31,7 +30,7 @@ const ITEMS: usize = 57;
 async fn every_fault_is_named_and_spares_the_healthy_source() {
     let app = TestApp::start_with(|config| {
         config.search.source_pages = 20;
-        // Every page's report is checked, not only those before a suspension.
+        // Every page's report is checked.
         disable_suspension(config);
     })
     .await;
@@ -41,7 +40,6 @@ async fn every_fault_is_named_and_spares_the_healthy_source() {
     let beside = registration("healthy", &healthy, Method::Get, LONGEST);
     operator.register_source(&beside, "healthy", &["healthy"]).await;
     let faults = sources::faults();
-    // GET and POST alternate.
     let methods = [Method::Get, Method::Post].into_iter().cycle();
     let mut zoo = Vec::with_capacity(faults.len());
     for (fault, method) in faults.iter().zip(methods) {
@@ -59,7 +57,6 @@ async fn every_fault_is_named_and_spares_the_healthy_source() {
         stream::iter(meetings).buffer_unordered(AT_ONCE).filter_map(std::future::ready).collect().await;
     assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), faults.len(), failed.join("\n"));
 
-    // Earlier faults do not affect the healthy source.
     let answer = search(&acme, "healthy", KEYWORD, None).await.ok();
     assert_eq!((answer.items().len(), answer.total()), (50, 57), "{}", answer.text);
     assert_eq!(answer.source("healthy")["status"], "ok", "{}", answer.text);
@@ -104,7 +101,7 @@ async fn walk(acme: &Application, fault: &Fault, healthy_items: usize) -> Result
         }
         let (healthy, faulty): (Vec<&str>, Vec<&str>) =
             answer.ids().into_iter().partition(|id| id.starts_with("healthy-"));
-        // A failed source always has a next page, in case it recovers.
+        // A failed source always has a next page: it may recover.
         let is_all_there_is = walk.healthy.len() + healthy.len() == healthy_items && faulty.is_empty();
         walk.healthy.extend(healthy.into_iter().map(str::to_owned));
         walk.faulty.extend(faulty.into_iter().map(str::to_owned));
@@ -116,7 +113,6 @@ async fn walk(acme: &Application, fault: &Fault, healthy_items: usize) -> Result
     Err(format!("no end after {MOST_PAGES} pages: {:?}", walk.reports.last()))
 }
 
-/// Asserts that the first report is the expected one and no other follows.
 fn check_reports(fault: &Fault, reports: &[Value]) -> Result<(), String> {
     let is_clean = |report: &&Value| report["status"] == "ok" && report["message"].is_null();
     let said = reports.iter().find(|report| !is_clean(report));

@@ -12,7 +12,7 @@ use crate::util::{
     items::{department, user, word_of_case},
 };
 
-/// Callers. Mei is in department `d1`, Omar in `d2`, Lin in none; the stranger is a Mei of another tenant.
+/// Mei is in department `d1`, Omar in `d2`, Lin in none. The stranger is a Mei of another tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     Application,
@@ -25,19 +25,16 @@ enum Who {
 }
 use Who::{Application, Lin, Mei, Nobody, Omar, Operator, Stranger};
 
-/// Callers whose searches are checked.
 const SEARCHERS: [Who; 5] = [Application, Mei, Omar, Lin, Stranger];
 
 const WHOLE_TENANT: &[Who] = &[Application, Mei, Omar, Lin];
 
-/// A request. `$word` is the word to search for, `$NAME` a value kept from an earlier answer; a path that is
-/// a full URL takes the body as raw bytes.
+/// A request. `$word` is the word to search for, `$NAME` a kept value; a full URL as path takes raw bytes.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     by: Who,
     method: &'static str,
     path: &'static str,
-    /// JSON, or empty for none.
     body: &'static str,
     /// Name and JSON pointer within `data` of each value to keep.
     keeps: &'static [(&'static str, &'static str)],
@@ -53,11 +50,10 @@ impl Call {
     }
 }
 
-/// The change that an object supports.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Word(&'static [Call]),
-    /// Visibility: the first call hides the object, the second shows it.
+    /// The first call hides the object, the second shows it.
     Sight(Call, Call),
     Nothing,
 }
@@ -86,7 +82,6 @@ const fn content(module: &'static str, write: &'static [Call], remove: &'static 
     }
 }
 
-/// Uploads a file with the word repeated.
 const SAY: &[Call] = &[
     call(Mei, "POST", "/v1/stream/upload", "{}").keeping(&[("url", "/url"), ("upload", "/uploadId")]),
     call(Nobody, "PUT", "$url", "$word"),
@@ -299,7 +294,6 @@ impl World {
         took
     }
 
-    /// Asserts that nobody finds it once the write is searchable.
     async fn check_gone(&self, object: &Object, word: &str) {
         self.app.wait_for_index().await;
         for who in SEARCHERS {

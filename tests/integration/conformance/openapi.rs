@@ -1,5 +1,3 @@
-//! `/openapi.json` and `/docs`.
-
 use std::collections::BTreeSet;
 
 use crate::util::{app::TestApp, internals::rules};

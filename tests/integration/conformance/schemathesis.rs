@@ -17,10 +17,9 @@ use crate::util::{
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
 
-/// Default of `SCHEMATHESIS_SEED`.
 const SEED: &str = "1";
 
-/// Default of `SCHEMATHESIS_EXAMPLES`, by operation and besides boundary values.
+/// By operation and besides boundary values.
 const EXAMPLES: &str = "8";
 
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
@@ -56,13 +55,13 @@ async fn start() -> (TestApp, Application, Known) {
 
 type Known = Vec<(&'static str, String)>;
 
-/// Runs Schemathesis as this caller; `known` supplies existing ids.
+/// `known` supplies existing ids.
 async fn drive(caller: &Caller, known: Option<Known>) {
     let program = Path::new(FOLDER).join("venv/bin/schemathesis");
     assert!(program.exists(), "{} is not there; ./tests/run installs it", program.display());
     let setting = |name: &str, usual: &str| env::var(name).unwrap_or_else(|_| usual.to_owned());
     let mut command = Command::new(program);
-    // Prevents a settings file in a parent directory from being read.
+    // A settings file in a parent directory is not read.
     command.current_dir(env::temp_dir()).arg("--no-color");
     let directory = tempfile::tempdir().unwrap();
     if let Some(known) = known {
@@ -80,7 +79,6 @@ async fn drive(caller: &Caller, known: Option<Known>) {
     command.args(["--checks", CHECKS, "--phases", "examples,coverage,fuzzing"]);
     command.args(["--seed", &setting("SCHEMATHESIS_SEED", SEED)]);
     command.args(["--max-examples", &setting("SCHEMATHESIS_EXAMPLES", EXAMPLES)]);
-    // Notes on generation are not findings.
     command.args(["--suppress-health-check", "all", "--warnings", "off"]);
     // Parallel parsing fails sporadically in Python 3.11 (python/cpython#106905).
     command.args(["--workers", "1"]);
@@ -94,7 +92,7 @@ async fn application_gets_described_answers() {
     let (app, acme, known) = start().await;
     let messages = format!("/v1/groups/{}/messages", known[0].1);
     drive(&acme.caller, Some(known)).await;
-    // At least the example of a message must have reached the group.
+    // The example of a message reached the group.
     let said = app.user(&acme, "mei").await.get(&messages).await.ok();
     assert!(!said.items().is_empty(), "no message was sent");
 }

@@ -1,6 +1,8 @@
 //! The suite that every content store must pass.
 
-use crate::util::internals::{BlobStore, BusinessCode, Composed, Error, ErrorKind, Part, epoch_seconds};
+use crate::util::internals::{
+    BlobStore, BusinessCode, ComposedContent, Error, ErrorKind, UploadPart, epoch_seconds,
+};
 use std::ops::Range;
 
 use aws_lc_rs::digest::{SHA256, digest};
@@ -17,12 +19,11 @@ pub(super) trait Bench: Send + Sync {
     async fn send(&self, upload_id: &str, part_number: u32, content: Vec<u8>) -> String;
 }
 
-/// An expiry beyond any test.
 pub(super) fn far_off() -> i64 {
     i64::try_from(epoch_seconds()).unwrap() + 3_600
 }
 
-/// Runs every step and prints its name; the last printed step is the failing one.
+/// Prints each step's name first: the last printed step is the failing one.
 pub(super) async fn suite(bench: &dyn Bench) {
     step("parts come in any order, and again", parts_are_received(bench)).await;
     step("parts become one content", parts_become_one_content(bench)).await;
@@ -57,12 +58,12 @@ async fn read(bench: &dyn Bench, key: &str, range: Range<u64>) -> Result<Vec<u8>
     Ok(pieces.concat())
 }
 
-async fn composed(bench: &dyn Bench, upload_id: &str) -> Composed {
+async fn composed(bench: &dyn Bench, upload_id: &str) -> ComposedContent {
     let parts = bench.store().parts(upload_id).await.unwrap();
     bench.store().compose(upload_id, &parts, None).await.unwrap()
 }
 
-async fn kept(bench: &dyn Bench, content: &[u8]) -> (String, Composed) {
+async fn kept(bench: &dyn Bench, content: &[u8]) -> (String, ComposedContent) {
     let upload = bench.begin().await;
     bench.send(&upload, 1, content.to_vec()).await;
     let composed = composed(bench, &upload).await;
@@ -78,11 +79,8 @@ async fn parts_are_received(bench: &dyn Bench) {
     let last = bench.send(&upload, 10_000, content(7, 3)).await;
     let first = bench.send(&upload, 1, content(11, 4)).await;
     let parts = bench.store().parts(&upload).await.unwrap();
-    let expected = [(1, 11, first), (3, 30, third), (10_000, 7, last)].map(|(number, size, e_tag)| Part {
-        number,
-        size,
-        e_tag,
-    });
+    let expected = [(1, 11, first), (3, 30, third), (10_000, 7, last)]
+        .map(|(number, size, e_tag)| UploadPart { number, size, e_tag });
     assert_eq!(parts, expected);
     assert!(bench.store().uploads().await.unwrap().contains(&upload));
     bench.store().discard(&upload).await.unwrap();
@@ -217,7 +215,6 @@ async fn removed_twice(bench: &dyn Bench) {
         assert_eq!(read(bench, &composed.store_key, range).await.unwrap_err().kind, ErrorKind::NotFound);
     }
     bench.store().remove(&composed.store_key).await.unwrap();
-    // The upload can be committed again.
     bench.store().keep(&upload, &self::composed(bench, &upload).await).await.unwrap();
     assert_eq!(read(bench, &composed.store_key, 0..13).await.unwrap(), b"to be removed");
     bench.store().discard(&upload).await.unwrap();

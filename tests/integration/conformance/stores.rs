@@ -1,4 +1,4 @@
-//! One suite over the store trait for every implementation, and tests specific to S3.
+//! One suite for every content store, and tests of S3 alone.
 
 use std::{process::Command, time::Duration};
 

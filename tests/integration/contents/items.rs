@@ -184,7 +184,7 @@ async fn items_of_another_tenant_are_not_found() {
     assert_eq!(other.caller.find("article", "harbour").await, ["1", "2"]);
 }
 
-/// Decisions 2.4: no search sees a mixture while batches replace each other.
+/// Decisions 2.4.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn items_of_one_call_become_visible_together() {
     // Makes the indexer's batches smaller than a call.
@@ -223,7 +223,6 @@ async fn path_that_is_not_utf_8_is_400() {
     acme.caller.put("/v1/contents/%FF", &json!([])).await.fails(400, "path");
 }
 
-/// Decisions 4.3: an invalid visibility must not be read as an open one.
 #[tokio::test]
 async fn visibility_must_be_an_object_of_lists() {
     let (_app, acme) = TestApp::start_with_acme().await;

@@ -1,5 +1,3 @@
-//! Full disks: writes fail with 503 and resume once there is space; searches work.
-
 use std::{collections::BTreeSet, fs};
 
 use serde_json::{Value, json};
@@ -95,7 +93,7 @@ async fn full_index_disk_delays_indexing_until_space_returns() {
     let server = Server::start(data).await;
     let application = create_application(data, "acme").await;
     let caller = server.caller(&application).await;
-    // Writes are durable while the index is behind, and searches report that.
+    // Writes are durable while the index is behind; searches report that.
     let mut number = 0;
     eventually("a full disk", async || {
         caller.put("/v1/contents/article", &Value::from(batch(number))).await.ok();

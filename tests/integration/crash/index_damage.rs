@@ -1,5 +1,3 @@
-//! A damaged index: the server starts, serves with a report, and recovers fully.
-
 use std::{
     fs::{self, File},
     os::unix::fs::FileExt,
@@ -38,11 +36,10 @@ fn files(data: &Path, ending: &str) -> Vec<PathBuf> {
     files.filter(|file| file.to_str().unwrap().ends_with(ending)).collect()
 }
 
-/// Searches until the index is current: each answer is complete, or partial with a reason.
 async fn until_healed(server: &Server, caller: &Caller, expected: u64) -> usize {
     let mut partial = 0;
     loop {
-        // Taken first: an index that is ready now is complete in the search below.
+        // Read first: an index that is ready now is complete in the search below.
         let is_ready = server.readyz().await.unwrap().status == 200;
         let answer = caller.search(&ARTICLES).await;
         if answer.status == 502 {
@@ -53,7 +50,7 @@ async fn until_healed(server: &Server, caller: &Caller, expected: u64) -> usize 
             let source = answer.source("builtin:article");
             let message = source["message"].as_str().unwrap();
             assert_eq!(source["status"], "ok");
-            // A busy machine may still follow the change log after the last row.
+            // A busy machine may still follow the change log.
             assert!(message.contains("being rebuilt") || message.contains("is behind"), "{message}");
             assert!(answer.cursor().is_some(), "the rest can be caught up");
             partial += 1;
@@ -103,7 +100,6 @@ async fn requested_rebuild_keeps_searches_complete() {
     let application = filled(data, &items).await;
     let server = Server::launch(data, "127.0.0.1:0", &["--rebuild-index"]).await;
     let caller = server.caller(&application).await;
-    // It is ready as soon as it has caught up.
     server.wait_until_ready().await;
     let mut meanwhile = 0;
     loop {
@@ -125,7 +121,7 @@ async fn requested_rebuild_keeps_searches_complete() {
     walk_by_cursor(&caller, &ARTICLES, 1_000).await.assert_met(ids_of(&items));
 }
 
-/// Bytes flipped while the server runs, or before it started in the same boot.
+/// While the server runs, or before its start in the same boot.
 #[tokio::test]
 async fn flipped_bytes_are_detected_and_reported() {
     let directory = tempfile::tempdir().unwrap();
@@ -153,7 +149,7 @@ async fn flipped_bytes_are_detected_and_reported() {
     }
 }
 
-/// Overwrites files of this kind in place: truncating a mapped file would end the process.
+/// In place: truncating a mapped file would end the process.
 fn garble(data: &Path, ending: &str) {
     for file in files(data, ending) {
         let length = fs::metadata(&file).unwrap().len();
@@ -162,7 +158,6 @@ fn garble(data: &Path, ending: &str) {
     }
 }
 
-/// Files are damaged under a running server, one kind after the other.
 #[tokio::test]
 async fn damaged_index_file_fails_one_search_and_is_rebuilt() {
     let directory = tempfile::tempdir().unwrap();
@@ -195,7 +190,7 @@ async fn damaged_index_file_fails_one_search_and_is_rebuilt() {
             .await;
             met += 1;
         } else {
-            // Undetected damage is found by the next start.
+            // The next start finds undetected damage.
             server.terminate();
             assert!(server.wait_for_end().await.success(), "{ending}: {}", server.log());
             server = Server::start(data).await;
@@ -230,7 +225,6 @@ async fn unopenable_index_is_opened_once_possible() {
     let caller = server.caller(&application).await;
     let failed = caller.search(&ARTICLES).await.fails_without_sources(502);
     assert_eq!(failed.source("builtin:article")["status"], "unavailable");
-    // Writes are stored nevertheless.
     caller.put("/v1/contents/article", &json!([item("new", "harbour", NEW_YEAR)])).await.ok();
     disk.remount("rw");
     server.wait_until_ready().await;

@@ -1,5 +1,3 @@
-//! `kill -9` during quick handling: the log is truthful and a retry works.
-
 use std::fs;
 
 use serde_json::json;
@@ -12,7 +10,7 @@ use crate::util::{
     quick_handling::{Entry, READ, is_from_trawl, log, press, status, to_read},
 };
 
-/// Kills; every other one comes before the callback answers.
+/// Every other kill comes before the callback answers.
 const KILLS: usize = 6;
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! `kill -9` at random moments under every kind of write (decisions 2.4).
 //!
-//! Acknowledged changes survive. Others are there whole or not at all. The index equals the database in the
-//! end. `KILLS` sets the number of kills; `KILL_SEED` repeats the choices, not the moments.
+//! `KILLS` sets the number of kills; `KILL_SEED` repeats the choices, not the moments.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,9 +23,8 @@ use crate::util::{
 const KILLS: usize = 100;
 const WRITERS: usize = 4;
 const ITEMS: usize = 40;
-/// The index is rebuilt at every seventh start, so that kills hit that, too.
+/// Some kills then hit a rebuild.
 const REBUILD_EVERY: usize = 7;
-/// Page size of the walks, so that there are several pages.
 const PAGE: usize = 30;
 const SCOPES: [&str; 5] = ["directory:write", "tasks", "contents:read", "contents:write", "act-as-user"];
 
@@ -63,7 +61,7 @@ impl Call {
         }
     }
 
-    /// Makes the call; returns whether it was acknowledged, and fails on a refusal.
+    /// Returns whether the call was acknowledged.
     async fn make(&self, caller: &Caller) -> bool {
         let (method, path, body) = match self {
             Self::Put(items) => {
@@ -80,7 +78,6 @@ impl Call {
         match caller.request(method, path).json(&body).send().await {
             Ok(response) => {
                 assert_eq!(response.status(), 200, "{self:?}: {:?}", response.text().await);
-                // An acknowledgement must arrive whole.
                 response.bytes().await.is_ok()
             }
             Err(_) => false,
@@ -93,7 +90,6 @@ fn time_of(id: &str, title: &str) -> i64 {
     NEW_YEAR + sum
 }
 
-/// State and call in flight of one writer.
 #[derive(Clone, Debug, Default)]
 struct Writer {
     acknowledged: State,
@@ -127,7 +123,7 @@ impl Writer {
         self
     }
 
-    /// Asserts that the found state is the acknowledged one, with or without the call in flight.
+    /// Expects the acknowledged state, with or without the call in flight.
     #[track_caller]
     fn settle(&mut self, found: State) {
         let mut with_unanswered = self.acknowledged.clone();
@@ -146,7 +142,6 @@ impl Writer {
     }
 }
 
-/// Walks all items of a module.
 async fn walk(caller: &Caller, module: &str) -> (Walk, BTreeMap<String, (String, i64)>) {
     let parameters = [("keyword", "harbour"), ("moduleId", module)];
     let (mut walk, mut found, mut cursor) = (Walk::default(), BTreeMap::new(), None::<String>);
@@ -232,15 +227,15 @@ async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
     }
 
     let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
-    let contents = rows(data, "SELECT id, display_time AS time, item AS content FROM contents").await;
+    let contents = rows(data, "SELECT id, item, display_time FROM contents").await;
     assert_eq!(walk(&here(&caller), "article").await.1, contents);
-    let tasks = rows(data, "SELECT id, created_at AS time, task AS content FROM tasks").await;
+    let tasks = rows(data, "SELECT id, task, created_at FROM tasks").await;
     assert_eq!(walk(&here(&mei), "todo").await.1, tasks);
     server.terminate();
     assert!(server.wait_for_end().await.success(), "{}", server.log());
     let (index, _writer) =
         trawl_index::Index::open(&data.join("index"), &trawl_index::Options::default()).unwrap();
-    // One more document: the person whose to-dos these are.
+    // The extra document is the person who owns the to-dos.
     assert_eq!(index.snapshot().documents(), (contents.len() + tasks.len() + 1) as u64);
     let calls: usize = writers.iter().map(|writer| writer.calls).sum();
     eprintln!("{kills} kills, {calls} acknowledged calls, {} items in the end", contents.len() + tasks.len());

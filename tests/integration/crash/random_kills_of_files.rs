@@ -1,7 +1,6 @@
 //! `kill -9` at random moments under changes of files and folders (decisions 10.4).
 //!
-//! Acknowledged files survive with their bytes. Others are whole or absent. Quotas, store and search results
-//! agree with them. `FILE_KILLS` sets the number of kills; `KILL_SEED` repeats the choices, not the moments.
+//! `FILE_KILLS` sets the number of kills; `KILL_SEED` repeats the choices, not the moments.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -87,7 +86,6 @@ impl Call {
     }
 }
 
-/// Bytes of a named content, up to some hundred thousand.
 fn bytes_of(content: &str) -> Vec<u8> {
     let number = content.bytes().fold(7_usize, |sum, byte| (sum * 31 + usize::from(byte)) % 100_003);
     let length = if number % 5 == 0 { number * 5 } else { 1 + number % 9_000 };
@@ -125,7 +123,6 @@ impl Writer {
         self
     }
 
-    /// Makes a call; fails on a refusal.
     async fn make(&mut self, call: &Call, random: &mut Rng) -> Result<(), Gone> {
         match call {
             Call::Put { folder, file, content, parts } => {
@@ -211,13 +208,12 @@ impl Writer {
     async fn post(&self, path: &str, body: Value) -> Result<Value, Gone> {
         let request = self.caller.request(Method::POST, path).json(&body);
         let response = request.send().await.map_err(|_| Gone)?;
-        // An acknowledgement must arrive whole.
         let mut answer: Value = response.json().await.map_err(|_| Gone)?;
         assert_eq!(answer["code"], 200, "{path} {body}: {answer}");
         Ok(answer["data"].take())
     }
 
-    /// Asserts the acknowledged state, with or without the call in flight.
+    /// Expects the acknowledged state, with or without the call in flight.
     async fn settle(&mut self, base: &str) -> BTreeSet<String> {
         base.clone_into(&mut self.caller.base);
         let mut found: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
@@ -253,7 +249,6 @@ impl Writer {
         self.files.values().cloned().collect()
     }
 
-    /// Asserts that a file reads back with its hash and size.
     async fn check_content(&self, file: &Value) {
         let signed = self.caller.post("/v1/stream/download", &json!({ "fileId": file["id"] })).await.ok();
         let response = self.caller.http.get(signed.data().as_str().unwrap()).send().await.unwrap();
@@ -292,7 +287,6 @@ async fn check_quotas(data: &Path) {
     store.close().await.unwrap();
 }
 
-/// Asserts that `trawl storage verify` finds no fault.
 async fn verify(data: &Path) {
     let mut command = trawl(&["storage", "verify", "--json", "--data"]);
     command.arg(data).current_dir(data);

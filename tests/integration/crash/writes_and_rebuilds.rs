@@ -1,5 +1,4 @@
-//! Kills at any moment: acknowledged writes survive, once and whole (decisions 2.4; DESIGN "One write,
-//! walked").
+//! Kills during writes, rebuilds and imports (decisions 2.4; DESIGN "One write, walked").
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -75,7 +74,6 @@ async fn kill_9_under_writes_keeps_acknowledged_batches_whole() {
     assert!(acknowledged.len() > 100, "{}", acknowledged.len());
 }
 
-/// A killed rebuild resumes or is complete; the serving index stays whole.
 #[tokio::test]
 async fn kill_9_during_a_requested_rebuild_resumes_it() {
     let directory = tempfile::tempdir().unwrap();
@@ -93,7 +91,6 @@ async fn kill_9_during_a_requested_rebuild_resumes_it() {
     // The last positions are around the exchange of the indexes.
     for until in [0, 0, 2_000, 4_000, 6_000, 6_001, 6_002] {
         let asked = server.caller(&operator).await.post_empty("/admin/v1/index/rebuild").await;
-        // The rebuild is still running, or starts now.
         assert!([200, 409].contains(&asked.status), "{}", asked.text);
         let caller = server.caller(&acme).await;
         let new = item(&format!("new-{}", expected.len()), "harbour", NEW_YEAR);
@@ -119,13 +116,12 @@ async fn kill_9_during_a_requested_rebuild_resumes_it() {
     assert_eq!(index.data()["documents"], expected.len(), "{}", index.text);
 }
 
-/// The import retries while the server is down and resumes after its own end.
 #[tokio::test]
 async fn kill_9_during_an_import_resumes_it() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path();
     let listen = own_address();
-    // Limits the concurrent calls, so that the import cannot finish between two polls.
+    // Few concurrent calls: the import must not finish between two polls.
     let settings = data.join("trawl.toml");
     fs::write(&settings, "[limits]\nwrites_per_minute = 75\n").unwrap();
     let mut server = Server::start_at(data, &listen, &[]).await;

@@ -1,4 +1,4 @@
-//! The module `department`: search fields and paths (decisions 4.2, 4.5).
+//! The module `department` (decisions 4.2, 4.5).
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,6 @@ async fn departments_are_found_by_name_pinyin_path_and_text() {
     let best = search(&acme, "财务部", &[("sort", "relevance")]).await;
     assert_eq!(best.ids()[0], "finance", "the named department ranks above its children");
 
-    // The phone number and full name match in another form, too.
     let kept = json!({"orgId": "payroll", "secretLevel": 2, "orgNum": "+86 10 ５５５０１９９", "fullName": "Pay pay@acme.example"});
     sync(&app, &acme, json!([kept])).await;
     for keyword in ["0105550199", "0199", "5550199", "pay@acme.example"] {

@@ -38,7 +38,7 @@ async fn invalid_rows_fail_alone_and_name_their_field() {
         (json!({"orgId": "a", "parentId": "nowhere"}), "a", "parentId:"),
         (json!({"orgId": "a", "isHidden": 1}), "a", "isHidden:"),
         (json!({"orgId": 7, "name": "x"}), "7", "orgId:"),
-        (json!({"name": "x"}), "", "orgId:"),
+        (json!({"name": "x"}), "", "row 2: orgId:"),
     ] {
         let rows = json!([{"orgId": "b", "name": "B"}, row, {"orgId": "c", "name": "C"}]);
         sync(&acme.caller, rows).await.assert_only_failure(id, field);
@@ -86,7 +86,7 @@ async fn descendants_of_a_failed_department_fail_too() {
     }
 }
 
-/// A caller carries the ancestors of their department: at most 64, also when a branch moves.
+/// A caller carries at most 64 ancestors of their department.
 #[tokio::test]
 async fn move_beyond_the_depth_limit_is_refused() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -47,7 +47,6 @@ fn is_shown(command: &Command) -> bool {
     !command.is_hide_set() && command.get_name() != "help"
 }
 
-/// `--flag VALUE`, or the name of a positional value.
 fn spelling(argument: &Arg) -> String {
     let values: Vec<&str> = argument.get_value_names().into_iter().flatten().map(Str::as_str).collect();
     let values = if argument.get_action().takes_values() { values.join(" ") } else { String::new() };

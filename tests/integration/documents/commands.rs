@@ -1,4 +1,4 @@
-//! Commands in documents: options, paths of the interface and programs exist.
+//! Options, paths and programs that documents name exist.
 
 use std::fs;
 
@@ -38,7 +38,7 @@ fn commands_in_documents_exist() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Commands of `sh` blocks, continued lines joined, and of inline code.
+/// Of `sh` blocks, with continued lines joined, and of inline code.
 fn shell_lines(text: &str) -> Vec<String> {
     let (mut lines, mut is_shell) = (Vec::new(), false);
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
@@ -61,7 +61,7 @@ fn shell_lines(text: &str) -> Vec<String> {
     lines
 }
 
-/// Follows the subcommands; every further `--option` must be one of the last.
+/// Follows the subcommands; every `--option` must be one of the last.
 fn check_options(program: &Command, words: &[&str]) -> Result<(), String> {
     let mut command = program;
     for word in words.iter().take_while(|word| !matches!(**word, "|" | "&&" | ">" | "&")) {
@@ -94,7 +94,6 @@ fn check_program(word: &str) -> Result<(), String> {
     if root().join(word).exists() { Ok(()) } else { Err(format!("there is no {word}")) }
 }
 
-/// `$BASE/path` must be a path of the interface.
 fn check_path(line: &str) -> Result<(), String> {
     for (_, rest) in line.match_indices("$BASE").map(|(place, base)| line.split_at(place + base.len())) {
         let path = rest.split(['?', '"', '\'', ' ', ')']).next().unwrap_or_default();

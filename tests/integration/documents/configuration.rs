@@ -21,7 +21,6 @@ async fn configuration_page_is_current() {
     assert_current("configuration.md", &page.text);
 }
 
-/// The structs and enums that hold settings, by name.
 fn read_types() -> HashMap<String, Item> {
     let mut files: Vec<PathBuf> =
         ["src/config.rs", "search/src/settings.rs"].map(|file| root().join(file)).into();
@@ -43,7 +42,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The settings of a struct as a table, then each section inside it.
+    /// A struct's settings as a table, then its sections.
     fn section(&mut self, path: &str, name: &str, defaults: &Value) {
         let Some(Item::Struct(section)) = self.types.get(name) else {
             panic!("{name} is no struct of src/config")
@@ -97,7 +96,6 @@ impl Page<'_> {
         writeln!(self.text, "{separator}## {title}\n\n{}.\n", cell(text)).unwrap();
     }
 
-    /// The struct of a section or of a list of sections.
     fn section_of(&self, field: &Field) -> Option<String> {
         let name = innermost(&field.ty);
         matches!(self.types.get(&name), Some(Item::Struct(_))).then_some(name)
@@ -136,7 +134,6 @@ fn name_of(field: &Field) -> String {
     field.ident.as_ref().unwrap().to_string()
 }
 
-/// `Url` of `Option<Url>`.
 fn innermost(kind: &Type) -> String {
     let Type::Path(path) = kind else { return String::new() };
     let last = path.path.segments.last().unwrap();
@@ -153,7 +150,6 @@ fn outermost(kind: &Type) -> String {
     path.path.segments.last().unwrap().ident.to_string()
 }
 
-/// The text of a doc comment.
 fn doc(attributes: &[Attribute]) -> String {
     let lines = attributes.iter().filter_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {

@@ -9,7 +9,6 @@ use crate::util::program::{run, trawl};
 
 #[tokio::test]
 async fn contract_page_is_current() {
-    // No source is needed: a report names every clause, decided or not.
     let report =
         run(trawl(&["connector", "check", "http://127.0.0.1:9/search", "--no-auth", "--json"])).await;
     let report: Value = serde_json::from_slice(&report.stdout).unwrap();

@@ -28,7 +28,6 @@ async fn http_page_is_current() {
     assert_current("http.md", &page);
 }
 
-/// The operations of one tag as a table.
 fn operations(page: &mut String, paths: &Value, tag: &Value) {
     let name = tag["name"].as_str().unwrap();
     writeln!(page, "## {name}\n\n{}.\n", cell(tag["description"].as_str().unwrap())).unwrap();
@@ -111,7 +110,6 @@ fn star(is_required: bool) -> &'static str {
     if is_required { "\\*" } else { "" }
 }
 
-/// A schema's type in a word or two.
 fn kind(schema: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
         return object(reference.rsplit_once('/').unwrap().1);
@@ -130,7 +128,7 @@ fn kind(schema: &Value) -> String {
     if name == "array" { format!("{}\\[\\]", kind(&schema["items"])) } else { name.to_owned() }
 }
 
-/// An object's name; of an envelope the name of its `data`.
+/// An envelope is named by its `data`.
 fn object(name: &str) -> String {
     let Some((_, data)) = name.split_once("Envelope_") else { return format!("`{name}`") };
     let data = data.trim_start_matches("Option_");

@@ -1,5 +1,3 @@
-//! Relative links and anchors resolve, and the book lists all its pages.
-
 use std::{
     collections::{BTreeSet, HashMap},
     fs,
@@ -34,7 +32,6 @@ fn every_page_is_in_the_table_of_contents() {
     assert!(unlisted.is_empty(), "{unlisted:?}");
 }
 
-/// Targets of links and images.
 fn links(text: &str) -> Vec<String> {
     Parser::new_ext(text, Options::ENABLE_TABLES)
         .filter_map(|event| match event {
@@ -50,7 +47,7 @@ fn resolve(document: &Path, link: &str) -> Result<(), String> {
     let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
     let target = if file.is_empty() { document.to_owned() } else { document.parent().unwrap().join(file) };
     let target = target.canonicalize().map_err(|error| error.to_string())?;
-    // Links out of the book work in the repository and not in the built book.
+    // Links out of the book do not work in the built book.
     if document.starts_with(book()) && !target.starts_with(book()) {
         return Err("leads out of the book".to_owned());
     }

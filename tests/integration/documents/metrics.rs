@@ -1,5 +1,3 @@
-//! The metrics page names the metrics of the source code, and no others.
-
 use std::{collections::BTreeSet, fs, path::Path};
 
 use regex::Regex;

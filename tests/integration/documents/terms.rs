@@ -1,5 +1,3 @@
-//! The glossary: every file that it names exists and mentions the type.
-
 use std::fs;
 
 use super::{book, root};

@@ -1,4 +1,4 @@
-//! The tutorials run as written: every shell block, against a real server.
+//! Every shell block of the tutorials, run against a real server.
 
 use std::{fs, process::Command};
 
@@ -7,7 +7,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use super::book;
 use crate::util::program::{own_address, run, text};
 
-/// Stops the programs that a script has started, and lets HTTP failures end it.
+/// Ends a script's programs with it, and the script with an HTTP failure.
 const PRELUDE: &str = "set -euo pipefail\n\
     trap 'kill $(jobs -p)' EXIT\n\
     curl() { command curl --fail-with-body --noproxy '*' \"$@\"; }\n\
@@ -31,7 +31,6 @@ async fn first_search_runs_as_written() {
     assert!(printed.contains("event: done"), "{printed}");
 }
 
-/// The second one goes on where the first one ends.
 #[tokio::test]
 async fn connector_and_module_tutorials_run_as_written() {
     let (server, source) = (own_address(), own_address());
@@ -75,7 +74,6 @@ fn chinese_tutorials_have_the_same_commands() {
     }
 }
 
-/// The fenced blocks of a page, with their languages.
 fn blocks(page: &str) -> Vec<(String, String)> {
     let (mut found, mut open) = (Vec::new(), None);
     for event in Parser::new(&fs::read_to_string(book().join(page)).unwrap()) {
@@ -91,7 +89,7 @@ fn blocks(page: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Runs a script in a folder of its own; answers its standard output.
+/// Returns the standard output of a script, run in its own folder.
 async fn printed_by(script: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let programs = std::path::Path::new(env!("CARGO_BIN_EXE_trawl")).parent().unwrap();

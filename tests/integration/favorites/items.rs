@@ -1,4 +1,4 @@
-//! Favorites and their labels (specification, "Favorites"; decisions 9.3, 4.5).
+//! Favorites (specification, "Favorites"; decisions 9.3, 4.5).
 
 use serde_json::{Value, json};
 
@@ -87,14 +87,12 @@ async fn favorite_and_feed_marks_are_removed_separately() {
 
     remove(&mei, "both", &with_feed).await.ok();
     assert_eq!(ids(&mei, &feed).await, ["feed"]);
-    // A favorite that is not in the feed is removed with either flag.
     remove(&mei, "plain", &with_feed).await.ok();
     remove(&mei, "plain", &with_feed).await.fails(404, "favorite");
     // A feed item has both marks or none.
     remove(&mei, "feed", &[]).await.ok();
     assert_eq!(ids(&mei, &feed).await, [] as [&str; 0]);
 
-    // An item that is only in the feed is removed from there.
     add(&mei, &both).await.ok();
     remove(&mei, "both", &[]).await.ok();
     remove(&mei, "both", &with_feed).await.ok();

@@ -1,5 +1,3 @@
-//! Labels, and the limit of labels on a favorite.
-
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -62,7 +60,6 @@ async fn labels_are_created_renamed_listed_and_deleted() {
     send(rename(&second, "second")).await.ok();
     send(rename(&second, "zweite")).await.ok();
     send(rename("nothing", "x")).await.fails(404, "id");
-    // An unknown id is reported before an invalid name.
     send(rename("nothing", "later")).await.fails(404, "id");
     assert_eq!(ids(&mei, &[("labelName", "zweite")]).await, ["2", "1"]);
     assert_eq!(ids(&mei, &[("labelName", "second")]).await, [] as [&str; 0]);
@@ -115,7 +112,6 @@ async fn label_list_replaces_the_labels_of_a_favorite() {
     assert_eq!(names(&mei, "1").await, ["blue", "red"], "list order without duplicates");
     update(&mei, "1", &json!({"labelList": [red]})).await.ok();
     assert_eq!(names(&mei, "1").await, ["red"]);
-    // An absent list changes nothing.
     update(&mei, "1", &json!({})).await.ok();
     update(&mei, "1", &json!({"labelList": null})).await.ok();
     mei.post_empty("/v1/favorite/update?favoriteId=1").await.ok();
@@ -196,7 +192,7 @@ async fn concurrent_label_lists_never_merge() {
         assert!(pairs.contains(&json!(has)), "{}", shown.text);
     }
 
-    // A label deleted while it is assigned ends up on no favorite.
+    // A label deleted during its assignment ends up on no favorite.
     for doomed in &labels {
         let list = json!([doomed]);
         let path = format!("/v1/favorite/label/delete?id={doomed}");
@@ -205,7 +201,6 @@ async fn concurrent_label_lists_never_merge() {
         assert!([200, 400].contains(&given.status), "{}", given.text);
         assert!(!show(&mei, "1").await.ok().text.contains(doomed.as_str()));
     }
-    // Concurrent creations of one name make one label.
     let form = json!({"name": "one"});
     let made = join_all((0..8).map(|_| mei.post("/v1/favorite/label", &form))).await;
     assert_eq!(made.iter().filter(|answer| answer.status == 200).count(), 1);

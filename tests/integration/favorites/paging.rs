@@ -1,5 +1,3 @@
-//! Cursor paging of the list under concurrent changes.
-
 use std::collections::{BTreeSet, HashSet};
 
 use futures::{StreamExt, future::join_all, stream};

@@ -1,5 +1,3 @@
-//! The module `favorite`: private to its owner.
-
 use serde_json::{Value, json};
 
 use crate::util::{

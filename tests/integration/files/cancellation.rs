@@ -1,5 +1,3 @@
-//! Cancelling single and multipart uploads (README, "Files").
-
 use serde_json::json;
 
 use crate::util::{
@@ -19,7 +17,7 @@ async fn cancelled_upload_frees_its_reservation_and_contents() {
     let (app, acme) = TestApp::start_with_acme().await;
     let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
     app.execute("UPDATE tenants SET quota_bytes = 60, subject_quota_bytes = 60").await;
-    // The periodic sweep must not do the work here.
+    // Without the periodic sweep.
     app.app.maintenance.stop().await;
 
     let signed = sign(&mei, &json!({"fileSize": 60})).await;

@@ -1,4 +1,4 @@
-//! Events during a long commit: the caller disconnects, loses a right, or calls again (decisions 10.4).
+//! Disconnects, lost rights and repeated calls during a commit (decisions 10.4).
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::util::{
     items::user,
 };
 
-/// A scanner that signals its start and passes contents on release; one content passes at once.
+/// Signals its start and passes contents on release; one content passes at once.
 struct Gate {
     begun: Semaphore,
     open: Semaphore,
@@ -60,7 +60,6 @@ async fn world() -> World {
 }
 
 impl World {
-    /// Starts a commit by Omar and waits until it reaches the scanner.
     async fn begin(&self, upload: &str) -> JoinHandle<Answer> {
         let (omar, form) = (self.omar.clone(), commit_form(upload, &self.folder, "tide.txt", 9));
         let committing = tokio::spawn(async move { commit(&omar, &form).await });
@@ -98,7 +97,6 @@ async fn commit_outlives_its_caller_and_excludes_a_second() {
         (world.app.number("SELECT COUNT(*) FROM files").await == 1).then_some(())
     })
     .await;
-    // The lost answer can be recovered from the folder's list.
     assert_eq!(files(&world.omar, &world.folder).await.ok().names(), ["tide.txt"]);
     eventually("the end of the commit", async || {
         commit(&world.omar, &form).await.message().contains("there is no such upload").then_some(())
@@ -134,7 +132,6 @@ async fn rights_lost_during_a_commit_refuse_it() {
     let committing = world.begin(&upload).await;
     let known = put_file(mei, folder, "TIDE.txt", b"passes").await;
     world.end(committing).await.fails_in_business(400, "of this name");
-    // Only the upload is left.
     assert_eq!(app.number("SELECT COUNT(*) FROM uploads").await, 1);
     sweep_until_contents_are(app, 1).await;
     delete(mei, &[&known]).await.ok();
@@ -145,7 +142,6 @@ async fn rights_lost_during_a_commit_refuse_it() {
     assert_eq!(files(mei, folder).await.ok().total(), 0);
 }
 
-/// A person queues for their own share of slots before a common one.
 #[tokio::test]
 async fn commit_slots_are_shared_fairly_between_people() {
     let World { app: _app, gate, mei, omar, folder, .. } = &world().await;

@@ -1,6 +1,4 @@
-//! Files of 1 byte to 2 GiB through `curl`, with interrupted parts and a killed server.
-//!
-//! `CURL_MIB` sets the size of the large file.
+//! Files of 1 byte to 2 GiB through `curl`. `CURL_MIB` sets the size of the large file.
 
 use std::{
     fs::{self, File},
@@ -20,7 +18,6 @@ use crate::util::{
 };
 
 const SCOPES: [&str; 4] = ["directory:write", "contents:read", "files", "act-as-user"];
-/// Default MiB of the large file, and of its parts.
 const LARGE_MIB: usize = 2_048;
 const PART_MIB: usize = 128;
 
@@ -140,7 +137,6 @@ async fn small_files_survive_a_round_trip() {
     assert_eq!(fs::read(&name).unwrap(), content);
 }
 
-/// One part breaks off and is sent again; between two others the server is killed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn multipart_survives_a_broken_part_and_a_killed_server() {
     let mib = std::env::var("CURL_MIB").map_or(LARGE_MIB, |mib| mib.parse().unwrap());
@@ -171,12 +167,11 @@ async fn multipart_survives_a_broken_part_and_a_killed_server() {
         "uploadId": upload, "dirId": "root", "fileName": "dump.bin", "fileSize": mib << 20, "fileHash": hash,
         "partETags": Value::from(tags).to_string(),
     });
-    // Takes longer than an ordinary call may.
+    // This takes longer than an ordinary call may.
     let made = place.post("/v1/stream/multipart/upload/commit", &commit).await;
     assert_eq!(place.take(&made["id"]).await, (hash, (mib as u64) << 20));
 }
 
-/// Sends the beginning of a part and disconnects.
 fn break_off(signed: &Value, file: &Path) {
     let url = url::Url::parse(signed["url"].as_str().unwrap()).unwrap();
     let address = url.socket_addrs(|| None).unwrap();
@@ -193,7 +188,6 @@ fn break_off(signed: &Value, file: &Path) {
     connection.write_all(&content[..content.len() / 2]).unwrap();
 }
 
-/// The maximum of parts, concurrently, from the last to the first.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_thousand_parts_make_one_file() {
     const PARTS: usize = 10_000;

@@ -1,4 +1,4 @@
-//! Deletion of files: all or none, at once for readers, rows in portions (decisions 10.7).
+//! Deletion of files (decisions 10.7).
 
 use serde_json::json;
 
@@ -23,7 +23,6 @@ async fn world() -> World {
     World { app, mei, omar }
 }
 
-/// The error must not depend on the order of the files.
 #[tokio::test]
 async fn reported_reason_does_not_depend_on_file_order() {
     let World { mei, omar, .. } = &world().await;
@@ -39,7 +38,7 @@ async fn reported_reason_does_not_depend_on_file_order() {
         }
     }
     let [locked, shown, hidden] = [of[0].as_str(), &of[1], &of[2]];
-    // Each call has its own hash map, with another order.
+    // Each call's hash map has another order.
     for _ in 0..8 {
         delete(omar, &[locked]).await.fails_in_business(430_017, "locked");
         for both in [[locked, shown], [shown, locked]] {
@@ -52,7 +51,7 @@ async fn reported_reason_does_not_depend_on_file_order() {
     assert_eq!(take(mei, locked, None).await, b"Locked");
 }
 
-/// Rows are changed directly, as by a concurrent request between check and write.
+/// Changes rows directly, as a concurrent request would between check and write.
 #[tokio::test]
 async fn rights_lost_since_the_check_are_honoured() {
     let World { app, mei, omar, .. } = &world().await;
@@ -94,7 +93,6 @@ async fn every_deleted_file_is_audited() {
     assert_eq!(told, deleted);
 }
 
-/// Deletion of one file and of many, with any number of versions, takes the same path.
 #[tokio::test]
 async fn deleted_files_vanish_at_once_and_rows_go_in_portions() {
     let World { app, mei, omar } = &world().await;

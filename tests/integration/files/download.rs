@@ -1,5 +1,3 @@
-//! `GET` and `HEAD /storage/files/{fileId}/{version}`.
-
 use proptest::{
     prelude::*,
     test_runner::{TestCaseError, TestRunner},
@@ -148,7 +146,7 @@ async fn altered_or_expired_download_url_is_refused() {
     assert_eq!(get(&app, &address).await.text, "abc");
 }
 
-/// The file, the right to it, and the person (decisions 10.3).
+/// Decisions 10.3.
 #[tokio::test]
 async fn download_url_dies_with_file_right_or_person() {
     let (app, acme) = started().await;
@@ -181,7 +179,6 @@ async fn download_url_dies_with_file_right_or_person() {
     get(&app, &meis).await.fails(404, gone);
 }
 
-/// Missing content is a server error, not a missing file.
 #[tokio::test]
 async fn lost_content_is_a_server_error() {
     let (app, acme) = started().await;

@@ -1,4 +1,4 @@
-//! Business error codes at each file operation (specification, "Errors" 4), and scanner verdicts.
+//! Business error codes by operation (specification, "Errors" 4), and scanner verdicts.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ use Operation::{Commit, Delete, Download, MultipartCommit, Sign, SignPart, Start
 
 const COMMITS: &[Operation] = &[Commit, MultipartCommit];
 
-/// Rows of the specification's table; additions by the decisions are marked.
+/// The specification's table, and additions by the decisions.
 const TABLE: [(u32, &str, &[Operation]); 9] = [
     (400, "General failure", &[Sign, Start, SignPart, Commit, MultipartCommit, Download, Delete]),
     (430_001, "Parent folder does not exist", COMMITS),

@@ -24,7 +24,7 @@ async fn multipart_file_is_its_listed_parts_in_order() {
     let mei = mei(&app).await;
     let upload = start(&mei).await;
     let (first, second, last) = (bytes(1, LEAST), bytes(2, LEAST + 1), bytes(3, 7));
-    // Parts come in any order, some twice, and some are left out of the list.
+    // Parts come in any order, some twice, some not listed.
     let e_tags = [
         send_part(&mei, &upload, 9, &last).await,
         send_part(&mei, &upload, 1, &last).await,

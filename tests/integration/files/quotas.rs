@@ -1,4 +1,4 @@
-//! Quotas (decisions 9.8, 10.1) against a naive account and under concurrent commits.
+//! Quotas (decisions 9.8, 10.1) against a model and under concurrent commits.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +63,7 @@ impl Account {
         files.flat_map(|(_, (_, versions))| versions).sum()
     }
 
-    /// The code of the quota exceeded by `bytes` more, not counting the reservation of upload `but`.
+    /// The code of the quota that `bytes` more exceed, without the reservation of upload `but`.
     fn exceeded(&self, root: usize, but: Option<usize>, bytes: i64) -> Option<u32> {
         let root = Some(root);
         let others = || self.uploads.iter().enumerate().filter(|(place, _)| Some(*place) != but);
@@ -119,7 +119,7 @@ impl World {
     async fn sign(&mut self, by: usize, bytes: Option<i64>, to: Option<usize>) {
         let said = json!({"fileSize": bytes, "dirId": to.map(|to| &self.folders[to])});
         let answer = self.people[by].post("/v1/stream/upload", &said).await;
-        // An upload without a folder counts for the person.
+        // Without a folder the person's quota counts.
         let root = to.unwrap_or(by);
         match self.account.exceeded(root, None, bytes.unwrap_or(0)) {
             Some(code) => drop(answer.fails_in_business(code, "fileSize")),
@@ -177,7 +177,6 @@ impl World {
         }
     }
 
-    /// Asserts that the rows equal the account and stay within the quotas.
     async fn check(&self) {
         let of_root = "SELECT file_bytes FROM directories WHERE subject = 'u:mei'";
         assert_eq!(self.app.number(of_root).await, self.account.used(Some(0)));
@@ -212,7 +211,6 @@ async fn quotas_equal_the_account_under_random_steps() {
     }
 }
 
-/// An unspecified folder must not reserve the enterprise's space.
 #[tokio::test]
 async fn upload_without_a_folder_reserves_the_persons_quota() {
     let (world, _) = world().await;

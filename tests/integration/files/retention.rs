@@ -1,5 +1,3 @@
-//! Retention and removal of contents, and `trawl storage verify`.
-
 use serde_json::{Value, json};
 use std::{fs, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -47,7 +45,7 @@ async fn content_is_removed_with_its_last_file() {
     assert_eq!(app.http.get(address).send().await.unwrap().bytes().await.unwrap(), content);
 }
 
-/// One mark has no content, one content cannot be deleted and must not block others.
+/// One mark lacks a content; one content cannot be deleted.
 #[tokio::test]
 async fn unreferenced_contents_are_removed_in_portions() {
     let (app, acme) = started().await;
@@ -68,7 +66,6 @@ async fn unreferenced_contents_are_removed_in_portions() {
     assert!(is_kept(&app, &kept.sha256).await);
 }
 
-/// Undeletable contents, this many and ahead of all others.
 async fn hinder(app: &TestApp) {
     let text = "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 2100) \
         INSERT INTO blobs (sha256, size, store, store_key, created_at) \
@@ -84,11 +81,11 @@ async fn undeletable_contents_do_not_block_others() {
     let file = app.file(&acme, "mei", "one.txt", b"one".to_vec()).await;
     hinder(&app).await;
     app.execute_with("DELETE FROM files WHERE id = ?", vec![file.id.as_str().into()]).await;
-    // A separate instance, unaffected by maintenance rounds.
+    // A separate instance, unaffected by maintenance.
     let contents = Contents::new(Arc::clone(&app.app.blobs));
     let stop = CancellationToken::new();
     for is_kept_still in [true, false] {
-        // A round handles some of them, and rounds rotate through all.
+        // A round handles some of them; rounds rotate through all.
         assert!(contents.remove_doubtful(&app.app.store, &stop).await.is_err());
         assert_eq!(is_kept(&app, &file.sha256).await, is_kept_still);
     }
@@ -99,7 +96,6 @@ async fn undeletable_contents_do_not_block_others() {
 async fn failing_store_does_not_block_other_maintenance() {
     let (app, _acme) = started().await;
     hinder(&app).await;
-    // More than one round follows.
     app.execute(
         "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 10600) \
          INSERT INTO directories (id, tenant_id, name, name_key, created_by, created_at, updated_at) \
@@ -165,7 +161,7 @@ async fn verify_reports_damaged_missing_unknown_and_miscounted() {
     let bad = app.file(&acme, "mei", "bad\n.txt", b"right".to_vec()).await;
     let lost = app.file(&acme, "lin", "lost.txt", b"lost".to_vec()).await;
     let longer = app.file(&acme, "lin", "longer.txt", b"longer".to_vec()).await;
-    // A commit has begun: its row exists, its content does not yet.
+    // A commit in flight: its row exists, its content does not yet.
     app.execute(
         "INSERT INTO blobs (sha256, size, store, store_key, created_at) \
          SELECT value, 3, 'local', value, 0 FROM json_each('[\"aa00000000000000000000000000000000000000000000000000000000000000\"]')",
@@ -225,7 +221,7 @@ async fn verify_reports_damaged_missing_unknown_and_miscounted() {
     }
 }
 
-/// Sums need not match during removal in portions.
+/// Removal in portions changes sums.
 #[tokio::test]
 async fn verify_tolerates_removal_in_progress() {
     let (app, acme) = started().await;
@@ -273,7 +269,7 @@ async fn refused_commits_leave_only_the_parts() {
             .fails_in_business(400, "fileHash");
         assert_eq!(entries(&app, &parts), 2);
     }
-    // A composition left by a killed process is removed at startup, its parts stay.
+    // A composition of a killed process is removed at startup; its parts stay.
     app.app.blobs.compose(single_id, &app.app.blobs.parts(single_id).await.unwrap(), None).await.unwrap();
     assert_eq!(entries(&app, single_id), 2);
     let app = app.restart().await;

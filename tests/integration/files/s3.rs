@@ -1,4 +1,4 @@
-//! Contents in an S3-compatible store: clients transfer directly, and the server reads at commits.
+//! Contents in an S3-compatible store, with direct transfers.
 
 use std::{path::Path, process::Command};
 

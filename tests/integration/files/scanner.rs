@@ -1,5 +1,3 @@
-//! Scans by a real `clamd`, and failures of the scanner.
-
 use futures::{StreamExt, stream};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -33,7 +31,6 @@ fn infected() -> Vec<u8> {
     content
 }
 
-/// Asserts the failure of a commit with this reason and without an address.
 fn assert_not_scanned(scanned: Result<Verdict>, why: &str) {
     let failure = scanned.unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Business(BusinessCode::General));
@@ -47,7 +44,6 @@ async fn known_signatures_are_found_and_nothing_else() {
         assert_eq!(scan(&scanner, pieces(b"calm sea", 3)).await.unwrap(), Verdict::Safe);
         assert_eq!(scan(&scanner, pieces(b"", 1)).await.unwrap(), Verdict::Safe);
         let found = Verdict::Unsafe(FOUND.to_owned());
-        // In pieces of any length.
         for length in [7, 65_536, 10_000_000] {
             assert_eq!(scan(&scanner, pieces(&infected(), length)).await.unwrap(), found);
         }

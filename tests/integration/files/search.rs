@@ -1,4 +1,4 @@
-//! Search over files by name, folder and text, within current rights (decisions 4.5, 10).
+//! Search over files (decisions 4.5, 10).
 
 use serde_json::{Value, json};
 use std::io::{Cursor, Write as _};
@@ -16,7 +16,7 @@ use crate::util::{
     items::{department, user},
 };
 
-/// Names found by a keyword, ascending; asserts that both orders and the total agree.
+/// Ascending; asserts that both orders and the total agree.
 async fn found(caller: &Caller, keyword: &str) -> Vec<String> {
     let mut found: Vec<Vec<String>> = Vec::new();
     for sort in ["time", "relevance"] {
@@ -49,7 +49,6 @@ fn docx(paragraphs: &[&str]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// Inserts `count` file rows with one extracted content directly.
 async fn put_many(app: &TestApp, folder: &str, prefix: &str, count: usize, text: &str) {
     let names: Vec<String> = (0..count).map(|number| format!("{prefix}{number:04}.txt")).collect();
     let names = json!(names).to_string();
@@ -154,7 +153,7 @@ async fn file_name_matches_rank_above_text_matches() {
     assert_eq!((answer.items()[0]["title"].as_str(), answer.total()), (Some("plan of the harbour.png"), 3));
 }
 
-/// Indexes of the callers who find the word's file.
+/// Indexes of callers.
 async fn finders<const N: usize>(callers: [&Caller; N], keyword: &str) -> Vec<usize> {
     let mut finders = Vec::new();
     for (number, caller) in callers.into_iter().enumerate() {
@@ -200,7 +199,6 @@ async fn granted_or_removed_right_applies_to_the_next_search() {
     right("authorize/remove", &top, 2, "d1").await;
     right("authorize", &top, 2, &team).await;
     assert_eq!(finders(all(), "harbour").await, [0, 1], "a group");
-    // A new group member gets the group's rights.
     let path = format!("/v1/groups/{team}/members?userIds=lin");
     crate::util::caller::send(mei.request(reqwest::Method::POST, &path)).await.ok();
     assert_eq!(finders(all(), "harbour").await, [0, 1, 2], "a new member");
@@ -256,7 +254,7 @@ async fn folder_rename_and_deletion_reach_all_files_below() {
     assert_eq!(counts("harbour").await, (1_233, 1_200));
 
     ask(&mei, "rename", json!({"dirId": top, "name": "Quay"})).await.ok();
-    // Maintenance indexes what the call did not; concurrent writes do not wait for it.
+    // Maintenance indexes the rest without delaying concurrent writes.
     crate::util::eventually("the new name", async || {
         app.wait_for_index().await;
         (counts("quay").await == (1_233, 1_200)).then_some(())
@@ -264,7 +262,6 @@ async fn folder_rename_and_deletion_reach_all_files_below() {
     .await;
     assert_eq!(counts("harbour").await, (0, 0));
     assert_eq!(counts("dues").await, (1_230, 1_200));
-    // A second rename restarts the one in progress.
     for name in ["Pier", "Wharf"] {
         ask(&mei, "rename", json!({"dirId": middle, "name": name})).await.ok();
     }
@@ -316,7 +313,6 @@ async fn rebuilt_index_finds_the_same_files() {
     assert_eq!(looked(&mei, &omar).await, before);
 }
 
-/// Commits wait for texts for a limited time; a late text is indexed when it arrives.
 #[tokio::test]
 async fn late_text_is_found_once_extracted() {
     let without = |config: &mut Config| config.storage.text_program = Some("/nowhere/trawl".into());

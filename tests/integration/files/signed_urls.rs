@@ -1,4 +1,4 @@
-//! Attacks on signed URLs (altered, replayed, late, revoked), and file names with traversal.
+//! Altered, replayed, late and revoked URLs; file names with traversal.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ async fn download(person: &Caller, file: &Value) -> Url {
     signed.data().as_str().unwrap().parse().unwrap()
 }
 
-/// Variants of the URL: each parameter changed, left out or doubled, each path segment changed.
+/// Each parameter changed, left out or doubled; each path segment changed.
 fn forgeries(url: &Url, others: &Url) -> Vec<Url> {
     let mut forged = Vec::new();
     let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
@@ -190,7 +190,6 @@ async fn download_url_dies_with_the_file_or_the_right() {
     assert_eq!(status(&mei, Method::GET, &url, b"").await, 404);
 }
 
-/// Names that would traverse if used as paths.
 const ELSEWHERE: [&str; 14] = [
     "..",
     ".",
@@ -219,7 +218,7 @@ async fn hostile_names_do_not_traverse() {
         assert_eq!(status(&mei, Method::PUT, &url, CONTENT).await, 200);
         let committed = commit(&mei, &upload_id, "root", name).await;
         let codes = [&made["code"], &signed["code"], &committed["code"]];
-        // Either refused by every operation or treated as an ordinary name.
+        // Refused by every operation or treated as an ordinary name.
         assert!(
             codes == [400, 400, 400] || codes == [200, 200, 200],
             "{name:?}: {made} {signed} {committed}"
@@ -235,7 +234,6 @@ async fn hostile_names_do_not_traverse() {
     let listed = mei.get("/v1/directories/file/list?dirId=root").await.ok();
     let listed: BTreeSet<&str> = listed.items().iter().map(|file| file["name"].as_str().unwrap()).collect();
     assert_eq!(listed, names);
-    // Invalid ids in every place of an id.
     for id in ["../root", "..", "root/..", "", "\0", "%2e%2e"] {
         let answer = mei.post("/v1/stream/download", &json!({ "fileId": id })).await.body;
         assert!(matches!(answer["code"].as_i64(), Some(400 | 430_003)), "{id:?}: {answer}");

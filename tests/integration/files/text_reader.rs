@@ -1,4 +1,4 @@
-//! The text reader under hostile files: limits hold, and text read before a limit is kept.
+//! The text reader under hostile files.
 
 use std::{
     io::{Cursor, Write as _},
@@ -15,10 +15,9 @@ use crate::util::{
     eventually,
     files::put_file,
     groups::people,
-    internals::{Error, Limits, Pieces, ReadAs, Reading, Storage, TextReader},
+    internals::{Error, ExtractionOutcome, Limits, Pieces, Storage, TextFormat, TextReader},
 };
 
-/// A reader with this time limit for each content.
 fn reader(seconds: u64) -> TextReader {
     let storage = Storage {
         text_program: Some(env!("CARGO_BIN_EXE_trawl").into()),
@@ -32,20 +31,19 @@ fn pieces(content: Vec<u8>) -> Pieces {
     stream::iter([Ok(Bytes::from(content))]).boxed()
 }
 
-/// The text of a content that makes its reader end. The reader runs at low priority and may starve on a busy
-/// machine, so it is retried as the server does.
-async fn read_by(reader: &TextReader, read_as: ReadAs, content: Vec<u8>) -> String {
+/// Retried as the server does: on a busy machine the reader, at low priority, may starve.
+async fn read_by(reader: &TextReader, read_as: TextFormat, content: Vec<u8>) -> String {
     for _ in 0..5 {
         match reader.read(read_as, true, pieces(content.clone())).await.unwrap() {
-            Reading::Ended(text) => return text,
-            Reading::Cut { text, why } => println!("{why}: {text}"),
+            ExtractionOutcome::Ended(text) => return text,
+            ExtractionOutcome::Cut { text, why } => println!("{why}: {text}"),
         }
     }
     panic!("the reader was cut short five times");
 }
 
 async fn read(content: Vec<u8>) -> String {
-    read_by(&reader(60), ReadAs::Plain, content).await
+    read_by(&reader(60), TextFormat::Plain, content).await
 }
 
 fn bomb(entries: &[(&str, &str)], zeros: (&str, u64)) -> Vec<u8> {
@@ -77,7 +75,7 @@ fn pdf(objects: &[&str]) -> Vec<u8> {
 #[tokio::test]
 async fn zip_bomb_is_read_up_to_the_limit() {
     let text = "<w:p xmlns:w='w'><w:t>harbour</w:t></w:p>";
-    // An entry over the limit, both of a read and an ignored kind.
+    // An entry over the limit, of a read and of an ignored kind.
     for name in ["word/document.xml", "word/media/image1.png"] {
         let entries: &[(&str, &str)] =
             if name == "word/document.xml" { &[] } else { &[("word/document.xml", text)] };
@@ -87,7 +85,7 @@ async fn zip_bomb_is_read_up_to_the_limit() {
     }
     let content = bomb(&[("word/document.xml", text)], ("word/footer1.xml", 1 << 28));
     assert_eq!(read(content).await.trim(), "harbour");
-    // This format is buffered whole, so the process hits its memory limit.
+    // This format is buffered whole, so memory is the limit.
     let content = bomb(
         &[
             (
@@ -105,10 +103,10 @@ async fn zip_bomb_is_read_up_to_the_limit() {
 async fn deeply_nested_content_ends() {
     let deep = |open: &str| open.repeat(2_000_000).into_bytes();
     for (read_as, content) in [
-        (ReadAs::Html, [b"<html>harbour".to_vec(), deep("<div>")].concat()),
-        (ReadAs::Markdown, deep("> ")),
-        (ReadAs::Markdown, deep("[")),
-        (ReadAs::Plain, [b"%PDF-1.4\n1 0 obj\n".to_vec(), deep("[")].concat()),
+        (TextFormat::Html, [b"<html>harbour".to_vec(), deep("<div>")].concat()),
+        (TextFormat::Markdown, deep("> ")),
+        (TextFormat::Markdown, deep("[")),
+        (TextFormat::Plain, [b"%PDF-1.4\n1 0 obj\n".to_vec(), deep("[")].concat()),
     ] {
         let text = read_by(&reader(3), read_as, content).await;
         assert!(text.len() <= 1_000, "{read_as}");
@@ -126,7 +124,6 @@ async fn broken_or_cyclic_pdf_ends() {
     for cut in [1, 9, 30, 90, broken.len() - 3] {
         read(broken[..cut].to_vec()).await;
     }
-    // A page with a form that draws itself twice.
     let own = "<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 5 0 R >> >> /Length 11 >>\nstream\n/X Do /X Do\nendstream";
     let circle = pdf(&[
         "<< /Type /Catalog /Pages 2 0 R >>",
@@ -135,7 +132,7 @@ async fn broken_or_cyclic_pdf_ends() {
         "<< /Length 5 >>\nstream\n/X Do\nendstream",
         own,
     ]);
-    let text = read_by(&reader(1), ReadAs::Plain, circle).await;
+    let text = read_by(&reader(1), TextFormat::Plain, circle).await;
     assert_eq!(text.trim(), "");
 }
 
@@ -151,10 +148,10 @@ async fn killed_reader_leaves_its_partial_text() {
     let of =
         |program, text_seconds| Storage { text_program: Some(program), text_seconds, ..Storage::default() };
     for (lines, expected) in [
-        // Ends amid a character, without reading its input.
+        // It ends amid a character, without reading its input.
         (r"printf 'harbour \346\275'; exit 1", "harbour "),
         (r"printf harbour; kill -SEGV $$", "harbour"),
-        // Exceeds its processor time.
+        // It exceeds its processor time.
         (r"printf harbour; kill -XCPU $$", "harbour"),
         (r"exec yes", &"y\n".repeat(10)),
         ("env; ls -d /proc/$$/fd/[3-9] 2>/dev/null | grep -v '/fd/255'; cat > /dev/null", ""),
@@ -162,34 +159,32 @@ async fn killed_reader_leaves_its_partial_text() {
         let program = script("reader", lines);
         let reader =
             TextReader::new(&of(program, 20), &Limits { file_text_bytes: 20, ..Limits::default() }).unwrap();
-        let reading = read_by(&reader, ReadAs::Plain, vec![b'x'; 4 << 20]);
+        let reading = read_by(&reader, TextFormat::Plain, vec![b'x'; 4 << 20]);
         let text = tokio::time::timeout(PATIENCE, reading).await.unwrap();
         if lines.starts_with("env") {
-            // The shell sets only its own variables.
             assert!(!text.contains("CARGO") && !text.contains("HOME"), "{text}");
         } else {
             assert_eq!(text, expected, "{lines}");
         }
     }
-    // A failing store and a pending stream are errors, not empty texts.
     for begins in [0, 10_000] {
         let begun = Ok(Bytes::from("y".repeat(begins)));
         let failing: Pieces = stream::iter([begun, Err(Error::bad_request("gone"))]).boxed();
-        let read = reader(60).read(ReadAs::Plain, true, failing).await.unwrap();
-        assert!(matches!(read, Reading::Cut { why, .. } if why.contains("gone")), "{begins}");
+        let read = reader(60).read(TextFormat::Plain, true, failing).await.unwrap();
+        assert!(matches!(read, ExtractionOutcome::Cut { why, .. } if why.contains("gone")), "{begins}");
     }
     let program = script("reader", "printf harbour; exec sleep 1000");
     let reader = TextReader::new(&of(program, 5), &Limits::default()).unwrap();
     let (whole, pending) = tokio::join!(
-        reader.read(ReadAs::Plain, true, pieces(b"tide".to_vec())),
-        reader.read(ReadAs::Plain, true, stream::pending().boxed()),
+        reader.read(TextFormat::Plain, true, pieces(b"tide".to_vec())),
+        reader.read(TextFormat::Plain, true, stream::pending().boxed()),
     );
     for (read, text) in [(whole, "harbour"), (pending, "")] {
-        assert!(matches!(read.unwrap(), Reading::Cut { text: came, .. } if came == text));
+        assert!(matches!(read.unwrap(), ExtractionOutcome::Cut { text: came, .. } if came == text));
     }
 }
 
-/// Defence in depth: a compromised reader has no rights that it does not need.
+/// Defence in depth against a compromised reader.
 #[tokio::test]
 async fn reader_drops_files_network_and_environment() {
     let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_trawl"))

@@ -1,4 +1,4 @@
-//! Texts of shared contents, and fairness between tenants in extraction.
+//! Texts of shared contents; fairness between tenants.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ async fn shared_content_is_extracted_for_every_file_type() {
     assert_eq!(app.number("SELECT COUNT(*) FROM blob_texts").await, 6);
 }
 
-/// A reader that reports its content and waits for a signal.
+/// Reports its content and waits for a signal.
 const TOLD: &str = r#"IFS= read -r name
 printf '%s\n' "$name" >> "${0%/*}/begun"
 IFS= read -r told < "${0%/*}/$name"
@@ -102,7 +102,6 @@ async fn tenants_take_turns_in_extraction() {
     for number in 0..5 {
         put(&mei, &format!("mine{number}")).await;
     }
-    // Alone, a tenant may use both readers.
     let mut mine: Vec<String> = begun(2).await;
     mine.sort();
     assert_eq!(mine, ["mine0", "mine1"]);
@@ -110,7 +109,7 @@ async fn tenants_take_turns_in_extraction() {
         put(&other, &format!("other{number}")).await;
     }
     put(&third, "third0").await;
-    // Now tenants take turns, one reader each while others wait.
+    // Tenants take turns, one reader each while others wait.
     tell("mine0").await;
     assert_eq!(begun(3).await[2], "other0");
     tell("other0").await;
@@ -130,7 +129,7 @@ async fn tenants_take_turns_in_extraction() {
     .await;
 }
 
-/// Waits without using processor time, as on a busy machine.
+/// Uses no processor time, as on a busy machine.
 const HELD_UP: &str = r#"printf harb
 if [ -e "${0%/*}/busy" ]; then exec sleep 1000; fi
 printf our"#;
@@ -152,7 +151,7 @@ async fn interrupted_extraction_is_retried() {
         eventually(condition, async || (app.number(&query).await == 1).then_some(())).await;
     };
     until(&app, "tries = 1 AND text IS NULL AND due_at > 0").await;
-    // As if the next attempt were the last.
+    // The next attempt is the last.
     app.execute("UPDATE blob_texts SET tries = 2").await;
     let app = app.restart_with(|_| {}).await;
     until(&app, "tries = 3 AND text IS NULL AND due_at > 0").await;

@@ -1,4 +1,4 @@
-//! Files that a real `clamd` finds unsafe, before and after commit (decisions 10.2, 10.6).
+//! Files that a real `clamd` finds unsafe (decisions 10.2, 10.6).
 
 use std::{path::Path, process::Command};
 

@@ -11,7 +11,7 @@ use crate::util::{
     app::TestApp,
     eventually,
     files::sha256,
-    internals::{Expected, Part},
+    internals::{Expected, UploadPart},
     raw::Connection,
     stored::{bytes, started, with_changed_pieces},
 };
@@ -30,8 +30,8 @@ fn in_chunks(content: &[u8], size: usize) -> Body {
     Body::wrap_stream(stream::iter(chunks))
 }
 
-fn part(number: u32, content: &[u8]) -> Part {
-    Part { number, size: content.len() as u64, e_tag: sha256(content) }
+fn part(number: u32, content: &[u8]) -> UploadPart {
+    UploadPart { number, size: content.len() as u64, e_tag: sha256(content) }
 }
 
 fn files_of(app: &TestApp, upload_id: &str) -> Vec<String> {
@@ -97,7 +97,6 @@ async fn part_sent_again_replaces_the_earlier_one() {
     put(&app, &address, "other").await;
     assert_eq!(app.app.blobs.parts(&upload).await.unwrap(), [part(3, b"other")]);
     assert_eq!(files_of(&app, &upload).len(), 1);
-    // A commit after the part is gone fails.
     for tap in [None, Some(tokio::sync::mpsc::channel(1).0)] {
         let refusal = app.app.blobs.compose(&upload, &listed, tap).await.unwrap_err();
         assert_eq!((refusal.kind.code(), refusal.message.contains("partNumber 3")), (400, true));
@@ -179,7 +178,6 @@ async fn oversized_transfer_is_refused_with_a_readable_answer() {
     assert_eq!(put(&app, &address, content[..1_000_000].to_vec()).await.status, 200);
 }
 
-/// The file limit bounds the sum of the parts.
 #[tokio::test]
 async fn sum_of_parts_is_limited_to_the_file_size() {
     let app = TestApp::start_with(|config| config.limits.file_bytes = 1_000).await;
@@ -278,14 +276,13 @@ async fn quotas_count_bytes_in_flight() {
     let other = app.upload(&acme, "mei", Some(&root)).await;
     put(&app, &app.part_address(&other, 1, 10_000).await, bytes(101)).await.fails(413, subject);
     assert_eq!(put(&app, &app.part_address(&other, 1, 10_000).await, bytes(100)).await.status, 200);
-    // An upload without a root uses the enterprise's quota only.
+    // Without a root only the enterprise's quota counts.
     let nobodys = app.upload(&acme, "mei", None).await;
     let address = app.part_address(&nobodys, 1, 10_000).await;
     put(&app, &address, bytes(501)).await.fails(413, "the quota of the enterprise does not suffice");
     assert_eq!(put(&app, &address, bytes(500)).await.status, 200);
     // Reserved bytes need no further check.
     assert_eq!(put(&app, &address, bytes(400)).await.status, 200);
-    // Bytes of unannounced length are counted as they arrive.
     put(&app, &first, in_chunks(&bytes(401), 100)).await.fails(413, subject);
     assert_eq!(files_of(&app, &upload).len(), 1);
 }
@@ -312,7 +309,7 @@ async fn quotas_count_unannounced_bytes_as_they_arrive() {
     first.write(&chunk(&bytes(700_000))).await;
     let reserved = async || app.number("SELECT reserved_bytes FROM uploads").await;
     eventually("counted bytes", async || (reserved().await >= 700_001).then_some(())).await;
-    // A second sender of the part gets the remaining quota and loses it while the first continues.
+    // A second sender gets the remaining quota, and loses it while the first continues.
     let mut second = Connection::open(&app.base).await;
     let address = app.part_address(&upload, 1, 60 << 20).await;
     second.write(head(&address, "transfer-encoding: chunked").as_bytes()).await;
@@ -363,7 +360,7 @@ async fn revoked_sender_is_stopped_before_the_end() {
     assert_eq!(announced.read().await.status, 404);
 }
 
-/// A crash between storing a part and deleting the one it replaces.
+/// As after a crash between storing a part and deleting its predecessor.
 #[tokio::test]
 async fn duplicate_part_left_by_a_crash_is_removed() {
     let (app, acme) = started().await;

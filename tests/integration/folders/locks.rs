@@ -37,7 +37,7 @@ async fn locked_folder_cannot_be_locked_again_below() {
         lock(caller, &bottom).await.fails_in_business(430_017, "locked");
         unlock(caller, &bottom).await.fails_in_business(430_017, "above");
     }
-    // A lock above is allowed and takes precedence.
+    // A lock above takes precedence.
     lock(&omar, &top).await.ok_epoch();
     unlock(&mei, &middle).await.fails_in_business(430_017, "above");
     unlock(&mei, &top).await.ok_epoch();
@@ -62,7 +62,6 @@ async fn locked_tree_is_changed_only_by_its_locker() {
             ask(&mei, operation, body).await.fails_in_business(430_017, "locked");
         }
     }
-    // Deletion would remove the locked folder.
     ask(&mei, "delete", json!({"dirId": top})).await.fails_in_business(430_017, "below");
     ask(&mei, "rename", json!({"dirId": top, "name": "Summit"})).await.ok_epoch();
     folder(&mei, &top, "Beside").await;
@@ -70,7 +69,6 @@ async fn locked_tree_is_changed_only_by_its_locker() {
     assert_eq!(allowed(&seen[1]), "downloadable manageable previewable readable shareable unlockable");
     let below = list(&mei, &middle).await.ok_epoch();
     assert_eq!(allowed(&below.items()[0]), "downloadable manageable previewable readable shareable");
-    // Rights can be changed under a lock.
     give(&mei, &bottom, "viewer", &["omar"]).await;
 
     let own = list(&omar, &top).await.ok_epoch().items()[1].clone();
@@ -114,7 +112,6 @@ async fn folder_with_an_unsafe_file_cannot_be_locked_or_unlocked() {
     }
     lock(&mei, &beside).await.ok_epoch();
     unlock(&mei, &beside).await.ok_epoch();
-    // Only an earlier version was unsafe.
     app.execute("UPDATE files SET sha256 = (SELECT sha256 FROM files WHERE name = 'good0.txt') WHERE name = 'bad0.txt'").await;
     unlock(&mei, &middle).await.ok_epoch();
     lock(&mei, &top).await.ok_epoch();

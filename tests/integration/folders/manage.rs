@@ -1,4 +1,4 @@
-//! `/v1/directories`: create, list and rename (specification, "Folders"; decisions 10.1, 10.2).
+//! `/v1/directories` (specification, "Folders"; decisions 10.1, 10.2).
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -195,7 +195,7 @@ async fn unknown_or_hidden_folder_is_430003() {
             ("create", json!({"name": "a", "parentId": id})),
             ("delete", json!({"dirId": id})),
             ("rename", json!({"dirId": id, "name": "a"})),
-            // A missing folder is reported before an invalid name.
+            // The folder is looked up before the name is checked.
             ("rename", json!({"dirId": id, "name": "a/b"})),
             ("lock", json!({"dirId": id})),
             ("unlock", json!({"dirId": id})),
@@ -239,8 +239,6 @@ async fn every_subject_has_its_own_first_level_folders() {
     let create = async |caller: &Caller, principal: &str| {
         ask(caller, "create", json!({"name": format!("Of {principal}"), "principalId": principal})).await
     };
-    // Owners: the person; a group's owner; a department's head; for the enterprise the heads of top
-    // departments.
     for (caller, principal) in
         [(&mei, "mei"), (&mei, team.as_str()), (&lin, "sales"), (&omar, "north"), (&lin, "acme")]
     {
@@ -260,7 +258,6 @@ async fn every_subject_has_its_own_first_level_folders() {
     assert_eq!(list(&mei, "root").await.ok_epoch().names(), ["Of mei"]);
     assert_eq!(list(&mei, "").await.ok_epoch().total(), 2);
 
-    // Owners of the enterprise's folders, as set by the operator.
     let operator = app.operator().await.caller.on("acme");
     let settings = operator
         .put("/admin/v1/tenants/acme", &json!({"administrators": ["ana", "ana", "later"]}))
@@ -323,7 +320,6 @@ async fn concurrent_creations_of_a_folder_succeed_once() {
         let mut calls = JoinSet::new();
         for number in 0..8 {
             let caller = if number % 2 == 0 { mei.clone() } else { omar.clone() };
-            // Half of the calls accept an existing folder.
             let form = json!({"name": format!("n{round}"), "parentId": id, "skip": number % 4 >= 2});
             calls.spawn(async move { (number % 4 >= 2, ask(&caller, "create", form).await) });
         }

@@ -1,4 +1,4 @@
-//! Owners of folders when people, departments and groups come and go (decisions 10.1).
+//! Owners of folders (decisions 10.1).
 
 use serde_json::json;
 
@@ -15,7 +15,6 @@ async fn found(caller: &Caller, keyword: &str) -> u64 {
     caller.search(&[("moduleId", "file"), ("keyword", keyword)]).await.ok().total()
 }
 
-/// Deleting a department must not make the heads below it owners of the enterprise's folders.
 #[tokio::test]
 async fn department_below_a_deleted_one_is_not_top_level() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -37,7 +36,7 @@ async fn department_below_a_deleted_one_is_not_top_level() {
     assert_eq!(list(&omar, "").await.ok_epoch().names(), ["Of acme"]);
 }
 
-/// A synchronisation may restore the person, so the folders stay reachable meanwhile.
+/// A synchronisation may restore the person.
 #[tokio::test]
 async fn enterprise_owns_folders_of_a_deleted_person_until_restored() {
     let (app, acme) = TestApp::start_with_acme().await;

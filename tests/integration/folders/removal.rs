@@ -1,5 +1,3 @@
-//! `/v1/directories/delete`: immediate effect and later row removal.
-
 use serde_json::json;
 
 use crate::util::{
@@ -74,7 +72,7 @@ async fn deletion_needs_the_delete_right() {
     assert_eq!(list(&mei, &top).await.ok_epoch().total(), 0);
 }
 
-/// Rows are removed in portions of 500, versions included.
+/// Portions of 500 rows, versions included.
 #[tokio::test]
 async fn many_rows_are_removed_in_portions() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -107,13 +105,12 @@ async fn many_rows_are_removed_in_portions() {
         portions += 1;
     }
     assert_eq!(app.number(rows).await, 1, "the root");
-    // 3,500 rows, and the folders are visited once more each.
+    // 3,500 rows, and each folder once more.
     assert!((7..=12).contains(&portions), "{portions}");
-    // Every content that lost a version needs a reference check.
+    // Contents that lost a version need a reference check.
     assert_eq!(app.number("SELECT COUNT(*) FROM doubtful_blobs").await, 700);
 }
 
-/// Removal resumes at startup, and a new deletion wakes it.
 #[tokio::test]
 async fn interrupted_removal_resumes_at_startup() {
     let (app, acme) = TestApp::start_with_acme().await;

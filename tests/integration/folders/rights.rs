@@ -22,7 +22,7 @@ async fn give_group(caller: &Caller, folder: &str, role: &str, target: &str) {
     assert_eq!(ask(caller, "authorize", form).await.ok_epoch().data(), "the right is given");
 }
 
-/// The role table of decisions 10.7.
+/// Decisions 10.7.
 #[tokio::test]
 async fn roles_permit_the_operations_of_the_table() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -52,7 +52,7 @@ async fn roles_permit_the_operations_of_the_table() {
         } else {
             files(&omar, &id).await.fails_in_business(430_003, "no folder");
         }
-        // The least role of each operation, in an order in which each can succeed.
+        // With the least role, in an order in which each can succeed.
         for (operation, body, least) in [
             ("create", json!({"name": "New", "parentId": id}), 3),
             ("rename", json!({"dirId": id, "name": "Renamed"}), 3),
@@ -82,7 +82,6 @@ async fn right_covers_subfolders_and_the_greatest_counts() {
     let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
     let [top, middle, bottom] = nested_folders(&mei).await;
     give(&mei, &middle, "editor", &["omar"]).await;
-    // Ancestors are invisible, by name and by id.
     let seen = list(&omar, "").await.ok_epoch().items()[0].clone();
     assert_eq!(
         (&seen["id"], &seen["fullPath"], &seen["parentId"]),
@@ -91,7 +90,7 @@ async fn right_covers_subfolders_and_the_greatest_counts() {
     let seen = list(&omar, &middle).await.ok_epoch().items()[0].clone();
     assert_eq!((&seen["fullPath"], &seen["parentId"]), (&json!("/Middle/Bottom"), &json!(middle)));
     list(&omar, &top).await.fails_in_business(430_003, "no folder");
-    // A lesser right below takes nothing away; the topmost readable folder is listed.
+    // A lesser right below takes nothing away.
     give(&mei, &bottom, "viewer", &["omar"]).await;
     assert_eq!(list(&omar, "").await.ok_epoch().ids(), [middle.as_str()]);
     folder(&omar, &bottom, "New").await;
@@ -112,7 +111,6 @@ async fn right_covers_subfolders_and_the_greatest_counts() {
     assert_eq!(list(&omar, "").await.ok_epoch().ids(), [middle.as_str()]);
     take(&mei, &middle, "omar", 1).await;
     assert_eq!(list(&omar, "").await.ok_epoch().ids(), [bottom.as_str()]);
-    // A manager may give up the role.
     take(&omar, &bottom, "omar", 1).await;
     assert_eq!(list(&omar, "").await.ok_epoch().total(), 0);
     assert_eq!(app.number("SELECT COUNT(*) FROM directory_grants").await, 0);
@@ -176,7 +174,7 @@ async fn root_is_shared_by_its_owner_only() {
     let id = folder(&mei, "", "One").await;
     let seen = list(&omar, "").await.ok_epoch().items()[0].clone();
     assert_eq!((&seen["id"], &seen["fullPath"], &seen["parentId"]), (&json!(id), &json!("/One"), &json!("")));
-    // Others cannot name the root, and with its row id they are refused.
+    // Neither by name nor by row id can others refer to the root.
     let root = app.text("SELECT id FROM directories WHERE subject = 'u:mei'").await;
     let form = json!({"dirId": root, "roleIds": ["viewer"], "authTarget": ["lin"], "targetType": 1});
     ask(&omar, "authorize", form).await.fails_in_business(430_011, "owner");
@@ -220,13 +218,11 @@ async fn rights_of_a_folder_are_limited() {
     let form = json!({"dirId": two, "roleIds": ["viewer"], "authTarget": ["mei", "omar"], "targetType": 1});
     ask(&mei, "authorize", form).await.fails_in_business(400, "omar");
     assert_eq!(app.number("SELECT COUNT(*) FROM directory_grants WHERE target = 'u:mei'").await, 0);
-    // Another owner's rights are not limited by it.
     give(&lin, &folder(&lin, "", "Of Lin").await, "viewer", &["omar"]).await;
     take(&mei, "d5", "omar", 1).await;
     give(&mei, &two, "viewer", &["mei", "omar"]).await;
 }
 
-/// People may give up a right that others gave them.
 #[tokio::test]
 async fn person_may_give_up_own_right() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -246,7 +242,7 @@ async fn person_may_give_up_own_right() {
     assert_eq!(list(&lin, "").await.ok_epoch().ids(), [id.as_str()]);
 }
 
-/// A caller carries a limited number of rights; those given personally come first.
+/// Rights given personally come first.
 #[tokio::test]
 async fn rights_carried_by_a_caller_are_limited() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -272,7 +268,7 @@ async fn rights_carried_by_a_caller_are_limited() {
     let listed = list(&omar, "").await.ok_epoch();
     assert_eq!((listed.total(), listed.ids().contains(&own.as_str())), (10_000, true));
     assert!(!listed.ids().contains(&"d10000"));
-    // A folder beyond the limit can still be read by its id.
+    // Beyond the limit a folder can still be read by its id.
     files(&omar, "d10000").await.ok_epoch();
     app.wait_for_index().await;
     let found = omar.search(&[("moduleId", "file"), ("keyword", "harbour")]).await.ok();

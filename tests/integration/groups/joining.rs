@@ -86,7 +86,7 @@ async fn foreign_codes_open_nothing_and_guesses_are_throttled() {
     show(&stranger, &code).await.fails(404, "joincode");
     join(&stranger, &code).await.fails(404, "joincode");
 
-    // Valid and malformed codes are not throttled.
+    // Only unknown codes are throttled.
     for _ in 0..10 {
         show(&omar, &code).await.ok();
         show(&omar, "nonsense!").await.fails(404, "joincode");
@@ -102,7 +102,7 @@ async fn foreign_codes_open_nothing_and_guesses_are_throttled() {
         answer.fails(404, "joincode");
     }
     let (tried, refused) = refused.expect("guessing is not throttled");
-    // The limit, and attempts that were restored meanwhile.
+    // The limit, and attempts restored meanwhile.
     assert!(tried >= 5, "{tried}");
     assert!(!refused.header("retry-after").is_empty());
     join(&omar, &code).await.fails(429, "joincode");
@@ -110,7 +110,6 @@ async fn foreign_codes_open_nothing_and_guesses_are_throttled() {
     assert_eq!(role(&omar, &id).await, None);
 }
 
-/// Only unknown codes count as wrong guesses.
 #[tokio::test]
 async fn code_of_a_full_group_is_no_wrong_guess() {
     let app = TestApp::start_with(|config| config.limits.logins_per_minute = 5).await;
@@ -163,7 +162,7 @@ async fn administrators_decide_applications_to_open_groups() {
     ana.post_empty(&format!("/v1/groups/{closed}/apply")).await.fails(409, "member");
 
     let first = apply(&lin, &id).await;
-    lin.post_empty(&path).await.fails(409, "already");
+    lin.post_empty(&path).await.fails(409, "not decided yet");
     let second = apply(&kim, &id).await;
     assert_eq!(applicants(&omar, &id).await, ["lin", "kim"]);
     let listed = omar.get(&format!("/v1/groups/{id}/applications")).await.ok();
@@ -210,7 +209,6 @@ async fn hidden_applicant_waits_until_unhidden() {
     assert_eq!(applicants(&mei, &id).await, [] as [&str; 0]);
     decide(&mei, &id, &application, "accept").await.fails(404, "applicationId");
     app.sync(&acme.caller, "users", &json!([{"userId": "lin", "isDeleted": false}])).await;
-    // Pending requests survive the closing of the group.
     mei.put(&format!("/v1/groups/{id}"), &json!({"isPublic": false})).await.ok();
     decide(&mei, &id, &application, "accept").await.ok();
     assert_eq!(member_ids(&mei, &id).await, ["mei", "lin"]);

@@ -1,4 +1,4 @@
-//! Groups: create, show, change and end (specification, "Groups"; decisions 9.4, 9.6).
+//! Groups (specification, "Groups"; decisions 9.4, 9.6).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -196,10 +196,9 @@ async fn list_has_own_and_open_groups_by_last_change() {
     assert_eq!(listed(&stranger, "").await, [theirs.as_str()]);
     assert_eq!((role(&lin, &open).await, role(&omar, &closed).await), (Some(-1), Some(0)));
     assert_eq!(role(&mei, &theirs).await, None);
-    // An open group shows itself and its members to everybody.
     assert_eq!(member_ids(&lin, &open).await, ["mei"]);
 
-    // Every change of a group moves it up, nothing else does.
+    // Only changes of a group move it up.
     let all = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
     let changes: [(&str, Method, String, Value); 5] = [
         ("a name", Method::PUT, format!("/v1/groups/{closed}"), json!({"name": "Renamed"})),
@@ -269,7 +268,6 @@ async fn owner_ends_the_group_and_nothing_is_left() {
     }
 }
 
-/// Groups of another tenant are answered like unknown ones.
 #[tokio::test]
 async fn groups_of_another_tenant_do_not_exist() {
     let app = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! Group members: adding, removing and promoting (decisions 9.4).
+//! Group members (decisions 9.4).
 
 use reqwest::Method;
 use serde_json::json;
@@ -10,7 +10,7 @@ use crate::util::{
     groups::{group, member_ids, members, people, role, set_role},
 };
 
-/// Mei's group with the administrator Omar and the members Ana and Bo; Lin is outside.
+/// The owner Mei, the administrator Omar, the members Ana and Bo; Lin is outside.
 async fn harbour(app: &TestApp, acme: &Application) -> ([Caller; 5], String) {
     let callers = people(app, acme, ["mei", "omar", "ana", "bo", "lin"]).await;
     let id = group(&callers[0], "Harbour", &["omar", "ana", "bo"]).await;
@@ -52,7 +52,6 @@ async fn removal_follows_roles_and_leaving_is_always_allowed() {
     let ([mei, omar, ana, bo, lin], id) = harbour(&app, &acme).await;
     add(&mei, &id, &["lin"]).await.ok();
     set_role(&mei, &id, "lin", 1).await.ok();
-    // Members remove only themselves; administrators remove neither administrators nor the owner.
     remove(&ana, &id, &["bo"]).await.fails(403, "administrator");
     remove(&ana, &id, &["ana", "bo"]).await.fails(403, "administrator");
     remove(&ana, &id, &["nobody"]).await.fails(403, "administrator");
@@ -88,7 +87,7 @@ async fn owner_sets_roles_and_transfers_ownership() {
     set_role(&mei, &id, "lin", 1).await.fails(404, "userId");
     set_role(&mei, &id, "nobody", 1).await.fails(404, "userId");
     for role in [0, 1] {
-        set_role(&mei, &id, "mei", role).await.fails(409, "hands");
+        set_role(&mei, &id, "mei", role).await.fails(409, "must first give role 2");
     }
     set_role(&mei, &id, "mei", 2).await.ok();
     set_role(&mei, &id, "ana", 1).await.ok();
@@ -139,7 +138,6 @@ async fn hidden_member_is_excluded_until_unhidden() {
         set_role(&mei, &id, "ana", 1).await.fails(404, "userId");
         add(&mei, &id, &["ana"]).await.fails(404, "ana");
         if gone == "isHidden" {
-            // A hidden person keeps membership and view.
             assert_eq!(role(&app.user(&acme, "ana").await, &id).await, Some(0));
         } else {
             ana.get("/v1/groups").await.fails(401, "");
@@ -153,7 +151,7 @@ async fn hidden_member_is_excluded_until_unhidden() {
     assert_eq!(remove(&ana, &id, &["ana"]).await.ok().items().len(), 1, "the former owner can leave");
 }
 
-/// A deputy stands in for a missing owner and becomes the owner by a first decision.
+/// The deputy becomes the owner by a first decision.
 #[tokio::test]
 async fn group_without_its_owner_is_led_by_a_deputy() {
     let (app, acme) = TestApp::start_with_acme().await;

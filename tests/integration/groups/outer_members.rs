@@ -1,4 +1,4 @@
-//! Outer members: people of other tenants in a group (decisions 9.4).
+//! Outer members: people of other tenants (decisions 9.4).
 
 use reqwest::Method;
 use serde_json::json;
@@ -65,7 +65,6 @@ async fn tenant_without_outer_permission_is_unknown() {
         outer(&mei, Method::POST, &id, &["kim@other", unknown]).await.fails(404, "loginIds");
     }
     assert_eq!(member_ids(&mei, &id).await, ["mei", "omar"], "all or none");
-    // Members stay when the permission is withdrawn, and can be removed.
     outer(&mei, Method::POST, &id, &["lin@other", "lin@other"]).await.ok();
     allow_outer(&app, "other", false).await;
     assert_eq!(role(&lin, &id).await, Some(0));
@@ -74,7 +73,7 @@ async fn tenant_without_outer_permission_is_unknown() {
     assert_eq!(role(&lin, &id).await, None);
 }
 
-/// A suffix may look like a tenant code; logins of the own tenant come first.
+/// Logins of the own tenant come first.
 #[tokio::test]
 async fn own_login_may_contain_an_at_sign() {
     let (app, [acme, _], [mei, _, lin, _], id) = start().await;
@@ -151,7 +150,7 @@ async fn outer_member_sees_only_the_group_and_its_messages() {
     assert_eq!(kim.find("message", "harbour").await, [] as [&str; 0]);
 }
 
-/// A long history is copied to another tenant in portions, newest first.
+/// In portions, newest first.
 #[tokio::test]
 async fn history_reaches_the_first_outer_member_despite_restart() {
     let (app, [acme, other], [mei, _, lin, _], id) = start().await;
@@ -182,7 +181,7 @@ async fn outer_member_is_an_ordinary_member_and_may_leave() {
     let (app, _, [mei, omar, lin, kim], id) = start().await;
     outer(&mei, Method::POST, &id, &["lin@other", "kim@other"]).await.ok();
     for role in [0, 1, 2] {
-        set_role(&mei, &id, "lin", role).await.fails(409, "ordinary");
+        set_role(&mei, &id, "lin", role).await.fails(409, "must have role 0");
     }
     members(&lin, Method::POST, &id, &["kim"]).await.fails(403, "administrator");
     outer(&lin, Method::POST, &id, &["kim@other"]).await.fails(403, "administrator");
@@ -220,7 +219,7 @@ async fn member_named_with_own_tenant_code_is_removed_once() {
     assert_eq!(member_ids(&mei, &id).await, ["mei"]);
 }
 
-/// Outer groups must not use up a person's limit at home or reveal the person's id.
+/// They must not use up a person's limit at home or reveal the person's id.
 #[tokio::test]
 async fn groups_of_other_tenants_are_counted_apart() {
     let (app, [_, other], [mei, _, lin, _], id) = start().await;
@@ -253,7 +252,6 @@ async fn groups_of_other_tenants_are_counted_apart() {
     assert_eq!(role(&lin, &own).await, Some(2));
 }
 
-/// An outer member's id may equal an id of the group's tenant.
 #[tokio::test]
 async fn equal_ids_of_two_tenants_are_two_people() {
     let (app, [acme, _], [mei, _, lin, _], id) = start().await;
@@ -307,7 +305,7 @@ async fn groups_of_a_frozen_tenant_vanish_for_outer_members() {
 }
 
 async fn documents(app: &TestApp, tenant: &Application, group: &str) -> u64 {
-    // A person with a direct membership row sees them all.
+    // With a direct membership row a person sees them all.
     for text in [
         "INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
          VALUES (?1, ?2, 'ghost', 1, 0, 0, 'x', 1, 1)",
@@ -355,7 +353,7 @@ async fn people_of_a_deleted_tenant_leave_foreign_groups() {
     assert_eq!(found(&app, &mei, "group").await, [id.as_str()]);
 }
 
-/// Hidden people are looked up in large groups, members of small groups among the hidden.
+/// Large groups look up hidden people; small groups look up members among the hidden.
 #[tokio::test]
 async fn member_count_equals_the_list_in_large_and_small_groups() {
     let (app, [acme, other], [mei, ..], id) = start().await;

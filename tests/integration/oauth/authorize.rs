@@ -33,7 +33,6 @@ fn page<'a>(answer: &'a Answer, status: u16, said: &str) -> &'a Answer {
     answer
 }
 
-/// Asserts a redirect with this error.
 #[track_caller]
 fn told(setup: &LoginSetup, answer: &Answer, error: &str, described: &str) {
     let url = location(answer);
@@ -99,7 +98,7 @@ async fn cookie_over_https_has_the_host_prefix() {
     assert_eq!(parameter(&back, "iss"), "https://search.example/trawl");
 }
 
-/// Must not reveal which accounts exist or may sign in.
+/// They must not reveal which accounts exist or may sign in.
 #[tokio::test]
 async fn all_failed_logins_are_answered_alike() {
     let setup = LoginSetup::start().await;
@@ -138,7 +137,6 @@ async fn all_failed_logins_are_answered_alike() {
     }
     answers.dedup();
     assert_eq!(answers.len(), 1, "{answers:#?}");
-    // The form can be submitted again.
     location(&browser.submit(&shown, "omar", "correct horse").await);
 }
 
@@ -292,7 +290,7 @@ async fn form_is_valid_only_in_its_browser() {
     for wrong in ["", "x", &form[1..], &format!("{form}AAAA")] {
         page(&own.submit_form(wrong, "mei", "correct horse").await, 400, foreign);
     }
-    // A second login page in the same browser keeps the first one valid.
+    // A second login page keeps the first one valid.
     own.open(&setup.parameters()).await;
     location(&own.submit_form(&form, "mei", "correct horse").await);
 }
@@ -317,7 +315,7 @@ async fn disabled_application_tenant_or_person_cannot_sign_in() {
     refused(&setup.use_code(&code).await, 401, "invalid_client", "");
     app.execute("UPDATE applications SET is_disabled = 0").await;
 
-    // Between login and token request the person is disabled, or has to sign in again.
+    // Between login and token request.
     for statement in ["UPDATE users SET status = 0", "UPDATE users SET status = 1, epoch = epoch + 1"] {
         let code = setup.sign_in().await;
         app.execute(statement).await;
@@ -355,7 +353,6 @@ async fn login_on_a_device_ends_with_its_binding() {
     mei.post_empty("/modules").await.fails(401, "revoked");
 }
 
-/// Codes are held in memory; forms are sealed by a stored key.
 #[tokio::test]
 async fn restart_keeps_forms_and_drops_codes() {
     let setup = LoginSetup::start().await;
@@ -385,7 +382,6 @@ async fn malformed_or_oversized_form_is_refused_as_a_page() {
     page(&missing, 400, "Sign in");
 }
 
-/// The program's log records logins without credentials.
 #[tokio::test]
 async fn logins_are_logged_without_credentials() {
     let directory = tempfile::tempdir().unwrap();

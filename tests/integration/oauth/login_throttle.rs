@@ -1,6 +1,4 @@
-//! Login throttle (decisions 9.9, `limits.logins_per_minute`).
-//!
-//! One attempt is restored in half a minute, longer than any test takes.
+//! Login throttle (decisions 9.9). An attempt is restored in half a minute, longer than any test takes.
 
 use reqwest::RequestBuilder;
 
@@ -43,7 +41,7 @@ async fn logins_from_an_address_are_limited_even_on_success() {
     let answer = log_in(&setup, "192.0.2.1", "mei", "correct horse").await;
     assert_throttled(&answer);
     assert!(answer.text.contains("Too many attempts. Try again in "), "{}", answer.text);
-    // A client cannot evade the limit by adding addresses of its own.
+    // Added addresses do not evade the limit.
     assert_throttled(&log_in(&setup, "198.51.100.1, 192.0.2.1", "mei", "correct horse").await);
     location(&log_in(&setup, "192.0.2.2", "mei", "correct horse").await);
 }
@@ -57,7 +55,7 @@ async fn forwarding_header_of_an_untrusted_peer_is_ignored() {
     assert_throttled(&log_in(&setup, "192.0.2.3", "mei", "correct horse").await);
 }
 
-/// Many addresses do not help, and do not lock the person out at a known address.
+/// A known address stays open to the person.
 #[tokio::test]
 async fn failures_of_an_account_are_limited_over_all_addresses() {
     let setup = LoginSetup::start_with(behind_a_proxy).await;
@@ -68,7 +66,6 @@ async fn failures_of_an_account_are_limited_over_all_addresses() {
     assert_throttled(&log_in(&setup, "192.0.2.3", "mei", "wrong").await);
     assert_throttled(&log_in(&setup, "192.0.2.4", "mei", "correct horse").await);
     location(&log_in(&setup, "192.0.2.7", "mei", "correct horse").await);
-    // Unknown accounts are counted alike.
     for from in ["192.0.2.5", "192.0.2.6"] {
         assert_eq!(log_in(&setup, from, "nobody", "wrong").await.status, 403);
     }
@@ -91,7 +88,7 @@ async fn only_failed_client_authentication_is_throttled() {
     for _ in 0..5 {
         assert_eq!(ok("192.0.2.1", &one).await, 200);
     }
-    // Failures count by address, whatever the application.
+    // Failures count by address.
     for id in ["nobody", one.client_id.as_str()] {
         assert_eq!(ask(&app, "192.0.2.5", id, "wrong").await.status, 401);
     }
@@ -99,10 +96,9 @@ async fn only_failed_client_authentication_is_throttled() {
     assert_throttled(&answer);
     assert_eq!(answer.body["error"], "temporarily_unavailable", "{}", answer.text);
     assert_eq!(ok("192.0.2.5", &other).await, 429);
-    // Other addresses are unaffected: an attacker cannot lock out an application.
     assert_eq!(ok("192.0.2.6", &other).await, 200);
     assert_eq!(ok("192.0.2.7", &one).await, 200);
-    // An address that has authenticated before continues.
+    // A previously authenticated address continues.
     for _ in 0..4 {
         ask(&app, "192.0.2.1", "nobody", "wrong").await;
     }

@@ -109,7 +109,6 @@ const ORDER: [u8; 32] = [
     0xe6, 0xfa, 0xad, 0xa7, 0x17, 0x9e, 0x84, 0xf3, 0xb9, 0xca, 0xc2, 0xfc, 0x63, 0x25, 0x51,
 ];
 
-/// The token with the other valid signature.
 fn twin(token: &str) -> String {
     use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
     let (said, signature) = token.rsplit_once('.').unwrap();

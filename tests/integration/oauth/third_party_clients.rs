@@ -1,4 +1,4 @@
-//! Logins through third-party clients: the crate `oauth2` and the npm package `openid-client`.
+//! Logins through the crate `oauth2` and the npm package `openid-client`.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -22,7 +22,6 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc-provider")
 const LOOPBACK: &str = "http://127.0.0.1/callback";
 const LOOPBACK_WITH_A_PORT: &str = "http://127.0.0.1:51004/callback";
 
-/// As a confidential and as a public application.
 #[tokio::test]
 async fn crate_oauth2_signs_a_person_in() {
     let setup = LoginSetup::start().await;
@@ -73,7 +72,6 @@ async fn crate_oauth2_signs_a_person_in() {
     }
 }
 
-/// `tests/oidc-provider/client.mjs`, killed on drop.
 struct OpenIdClient {
     child: Child,
     stdin: ChildStdin,
@@ -140,7 +138,7 @@ async fn package_openid_client_signs_a_person_in() {
     }
 }
 
-/// The package detects a mix-up (RFC 9207) and parses an error response.
+/// RFC 9207.
 #[tokio::test]
 async fn package_openid_client_detects_mix_up_and_refusal() {
     let setup = LoginSetup::start().await;

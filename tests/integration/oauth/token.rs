@@ -73,10 +73,10 @@ async fn malformed_token_request_is_refused_by_the_rfc() {
     refused(&json, 400, "invalid_request", "application/x-www-form-urlencoded");
 }
 
-/// Decisions 2.1: errors without a code of RFC 6749 use its format, too.
+/// Decisions 2.1.
 #[tokio::test]
 async fn oversized_form_is_refused_in_the_rfc_format() {
-    // Unauthenticated requests have a small limit of their own.
+    // Unauthenticated requests have a smaller limit.
     let (app, acme) = TestApp::start_with_acme().await;
     let scope = "x".repeat(17 << 10);
     let answer = app.grant(&acme, &[GRANT, ("scope", &scope)]).await;
@@ -164,7 +164,6 @@ async fn expired_token_is_401_with_its_reason() {
     let tokens = Tokens::load(&app.app.store, &app.app.keys, app.base.clone(), 0).await.unwrap();
     let token = tokens.issue(subject(&acme)).unwrap();
     let caller = app.caller(&token);
-    // It expires at the end of the second of its issue.
     let answer = eventually("expiry", async || {
         let answer = caller.post_empty("/modules").await;
         (answer.status != 200).then_some(answer)

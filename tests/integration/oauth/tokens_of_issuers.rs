@@ -1,5 +1,4 @@
-//! People of an external `OpenID` Connect issuer, with a real provider (decisions 3.4 c). Forged tokens are
-//! tested in `src/auth/issuers/tests.rs`.
+//! People of a real `OpenID` Connect issuer (decisions 3.4 c). `src/auth/issuers/tests.rs` tests forged tokens.
 
 use std::fs;
 
@@ -43,7 +42,7 @@ async fn people_of_an_issuer_search_as_themselves() {
     for algorithm in ["ES256", "RS256"] {
         let setup = TrustedIssuer::start(Provider::start(people(algorithm)).await).await;
         let mei = setup.provider.sign_in("mei", TRAWL).await;
-        // Both the access token and the ID token for the portal, which the settings list as an audience.
+        // The ID token's audience, the portal, is in the settings.
         for token in [&mei.access_token, &mei.id_token] {
             let mei = setup.app.caller(token);
             assert_eq!(mei.find("article", "harbour").await, ["private", "public"]);
@@ -78,7 +77,7 @@ async fn unknown_or_disabled_person_is_401_at_once() {
     mei.post_empty("/modules").await.fails(403, "tenant is frozen");
     operator.post_empty("/v1/enterprises/unfreeze?eCode=acme").await.ok();
     mei.post_empty("/modules").await.ok();
-    // A person synchronised later is recognised by an existing token.
+    // An earlier token recognises a person synchronised later.
     let new = setup.caller("lin").await;
     new.post_empty("/modules").await.fails(401, "names nobody");
     setup.app.sync(&setup.acme.caller, "users", &json!([user("lin", "")])).await;
@@ -93,7 +92,6 @@ async fn issuer_outage_and_key_change_are_survived() {
     let mut setup = TrustedIssuer::start(Provider::start(settings).await).await;
     let first = setup.caller("mei").await;
     let second = setup.caller("omar").await;
-    // Without keys no token can be verified.
     setup.provider.stop();
     let answer = first.post_empty("/modules").await.fails(503, "keys of the token's issuer");
     assert!(!answer.header("retry-after").is_empty());
@@ -106,7 +104,6 @@ async fn issuer_outage_and_key_change_are_survived() {
     let fourth = setup.caller("omar").await;
     let mut setup = setup;
     setup.provider.stop();
-    // Cached keys verify tokens while the issuer is away.
     fourth.post_empty("/modules").await.ok();
     second.post_empty("/modules").await.fails(401, "not valid");
     let TrustedIssuer { provider, app, acme } = setup;
@@ -127,7 +124,6 @@ async fn tokens_with_a_forged_issuer_are_refused() {
             setup.app.caller(&token).post_empty("/modules").await.fails(401, "not valid");
         }
     }
-    // A token of the issuer is never one of the server's own.
     let token = setup.provider.sign_in("mei", TRAWL).await.access_token;
     let (signed, signature) = token.rsplit_once('.').unwrap();
     let changed = format!("{signed}.{}", signature.chars().rev().collect::<String>());

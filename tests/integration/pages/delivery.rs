@@ -1,4 +1,4 @@
-//! HTTP delivery of the pages `/` and `/console`: protective headers, caching, size.
+//! HTTP delivery of the pages: headers, caching, size.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,9 @@ use regex::Regex;
 
 use crate::util::{answer::Answer, app::TestApp};
 
-/// Maximum bytes of the first load of the search page.
+/// For the search page, in bytes.
 const FIRST_LOAD: usize = 100_000;
 
-/// Requests a path as a browser does.
 async fn load(app: &TestApp, path: &str, encoding: &str, known: &str) -> reqwest::Response {
     let http = reqwest::Client::builder().no_proxy().no_gzip().build().unwrap();
     let request = http.get(format!("{}{path}", app.base)).header("accept-encoding", encoding);
@@ -25,7 +24,7 @@ fn is_script(path: &str) -> bool {
     path.rsplit('.').next() == Some("js")
 }
 
-/// Assets of a page, including transitive imports.
+/// Includes transitive imports.
 async fn assets_of(app: &TestApp, page: &str) -> BTreeSet<String> {
     let text = load(app, page, "", "").await.text().await.unwrap();
     let in_page = Regex::new(r#"(?:stylesheet|icon)" href="(assets/[^"]+)"|src="(assets/[^"]+)""#).unwrap();
@@ -102,11 +101,10 @@ async fn assets_are_immutable_and_named_by_content() {
         assert_eq!((again.status().as_u16(), header(&again, "etag")), (304, tag.as_str()));
         assert!(again.bytes().await.unwrap().is_empty());
     }
-    // The page itself is revalidated each time and not sent again.
+    // The page itself is revalidated each time.
     let page = load(&app, "/", "br", "").await;
     let again = load(&app, "/", "br", header(&page, "etag")).await;
     assert_eq!(again.status(), 304);
-    // Assets of another version, and unknown ones.
     let asset = assets.iter().next().unwrap();
     let (_, rest) = asset.strip_prefix("/assets/").unwrap().split_once('/').unwrap();
     for path in
@@ -149,7 +147,6 @@ async fn opensearch_description_is_linked_and_valid() {
     let answer: Answer = app.caller("").get("/opensearch.xml").await;
     assert_eq!(answer.status, 200);
     assert_eq!(answer.header("content-type"), "application/opensearchdescription+xml; charset=utf-8");
-    // Slashes are escaped, too.
     let text = answer.text.replace("&#x2f;", "/");
     assert!(text.contains(r#"template="https://search.example/a&amp;b/?q={searchTerms}""#), "{text}");
 }

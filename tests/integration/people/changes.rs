@@ -11,7 +11,7 @@ use crate::util::{
     items::{department, user},
 };
 
-/// Rows of one call get distinct timestamps, so that a cursor can stop between them.
+/// Distinct timestamps, so that a cursor can stop between rows of a call.
 #[tokio::test]
 async fn thousands_of_changes_of_one_call_are_each_read_once() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -34,11 +34,9 @@ async fn thousands_of_changes_of_one_call_are_each_read_once() {
     assert_eq!(times.len(), 4_500);
 }
 
-/// A reader during writes sees the last state of every row and nothing unchanged.
 #[tokio::test]
 async fn reader_misses_no_change_written_between_pages() {
     let (app, acme) = TestApp::start_with_acme().await;
-    // A fixed-seed generator chooses the rows that change between pages.
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = |below: u64| {
         state ^= state << 13;
@@ -50,7 +48,6 @@ async fn reader_misses_no_change_written_between_pages() {
     let mut followed: BTreeMap<String, (String, bool)> = BTreeMap::new();
     let (mut cursor, mut writes, mut seen) = (0, 0, 0);
     for round in 0..120 {
-        // The last rounds only read.
         if round < 60 {
             let mut rows = Vec::new();
             for _ in 0..=next(40) {
@@ -81,7 +78,7 @@ async fn reader_misses_no_change_written_between_pages() {
     assert!(seen <= writes, "{seen} rows read for {writes} changes");
 }
 
-/// A nightly full push costs no timestamp, document or audit entry for unchanged rows.
+/// An unchanged row costs no timestamp, document or audit entry.
 #[tokio::test]
 async fn unchanged_row_is_not_written() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -145,7 +142,7 @@ async fn feed_is_filtered_by_type_and_names_wrong_parameters() {
     acme.caller.get("/v1/users/sync?type=x").await.fails(400, "type");
 }
 
-/// Decisions 3.5, 3.6: only an application of the tenant with the directory scope may read.
+/// Decisions 3.5, 3.6.
 #[tokio::test]
 async fn unauthorised_callers_cannot_read_the_feeds() {
     let app = TestApp::start().await;
@@ -220,13 +217,12 @@ async fn department_change_reindexes_documents_that_show_it() {
     )
     .await;
     let reindexed = async |row: Value| {
-        // Follow the change log first, so that nothing is truncated meanwhile.
+        // Followed first, so that the change log is not truncated meanwhile.
         app.wait_for_index().await;
         let position = *app.app.store.positions().borrow();
         app.sync(&acme.caller, "organizations", &json!([row])).await;
         *app.app.store.positions().borrow() - position
     };
-    // Re-indexed: the department, its child, mei and the deputy.
     for row in [
         json!({"orgId": "d1", "name": "Harbour"}),
         json!({"orgId": "d1", "isHidden": true}),

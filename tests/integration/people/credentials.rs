@@ -1,4 +1,4 @@
-//! People's logins, passwords and deputy departments (decisions 3.7, 9.6, 9.8).
+//! Logins, passwords and deputy departments (decisions 3.7, 9.6, 9.8).
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
@@ -72,7 +72,7 @@ async fn invalid_password_fails_its_row_and_is_not_echoed() {
     assert_eq!(kept_hash(&app, "good").await, None);
 }
 
-/// Decisions 3.7: a change of a person's credentials ends their tokens (epoch).
+/// Decisions 3.7 (epoch).
 #[tokio::test]
 async fn password_change_deletion_or_disabling_ends_tokens() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -98,13 +98,13 @@ async fn password_change_deletion_or_disabling_ends_tokens() {
     lin.post_empty("/modules").await.ok();
 }
 
-/// Decisions 9.8: people sign in with the suffix and see it in their login.
+/// Decisions 9.8.
 #[tokio::test]
 async fn enterprise_suffix_applies_to_logins_not_numbers() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.sync(&acme.caller, "users", &json!([user("early", "")])).await;
     app.execute("UPDATE tenants SET login_suffix = 'acme.example' WHERE code = 'acme'").await;
-    // A to-do that was sent before its person existed reaches them.
+    // A to-do sent before its person existed reaches them.
     let task = todo("t1", "harbour lease", "mei@acme.example");
     acme.caller.post("/api/todo/create", &task).await.ok();
     let number = json!({"userId": "lin", "mobile": "13900000000", "name": "Lin", "sex": 1});
@@ -127,7 +127,6 @@ async fn enterprise_suffix_applies_to_logins_not_numbers() {
         app.sync(&acme.caller, "users", &same).await;
         assert_eq!(read_all(&acme.caller, "users").await, before);
     }
-    // The login is taken in either form.
     for login in ["mei", "mei@acme.example"] {
         let answer =
             sync(&acme.caller, json!([{"userId": "x", "loginId": login, "name": "X", "sex": 1}])).await;
@@ -137,7 +136,6 @@ async fn enterprise_suffix_applies_to_logins_not_numbers() {
     sync(&acme.caller, long).await.assert_only_failure("x", "loginId:");
 }
 
-/// An explicit login stays when the number changes, even if they were equal.
 #[tokio::test]
 async fn explicit_login_does_not_follow_the_number() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -154,14 +152,13 @@ async fn explicit_login_does_not_follow_the_number() {
     .await;
     assert_eq!(read_one(&acme.caller, "users", "own").await["loginId"], "139");
     assert_eq!(read_one(&acme.caller, "users", "number").await["loginId"], "136");
-    // Without a number there is no login.
     sync(&acme.caller, json!([{"userId": "number", "mobile": ""}]))
         .await
         .assert_only_failure("number", "loginId:");
     app.sync(&acme.caller, "users", &json!([{"userId": "own", "mobile": ""}])).await;
 }
 
-/// The same holds when the call itself set that number.
+/// Even when the call itself set that number.
 #[tokio::test]
 async fn number_equal_to_another_login_fails_only_its_row() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -175,12 +172,12 @@ async fn number_equal_to_another_login_fails_only_its_row() {
     sync(&acme.caller, rows).await.assert_only_failure("mei", "loginId:");
     assert_eq!(read_one(&acme.caller, "users", "mei").await["loginId"], "mei");
     assert_eq!(read_one(&acme.caller, "users", "good").await["loginId"], "good");
-    // A person deleted and recreated within the call is held to the rule.
+    // The rule holds for a person deleted and recreated within the call.
     let back = json!([{"userId": "mei", "isDeleted": true}, {"userId": "x", "loginId": "mei", "name": "X", "sex": 1}, {"userId": "mei", "isDeleted": false}]);
     sync(&acme.caller, back).await.assert_only_failure("mei", "loginId:");
 }
 
-/// Decisions 9.6: deputy departments count for visibility and must exist.
+/// Decisions 9.6.
 #[tokio::test]
 async fn deputy_departments_count_for_visibility() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -203,7 +200,6 @@ async fn deputy_departments_count_for_visibility() {
     assert_eq!(mei.find("article", "harbour").await, ["2"]);
 }
 
-/// A platform id is unique and kept when given.
 #[tokio::test]
 async fn given_platform_id_is_kept_and_unique() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -1,4 +1,4 @@
-//! Devices: bind, list, unbind, and device-bound tokens (decisions 9.7).
+//! Devices, and tokens bound to them (decisions 9.7).
 
 use serde_json::json;
 
@@ -139,7 +139,6 @@ async fn unbinding_a_device_revokes_only_its_token() {
     callers[0].post_empty("/modules").await.fails(401, "revoked");
     callers[1].post_empty("/modules").await.ok();
     callers[2].post_empty("/modules").await.ok();
-    // A new binding does not revive tokens of the old one.
     bind(&acme.caller, "mei", 3, "phone").await.ok();
     callers[0].post_empty("/modules").await.fails(401, "revoked");
     let app = app.restart().await;
@@ -156,7 +155,7 @@ async fn user_token_reaches_only_its_own_devices() {
     bind(&mei, "mei@acme", 2, "tablet").await.ok();
     assert_eq!(devices(&mei, "").await, ["phone", "tablet"]);
     assert_eq!(devices(&mei, "?id=mei&idType=3").await, ["phone", "tablet"]);
-    // Another person and an unknown one are answered alike.
+    // Unknown people and others are answered alike.
     let of_another = mei.get("/open/v1/devices?id=omar&idType=3").await.fails(403, "own devices");
     let of_nobody = mei.get("/open/v1/devices?id=nobody&idType=3").await.fails(403, "own devices");
     assert_eq!(of_another.message(), of_nobody.message());

@@ -1,5 +1,4 @@
-//! Every field of users and departments, written and read (specification, "User", "Department"; decisions
-//! 2.4, 9.6).
+//! Every field of users and departments (specification, "User", "Department"; decisions 2.4, 9.6).
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +8,6 @@ use crate::util::{
     items::{department, user},
 };
 
-/// A field of a write form, with valid and invalid values.
 struct Field {
     written: &'static str,
     read: &'static str,
@@ -119,7 +117,6 @@ async fn start() -> (TestApp, Application) {
     (app, acme)
 }
 
-/// Asserts the rules of absent, null, empty and wrong values.
 async fn walk(app: &TestApp, acme: &Application, area: &str, id: &str, field: &Field) {
     let id_field = if area == "users" { "userId" } else { "orgId" };
     let name = field.written;
@@ -195,7 +192,6 @@ async fn non_nullable_fields_are_kept_or_required() {
     }
 }
 
-/// A row that is read has all documented fields; sent back, it changes nothing.
 #[tokio::test]
 async fn row_read_and_sent_back_is_no_change() {
     let (app, acme) = start().await;

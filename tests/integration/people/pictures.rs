@@ -156,7 +156,6 @@ async fn deleting_a_person_deletes_the_picture() {
     album.app.sync(&album.acme.caller, "users", &json!([{"userId": "mei", "isDeleted": true}])).await;
     assert_eq!((album.address().await, album.kept().await), (Value::Null, 0));
     assert_eq!(album.load(&path).await.status(), 404);
-    // A deleted person keeps no picture.
     album.set(content(PNG)).await;
     assert_eq!((album.address().await, album.kept().await), (Value::Null, 0));
     album

@@ -1,4 +1,4 @@
-//! The module `people`: search fields, shown fields, and hidden people (decisions 4.2, 4.5, 9.6).
+//! The module `people` (decisions 4.2, 4.5, 9.6).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -96,7 +96,6 @@ async fn people_are_found_by_names_numbers_and_departments() {
     for keyword in ["o'brien", "obrien", "OBRIEN", "omar", "o’brien omar"] {
         assert_eq!(acme.caller.find("people", keyword).await, ["u2"], "{keyword}");
     }
-    // Private fields and hidden departments are not searchable.
     for keyword in ["7778888", "Quay", "1990", "carpe", "Department", "d-quiet", "caiwubu"] {
         let answer = search(&acme.caller, keyword, &[]).await;
         assert_eq!((answer.total(), answer.ids()), (0, vec![]), "{keyword}");
@@ -140,7 +139,7 @@ async fn item_shows_only_public_fields() {
     }
     assert_eq!(search(&acme.caller, "omar", &[]).await.items()[0]["subTitle"], Value::Null);
 
-    // The rows are the same after a rebuild, and avatars use the server's current URL.
+    // A rebuild keeps the rows, and avatars use the server's current URL.
     let before = search(&acme.caller, "chenmei", &[]).await.items().to_vec();
     let mut app = app.restart_rebuilding().await;
     app.wait_for_rebuild().await;
@@ -233,7 +232,7 @@ async fn exact_name_ranks_first_by_relevance() {
     }
 }
 
-/// Checks every leak: items, totals, corrections, the author filter, and all modules.
+/// In items, totals, corrections, the author filter, and all modules.
 async fn assert_finds_nobody(caller: &Caller, keyword: &str) {
     for more in
         [&[("sort", "time")][..], &[("sort", "relevance")], &[("highlight", "true")], &[("paging", "cursor")]]
@@ -274,7 +273,7 @@ async fn hidden_deleted_and_foreign_people_do_not_leak() {
         "15900001111",
         "1590",
         "1111",
-        // One edit away from a findable name.
+        // It is one edit away from a findable name.
         "zhaoliyinh",
         "zhaolixying",
         "quiett",
@@ -304,7 +303,6 @@ async fn hidden_deleted_and_foreign_people_do_not_leak() {
         let there = search(&omar, "zhaoliying", &[]).await;
         assert_eq!((there.ids(), there.total()), (vec!["quiet"], 1));
         assert_eq!(search(&omar, "zhaoliyinh", &[]).await.body["corrected"], "zhaoliying");
-        // Neither the index nor the cache shows the person after the change.
         sync(&app, &acme, "users", with(&changed)).await;
         for keyword in keywords {
             assert_finds_nobody(&omar, keyword).await;
@@ -362,7 +360,6 @@ async fn confidential_details_are_not_searchable() {
             assert!(!answer.items()[0].to_string().contains(detail), "{detail}: {}", answer.text);
         }
     }
-    // Other forms of the same details.
     let other_forms = json!({
         "userId": "u1", "loginId": "013812345678", "mobile": "+86 １３８１２３４５６７８ / 13900003333", "userNum": "550142",
         "telephone": "+86 10 555-0142 x22", "email": "Mei <reach7@harbour.example>",

@@ -90,7 +90,6 @@ async fn logins_are_unique_and_can_change_hands() {
     assert_eq!((id_behind("a").await, id_behind("b").await), ("b".into(), "a".into()));
 }
 
-/// Returning without a login fails when it was taken meanwhile.
 #[tokio::test]
 async fn login_taken_meanwhile_fails_only_its_row() {
     let (app, acme) = TestApp::start_with_acme().await;

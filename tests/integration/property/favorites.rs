@@ -1,4 +1,4 @@
-//! Property: every page of every list equals a naive model.
+//! Lists of favorites against a model.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::util::{
 const CASES: u32 = 12;
 const ITEMS: usize = 12;
 const LABELS: [&str; 3] = ["red", "Red", "蓝"];
-/// Characters of texts, and their normal form in searches.
+/// Characters, and their normal form in searches.
 const SIGNS: [(&str, &str); 14] = [
     ("a", "a"),
     ("A", "a"),

@@ -1,4 +1,4 @@
-//! Property: roles, locks and names of folders equal a naive model after random steps (decisions 10).
+//! Roles, locks and names of folders against a model (decisions 10).
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ enum Step {
     Take(usize, usize, Target),
 }
 
-/// Before random steps: three nested folders, one beside them, and a person of each role.
+/// Three nested folders, one beside them, and a person of each role.
 const PRELUDE: [Step; 8] = [
     Step::Create(0, 0, 0, false),
     Step::Create(0, 1, 0, false),
@@ -88,7 +88,7 @@ impl Naive {
         Some(way)
     }
 
-    /// The person's role; 0 if the folder is invisible to them.
+    /// 0 if the folder is invisible to the person.
     fn role(&self, by: usize, of: usize) -> u8 {
         let Some(way) = self.way(of) else { return 0 };
         if by == 0 {
@@ -124,10 +124,10 @@ impl Naive {
         false
     }
 
-    /// Applies the step; returns the expected code.
+    /// Returns the expected code.
     fn step(&mut self, step: Step) -> u32 {
         let (by, of, least) = match step {
-            // Only the group's owner creates on its first level; members see the group, others do not.
+            // Only the group's owner creates on its first level; members see the group.
             Step::Create(0, 0, ..) => (0, 0, 0),
             Step::Create(by, 0, ..) => return if by <= 2 { 430_011 } else { 430_003 },
             Step::Create(by, of, ..) | Step::Delete(by, of) | Step::Rename(by, of, _) => (by, of, 3),
@@ -207,7 +207,7 @@ impl Naive {
         .collect()
     }
 
-    /// The granted permissions, by the table of decisions 10.7.
+    /// Decisions 10.7.
     fn permissions(&self, by: usize, of: usize) -> String {
         let role = self.role(by, of);
         let way = self.way(of).unwrap();
@@ -285,7 +285,6 @@ impl Real<'_> {
         answer
     }
 
-    /// Asserts that everybody sees the folders and permissions of the model.
     async fn check(&self, naive: &Naive, of: &dyn Fn() -> String) {
         for (by, caller) in self.callers.iter().enumerate() {
             let check = |listed: &Answer, mut expected: Vec<usize>| {

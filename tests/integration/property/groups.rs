@@ -1,4 +1,4 @@
-//! Property: group membership equals a naive model after random steps (decisions 9.4).
+//! Group membership against a model (decisions 9.4).
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,6 @@ impl Naive {
         | Step::SetRole(by, ..)
         | Step::Rename(by)
         | Step::End(by)) = step;
-        // The group is closed.
         let Some(own) = self.roles.get(&by).copied() else { return 404 };
         match step {
             Step::Add(..) | Step::Rename(_) if own == 0 => 403,

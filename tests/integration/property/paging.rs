@@ -1,6 +1,4 @@
-//! Property: pages of random modules concatenate to the reference list (decisions 5.2 to 5.4).
-//!
-//! Walks use either cursor and order, over restarts of the server.
+//! Pages of random modules against a reference list (decisions 5.2 to 5.4). The server restarts meanwhile.
 
 use std::cmp::Reverse;
 
@@ -20,7 +18,7 @@ const CASES: u32 = 24;
 const RESTARTS: usize = 2;
 const AT_ONCE: usize = 4;
 
-/// A source: its paging if external, and the times of its items.
+/// Its paging if external, and its items' times.
 #[derive(Clone, Debug)]
 struct Drawn {
     style: Option<Style>,
@@ -57,7 +55,7 @@ fn any_case() -> impl Strategy<Value = Case> {
         let external = (any_style().prop_map(Some), times.clone());
         let built_in = (Just(None), times);
         let drawn = |(style, times)| Drawn { style, times };
-        // Of the two built-in contents both, one or none take part.
+        // Both built-in contents, one or none.
         (vec(external.prop_map(drawn), 0..7), vec(built_in.prop_map(drawn), 0..3))
             .prop_map(|(external, built_in)| [external, built_in].concat())
             .prop_filter("a module has a source", |sources| !sources.is_empty())
@@ -93,7 +91,7 @@ impl Module {
         let name = word_of_case(number);
         let items = case.sources.iter().enumerate().map(|(place, source)| {
             let made = source.times.iter().enumerate().map(|(count, time)| {
-                // Scrambled ids, so that their order is not the numerical one.
+                // Scrambled ids: their order is not the numerical one.
                 item(&format!("{:03}/{place}/{name}-{count}", (count * 37) % 101), &name, NEW_YEAR + time)
             });
             let mut made: Vec<Value> = made.collect();
@@ -154,8 +152,7 @@ impl Module {
         list
     }
 
-    /// Reference list by relevance: rank, then place at equal weights. Built-in items of one text are in time
-    /// order.
+    /// Rank, then place at equal weights. Built-in items of one text are in time order.
     fn by_relevance(&self) -> Vec<String> {
         let mut list: Vec<_> = self.all().map(|(place, rank, item)| (rank, place, id_of(item))).collect();
         list.sort();
@@ -213,7 +210,7 @@ impl Chain<'_> {
         self.pages.iter().flat_map(|page| page.items()).map(id_of).collect()
     }
 
-    /// All items met. Ties within a source are sorted by id, as pages may split them in the source's order.
+    /// Ties within a source are sorted by id: pages may split them in the source's order.
     fn met(&self) -> Vec<Met> {
         let place = |id: &str| id.split('/').nth(1).unwrap().parse().unwrap();
         let items = self.pages.iter().flat_map(|page| page.items());
@@ -263,7 +260,7 @@ async fn the_pages_are_the_list(keeps_answers: bool) {
     let lists = lists.await;
 
     let mut app = TestApp::start_with(|config| {
-        // Time paging over a source of single-item pages reads many of them.
+        // Time paging over single-item pages reads many of them.
         config.search.source_pages = 1_000;
         if keeps_answers {
             (config.cache.fresh_ms, config.cache.stale_ms) = (60_000, 60_000);
@@ -283,7 +280,7 @@ async fn the_pages_are_the_list(keeps_answers: bool) {
     }
 
     let token = acme.caller.token.clone();
-    // Idle connections would delay a restart.
+    // Idle connections delay a restart.
     drop((acme, operator));
     let chain = |module, way| Chain { module, way, next: Some(String::new()), pages: Vec::new() };
     let mut chains: Vec<Chain<'_>> = modules

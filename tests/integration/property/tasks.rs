@@ -1,4 +1,4 @@
-//! Property: tasks equal a model after random calls (decisions 8.1, 8.2, 3.5, 4.5).
+//! Tasks against a model (decisions 8.1, 8.2, 3.5, 4.5).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -84,7 +84,7 @@ enum Expected {
 const NAMES: [&str; 7] = ["to-do", "done", "to-read", "paused", "read", "withdrawn", "removed"];
 
 impl Known {
-    /// Decisions 8.1: the state after a move.
+    /// Decisions 8.1.
     fn after(&self, call: Call) -> Option<i64> {
         match (call, self.status) {
             (Call::Complete(Some(2), _), 0 | 2) => Some(5),
@@ -110,7 +110,7 @@ impl Known {
     }
 }
 
-/// The expected answer of a move; applies it to the task.
+/// The expected answer; applies the move to the task.
 fn expect(known: Option<&mut Known>, who: Who, call: Call, remarks: &str) -> Expected {
     let is_person = !matches!(who, Who::Application | Who::OtherApplication);
     if is_person && !matches!(call, Call::Complete(..)) {
@@ -190,7 +190,7 @@ impl Cast {
         self.check_found(&tasks, &word).await
     }
 
-    /// Only the application creates; an equal creation returns the same task.
+    /// An equal creation returns the same task.
     async fn create(
         &self,
         task: &mut Option<Known>,
@@ -240,7 +240,6 @@ impl Cast {
         }
     }
 
-    /// Asserts what this caller is shown of the task.
     async fn check(&self, task: &Known, who: Who, of: &str) -> Result<(), TestCaseError> {
         for module in ["todo", "done"] {
             let shown = show(self.caller(who), module, &task.id).await;
@@ -257,7 +256,7 @@ impl Cast {
         Ok(())
     }
 
-    /// Decisions 4.5: assignee and creator find an active task in the module of its state.
+    /// Decisions 4.5.
     async fn check_found(&self, tasks: &[Option<Known>], word: &str) -> Result<(), TestCaseError> {
         self.office.app.wait_for_index().await;
         for module in ["todo", "done"] {

@@ -1,5 +1,3 @@
-//! Cards and card templates.
-
 use serde_json::{Value, json};
 
 use crate::util::{app::TestApp, caller::Caller, robots::RobotGroup};
@@ -73,7 +71,7 @@ async fn card_keeps_its_template_version() {
     let old = put(&operator, "tide", "Tide", &json!("old")).await;
     let new = put(&operator, "tide", "Tide", &json!("new")).await;
     let ebb = put(&operator, "ebb", "Ebb", &json!("ebb")).await;
-    // The newest of a code; any version by id; an id before a code; an empty text counts as absent.
+    // The newest of a code; any version by id; an id before a code; an empty text is absent.
     let cases = [
         (json!({"templateCode": "tide"}), &new, "tide"),
         (json!({"templateId": old}), &old, "tide"),
@@ -109,7 +107,6 @@ async fn invalid_card_fields_are_refused_by_name() {
         (json!({"templateId": theirs}), "content.templateId: there is no such card template"),
         (json!({"templateCode": "theirs"}), "content.templateCode: there is no such card template"),
         (json!({"templateId": "nothing", "templateCode": "own"}), "content.templateId: there is no such"),
-        // Codes and ids are not interchangeable.
         (json!({"templateId": "own"}), "content.templateId: there is no such card template"),
         (json!({"templateCode": own}), "content.templateCode: there is no such card template"),
         (json!({"templateId": own, "data": null}), "content.data: is required"),

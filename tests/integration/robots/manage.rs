@@ -1,4 +1,4 @@
-//! Group robots: management and tokens (specification, "Group robot webhook"; decisions 9.5).
+//! Group robots (specification, "Group robot webhook"; decisions 9.5).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -54,7 +54,6 @@ async fn non_administrators_cannot_change_robots() {
         refused.fails(404, "groupId");
     }
     here.stranger.get(&here.path("robots")).await.fails(404, "groupId");
-    // Outsiders see a public group, not its messages.
     here.change(json!({"isPublic": true})).await;
     for refused in calls(&here.stranger).await {
         refused.fails(403, "administrator");

@@ -1,4 +1,4 @@
-//! Messages of a group: the list with its cursor, and search.
+//! Messages of a group.
 
 use futures::future::join_all;
 use proptest::{collection::vec, prelude::*, strategy::ValueTree, test_runner::TestRunner};
@@ -42,7 +42,6 @@ fn ids(messages: &[Value]) -> Vec<&str> {
     ids
 }
 
-/// Many robots send while someone reads: times are unique.
 #[tokio::test(flavor = "multi_thread")]
 async fn cursor_is_exact_under_concurrent_messages() {
     let here = RobotGroup::start().await;
@@ -94,7 +93,6 @@ async fn list_accepts_a_limit_and_a_time() {
     }
 }
 
-/// The byte limit of a page applies whatever its item limit.
 #[tokio::test]
 async fn page_bytes_are_limited_and_the_cursor_continues() {
     let here = RobotGroup::start().await;
@@ -125,7 +123,6 @@ async fn page_bytes_are_limited_and_the_cursor_continues() {
     assert_eq!(walk(&here.member, &here.group, &[40, 7]).await, all);
 }
 
-/// Times increase within a group, whatever the clock.
 #[tokio::test]
 async fn message_times_increase_when_the_clock_goes_back() {
     let here = RobotGroup::start().await;
@@ -155,11 +152,11 @@ async fn messages_are_found_by_members_only() {
     assert_eq!(finds(&here.stranger, "lanternfish").await, 0);
     assert_eq!(finds(&here.acme.caller, "lanternfish").await, 0);
     assert_eq!(finds(&here.member, "watch").await, 0);
-    // Messages of a public group are for members only.
+    // Messages of a public group stay private to members.
     here.change(json!({"isPublic": true})).await;
     assert_eq!(finds(&here.stranger, "lanternfish").await, 0);
 
-    // Membership changes take effect without re-indexing.
+    // Membership changes need no re-indexing.
     members(&here.owner, Method::POST, &here.group, &["eve"]).await.ok();
     assert_eq!(finds(&here.stranger, "lanternfish").await, 1);
     assert_eq!(here.stranger.get(&here.path("messages")).await.ok().items().len(), 1);
@@ -170,7 +167,7 @@ async fn messages_are_found_by_members_only() {
     here.member.get(&here.path("messages")).await.fails(404, "groupId");
 }
 
-/// Decisions 9.4: an outer member sees this group's messages only.
+/// Decisions 9.4.
 #[tokio::test]
 async fn outer_member_reads_and_finds_the_messages() {
     let here = RobotGroup::start().await;
@@ -217,7 +214,7 @@ async fn hit_shows_sender_and_group_and_opens_its_url() {
     assert!(
         title.ends_with('…') && title.chars().count() <= 101 && long.starts_with(title.trim_end_matches('…'))
     );
-    // A hit shows the beginning of a long text and matches its end.
+    // A hit shows the text's beginning and matches its end.
     let longer = format!("Barnacles. {}copepods", "They stay. ".repeat(1_000));
     here.robot.say(&here.app, &longer).await.ok();
     here.app.wait_for_index().await;
@@ -229,7 +226,6 @@ async fn hit_shows_sender_and_group_and_opens_its_url() {
     for client in ["android", "ios", "pc", "web"] {
         assert_eq!(action[client], format!("[OpenUrl]\nurl={url}"));
     }
-    // URLs are not searched.
     assert_eq!(here.member.find("message", "zooplankton").await.len(), 0);
 }
 

@@ -1,5 +1,3 @@
-//! The webhook: authentication, input, rate limits.
-
 use serde_json::{Value, json};
 
 use crate::util::{
@@ -149,7 +147,6 @@ async fn other_encodings_than_utf_8_are_refused() {
     answers(&post(app, token, json, b"{").await, 400, "body: malformed JSON");
 }
 
-/// An unauthenticated body is not read.
 #[tokio::test]
 async fn unknown_token_is_401_before_the_body() {
     let here = RobotGroup::start().await;
@@ -168,10 +165,9 @@ async fn unknown_token_is_401_before_the_body() {
         );
         connection.write(head.as_bytes()).await;
         let answer = connection.read().await;
-        answers(&answer, 401, "token: no robot has this token");
+        answers(&answer, 401, "token: must be the current token");
         assert!(answer.head.contains("www-authenticate: bearer"), "{answer:?}");
     }
-    // A bearer token is not a robot token.
     let request = here.owner.request(reqwest::Method::POST, "/notificationapi/hook/send");
     crate::util::caller::send(request.json(&text("x"))).await.fails(401, "token");
 }
@@ -197,7 +193,6 @@ async fn frozen_tenant_is_403_and_removed_robot_401() {
     here.robot.say(&here.app, "gone").await.fails(401, "token");
 }
 
-/// The token is replaced while a body arrives.
 #[tokio::test]
 async fn token_replaced_during_the_body_writes_nothing() {
     let here = RobotGroup::start().await;
@@ -210,11 +205,11 @@ async fn token_replaced_during_the_body_writes_nothing() {
         body.len()
     );
     connection.write(head.as_bytes()).await;
-    // The token was accepted, and the server asks for the body.
+    // The server asks for the body, so the token was accepted.
     assert_eq!(connection.read().await.status, 100);
     here.owner.post_empty(&here.path(&format!("robots/{}/token", here.robot.id))).await.ok();
     connection.write(body.as_bytes()).await;
-    answers(&connection.read().await, 401, "token: no robot has this token");
+    answers(&connection.read().await, 401, "token: must be the current token");
     assert_eq!(here.member.get(&here.path("messages")).await.ok().items().len(), 0);
 }
 
@@ -244,7 +239,7 @@ async fn messages_of_a_robot_are_limited_by_minute() {
     assert_eq!(here.member.get(&here.path("messages")).await.ok().items().len(), 3);
 }
 
-/// New robots do not raise it.
+/// New robots do not raise the limit.
 #[tokio::test]
 async fn messages_of_a_group_are_limited_over_all_robots() {
     let here = RobotGroup::start_with(|config| config.limits.robot_messages_per_minute = 1).await;
@@ -279,7 +274,6 @@ async fn failures_of_a_robot_are_limited_by_minute() {
     assert!((1..=6).contains(&wait), "{wait}");
 }
 
-/// The documented default.
 #[tokio::test]
 async fn twenty_messages_a_minute_are_accepted() {
     let here = RobotGroup::start_with(|_| {}).await;

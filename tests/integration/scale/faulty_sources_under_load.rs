@@ -1,7 +1,7 @@
 //! Ten sources under load, six of them faulty (decisions 6.2, 6.3, 6.6).
 //!
-//! Clients disconnect and sources are re-registered meanwhile. Every answer holds all items of the good
-//! sources unless it reports them late. Afterwards no task, socket or memory is left behind.
+//! Every answer holds all items of the good sources unless it reports them late. In the end no task, socket or
+//! memory is left behind.
 
 use std::{
     fs,
@@ -27,26 +27,25 @@ use crate::util::{
 
 const HALF: usize = 5_000;
 const AT_ONCE: usize = 24;
-/// Deadline of a search in ms, between the good sources' time and the hanging source's limit.
+/// In ms, between the good sources' time and the hanging source's limit.
 const DEADLINE_MS: &str = "3000";
-/// Limit of one call in ms: one source is below the deadline, another above.
+/// In ms: one source is below the deadline, another above.
 const DRIPS_MS: u64 = 150;
 const HANGS_MS: u64 = 3_200;
 const REGISTER_EVERY: usize = 500;
-/// Callers that disconnect, one after this many searches.
+/// Some callers disconnect, one after this many searches.
 const LEAVE_EVERY: usize = 8;
-/// Minimum calls of each source, although it is suspended most of the time.
+/// Minimum calls of a source, although it is mostly suspended.
 const LEAST_CALLS: usize = 20;
-/// Permitted late answers of good sources on a busy machine: 1 %.
+/// Late answers of good sources on a busy machine: 1 %.
 const MOST_LATE: usize = 2 * HALF * 4 / 100;
 const ITEMS: i64 = 10;
 /// Bytes that the second half of the load may add: 200 for each search.
 const MEMORY_ALLOWANCE: u64 = 200 * HALF as u64;
-/// The memory is settled after this many samples without a lower one.
+/// Memory has settled after this many samples without a lower one.
 const LOOKS: usize = 50;
 
-/// Plain HTTP without credentials is allowed. Short suspensions make for many calls, a small cache fills up
-/// early.
+/// Short suspensions make for many calls; a small cache fills up early.
 const SETTINGS: &str = "
 [connectors]
 allow_http_hosts = [\"127.0.0.1\"]
@@ -132,7 +131,7 @@ async fn start_systems() -> Vec<Arc<System>> {
     ];
     let mut systems = Vec::new();
     for (place, (id, behaviour)) in (0..).zip(manners) {
-        // Timestamps are unique over all sources, so the order of an answer is known.
+        // Unique timestamps over all sources fix the order of an answer.
         let items = (0..ITEMS)
             .map(|number| item(&format!("{id}-{number}"), "harbour", NEW_YEAR - 10 * number - place));
         systems.push(System::start(id, behaviour, items.collect()).await);
@@ -159,7 +158,7 @@ struct Load {
 }
 
 impl Load {
-    /// Runs and checks this many searches; returns the longest time.
+    /// Returns the longest time.
     async fn run(self: &Arc<Self>, searches: usize) -> Duration {
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
         let caller = Caller { http: http.clone(), ..self.caller.clone() };
@@ -202,7 +201,6 @@ impl Load {
         }
     }
 
-    /// Asserts complete items of good sources and true reports of bad ones.
     fn check(&self, answer: &Answer) {
         let of = |system: &System| -> Vec<&Value> {
             let prefix = format!("{}-", system.id);
@@ -246,8 +244,7 @@ impl Load {
         assert_eq!(answer.body["partial"], json!(true), "{}", answer.text);
     }
 
-    /// Disconnects and waits for an idle server; returns the allocated bytes. The pooled connections of each
-    /// source and of the token endpoint keep one task each.
+    /// Returns the allocated bytes. Pooled connections of each source and token endpoint keep a task each.
     async fn wait_until_idle(&self, server: &Server, at_first: Rest) -> u64 {
         self.systems.iter().for_each(|system| system.hang_up());
         let most_tasks = at_first.tasks + self.systems.len() as u64 + 1;
@@ -258,7 +255,7 @@ impl Load {
         });
         waiting.await;
         println!("at rest: {now:?}, and at first {at_first:?}");
-        // Caches free memory a little later, so the lowest sample counts.
+        // Caches free memory a little later: the lowest sample counts.
         let (mut least, mut looks) = (u64::MAX, 0);
         let memory = eventually("the memory to be given back", async || {
             let held = Rest::of(server).await.memory;

@@ -1,5 +1,4 @@
-//! Real texts, imported by the program and paged by both cursors. The texts are not part of the project; a
-//! test prints a line and passes without them.
+//! Real texts, paged by both cursors. The texts are not part of the project; without them a test prints a line.
 
 use std::{
     collections::BTreeSet,
@@ -31,7 +30,7 @@ fn first_rows(name: &str) -> Option<Vec<String>> {
     Some(lines.map(|line| line.unwrap()).collect())
 }
 
-/// Imports a text and pages through the results of `word`, which at least `at_least` rows contain.
+/// At least `at_least` rows contain `word`.
 async fn import_and_page(name: &str, module: &str, word: &str, at_least: usize) {
     let Some(rows) = first_rows(name) else { return };
     let directory = tempfile::tempdir().unwrap();
@@ -73,7 +72,7 @@ async fn import_and_page(name: &str, module: &str, word: &str, at_least: usize) 
     println!("{name}: {total} of {} rows hold {word}", rows.len());
 }
 
-/// Whether a text contains a word: ideographs anywhere, others between white space.
+/// Ideographs match anywhere, others between white space.
 fn holds(text: &str, word: &str) -> bool {
     if word.is_ascii() {
         text.split_whitespace().any(|part| part.eq_ignore_ascii_case(word))

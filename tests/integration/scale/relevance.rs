@@ -1,5 +1,5 @@
-//! Quality of `sort=relevance` on judged test collections. The collections are not part of the project; a
-//! test prints a line and passes without them. benches/README.md lists the gain of each ranking part.
+//! Quality of `sort=relevance` on judged test collections. These are not part of the project; without them a test
+//! prints a line. benches/results/relevance.md lists the gain of each ranking part.
 
 #![allow(clippy::cast_precision_loss, reason = "counts of documents, and ranks")]
 
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 
 use crate::util::{app::TestApp, caller::Caller};
 
-/// Documents ranked below this count as not found.
+/// A lower rank counts as not found.
 const DEPTH: usize = 1_000;
 const GAIN_RANKS: usize = 10;
 const AT_ONCE: usize = 4;
 
-/// A collection and its minimum scores: slightly below the measured ones and above plain BM25.
+/// The minimum scores are slightly below the measured ones and above plain BM25.
 struct Collection {
     name: &'static str,
     mean_average_precision: f64,

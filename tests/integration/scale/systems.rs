@@ -1,4 +1,4 @@
-//! External systems that keep the contract or misbehave in one way, and can drop all connections.
+//! External systems that keep the contract or misbehave in one way.
 
 use std::{
     convert::Infallible,
@@ -24,7 +24,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// Consecutive answers, then failures, of a flapping system.
 const FLAPS_EVERY: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,10 +32,10 @@ pub(super) enum Behaviour {
     Hangs,
     Fails,
     Babbles,
-    /// A valid page, one byte a second.
+    /// One byte a second.
     Drips,
     Closes,
-    /// Alternates between valid pages and failures.
+    /// Alternates between pages and failures.
     Flaps,
 }
 
@@ -46,7 +45,6 @@ pub(super) struct System {
     pub(super) items: Vec<Value>,
     base: Url,
     searches: AtomicUsize,
-    /// Cancelled while all connections are refused.
     line: Mutex<CancellationToken>,
 }
 
@@ -80,7 +78,7 @@ impl System {
         self.searches.load(Ordering::Relaxed)
     }
 
-    /// Closes all connections, new ones included, until [`System::listens_again`].
+    /// New connections are closed, too, until [`System::listens_again`].
     pub(super) fn hang_up(&self) {
         self.line.lock().unwrap().cancel();
     }

@@ -1,4 +1,4 @@
-//! `/contents/search/all` as one answer and as an event stream (decisions 5.9, 6).
+//! `/contents/search/all`, whole and as a stream (decisions 5.9, 6).
 
 use std::collections::HashSet;
 
@@ -62,7 +62,7 @@ async fn every_module_is_answered_as_alone_and_in_order() {
     }
 }
 
-/// Decisions 5.9, 5.4: `cursor` continues in `/contents/search`.
+/// Decisions 5.9, 5.4.
 #[tokio::test]
 async fn cursor_of_a_module_continues_to_the_end() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -150,7 +150,6 @@ async fn stream_sends_each_module_once_ready() {
     assert!(done["tookMs"].is_u64());
     assert!(events.next().await.is_none(), "data after `done`");
 
-    // The events are the elements of the single answer.
     let whole = search_all(&acme.caller, &HARBOUR).await.ok();
     fast.push(slow);
     for entry in whole.items() {
@@ -194,7 +193,6 @@ async fn wrong_parameters_are_400_and_named() {
     search_all(&acme.caller, &[("limit", "5"), ("limit", "6"), HARBOUR[0]]).await.fails(400, "limit");
     acme.caller.post(PATH, &json!(["harbour"])).await.fails(400, "body");
     acme.caller.send_text(Method::POST, PATH, "{").await.fails(400, "body");
-    // Parameters of a single module's search are ignored here.
     let others =
         [HARBOUR[0], ("moduleId", "nothing"), ("cursor", "abc"), ("paging", "offset"), ("source", "nothing")];
     assert_eq!(search_all(&acme.caller, &others).await.ok().total(), 11);

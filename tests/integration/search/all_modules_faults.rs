@@ -14,7 +14,7 @@ use crate::util::{
     items::many,
 };
 
-/// Decisions 5.5, 6.1: a late source is reported and does not delay the others.
+/// Decisions 5.5, 6.1.
 #[tokio::test]
 async fn hanging_source_is_late_in_its_modules_only() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -63,7 +63,7 @@ async fn hanging_source_is_late_in_its_modules_only() {
     assert_eq!(hanging.requests().len(), 2, "the modules share one call in each search");
 }
 
-/// The error is that of a single module's search and precedes the stream.
+/// The error precedes the stream.
 #[tokio::test]
 async fn search_fails_when_no_module_answers() {
     let app = TestApp::start().await;
@@ -88,7 +88,7 @@ async fn search_fails_when_no_module_answers() {
         assert_eq!(answer.source("hanging")["status"], "timeout");
         assert_eq!(answer.source("broken")["status"], "error");
     }
-    // No `Retry-After` for a suspended source while another can be called.
+    // A suspended source sets no `Retry-After` while another can be called.
     broken.set_reply(Reply::RetryAfter(503, 60));
     for _ in 0..2 {
         let answer = send(acme.caller.request(Method::POST, PATH).query(&parameters)).await;
@@ -100,8 +100,7 @@ async fn search_fails_when_no_module_answers() {
     }
 }
 
-/// Decisions 6.6: the disconnect ends the external call before the deadline and frees the permit. An earlier
-/// search with the same deadline completes.
+/// Decisions 6.6: the disconnect ends the external call before the deadline and frees the permit.
 #[tokio::test]
 async fn disconnected_caller_ends_its_external_calls() {
     let app = TestApp::start_with(|config| config.search.at_once = 2).await;
@@ -115,7 +114,7 @@ async fn disconnected_caller_ends_its_external_calls() {
         let caller = acme.caller.clone();
         let patient = tokio::spawn(async move { search_all(&caller, &parameters).await });
         gate.wait_for(1).await;
-        // A separate connection, to be dropped, and another keyword, to make a call of its own.
+        // A connection to be dropped, and a keyword that needs a call of its own.
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
         let impatient = Caller { http, ..acme.caller.clone() };
         let other_words = [("keyword", "harbour office"), parameters[1]];
@@ -126,7 +125,7 @@ async fn disconnected_caller_ends_its_external_calls() {
             panic!("the answer ended while its source hangs");
         });
         gate.wait_for(2).await;
-        // A whole call holds one permit; the refusal precedes the stream.
+        // The refusal precedes the stream.
         let refused = acme.caller.request(Method::POST, PATH).header("accept", EVENTS).query(&parameters);
         let refused = send(refused).await.fails(503, "too many searches");
         assert_eq!(refused.header("retry-after"), "1");

@@ -1,4 +1,4 @@
-//! Spelling correction of searches without results (decisions 5.7).
+//! Spelling correction (decisions 5.7).
 
 use serde_json::json;
 
@@ -38,7 +38,7 @@ async fn misspelt_query_is_corrected_and_reported() {
     let marked = [("keyword", "budgte"), ("moduleId", "article"), ("highlight", "true")];
     let answer = acme.caller.search(&marked).await.ok();
     assert_eq!(answer.items()[0]["highlight"]["title"], "Harbour <em>budget</em> 2026");
-    // No correction for a query that has results, one emptied by a filter, or one without similar words.
+    // The query has results, a filter empties it, or no word is similar.
     let search = async |keyword: &str, more: Option<(&'static str, &'static str)>| {
         let mut parameters = vec![("keyword", keyword), ("moduleId", "article")];
         parameters.extend(more);
@@ -73,7 +73,7 @@ async fn corrected_search_pages_are_complete_with_either_cursor() {
     walk_by_time(&acme.caller, &mixed, 40).await.assert_met(ids.iter().cloned());
     walk_by_cursor(&acme.caller, &mixed, 40).await.assert_met(ids.iter().cloned());
 
-    // Every page reports the correction, even after the original words have become findable.
+    // Every page reports it, even once the original words are findable.
     let first = acme.caller.search(&query).await.ok();
     assert_eq!(first.body["corrected"], "harbour");
     app.put_contents(&acme.caller, "article", &[item("new", "harbuor", 1)]).await;

@@ -13,7 +13,6 @@ use crate::util::{
 const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
 
 async fn beside_articles(registration: Value) -> (TestApp, Application) {
-    // Suspensions have tests of their own.
     let app = TestApp::start_with(disable_suspension).await;
     let acme = app.tenant("acme").await;
     app.put_contents(&acme.caller, "article", &many("a", "harbour", 3, 1)).await;
@@ -153,7 +152,7 @@ async fn source_with_broken_order_or_cursor_is_invalid_but_used() {
     }
 }
 
-/// Decisions 5.5: 502 without any source, 504 when all timed out.
+/// Decisions 5.5.
 #[tokio::test]
 async fn answer_without_any_source_is_502_or_504() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -179,7 +178,6 @@ async fn answer_without_any_source_is_502_or_504() {
         assert_eq!(late.source(id)["status"], "timeout");
         assert!(late.source(id)["tookMs"].as_u64().unwrap() >= 290, "{}", late.text);
     }
-    // An empty answer of one source is a success.
     two.set_reply(Reply::Good);
     let one_left = search("3000").await.ok();
     assert_eq!((one_left.items().len(), &one_left.body["partial"]), (0, &json!(true)));
@@ -188,7 +186,6 @@ async fn answer_without_any_source_is_502_or_504() {
 /// Decisions 6.4: no item is shown that a time-ordered source could still overtake.
 #[tokio::test]
 async fn relevance_ordered_source_merges_page_by_page() {
-    // Its first page holds old items, its second new ones.
     let mut items = many("old", "harbour", 10, 1);
     items.extend((0..10).map(|number| item(&format!("new{number}"), "harbour", NEW_YEAR + 100 - number)));
     let system = ExternalSystem::start(items.clone()).await;
@@ -220,7 +217,6 @@ async fn filters_apply_to_external_items() {
     assert_eq!(by_time.ids(), ["x00006", "x00007"]);
 }
 
-/// A disabled source is not called and reported as disabled; the answer is not partial.
 #[tokio::test]
 async fn disabled_source_is_skipped_and_reported() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
@@ -236,7 +232,6 @@ async fn disabled_source_is_skipped_and_reported() {
     });
     assert_eq!(answer.source("x"), &disabled);
 
-    // A search of disabled sources only is an error, not an empty answer.
     let alone = acme.caller.search(&[ALL[0], ALL[1], ("source", "x")]).await.fails_without_sources(502);
     assert_eq!(alone.body["sources"], json!([disabled]));
     let operator = app.operator().await.caller.on("acme");

@@ -1,4 +1,4 @@
-//! Hedged requests: by registration, at most 5 % of the calls, never while a source fails.
+//! Hedged requests.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use crate::util::{
     items::many,
 };
 
-/// Calls until latencies are known; none of them is hedged.
+/// Unhedged calls until latencies are known.
 const KNOWN: usize = 32;
 const EARNING: usize = 20;
-/// Deadline in ms of searches that are not answered in full.
+/// In ms, for searches that are not answered in full.
 const SHORT: &str = "300";
 const X: &str = "/admin/v1/sources/x";
 
@@ -52,7 +52,6 @@ impl HedgedSource {
 #[tokio::test]
 async fn unanswered_request_is_overtaken_by_its_hedge() {
     let setup = HedgedSource::start(KNOWN, |registration| registration).await;
-    // The first request is never answered, so the hedge must be.
     setup.system.ignore_next(1);
     assert_eq!(setup.search("10000").await, 200);
     assert_eq!((setup.system.requests().len(), setup.hedges().await), (KNOWN + 2, [1, 1]));
@@ -64,7 +63,6 @@ async fn hedging_is_off_unless_registered() {
     setup.system.ignore_next(1);
     assert_eq!(setup.search(SHORT).await, 504);
     assert_eq!((setup.system.requests().len(), setup.hedges().await), (KNOWN + 1, [0, 0]));
-    // The changed registration permits them, once earned.
     let hedged = with(setup.registration.clone(), "hedging", true);
     setup.operator.put(X, &hedged).await.ok();
     for _ in 1..EARNING {
@@ -108,7 +106,6 @@ async fn hedges_are_at_most_one_in_twenty_calls() {
     let setup = HedgedSource::start(KNOWN, |registration| registration).await;
     let calls = 2 * EARNING;
     for _ in KNOWN..calls {
-        // Neither of the two requests is answered.
         setup.system.ignore_next(2);
         assert_eq!(setup.search("1000").await, 504);
     }

@@ -1,4 +1,4 @@
-//! `highlight=true`: matches in items of every source (decisions 5.7).
+//! `highlight=true` (decisions 5.7).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -100,7 +100,7 @@ async fn other_values_are_400_and_named() {
     }
 }
 
-/// Cursors are independent of it, so a chain of pages may mix both.
+/// A chain of pages may mix both.
 #[tokio::test]
 async fn both_orders_and_every_page_are_highlighted() {
     let (_app, acme, _system) =
@@ -155,7 +155,7 @@ async fn search_of_all_modules_is_highlighted() {
     assert_eq!(title_of(&entries, "all", 1), "no <em>harbour</em>");
 }
 
-/// Such a large page is marked on a worker thread.
+/// A page of this size is marked on a worker thread.
 #[tokio::test]
 async fn page_of_long_articles_is_highlighted() {
     let brief = "码头起重机维修计划。".repeat(600);

@@ -1,4 +1,4 @@
-//! Limits of one caller or source that protect the others (decisions 6, 9.9).
+//! Limits of callers and sources (decisions 6, 9.9).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -38,7 +38,6 @@ async fn search_beyond_the_concurrency_limit_is_503() {
 #[tokio::test]
 async fn disconnected_caller_frees_its_search_slot() {
     let (_app, acme, system) = start_with_one_search_slot().await;
-    // A separate connection, so that dropping it disconnects.
     let impatient = reqwest::Client::builder().no_proxy().build().unwrap();
     let url = format!("{}/contents/search?keyword=harbour&moduleId=all&timeout=10000", acme.caller.base);
     let request = impatient.get(url).bearer_auth(&acme.caller.token);
@@ -54,7 +53,7 @@ async fn disconnected_caller_frees_its_search_slot() {
     assert_eq!(found.ids(), ["1"]);
 }
 
-/// A search reads a limited number of pages before the requested time, and reports that.
+/// Before the requested time.
 #[tokio::test]
 async fn pages_read_from_a_source_by_one_search_are_limited() {
     let app = TestApp::start_with(|config| config.search.source_pages = 3).await;
@@ -67,7 +66,6 @@ async fn pages_read_from_a_source_by_one_search_are_limited() {
     assert_eq!((system.requests().len(), &answer.body["partial"]), (3, &json!(true)));
     assert!(answer.source("x")["message"].as_str().unwrap().contains("3 pages"), "{}", answer.text);
     assert!(answer.cursor().is_some());
-    // The opaque cursor resumes where the source stands.
     let mut cursor = answer.cursor();
     let mut met: Vec<String> = answer.ids().iter().map(|id| (*id).to_owned()).collect();
     while let Some(after) = cursor {
@@ -99,7 +97,7 @@ async fn slow_source_times_out_at_its_own_limit() {
     assert!(answer.source("slow")["tookMs"].as_u64().unwrap() < 9_000, "{}", answer.text);
 }
 
-/// The documented limits: 10,000 users in a sync, 1,000 items in a batch.
+/// 10,000 users in a sync, 1,000 items in a batch.
 #[tokio::test]
 async fn batches_of_the_documented_size_are_accepted() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -1,4 +1,4 @@
-//! Property: merged lists equal a sorted reference (decisions 5.2–5.4); source weights and duplicates.
+//! Merged lists against a reference (decisions 5.2–5.4); weights and duplicates.
 
 use std::cmp::Reverse;
 
@@ -200,7 +200,7 @@ async fn weight_change_between_pages_loses_and_repeats_nothing() {
     assert_eq!(cursor, None);
 }
 
-/// Articles and a system with some of the same items, both in the module `all`.
+/// Articles and a system with some of the same items, in the module `all`.
 async fn overlapping(app: &TestApp, duplicates: &str) -> (Caller, Caller, ExternalSystem) {
     let acme = app.tenant("acme").await;
     let operator = app.operator().await.caller.on("acme");
@@ -261,17 +261,16 @@ async fn items_with_equal_ids_are_shown_once_with_their_sources() {
         met.sort();
         assert_eq!(met, ["1", "2", "3", "4", "5", "own"], "pages of {limit}, by relevance");
     }
-    // By time, a page drops its own duplicates and ignores earlier pages.
+    // By time, a page drops its own duplicates only.
     let first = caller.search(&[ALL[0], ALL[1], ("limit", "3")]).await.ok();
     assert_eq!(first.ids(), ["1", "2", "3"]);
     let before = (NEW_YEAR + 70).to_string();
     let rest = caller.search(&[ALL[0], ALL[1], ("cursor", before.as_str())]).await.ok();
     assert_eq!(rest.ids(), ["4", "3", "5", "own"]);
-    // The opaque cursor remembers the first page.
     let rest = caller.search(&[ALL[0], ALL[1], ("cursor", first.cursor().unwrap().as_str())]).await.ok();
     assert_eq!(rest.ids(), ["4", "5", "own"]);
 
-    // The module's setting takes effect at once; cursors stay valid.
+    // The setting takes effect at once; cursors stay valid.
     let mut module = operator.get("/admin/v1/modules/all").await.ok().data().clone();
     assert_eq!(module["duplicates"], "byId");
     module.as_object_mut().unwrap().remove("duplicates");

@@ -1,4 +1,4 @@
-//! Paging to the end by either cursor, without losses or repetitions (decisions 5.3, 5.4).
+//! Paging to the end by either cursor (decisions 5.3, 5.4).
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ async fn small_tie_groups_are_paged_completely() {
     both_ways(&acme.caller, &ARTICLES, &[1, 6, 7, 8, 333, 1_000], &ids_of(&items)).await;
 }
 
-/// Batches, rewrites and deletions make several segments with deleted documents.
+/// The commits leave several segments with deleted documents.
 #[tokio::test]
 async fn large_tie_groups_over_many_commits_are_paged_completely() {
     let items = many("i", "harbour", 4_000, 2_500);
@@ -61,14 +61,14 @@ async fn large_tie_groups_over_many_commits_are_paged_completely() {
     let left = ids_of(&[&items[..2_000], &items[2_100..]].concat());
     both_ways(&acme.caller, &ARTICLES, &[90, 1_000], &left).await;
 
-    // A page by time holds whole milliseconds: all 2,400 items of the first.
+    // Whole milliseconds: all 2,400 items of the first.
     let first = acme.caller.search(&ARTICLES).await.ok();
     assert_eq!((first.items().len(), first.total()), (2_400, 3_900));
     let ids = walk_by_cursor(&acme.caller, &ARTICLES, 1_000).await.ids;
     assert!(ids[..2_400].is_sorted() && ids[2_400..].is_sorted());
 }
 
-/// Decisions 5.3: only a group above 10,000 is cut, marked, and paged by the opaque cursor.
+/// Decisions 5.3.
 #[tokio::test]
 async fn tie_group_above_ten_thousand_is_cut_and_marked() {
     let items = many("i", "harbour", 10_050, 10_040);
@@ -150,7 +150,6 @@ async fn walk_by_relevance(caller: &Caller, parameters: &[(&str, &str)], limit: 
     }
 }
 
-/// The opaque cursor catches up a source that failed on a page.
 #[tokio::test]
 async fn source_failing_on_a_page_is_caught_up() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -258,7 +257,7 @@ async fn foreign_or_altered_cursor_is_400() {
     ] {
         search(&acme.caller, wrong).await.fails(400, "cursor");
     }
-    // The cursor can be reused, but not by another caller: its totals depend on visibility.
+    // Another caller cannot reuse it: totals depend on visibility.
     let again = search(&acme.caller, &cursor).await.ok();
     assert_eq!(again.ids()[0], "i00010");
     search(&app.user(&acme, "mei").await, &cursor).await.fails(400, "cursor");

@@ -1,4 +1,4 @@
-//! `/contents/search`: parameters, order, totals, filters, queries (decisions 5).
+//! `/contents/search` (decisions 5).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -254,7 +254,7 @@ async fn typical_queries_find_the_intended_items() {
     }
 }
 
-/// Decisions 5.7: no query is a syntax error.
+/// Decisions 5.7.
 #[tokio::test]
 async fn no_query_is_a_syntax_error() {
     let (_app, acme) = with_items(&[item("1", "harbour ship", 1)]).await;

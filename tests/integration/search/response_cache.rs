@@ -65,7 +65,7 @@ async fn concurrent_identical_searches_share_one_call() {
         let caller = acme.caller.clone();
         searches.spawn(async move { caller.search(&ALL).await });
     }
-    // Five refusals mean that all other searches are in flight.
+    // Five refusals: all other searches are in flight.
     for _ in 0..5 {
         searches.join_next().await.unwrap().unwrap().fails(503, "too many searches");
     }
@@ -88,7 +88,6 @@ async fn failing_source_is_served_stale_and_marked() {
     let report = after.source("x");
     assert_eq!((&report["status"], &report["stale"]), (&json!("ok"), &json!(true)), "{report}");
     assert!(report["message"].as_str().unwrap().contains("HTTP 500"), "{report}");
-    // A query that was never cached has no stale answer.
     acme.caller.search(&[("keyword", "other"), ALL[1]]).await.fails_without_sources(502);
     system.set_reply(Reply::Good);
     assert_eq!(acme.caller.search(&ALL).await.ok().source("x").get("stale"), None);

@@ -1,6 +1,4 @@
-//! `OAUTH2_CLIENT` with a real OIDC provider and a source that validates tokens (decisions 7.3).
-//!
-//! Every search has a keyword of its own, to miss the cache.
+//! `OAUTH2_CLIENT` with a real OIDC provider (decisions 7.3). Each search has its own keyword, to miss the cache.
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -56,7 +54,7 @@ impl ProtectedSearch {
         Self { provider, source, credentials, operator, app, acme: Application { caller, ..acme } }
     }
 
-    /// Asserts the token requests made since the source was enabled.
+    /// Since the source was enabled.
     async fn assert_token_requests(&self, answers: &[&str]) {
         eventually("the first token", async || {
             (self.provider.token_requests().await == answers).then_some(())
@@ -75,7 +73,7 @@ impl ProtectedSearch {
         }
     }
 
-    /// Asserts `unauthorized` alone and beside articles, with these texts and no secret.
+    /// Alone and beside articles, with these texts and no secret.
     async fn assert_unauthorized(&self, said: &[&str]) {
         let alone = self.search("search alone").await.fails_without_sources(502);
         let beside = self.acme.caller.search(&[("keyword", "search"), ("moduleId", "all")]).await.ok();
@@ -117,7 +115,7 @@ async fn concurrent_first_searches_cost_one_token_request() {
     }
 }
 
-/// The source's clock runs ahead, so only the source considers the token expired.
+/// The source's clock runs ahead.
 #[tokio::test(flavor = "multi_thread")]
 async fn token_expired_for_the_source_is_renewed_once() {
     let settings = with(usual_settings(), "lives", json!([60, 3_600]));
@@ -129,7 +127,7 @@ async fn token_expired_for_the_source_is_renewed_once() {
     assert_eq!((setup.source.answered(200), setup.source.answered(401)), (2, 1));
 }
 
-/// The source's clock runs behind, so only trawl considers the token expired.
+/// The source's clock runs behind.
 #[tokio::test]
 async fn token_expired_for_trawl_is_renewed_before_use() {
     let settings = with(usual_settings(), "lives", json!([1, 3_600]));
@@ -170,7 +168,7 @@ async fn wrong_secret_is_unauthorized_and_spares_other_sources() {
     let setup = ProtectedSearch::start_with(usual_settings(), JWT_AUDIENCE, wrong).await;
     setup.assert_token_requests(&["basic 401", "post 401"]).await;
     setup.assert_unauthorized(&["the token endpoint refused", "check the client id and secret"]).await;
-    // Each search tried both ways of authentication and did not call the source.
+    // Each search tried both authentication methods and did not call the source.
     assert_eq!(setup.provider.token_requests().await, ["basic 401", "post 401"].repeat(3));
     assert_eq!(setup.source.answered(401), 0);
 }
@@ -191,8 +189,7 @@ async fn refused_scope_or_audience_is_unauthorized() {
     assert_eq!(setup.provider.token_requests().await, ["basic 400"; 3]);
 }
 
-/// The provider drops an unknown scope and the source demands it. A new token would not help, so none is
-/// fetched.
+/// The provider drops an unknown scope: a new token would not help.
 #[tokio::test]
 async fn missing_scope_is_unauthorized_without_a_renewal() {
     let misspelt = |credentials: &mut ClientCredentials| credentials.scope = Some("serach".to_owned());
@@ -202,7 +199,7 @@ async fn missing_scope_is_unauthorized_without_a_renewal() {
     assert_eq!(setup.source.answered(403), 2);
 }
 
-/// A token for another audience is refused after every renewal: one renewal for each search.
+/// After every renewal, as for another audience.
 #[tokio::test]
 async fn source_refusing_every_token_costs_one_renewal() {
     let other = |credentials: &mut ClientCredentials| credentials.audience = Some(OPAQUE_AUDIENCE.to_owned());
@@ -212,7 +209,7 @@ async fn source_refusing_every_token_costs_one_renewal() {
     assert_eq!(setup.source.answered(401), 4);
 }
 
-/// Each provider accepts one way of authentication; id and secret need its encoding (RFC 6749 §2.3.1).
+/// Each provider accepts one method; id and secret need its encoding (RFC 6749 §2.3.1).
 #[tokio::test]
 async fn client_authentication_adapts_to_the_provider() {
     let own = ("trawl:search+50%/unit & more", "secret-of:the+client 100%/&=?#\"~\\%2B");
@@ -229,7 +226,7 @@ async fn client_authentication_adapts_to_the_provider() {
         let setup = ProtectedSearch::start_with(settings, JWT_AUDIENCE, special).await;
         found(setup.search("first").await);
         assert_eq!(setup.provider.token_requests().await, first);
-        // The renewal begins with the way that worked.
+        // The renewal begins with the method that worked.
         setup.source.put_clock_ahead(120);
         found(setup.search("second").await);
         assert_eq!(setup.provider.token_requests().await, [first, further].concat());
@@ -248,7 +245,6 @@ async fn provider_outage_only_affects_missing_tokens() {
     for number in 0..3 {
         found(setup.search(&format!("with a token {number}")).await);
     }
-    // A source registered now gets no token.
     let late = setup.source.registration("y", &setup.credentials);
     setup.operator.register_source(&late, "late", &["builtin:article", "y"]).await;
     let late = async |setup: &ProtectedSearch, keyword: &str| {
@@ -268,7 +264,7 @@ async fn provider_outage_only_affects_missing_tokens() {
         (answer.source("y")["status"] == "ok").then_some(())
     })
     .await;
-    // The provider has new keys, so the old token is refused and renewed.
+    // The provider has new keys: the old token is refused and renewed.
     found(setup.search("after").await);
     assert_eq!(setup.provider.token_requests().await, ["basic 200"; 2], "one for each client");
     assert_eq!(setup.source.answered(401), 1);

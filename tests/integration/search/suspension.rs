@@ -1,6 +1,4 @@
-//! Suspension of failing sources, by cause, with growing pauses and single probes (decisions 6.3).
-//!
-//! The suspension clock stands still until a test moves it.
+//! Suspension of failing sources (decisions 6.3). The suspension clock stands still until a test moves it.
 
 use std::time::Duration;
 
@@ -63,7 +61,7 @@ impl SuspendedSource {
         self.app.clock.pass(Duration::from_millis(milliseconds.try_into().unwrap()));
     }
 
-    /// Asserts a page without a call to the system: partial, with a cursor to catch up.
+    /// Partial, without a call to the system, with a cursor to catch up.
     async fn assert_suspended(&self, cause: &str, times: u32) -> Value {
         let asked = self.system.requests().len();
         let answer = self.search().await;
@@ -149,7 +147,6 @@ async fn retry_after_suspends_from_the_first_failure() {
     }
 }
 
-/// A suspended source is not called, so nothing waits for it.
 #[tokio::test]
 async fn suspended_source_does_not_delay_the_others() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -243,7 +240,7 @@ async fn probe_of_a_disconnected_caller_passes_to_the_next() {
     eventually("the probe", async || (probes() == 1).then_some(())).await;
     probe.abort();
     assert!(probe.await.unwrap_err().is_cancelled());
-    // Nobody has received an answer of the source yet.
+    // No caller has received an answer of the source yet.
     let hurry = [ALL[0], ALL[1], ("timeout", "50")];
     eventually("the next probe", async || {
         setup.acme.caller.search(&hurry).await;
@@ -255,7 +252,6 @@ async fn probe_of_a_disconnected_caller_passes_to_the_next() {
     assert_eq!(probes(), 3);
 }
 
-/// A probe outlives a search with a short deadline.
 #[tokio::test]
 async fn probe_outlives_its_search() {
     let setup = SuspendedSource::start().await;
@@ -276,7 +272,7 @@ async fn probe_outlives_its_search() {
     assert_eq!(setup.system.requests().len(), asked + 2);
 }
 
-/// A deadline shorter than the source's latency must not suspend it for patient callers.
+/// A short deadline must not suspend the source for patient callers.
 #[tokio::test]
 async fn source_slower_than_the_deadline_is_not_suspended() {
     let setup = SuspendedSource::start().await;
@@ -290,7 +286,7 @@ async fn source_slower_than_the_deadline_is_not_suspended() {
     assert_eq!(setup.search().await.total(), 6);
 }
 
-/// Usable answers and expired cursors are no failures.
+/// Neither do expired cursors.
 #[tokio::test]
 async fn usable_answers_do_not_suspend_the_source() {
     let setup = SuspendedSource::start_with(|_, registration| with(registration, "pageSize", 2)).await;
@@ -307,7 +303,7 @@ async fn usable_answers_do_not_suspend_the_source() {
     assert_eq!(setup.suspended().await, Value::Null);
 }
 
-/// Paging catches the source up afterwards.
+/// Paging catches up.
 #[tokio::test]
 async fn items_of_a_suspended_source_come_later() {
     let setup = SuspendedSource::start().await;
@@ -331,7 +327,7 @@ async fn items_of_a_suspended_source_come_later() {
     assert_eq!((caught_up.cursor(), &caught_up.body["partial"]), (None, &json!(false)));
 }
 
-/// A new registration ends the suspension; a disabled source stays disabled.
+/// A disabled source stays disabled.
 #[tokio::test]
 async fn new_registration_ends_a_suspension() {
     let setup = SuspendedSource::start().await;
@@ -357,7 +353,7 @@ async fn new_registration_ends_a_suspension() {
     assert_eq!((setup.system.requests().len(), setup.suspended().await), (asked, Value::Null));
 }
 
-/// The cause may contain another caller's data: answers, metrics and names must not show it.
+/// The cause may contain another caller's data.
 #[tokio::test]
 async fn suspension_reveals_nothing_of_other_searches() {
     let setup = SuspendedSource::start().await;

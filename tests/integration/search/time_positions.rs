@@ -1,4 +1,4 @@
-//! Cached positions of external sources by time, and recovery from wrong ones (decisions 5.3).
+//! Cached positions of external sources by time (decisions 5.3).
 
 use crate::util::{
     answer::Answer,
@@ -9,7 +9,7 @@ use crate::util::{
 };
 
 const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
-/// Items with distinct times; the system's pages hold ten.
+/// With distinct times; the system's pages hold ten.
 const ITEMS: usize = 95;
 const PAGES: usize = 10;
 
@@ -36,7 +36,7 @@ fn all_ids() -> Vec<String> {
     many("x", "harbour", ITEMS, 1).iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The pages before the last times exceed what one search may read.
+/// One search cannot read the pages before the last times.
 #[tokio::test]
 async fn walk_by_time_reads_each_page_a_few_times() {
     let system = ExternalSystem::start(many("x", "harbour", ITEMS, 1)).await;
@@ -56,7 +56,7 @@ async fn unknown_position_reads_from_the_start_up_to_the_limit() {
     assert_eq!((page.ids().len(), &page.body["partial"]), (0, &true.into()), "{}", page.text);
 }
 
-/// The system's cursors are offsets, so changes before a page shift it.
+/// The system's cursors are offsets: changes before a page shift it.
 #[tokio::test]
 async fn items_that_come_and_go_between_pages_lose_nothing() {
     let system = ExternalSystem::start(many("x", "harbour", ITEMS, 1)).await;
@@ -65,7 +65,7 @@ async fn items_that_come_and_go_between_pages_lose_nothing() {
     let mut page = before(&acme, &(NEW_YEAR + 1).to_string()).await;
     let mut met = page.ids().iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
     for turn in 0.. {
-        // Alternately, ten items disappear before the next page or seven appear.
+        // In turn, ten items disappear or seven appear.
         match turn % 3 {
             0 => system.remove_first(10),
             1 => (0..7).for_each(|number| {
@@ -92,7 +92,7 @@ async fn stale_position_is_no_failure() {
     let time = last_time(&second);
     let expected = before(&acme, &time).await;
     before(&acme, &time).await;
-    // A cached position was used: no first page was requested.
+    // Without a first page: a cached position was used.
     let asked = system.requests();
     let began = asked.iter().rposition(|asked| asked.cursor.is_empty()).unwrap();
     assert!(began < asked.len() - 3, "{asked:?}");
@@ -101,12 +101,12 @@ async fn stale_position_is_no_failure() {
         let again = before(&acme, &time).await;
         assert_eq!(again.ids(), expected.ids(), "{reply:?}: {}", again.text);
         assert_eq!(again.source("x")["status"], "ok", "{reply:?}");
-        // The walk from the beginning has cached it anew.
+        // The walk from the beginning has cached it.
         before(&acme, &time).await;
     }
 }
 
-/// Failures of guessed positions do not count against the source.
+/// Guessed positions do not count.
 #[tokio::test]
 async fn failing_positions_do_not_suspend_the_source() {
     let system = ExternalSystem::start(many("x", "harbour", ITEMS, 1)).await;

@@ -1,6 +1,4 @@
-//! Every route with every kind of caller (decisions 3.2, 3.3, 3.5, 3.6).
-//!
-//! The expected result is computed from the access table, so a new route is covered automatically.
+//! Every route with every kind of caller (decisions 3.2, 3.3, 3.5, 3.6). The access table yields the expectations.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -28,7 +26,7 @@ enum Who {
     OnFrozen,
     /// An operator whose own tenant is frozen.
     FrozenAdmin,
-    /// An application with every scope of its kind except this one.
+    /// It has every other scope of its kind.
     WithoutScope(Scope),
 }
 
@@ -41,7 +39,6 @@ enum Expected {
 
 const FROZEN: &str = "tenant is frozen";
 
-/// Whether the route manages tenants, applications, keys or the index.
 fn is_operation(rule: &Rule) -> bool {
     let operations = [
         "/v1/enterprises/",
@@ -54,7 +51,6 @@ fn is_operation(rule: &Rule) -> bool {
     operations.iter().any(|operation| rule.path.starts_with(operation))
 }
 
-/// The expectation by the decisions' rules.
 fn expected(rule: &Rule, who: Who) -> Expected {
     use Expected::{LetIn, Refused};
     let Some(scope) = rule.scope else { return LetIn };
@@ -62,7 +58,7 @@ fn expected(rule: &Rule, who: Who) -> Expected {
     let needs_user = Refused(403, "this operation needs a user token");
     match (who, rule.identity) {
         (Who::FrozenApplication | Who::FrozenUser | Who::OnFrozen, _) => Refused(403, FROZEN),
-        // Otherwise nobody could unfreeze it.
+        // Otherwise the tenant could not be unfrozen.
         (Who::FrozenAdmin, _) if !is_operation(rule) => Refused(403, FROZEN),
         (Who::NoToken, _) => Refused(401, "a token is needed"),
         (Who::Expired, _) => Refused(401, "expired"),
@@ -79,7 +75,7 @@ fn expected(rule: &Rule, who: Who) -> Expected {
     }
 }
 
-/// Calls the operation with its path only, enough to pass or fail authorisation.
+/// With its path only, enough to pass or fail authorisation.
 async fn call(rule: &Rule, caller: &Caller) -> Answer {
     let method: Method = rule.method.parse().unwrap();
     if caller.token.is_empty() {
@@ -103,7 +99,7 @@ fn check(rule: &Rule, who: Who, answer: Answer, description: &Value) {
     }
     match expected(rule, who) {
         Expected::LetIn => {
-            // Authorised by a signature in the URL.
+            // The URL's signature authorises.
             let is_signed = rule.path.starts_with("/storage/") && rule.path != "/storage/pictures/{id}";
             assert!(![405, 500].contains(&answer.status), "{} {of}", answer.status);
             assert_eq!(answer.status == 403, is_signed, "{of}");
@@ -125,7 +121,7 @@ fn all_but(scope: Scope, kind: Kind) -> Vec<Scope> {
     all_of(kind).into_iter().filter(|other| *other != scope).collect()
 }
 
-/// Identity by route as in decisions 3.5; routes not listed here are for applications only.
+/// Decisions 3.5; routes not listed here are for applications only.
 #[test]
 fn access_table_matches_the_identities_of_the_decisions() {
     let of_people = [
@@ -145,7 +141,6 @@ fn access_table_matches_the_identities_of_the_decisions() {
     let are_files = |path: &str| path.starts_with("/v1/stream/") || path.starts_with("/v1/files/");
     let are_groups = |path: &str| path.starts_with("/v1/groups");
     let are_folders = |path: &str| path.starts_with("/v1/directories/");
-    // Reading and writing differ in identity.
     let read_by_either = ["/v1/badge/{badgeId}", "/v1/badge/list"];
     let of_either = [
         "/modules",

@@ -1,7 +1,7 @@
 //! Injection and cross-tenant attacks on every operation of `/openapi.json` (decisions 2.2, 3.6).
 //!
-//! Hostile text goes into every field, and another tenant's ids into the place of the caller's. The other
-//! tenant's data carries a mark that no answer may show; its ids must be answered like unknown ids.
+//! Hostile text goes into every field, another tenant's ids into the caller's. No answer may show the mark in that
+//! tenant's data; its ids are answered like unknown ones.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ const HOSTILE: [&str; 14] = [
     "<script>alert(1)</script>",
 ];
 
-/// Texts, and ids, that are drawn for each operation and caller; `PROPTEST_CASES` sets another number.
+/// Texts or ids for each operation and caller, unless `PROPTEST_CASES` is set.
 const DRAWN: u32 = 4;
 
 struct Operation {
@@ -70,15 +70,14 @@ impl Operation {
         operations
     }
 
-    /// Sends the text in every parameter and field. A good body is sent once for each field with the text in
-    /// that field only, so that the first refused field does not hide the others.
+    /// Sends the text in every parameter and field. Each field has its own body, so that no refusal hides others.
     async fn call(&self, caller: &Caller, text: &str, description: &Value) -> Vec<Answer> {
         let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
         let encoded = encoded.replace('+', "%20");
         let segments = self.path.split('/').map(|part| if part.starts_with('{') { &encoded } else { part });
         let path = segments.collect::<Vec<_>>().join("/");
         let mut request = caller.request(self.method.clone(), &path);
-        // Numeric parameters would be refused before the others are read.
+        // A wrong number would be refused before the others are read.
         let texts = self.query.iter().filter(|name| !NUMBERS.contains(&name.as_str()));
         request = request.query(&texts.map(|name| (name, text)).collect::<Vec<_>>());
         let Some(schema) = &self.body else { return vec![send(request).await] };
@@ -182,7 +181,7 @@ fn filled(schema: &Value, text: &str, description: &Value, depth: usize) -> Valu
         .into()
 }
 
-/// Creates a tenant with data in every area; returns its ids.
+/// With data in every area; returns its ids.
 async fn populate(app: &TestApp, name: &str) -> (Application, BTreeSet<String>) {
     let tenant = app.tenant(name).await;
     let id = |of: &str| format!("{name}-{of}");
@@ -246,7 +245,7 @@ async fn populate(app: &TestApp, name: &str) -> (Application, BTreeSet<String>) 
     (tenant, ids)
 }
 
-/// Creates a group with a robot that sent a card; returns their ids.
+/// With a robot that sent a card; returns their ids.
 async fn populate_group(app: &TestApp, tenant: &Application, name: &str, operator: &Caller) -> [String; 5] {
     let person = format!("{name}-person");
     let form = json!({"name": format!("Template {name}"), "template": {"body": name}});
@@ -304,21 +303,20 @@ async fn hostile_text_is_stored_and_searched_as_plain_text() {
             }
         }
     }
-    // Most texts are valid input and so reach the code that they could harm.
+    // Valid input reaches the code that it could harm.
     assert!(taken > 80, "{taken}");
-    // Hostile registrations add rows; they must not remove any.
+    // Hostile registrations must not remove rows.
     let after = rows(&app).await;
     assert!(before.iter().zip(&after).all(|(before, after)| before <= after), "{before:?} {after:?}");
     acme.caller.post_empty("/modules").await.ok();
 }
 
-/// Whether the request succeeded, both as a whole and in its rows.
+/// As a whole and in its rows.
 fn is_taken(answer: &Answer) -> bool {
     answer.status == 200 && answer.data().as_array().is_none_or(Vec::is_empty) && answer.body["total"] != 1
 }
 
-/// Whether the answer shows data of the other tenant. Metrics and the list of tenants are exempt: an operator
-/// sees all tenants there.
+/// Metrics and the list of tenants are exempt: an operator sees all tenants there.
 fn shows(path: &str, answer: &Answer) -> bool {
     !["/metrics", "/admin/v1/tenants"].contains(&path) && answer.text.contains(MARK)
 }
@@ -332,11 +330,11 @@ async fn ids_of_another_tenant_are_answered_like_unknown_ids() {
     let mei = app.user(&acme, "acme-person").await;
     let (mut random, drawn) = draws();
     let mut asked = 0;
-    // Reads go first, before writes create rows of the caller with these names.
+    // Reads first: writes create rows of the caller with these names.
     let mut operations = Operation::all(&description);
     operations.sort_by_key(|operation| operation.method != Method::GET);
     for operation in &operations {
-        // The login page names the requesting application and differs on every call.
+        // The login page names the application and differs on every call.
         if ["/metrics", "/oauth2/authorize", "/session/start"].contains(&operation.path.as_str()) {
             continue;
         }
@@ -372,7 +370,7 @@ async fn ids_of_another_tenant_are_answered_like_unknown_ids() {
     assert_eq!((person.find("todo", "sign").await.len(), person.find("done", "signed").await.len()), (1, 1));
 }
 
-/// The answer without the requested id and parts that vary from call to call.
+/// Without the requested id and parts that vary.
 fn neutral(answer: &Answer, id: &str) -> String {
     let differs = Regex::new(
         r#"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]{13}|"date":"[^"]+"|"createdDate":"[^"]+"|"tookMs":[0-9.]+|"v3\.[^"]+"|expires=[0-9]+&signature=[^"]+|[0-9.]+e-0[0-9]"#,

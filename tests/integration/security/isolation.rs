@@ -20,7 +20,7 @@ use crate::util::{
 
 const SEARCHES: usize = 2_500;
 const AT_ONCE: usize = 16;
-/// Cache lifetime in ms: some searches hit the cache, others call the source.
+/// In ms: some searches hit the cache, others call the source.
 const FRESH_MS: u64 = 20;
 
 struct Searcher {
@@ -69,7 +69,7 @@ async fn ten_thousand_concurrent_searches_stay_isolated() {
         .zip(expected)
         .map(|(caller, finds)| Searcher { caller, finds: finds.to_vec() })
         .collect();
-    // Interleaved, so that concurrent equal searches come from different callers.
+    // Concurrent equal searches come from different callers.
     let in_turn = (0..SEARCHES).flat_map(|_| &searchers);
     stream::iter(in_turn)
         .for_each_concurrent(AT_ONCE, async |searcher| {
@@ -85,7 +85,7 @@ async fn ten_thousand_concurrent_searches_stay_isolated() {
 
 const WRITES: i64 = 40;
 
-/// A caller, an item only they may find, and the tenant's last searchable write.
+/// A caller, their private item, and the tenant's last searchable write.
 struct Reader<'a> {
     caller: &'a Caller,
     finds: String,
@@ -93,13 +93,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Searches by one of the paging ways until all is written.
     async fn search(&self, sort: &str, keyword: &str) {
         loop {
             let written = self.written.load(Acquire);
             let parameters = [("keyword", keyword), ("moduleId", "article"), ("sort", sort)];
             let answer = self.caller.search(&parameters).await.ok();
-            // The private item and the common one, no older than the last write before the search.
+            // The private item and the common one, as of the last write or newer.
             let mut ids = answer.ids();
             ids.sort_unstable();
             assert_eq!((ids, answer.total()), (vec![self.finds.as_str(), "zz"], 2), "{}", answer.text);

@@ -1,4 +1,4 @@
-//! Rights revoked while a call's body arrives apply to that call (decisions 3.6).
+//! Rights revoked while a body arrives (decisions 3.6).
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Begun {
             body.len()
         );
         connection.write(head.as_bytes()).await;
-        // The caller was admitted: the server asks for the body.
+        // The server asks for the body, so the caller was admitted.
         assert_eq!(connection.read().await.status, 100);
         connection.write(first.as_bytes()).await;
         Self { connection, rest: rest.to_owned() }
@@ -107,7 +107,7 @@ async fn calls_on_a_tenant_deleted_meanwhile_are_401() {
     answer.fails(403, "indicated-e-code");
 }
 
-/// Visibility is computed when the body is complete.
+/// As of the complete body.
 #[tokio::test]
 async fn late_search_body_is_answered_by_current_visibility() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -130,7 +130,6 @@ async fn late_search_body_is_answered_by_current_visibility() {
     begun.ends_with(503, "has just changed").await;
 }
 
-/// Losing the scope ends the tokens of its people, too.
 #[tokio::test]
 async fn losing_act_as_user_ends_tokens_of_people() {
     let app = TestApp::start().await;
@@ -144,7 +143,6 @@ async fn losing_act_as_user_ends_tokens_of_people() {
     mei.post_empty("/modules").await.fails(401, "revoked");
 }
 
-/// Writes repeat every admission check before they change anything.
 #[tokio::test]
 async fn queued_write_repeats_every_admission_check() {
     let app = TestApp::start().await;

@@ -1,4 +1,4 @@
-//! Visibility follows the directory in the next search, without re-indexing (decisions 4.3, 4.5, 9.6).
+//! Visibility follows the directory without re-indexing (decisions 4.3, 4.5, 9.6).
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ async fn acme(app: &TestApp) -> Application {
     acme
 }
 
-/// Restricted items that the caller finds; asserts that both orders and totals agree.
+/// Asserts that both orders and totals agree.
 async fn seen(caller: &Caller) -> String {
     let mut seen = Vec::new();
     for sort in ["time", "relevance"] {
@@ -101,14 +101,13 @@ async fn directory_changes_apply_to_the_next_search() {
     }
 }
 
-/// Principals are cached; only changes of the own tenant invalidate them.
 #[tokio::test]
 async fn cached_principals_are_invalidated_by_own_tenant_only() {
     let app = TestApp::start().await;
     let (acme, other) = (acme(&app).await, app.tenant("other").await);
     let mei = app.user(&acme, "mei").await;
     assert_eq!(seen(&mei).await, "a b c mei mei-or-d");
-    // A direct change that only an uncached lookup would see.
+    // An uncached lookup would see this direct change.
     app.execute("UPDATE users SET org_id = 'd' WHERE user_id = 'mei'").await;
     assert_eq!(seen(&mei).await, "a b c mei mei-or-d", "a search queries the database");
     for round in ["first", "second"] {
@@ -125,7 +124,6 @@ async fn cached_principals_are_invalidated_by_own_tenant_only() {
     assert_eq!(seen(&mei).await, "d mei mei-or-d", "the principals are looked up again");
 }
 
-/// The same ids in another tenant.
 #[tokio::test]
 async fn principals_of_another_tenant_grant_nothing() {
     let app = TestApp::start().await;

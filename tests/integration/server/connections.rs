@@ -1,4 +1,4 @@
-//! Limits of connections and bodies in time and bytes, and graceful shutdown (decisions 9.9).
+//! Limits of connections and bodies, and shutdown (decisions 9.9).
 
 use futures::future::join_all;
 use reqwest::Method;
@@ -16,7 +16,7 @@ use crate::util::{
     raw::{Connection, RawAnswer},
 };
 
-/// A timeout that a client on a busy machine still meets.
+/// Long enough for a client on a busy machine.
 const SHORT_MS: u64 = 2_000;
 const ALIVE: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 
@@ -80,12 +80,11 @@ async fn unread_answer_is_aborted() {
     let requests = 500;
     let mut connection = Connection::open(&app.base).await;
     connection.write(&b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n".repeat(requests)).await;
-    // Kernel buffers take some of the answer; the server stops writing when they are full.
+    // The server stops writing when the kernel's buffers are full.
     eventually("the server to stop writing", async || connection.is_broken().then_some(())).await;
     assert!(connection.read_to_end().await.len() < whole.len() * requests);
 }
 
-/// A handler may take longer than the connection timeouts.
 #[tokio::test]
 async fn slow_answer_is_not_cut_off() {
     let app = start(|limits| (limits.header_timeout_ms, limits.idle_timeout_ms) = (SHORT_MS, SHORT_MS)).await;
@@ -157,7 +156,6 @@ async fn bodies_share_one_byte_budget() {
         assert_eq!(connection.read().await.status, 200);
     }
     put(&acme.caller, &body).await.ok();
-    // A client that disconnects releases its budget.
     for _ in 0..20 {
         let mut connection = Connection::open(&app.base).await;
         connection.write(head_of_a_write(&acme.caller, body.len()).as_bytes()).await;
@@ -166,7 +164,7 @@ async fn bodies_share_one_byte_budget() {
     eventually("free budget", async || (put(&acme.caller, &body).await.status == 200).then_some(())).await;
 }
 
-/// Unread large answers block only other large answers, and only while their connections last.
+/// Other large answers wait only while these connections last.
 #[tokio::test]
 async fn unread_answers_share_one_byte_budget() {
     let app = start(|limits| limits.held_answer_bytes = 1 << 20).await;
@@ -193,7 +191,7 @@ async fn unread_answers_share_one_byte_budget() {
     eventually("free budget", async || (acme.caller.get(path).await.status == 200).then_some(())).await;
 }
 
-/// A write holds its budget even when its client is gone.
+/// Even when its client is gone.
 #[tokio::test]
 async fn queued_write_holds_its_budget_until_done() {
     let (app, acme) = start_with_small_budget().await;
@@ -249,7 +247,7 @@ async fn connections_beyond_the_limit_wait() {
     assert_eq!(waiting.read().await.status, 200);
 }
 
-/// On shutdown the server accepts no connection, closes idle ones, and ends after the last answer.
+/// No new connections; idle ones are closed.
 #[tokio::test]
 async fn shutdown_completes_requests_in_flight() {
     let (app, acme) = TestApp::start_with_acme().await;

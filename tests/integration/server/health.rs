@@ -1,5 +1,3 @@
-//! `/healthz`, `/readyz`, `/metrics`.
-
 use crate::util::{app::TestApp, items::item};
 
 #[tokio::test]

@@ -22,7 +22,7 @@ async fn failing_handler() -> &'static str {
     panic!("secret detail of /tmp/trawl.db")
 }
 
-/// Decisions 2.1: the envelope has no details, and other requests are unaffected.
+/// Decisions 2.1.
 #[tokio::test]
 async fn panic_is_500_with_the_envelope() {
     let app = TestApp::start().await;
@@ -36,7 +36,7 @@ async fn panic_is_500_with_the_envelope() {
     }
 }
 
-/// Decisions 3.5: an operation missing from the access table is refused.
+/// Decisions 3.5.
 #[tokio::test]
 async fn route_without_an_access_rule_is_refused() {
     let (app, acme) = TestApp::start_with_acme().await;

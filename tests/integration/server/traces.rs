@@ -1,4 +1,4 @@
-//! Trace context is forwarded to sources, and spans are exported to a collector if configured.
+//! Trace contexts and exported spans.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -72,7 +72,7 @@ async fn trace_is_forwarded_unchanged_without_export() {
     }
 }
 
-/// A cached response serves every trace; its source saw the first only.
+/// The source sees the first trace only.
 #[tokio::test]
 async fn trace_is_not_part_of_the_cache_key() {
     let app = TestApp::start_with(|config| config.cache.fresh_ms = 60_000).await;
@@ -87,8 +87,7 @@ async fn trace_is_not_part_of_the_cache_key() {
     assert_eq!(told(&system), [(traceparent(), String::new())]);
 }
 
-/// The program, and a caller whose module shows articles and two sources. The source `good` answers and `bad`
-/// fails.
+/// A module over articles and two sources: `good` answers, `bad` fails.
 struct Exporting {
     server: Server,
     caller: Caller,
@@ -119,7 +118,7 @@ impl Exporting {
     }
 
     async fn stop(mut self) -> String {
-        // Pooled connections would delay the shutdown.
+        // Pooled connections delay the shutdown.
         drop(self.caller);
         self.server.terminate();
         assert!(self.server.wait_for_end().await.success(), "{}", self.server.log());
@@ -167,11 +166,9 @@ async fn spans_of_search_and_sources_reach_the_collector() {
     assert_eq!((answer.source("bad")["status"].as_str(), answer.total()), (Some("error"), 1));
     let headers = [("traceparent", &*traceparent()), ("x-request-id", "second")];
     search(&exporting.caller, "/contents/search/all", "unmentionable", &headers).await.ok();
-    // An unsampled trace is not exported and is forwarded as unsampled.
     let unsampled = format!("00-{TRACE}-{PARENT}-00");
     let headers = [("traceparent", &*unsampled), ("x-request-id", "third")];
     search(&exporting.caller, "/contents/search", "unmentionable", &headers).await.ok();
-    // An invalid header starts a new trace.
     let headers = [("traceparent", "00-0-0-00"), ("x-request-id", "fourth")];
     search(&exporting.caller, "/contents/search", "unmentionable", &headers).await.ok();
     let told = told(&exporting.good);
@@ -275,7 +272,7 @@ async fn shared_call_carries_the_trace_that_started_it() {
     assert_eq!(told(&system), [(first, String::new())]);
 }
 
-/// In a process of its own, as other tests add series.
+/// Other tests add series: this needs its own process.
 #[tokio::test]
 async fn calls_of_every_source_have_a_histogram() {
     let exporting = Exporting::start("").await;
@@ -294,7 +291,7 @@ async fn calls_of_every_source_have_a_histogram() {
     assert!(!metrics.contains("builtin:") && !metrics.contains("unmentionable"), "{metrics}");
 }
 
-/// One that refuses connections and one that never answers.
+/// One refuses connections, one never answers.
 #[tokio::test]
 async fn unreachable_collector_only_causes_a_warning() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -323,7 +320,7 @@ async fn export_settings_are_validated_and_masked() {
     };
     let output = printed(&[
         ("TRAWL_TELEMETRY__ENDPOINT", "http://127.0.0.1:4318"),
-        // Kept literally, whatever it looks like.
+        // It stays a text.
         ("TRAWL_TELEMETRY__HEADERS", "x-key=12345"),
         ("TRAWL_TELEMETRY__SAMPLE_RATIO", "0.25"),
     ])

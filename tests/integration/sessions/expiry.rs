@@ -1,4 +1,4 @@
-//! Ends of sessions: time, person, password, application, tenant, and the session limit.
+//! Ends of sessions.
 
 use serde_json::json;
 
@@ -15,12 +15,12 @@ async fn start() -> (TestApp, Application) {
     (app, acme)
 }
 
-/// Drops the cached callers, so that direct database changes are seen.
+/// Direct database changes are seen only without cached callers.
 fn look_again(app: &TestApp, acme: &Application) {
     app.app.authenticator.forget_callers(acme.tenant_id);
 }
 
-/// The only session's times of last use and creation, epoch milliseconds.
+/// Last use and creation in epoch milliseconds.
 async fn times(app: &TestApp) -> (i64, i64) {
     app.row("SELECT used_at, created_at FROM sessions", Vec::new()).await
 }
@@ -36,7 +36,7 @@ async fn unused_session_expires() {
     session.post_empty("/modules").await.ok();
     app.app.maintenance.make_round().await.unwrap();
     assert!(times(&app).await.0 >= before, "the use is written");
-    // Unused for the 480 minutes of the settings, over a restart.
+    // After the 480 minutes of the settings, over a restart.
     let app = app.restart().await;
     app.execute("UPDATE sessions SET used_at = used_at - 479 * 60000").await;
     let session = WebSession { base: app.base.clone(), http: app.http.clone(), ..session };
@@ -58,7 +58,7 @@ async fn no_session_expires_while_uses_cannot_be_stored() {
     app.execute("CREATE TRIGGER full BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'no room'); END")
         .await;
     session.post_empty("/modules").await.ok();
-    // As if unused for long, without firing the trigger.
+    // Unused for long; the trigger must not fire.
     app.execute("CREATE TABLE kept AS SELECT * FROM sessions").await;
     app.execute("DELETE FROM sessions").await;
     app.execute("UPDATE kept SET used_at = used_at - 481 * 60000").await;
@@ -124,7 +124,6 @@ async fn removed_or_narrowed_application_ends_sessions() {
     assert_eq!((&shown.data()["redirectUris"], &shown.data()["public"]), (&expected, &json!(true)));
     assert_eq!(shown.data()["scopes"], json!(["contents:read", "files"]));
 
-    // A narrowed scope applies to sessions at once.
     operator.put(&path, &json!({"scopes": ["files"]})).await.ok();
     session.post_empty("/modules").await.fails(403, "contents:read");
     operator.put(&path, &json!({"scopes": ["contents:read"]})).await.ok();
@@ -136,7 +135,6 @@ async fn removed_or_narrowed_application_ends_sessions() {
     operator.put(&path, &json!({"disabled": false})).await.ok();
     session.assert_ended().await;
 
-    // A recreated application does not revive sessions.
     let session = app.web_session("mei").await;
     operator.delete(&path).await.ok();
     session.assert_ended().await;

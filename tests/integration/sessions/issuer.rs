@@ -1,4 +1,4 @@
-//! Sign-in to the pages by an issuer (`auth.issuers`, `sign_in`): requests to it and its possible answers.
+//! Sign-in to the pages by an issuer (`auth.issuers`, `sign_in`).
 
 use std::fs;
 
@@ -231,7 +231,6 @@ async fn callback_must_carry_the_issuers_answer() {
     ] {
         setup.told(&begun.come_back(&parameters).await, told);
     }
-    // Another browser, and the login page's callback.
     let mut other = setup.begin().await;
     std::mem::swap(&mut other.url, &mut begun.url);
     let answer = other.come_back(&[("code", "x")]).await;
@@ -287,7 +286,6 @@ async fn issuer_without_usable_metadata_is_not_used() {
         let told = if name == "issuer" { "busy" } else { "failed" };
         setup.told(&setup.app.browser().follow(&start).await, told);
     }
-    // An internal address is not called, whatever the issuer says.
     let setup = LoginSetup::start().await;
     setup.issuer.describe(|described| described["token_endpoint"] = json!("http://169.254.169.254/token"));
     setup.told(&setup.sign_in(|_| {}).await, "failed");
@@ -333,7 +331,7 @@ async fn requests_to_the_issuer_are_throttled() {
         setup.app.session_of(&setup.sign_in(|_| {}).await);
     }
     let mut begun = setup.begin().await;
-    // An outage counts as no failure of the person.
+    // An outage is no failure of the person.
     setup.issuer.answer(503, "");
     for _ in 0..4 {
         begun.come_back(&[("code", "good")]).await;
@@ -364,7 +362,7 @@ async fn unreachable_issuer_is_reported() {
     assert_eq!(location(&answer).as_str(), format!("{}/x?signin=busy", app.base));
 }
 
-/// Sessions outlive the server; the directory ends them.
+/// The directory ends such sessions.
 #[tokio::test]
 async fn session_by_an_issuer_outlives_the_server() {
     let LoginSetup { issuer: _issuer, app, .. } = {
@@ -379,7 +377,7 @@ async fn session_by_an_issuer_outlives_the_server() {
     assert_eq!(app.app.authenticator.issuers().sign_ins().len(), 1);
 }
 
-/// A session lasts while its issuer is trusted for that purpose.
+/// The issuer must be trusted for sign-in.
 #[tokio::test]
 async fn session_by_an_issuer_ends_with_its_trust() {
     let setup = LoginSetup::start().await;
@@ -420,7 +418,6 @@ async fn session_by_an_issuer_ends_with_its_trust() {
     at(&app, &session).post_empty("/modules").await.ok();
 }
 
-/// The program's log records sign-ins without credentials.
 #[tokio::test]
 async fn sessions_are_logged_without_credentials() {
     let issuer = FakeIssuer::start().await;

@@ -106,7 +106,7 @@ async fn operator_acts_on_any_tenant_and_is_audited_by_name() {
     );
 }
 
-/// Otherwise nobody could unfreeze it.
+/// Otherwise the tenant could not be unfrozen.
 #[tokio::test]
 async fn operator_of_a_frozen_tenant_still_operates() {
     let (app, _) = start().await;
@@ -131,7 +131,7 @@ async fn operator_with_a_new_login_is_none_any_more() {
     mei.get("/admin/v1/modules").await.ok();
 }
 
-/// A person who is given an operator's login has not authenticated as that operator.
+/// The person has not authenticated as that operator.
 #[tokio::test]
 async fn person_given_an_operators_login_is_signed_out() {
     let (app, acme) = start().await;
@@ -188,7 +188,7 @@ async fn operator_cannot_lock_themselves_out() {
     operator.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();
 }
 
-/// Writes repeat both checks of a session before they change anything.
+/// Writes repeat both checks of a session.
 #[tokio::test]
 async fn queued_write_rechecks_the_session() {
     use std::sync::Arc;

@@ -100,7 +100,7 @@ async fn tenant_is_a_parameter_or_the_only_one() {
     assert_eq!(session.info().await["person"]["userId"], "elsewhere");
 }
 
-/// Another site's page may send the cookie, and gains nothing by it.
+/// Other sites can make a browser send the cookie.
 #[tokio::test]
 async fn session_is_valid_in_own_pages_only() {
     let setup = LoginSetup::start().await;
@@ -135,7 +135,7 @@ async fn session_is_valid_in_own_pages_only() {
     }
     let own = send(end().header("x-trawl-session", "1")).await.ok();
     assert!(own.header("set-cookie").contains("Max-Age=0"), "{:?}", own.headers);
-    // A token overrides the session, even an invalid one.
+    // A token, even an invalid one, overrides the session.
     let request = session.request(Method::POST, "/modules");
     send(request.bearer_auth("x")).await.fails(401, "not valid");
     // Proxy credentials are not tokens.
@@ -160,7 +160,6 @@ async fn sign_in_completes_only_in_its_browser() {
         assert_eq!(location(answer).as_str(), format!("{}{to}", app.base));
         assert!(answer.header("set-cookie").is_empty(), "{:?}", answer.headers);
     };
-    // The attacker signs in and sends the victim's browser to the callback.
     let mut attacker = app.browser();
     let page = location(&attacker.follow(&start).await);
     let page = attacker.follow(page.as_str()).await;
@@ -169,7 +168,6 @@ async fn sign_in_completes_only_in_its_browser() {
     let mut victim = app.browser();
     let begun = location(&victim.follow(&start).await);
     failed(&victim.follow(back.as_str()).await, "/?signin=failed");
-    // The attacker's code with the state of the victim, or an invented one.
     let with_state = |state: &str| {
         let mut url = back.clone();
         let (code, iss) = (parameter(&back, "code"), parameter(&back, "iss"));
@@ -248,7 +246,7 @@ async fn server_without_its_public_url_signs_nobody_in() {
     }
 }
 
-/// Responses to cookie sessions must not be stored by caches or browser history.
+/// By caches or the browser's history.
 #[tokio::test]
 async fn session_responses_are_not_cached() {
     let setup = LoginSetup::start_with(|config| config.console.operators = vec!["mei@acme".to_owned()]).await;
@@ -263,7 +261,6 @@ async fn session_responses_are_not_cached() {
     assert_eq!(answer.header("cache-control"), "");
 }
 
-/// A return path too long for the login page is dropped, and the sign-in continues.
 #[tokio::test]
 async fn overlong_return_path_is_dropped() {
     let setup = LoginSetup::start().await;
@@ -274,7 +271,6 @@ async fn overlong_return_path_is_dropped() {
     app.session_of(&answer).post_empty("/modules").await.ok();
 }
 
-/// A server called by an unknown name redirects the browser once.
 #[tokio::test]
 async fn browser_is_redirected_to_the_public_url_once() {
     let change = |config: &mut Config| {
@@ -327,7 +323,6 @@ async fn application_of_the_pages_gets_no_tokens() {
     );
 }
 
-/// Going back or reloading the callback is not audited.
 #[tokio::test]
 async fn reloaded_callback_is_not_audited() {
     let setup = LoginSetup::start().await;

@@ -1,4 +1,4 @@
-//! Batches of both forms: results by item, in request order (decisions 2.4, 8.2).
+//! Batches of both forms (decisions 2.4, 8.2).
 
 use std::collections::HashSet;
 
@@ -70,7 +70,7 @@ async fn item_results_are_in_request_order() {
             assert_eq!(error["id"], ids[index], "{index}");
             assert_eq!(error.as_object().unwrap().len(), 3);
         }
-        // Item failures leave the call successful; an invalid or oversized list fails it.
+        // Invalid items leave the call successful; an invalid or oversized list fails it.
         caller.post(&format!("/api/{form}/batch_create"), &json!({})).await.fails(400, "body");
         let long: Value = (0..1_001).map(|number| todo(&number.to_string(), "t", "mei")).collect();
         caller.post(&format!("/api/{form}/batch_create"), &long).await.fails(400, "at most 1000");
@@ -88,7 +88,7 @@ fn created_of(list: &Value, place: usize) -> String {
     list[place]["id"].as_str().unwrap().to_owned()
 }
 
-/// A batch of maximum size, half of which exists, for known and unknown assignees.
+/// Half of the tasks exist; assignees are known and unknown.
 #[tokio::test]
 async fn large_batch_keeps_order_times_and_assignees() {
     let office = Office::open().await;
@@ -124,7 +124,7 @@ async fn large_batch_keeps_order_times_and_assignees() {
         let found =
             person.search(&[("moduleId", "done"), ("keyword", "budget"), ("limit", "1000")]).await.ok();
         let mut ids = found.ids();
-        // Within a batch the last item is the newest; the second batch is later.
+        // The last item of a batch is its newest; the second batch is later.
         let place_of = |id: &str| (0..1_000).find(|number| success[*number]["id"] == id).unwrap();
         assert_eq!(ids.len(), 250);
         for id in &ids {
@@ -144,7 +144,7 @@ async fn large_batch_keeps_order_times_and_assignees() {
     assert_eq!(times.len(), 1_000);
 }
 
-/// Decisions 2.4: a batch becomes visible as a whole.
+/// Decisions 2.4.
 #[tokio::test(flavor = "multi_thread")]
 async fn batch_becomes_visible_as_a_whole() {
     let office = Office::open().await;

@@ -1,5 +1,3 @@
-//! Events while a callback is in flight: repeated calls, other moves, disconnects, shutdown.
-
 use std::{collections::BTreeMap, pin::pin};
 
 use crate::util::{
@@ -25,7 +23,7 @@ async fn concurrent_calls_share_one_callback_and_one_effect() {
     let mut answers = BTreeMap::<u16, usize>::new();
     for pressed in pressing {
         let answer = pressed.await.unwrap();
-        // A call after the others have ended finds the task read.
+        // The others have ended.
         let is_late = answer.message().starts_with("this task is read");
         assert!(answer.status == 200 || is_late, "{}", answer.text);
         *answers.entry(answer.status).or_default() += 1;
@@ -75,7 +73,6 @@ async fn disconnected_caller_does_not_cut_the_handling() {
     desk.assert_state(&id, READ).await;
 }
 
-/// The first end of the task stands.
 #[tokio::test]
 async fn move_during_the_callback_stands() {
     let desk = Desk::start().await;

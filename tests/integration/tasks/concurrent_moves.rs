@@ -1,5 +1,3 @@
-//! Concurrent moves of one task.
-
 use futures::future::join_all;
 use serde_json::json;
 
@@ -72,7 +70,7 @@ async fn exclusive_moves_are_serialised() {
     }
 }
 
-/// The first sender of an id wins, and all get the same task ids.
+/// The first sender of an id wins; all get the same task ids.
 #[tokio::test(flavor = "multi_thread")]
 async fn overlapping_batches_create_each_task_once() {
     let office = Office::open().await;

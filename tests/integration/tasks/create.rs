@@ -43,7 +43,6 @@ async fn equal_creation_returns_the_id_and_other_content_is_409() {
     app.wait_for_index().await;
     assert_eq!(app.user(&acme, "mei").await.find("todo", "approve").await, [id.as_str()]);
 
-    // Ids are separate by application.
     let second = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
     let theirs = second.caller.post("/api/todo/create", &todo("t1", "other", "mei")).await.ok();
     assert_ne!(theirs.data()["id"], id.as_str());
@@ -115,7 +114,7 @@ async fn batch_reports_every_item() {
     assert_eq!(empty.data(), &json!({"success": [], "error": []}));
 }
 
-/// Decisions 4.4: distinct milliseconds, so that paging by time loses none.
+/// Decisions 4.4.
 #[tokio::test]
 async fn batch_items_have_distinct_current_times() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -176,14 +175,14 @@ async fn assignee_synchronised_later_finds_the_to_do() {
     app.sync(&acme.caller, "users", &json!([user("newcomer", "")])).await;
     let newcomer = app.user(&acme, "newcomer").await;
     assert_eq!(newcomer.find("todo", "approve").await, [created.data()["id"].as_str().unwrap()]);
-    // The task stays with the person, whatever becomes of the login.
+    // The task stays with the person when the login changes hands.
     let handed_over = json!([{"userId": "newcomer", "loginId": "old"}, {"userId": "heir", "loginId": "newcomer", "name": "Heir", "sex": 1}]);
     app.sync(&acme.caller, "users", &handed_over).await;
     app.wait_for_index().await;
     assert_eq!(newcomer.find("todo", "approve").await.len(), 1);
     assert_eq!(app.user(&acme, "old").await.find("todo", "approve").await.len(), 1);
     assert_eq!(app.user(&acme, "newcomer").await.find("todo", "approve").await, [""; 0]);
-    // So does a task whose assignee was known from the start.
+    // So does a task of a known assignee.
     acme.caller.post("/api/todo/create", &todo("t2", "decline", "newcomer")).await.ok();
     app.sync(&acme.caller, "users", &json!([{"userId": "heir", "loginId": "heir"}])).await;
     app.wait_for_index().await;

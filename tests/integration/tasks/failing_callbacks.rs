@@ -1,4 +1,4 @@
-//! Misbehaving callbacks: the task is unchanged, the caller gets the reason, and the log records it.
+//! Misbehaving callbacks: the task stays, the caller and the log get the reason.
 
 use crate::util::{
     app::TestApp,
@@ -8,7 +8,7 @@ use crate::util::{
 };
 use serde_json::json;
 
-/// Callback timeout in ms: a busy machine still reaches the callback, and the test stays short.
+/// In ms: a busy machine still reaches the callback.
 const SHORTLY: u64 = 500;
 
 async fn fails(desk: &Desk, task_id: &str, reason: &str) {

@@ -116,7 +116,6 @@ async fn task_operations_follow_the_callers_role() {
         pause(person, &id).await.fails(403, "application token");
         show(person, "todo", &id).await.ok();
     }
-    // The creator may see it, not handle it.
     complete(&omar, &id, json!({})).await.fails(403, "only the assignee");
     complete(&mei, &id, json!({"endType": 2})).await.fails(403, "only by the application");
 
@@ -137,14 +136,13 @@ async fn task_operations_follow_the_callers_role() {
         show(stranger, "done", &id).await.fails(404, "there is no such");
     }
     remove(&second.caller, &id).await.fails(404, "there is no such task");
-    // The scope is needed by applications and people.
     let without = office.app.register("acme", Kind::Application, &[], vec![Scope::ActAsUser]).await;
     for caller in [&without.caller, &office.app.user(&without, "mei").await] {
         show(caller, "done", &id).await.fails(403, "tasks");
     }
 }
 
-/// The assignee is a person once the directory has that login, and a login until then.
+/// Until then the assignee is a login.
 #[tokio::test]
 async fn assignee_synchronised_later_handles_the_task() {
     let office = Office::open().await;
@@ -180,7 +178,6 @@ async fn sent_fields_are_shown_and_wrong_ones_named() {
     expected["id"] = json!(id);
     expected["quickDealLog"] = json!([]);
     assert_eq!(shown.data(), &expected);
-    // The to-do form has no end fields.
     let mut form = full.clone();
     (form["appTaskId"], form["status"]) = (json!("todo"), json!(2));
     let id = created(&caller.post("/api/todo/create", &form).await.ok());
@@ -255,7 +252,6 @@ async fn quick_handling_log_is_shown_oldest_first() {
     assert_eq!(show(&office.acme.caller, "todo", &other).await.ok().data()["quickDealLog"], json!([]));
 }
 
-/// A retry after a lost answer creates no second task.
 #[tokio::test]
 async fn repeated_creation_returns_the_same_id_in_every_state() {
     let office = Office::open().await;
@@ -276,7 +272,6 @@ async fn repeated_creation_returns_the_same_id_in_every_state() {
         remove(caller, &id).await.ok();
         again().await;
         show(caller, "done", &id).await.fails(404, "there is no such");
-        // Other content is refused, and so is the other form.
         let mut other = todo(&name, "another title", "mei");
         for form in ["todo", "done"] {
             caller.post(&format!("/api/{form}/create"), &other).await.fails(409, "appTaskId");

@@ -111,9 +111,9 @@ async fn disabled_application_gets_no_callback() {
     let mei = desk.app.user(&people, "mei").await;
     let path = format!("/admin/v1/applications/{}", desk.acme.client_id);
     operator.put(&path, &json!({"disabled": true})).await.ok();
-    press(&mei, &id).await.fails(409, "out of use");
+    press(&mei, &id).await.fails(409, "is disabled");
     operator.delete(&path).await.ok();
-    press(&mei, &id).await.fails(409, "out of use");
+    press(&mei, &id).await.fails(409, "is disabled");
     assert_eq!((callback.connections(), desk.log(&id).await.len()), (0, 0));
 }
 

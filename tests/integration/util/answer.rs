@@ -1,4 +1,4 @@
-//! An answer of the server, and the envelope rules (decisions 2).
+//! An answer of the server; the rules of envelopes (decisions 2).
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
@@ -23,7 +23,7 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Asserts the envelope of a success (decisions 2.1, 2.2).
+    /// Expects a success's envelope (decisions 2.1, 2.2).
     #[track_caller]
     pub(crate) fn ok(self) -> Self {
         self.check_envelope();
@@ -32,28 +32,25 @@ impl Answer {
         self
     }
 
-    /// Asserts the envelope of a failure whose message contains `named` (decisions 2.1–2.3).
+    /// Expects a failure whose message contains `named` (decisions 2.1–2.3).
     #[track_caller]
     pub(crate) fn fails(self, status: u16, named: &str) -> Self {
         assert!(self.body["date"].as_i64().is_some_and(|date| date > 1_600_000_000_000), "{}", self.text);
         self.check_failure(status, named)
     }
 
-    /// The same with an RFC 3339 timestamp.
     #[track_caller]
     pub(crate) fn fails_rfc3339(self, status: u16, named: &str) -> Self {
         self.check_date();
         self.check_failure(status, named)
     }
 
-    /// Asserts a failure with the timestamp form of this path.
     #[track_caller]
     pub(crate) fn fails_at(self, path: &str, status: u16, named: &str) -> Self {
         let is_dated = path == "/v1/badge" || path.starts_with("/v1/badge/");
         if is_dated { self.fails_rfc3339(status, named) } else { self.fails(status, named) }
     }
 
-    /// Asserts a success with an RFC 3339 timestamp.
     #[track_caller]
     pub(crate) fn ok_rfc3339(self) -> Self {
         self.check_date();
@@ -82,7 +79,7 @@ impl Answer {
         self
     }
 
-    /// Asserts a 502 or 504 that reports every source (decisions 5.5).
+    /// Expects a 502 or 504 that reports every source (decisions 5.5).
     #[track_caller]
     pub(crate) fn fails_without_sources(self, status: u16) -> Self {
         let answer = self.fails(status, "no source of the module answered");
@@ -108,7 +105,7 @@ impl Answer {
         self.items().iter().map(|item| item["id"].as_str().unwrap()).collect()
     }
 
-    /// Asserts that exactly this row failed for this field; returns its message.
+    /// Only this row failed, for this field; returns the message.
     #[track_caller]
     pub(crate) fn assert_only_failure(&self, id: &str, field: &str) -> &str {
         assert_eq!(self.ids(), [id], "{}", self.text);

@@ -1,4 +1,4 @@
-//! The server in this process, on a free port and a temporary data directory.
+//! The server in this process, over a temporary data directory.
 
 use std::{path::Path, sync::Arc};
 
@@ -18,7 +18,7 @@ use trawl::{
     config::{Config, SuspensionSettings},
     identity::scopes::Scope,
     indexer::Indexer,
-    platform::tenants::model::register_application,
+    platform::tenants::service::register_application,
     server,
     store::change_log,
     telemetry,
@@ -36,7 +36,7 @@ pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-
 pub(crate) const LOGIN_ID: &str = "urn:trawl:params:oauth:token-type:login-id";
 pub(crate) const USER_ID: &str = "urn:trawl:params:oauth:token-type:user-id";
 
-/// Disables suspension after failures, except for `Retry-After`.
+/// Except for `Retry-After`.
 pub(crate) fn disable_suspension(config: &mut Config) {
     let SuspensionSettings { unavailable, unauthorized, invalid, error, timeout } = &mut config.suspension;
     for rule in [unavailable, unauthorized, invalid, error, timeout] {
@@ -48,7 +48,6 @@ pub(crate) struct TestApp {
     pub(crate) app: Arc<App>,
     pub(crate) base: String,
     pub(crate) http: reqwest::Client,
-    /// The suspension clock.
     pub(crate) clock: Arc<StillClock>,
     directory: TempDir,
     stop: CancellationToken,
@@ -76,14 +75,12 @@ impl TestApp {
         Self::start_with(|_| {}).await
     }
 
-    /// Starts a server with the tenant `acme`.
     pub(crate) async fn start_with_acme() -> (Self, Application) {
         let app = Self::start().await;
         let acme = app.tenant("acme").await;
         (app, acme)
     }
 
-    /// Starts a server with the tenant `acme` and an operator acting on it.
     pub(crate) async fn start_operated() -> (Self, Caller) {
         let (app, _) = Self::start_with_acme().await;
         let operator = app.operator().await.caller.on("acme");
@@ -94,14 +91,13 @@ impl TestApp {
         let mut config = Config::default();
         config.index.writer_memory_bytes = 16 << 20;
         config.store.readers = 2;
-        // Independent of the machine's disk.
+        // Any free space is enough.
         config.store.reserve_bytes = 0;
-        // Independent of the machine's load.
+        // A busy machine must not cut searches short.
         config.search.timeout_ms = 10_000;
         // External systems run on this machine, mostly without credentials.
         config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
         config.connectors.allow_auth_none = true;
-        // Responses are not cached unless a test wants it.
         (config.cache.fresh_ms, config.cache.stale_ms) = (0, 0);
         // The test binary is not the text reader.
         config.storage.text_program = Some(env!("CARGO_BIN_EXE_trawl").into());
@@ -144,13 +140,12 @@ impl TestApp {
                 .await;
             }
         });
-        // Redirects are asserted, not followed.
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).redirect(redirect::Policy::none());
         let http = http.build().unwrap();
         Self { app, base, http, clock, directory, stop, server, indexer }
     }
 
-    /// Restarts the server over the same data. The port changes, so earlier callers need [`TestApp::caller`].
+    /// The port changes: earlier callers need [`TestApp::caller`].
     pub(crate) async fn restart(self) -> Self {
         self.restart_and(false, |_| {}).await
     }
@@ -174,7 +169,7 @@ impl TestApp {
         scanner: Option<Arc<dyn Scanner>>,
     ) -> Self {
         let Self { app, http, clock, directory, stop, server, indexer, .. } = self;
-        // Pooled connections would delay the shutdown.
+        // Pooled connections delay the shutdown.
         drop(http);
         stop.cancel();
         indexer.stop().await;
@@ -204,7 +199,6 @@ impl TestApp {
         self.directory.path()
     }
 
-    /// An application with every ordinary scope.
     pub(crate) async fn tenant(&self, code: &str) -> Application {
         let scopes =
             Scope::ALL.into_iter().filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin)).collect();
@@ -259,7 +253,6 @@ impl TestApp {
         Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned(), tenant: None }
     }
 
-    /// A caller with a user token by token exchange.
     pub(crate) async fn user(&self, application: &Application, login: &str) -> Caller {
         let answer = self.exchange(application, LOGIN_ID, login).await;
         let token = answer.body["access_token"].as_str();
@@ -271,7 +264,6 @@ impl TestApp {
         self.grant(application, &form).await
     }
 
-    /// A caller with an expired application token.
     pub(crate) async fn expired_caller(&self, application: &Application) -> Caller {
         let tokens = Tokens::load(&self.app.store, &self.app.keys, self.base.clone(), 0).await.unwrap();
         let scopes = [Scope::ContentsRead].into_iter().collect();
@@ -288,13 +280,12 @@ impl TestApp {
         caller
     }
 
-    /// Calls the token endpoint with `client_secret_basic`.
+    /// By `client_secret_basic`.
     pub(crate) async fn grant(&self, application: &Application, form: &[(&str, &str)]) -> Answer {
         let request = self.http.post(format!("{}/oauth2/token", self.base)).form(form);
         send(request.basic_auth(&application.client_id, Some(application.secret()))).await
     }
 
-    /// Waits until every committed change is searchable.
     pub(crate) async fn wait_for_index(&self) {
         let position = change_log::last_position(self.app.store.index_reader()).await.unwrap();
         let mut progress = self.app.index_progress.clone();
@@ -310,7 +301,7 @@ impl TestApp {
         self.wait_for_index().await;
     }
 
-    /// Stores items, all of which must be accepted, and waits until they are searchable.
+    /// All items must be accepted; waits until they are searchable.
     pub(crate) async fn put_contents(&self, caller: &Caller, module: &str, items: &[Value]) {
         for batch in items.chunks(1_000) {
             let answer = caller.put(&format!("/v1/contents/{module}"), &Value::from(batch)).await.ok();
@@ -319,7 +310,7 @@ impl TestApp {
         self.wait_for_index().await;
     }
 
-    /// Synchronises departments or users, all of which must be accepted.
+    /// Departments or users, all of which must be accepted.
     pub(crate) async fn sync(&self, caller: &Caller, area: &str, rows: &Value) {
         let answer = caller.put(&format!("/v1/{area}/sync"), rows).await.ok();
         assert_eq!(answer.items(), [] as [Value; 0]);

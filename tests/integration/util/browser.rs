@@ -22,13 +22,12 @@ const ARGUMENTS: [&str; 8] = [
     "--disable-sync",
 ];
 
-/// The line of `chromedriver` with its port.
 const STARTED: &str = "was started successfully on port ";
 
-/// The driver fails when the IPv6 port of its free IPv4 port is taken.
+/// A driver fails when the IPv6 port of its free IPv4 port is taken.
 const STARTS: usize = 10;
 
-/// Starts a driver; returns it and its port, or none if it failed.
+/// Returns the driver and its port, or none if it failed.
 fn start_driver() -> Option<(Child, String)> {
     let mut command = Command::new("chromedriver");
     let driver =
@@ -42,7 +41,6 @@ fn start_driver() -> Option<(Child, String)> {
         driver.wait().unwrap();
         return None;
     };
-    // Drains its output, so that it never blocks.
     std::thread::spawn(move || lines.for_each(drop));
     Some((driver, port))
 }
@@ -55,7 +53,7 @@ pub(crate) struct Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // The whole process group, browser included.
+        // The process group includes the browser.
         let group = format!("-{}", self.driver.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
         let _ = self.driver.wait();

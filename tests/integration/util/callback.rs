@@ -1,4 +1,4 @@
-//! An application's callback with scripted responses and recorded calls.
+//! An application's callback with scripted responses.
 
 use std::{
     sync::{Arc, Mutex},
@@ -16,11 +16,10 @@ use crate::util::PATIENCE;
 
 const DRIP_EVERY: Duration = Duration::from_millis(10);
 
-/// The response.
 #[derive(Clone, Debug)]
 pub(crate) enum CallbackReply {
     Status(u16),
-    /// Raw HTTP, then the connection is closed.
+    /// Raw HTTP, then the connection closes.
     Text(String),
     Silent,
     /// Raw HTTP, then endless bytes, one at a time.
@@ -38,7 +37,7 @@ impl CallbackReply {
         ))
     }
 
-    /// A held response, and the semaphore whose closing releases it.
+    /// Closing the semaphore releases the response.
     pub(crate) fn held(status: u16) -> (Self, Arc<Semaphore>) {
         let held = Arc::new(Semaphore::new(0));
         (Self::Held(status, Arc::clone(&held)), held)

@@ -17,10 +17,10 @@ pub(crate) const MARKER: &str = "harmless marker of the harbour tests";
 
 pub(crate) const FOUND: &str = "Harbour.Marker.UNOFFICIAL";
 
-/// Maximum scanned bytes of a content.
+/// Of a content.
 pub(crate) const STREAM_MAX: usize = 2 << 20;
 
-/// A running daemon, ended on drop or with this process.
+/// Ended on drop or with this process.
 pub(crate) struct Clamd {
     directory: TempDir,
     address: String,
@@ -32,7 +32,7 @@ impl Clamd {
         Self::start_with(&[("Harbour.Marker", MARKER)]).await
     }
 
-    /// Starts a daemon with these texts by signature name.
+    /// Texts by the signature's name.
     pub(crate) async fn start_with(signatures: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("database")).unwrap();

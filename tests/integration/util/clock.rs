@@ -1,5 +1,3 @@
-//! The suspension clock.
-
 use std::{
     sync::atomic::{AtomicI64, Ordering::SeqCst},
     time::Duration,
@@ -9,7 +7,6 @@ use trawl_search::clock::Clock;
 
 use super::items::NEW_YEAR;
 
-/// A clock that only moves on demand.
 #[derive(Debug)]
 pub(crate) struct StillClock(AtomicI64);
 

@@ -24,7 +24,6 @@ pub(crate) struct Export {
     pub(crate) body: Bytes,
 }
 
-/// A running collector, stopped with its test's runtime.
 pub(crate) struct Collector {
     pub(crate) endpoint: String,
     exports: Arc<Mutex<Vec<Export>>>,

@@ -1,5 +1,3 @@
-//! The console in a browser.
-
 use serde_json::json;
 
 use super::{app::TestApp, items::user, session::WebSession, web::Page};

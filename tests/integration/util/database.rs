@@ -1,4 +1,4 @@
-//! Direct access to the database of a server.
+//! The database of a server.
 
 pub(crate) use trawl::store::Value as SqlValue;
 use trawl::store::{Record, Store, sql};
@@ -8,7 +8,7 @@ use super::app::TestApp;
 /// A statement and its values.
 pub(crate) type Statement = (String, Vec<SqlValue>);
 
-/// Runs statements in one transaction, with these changes (tenant, module, item) for the index.
+/// In one transaction, with changes (tenant, module, item) for the index.
 pub(crate) async fn write(
     store: &Store,
     statements: Vec<Statement>,
@@ -28,7 +28,6 @@ pub(crate) async fn write(
     job.await.unwrap();
 }
 
-/// The rows of a query as tuples.
 pub(crate) async fn read<T: Record>(store: &Store, text: &str, values: Vec<SqlValue>) -> Vec<T> {
     sql(text.to_owned(), values).fetch_all(store.reader()).await.unwrap()
 }
@@ -42,7 +41,6 @@ impl TestApp {
         write(&self.app.store, vec![(text.to_owned(), values)], Vec::new()).await;
     }
 
-    /// The first row of a query as a tuple.
     pub(crate) async fn row<T: Record>(&self, text: &str, values: Vec<SqlValue>) -> T {
         sql(text.to_owned(), values).fetch_one(self.app.store.reader()).await.unwrap()
     }

@@ -1,4 +1,4 @@
-//! Chromium's own protocol, for emulation beyond `WebDriver`.
+//! Chromium's protocol, for emulation beyond `WebDriver`.
 
 use fantoccini::{Locator, wd::WebDriverCompatibleCommand};
 use reqwest::Method;
@@ -7,7 +7,6 @@ use url::{ParseError, Url};
 
 use super::browser::Browser;
 
-/// A protocol command, passed on by the driver.
 #[derive(Debug)]
 struct Command(Value);
 
@@ -27,15 +26,15 @@ pub(crate) struct Look {
     pub(crate) language: &'static str,
     /// `light` or `dark`.
     pub(crate) scheme: &'static str,
-    /// Width and height of the window in CSS pixels.
+    /// In CSS pixels.
     pub(crate) size: [u32; 2],
 }
 
-/// Resolves once the centred element has rested for two frames, so that a click hits it.
+/// Resolves once the centred element has rested for two frames.
 const AT_REST: &str = include_str!("scripts/at_rest.js");
 
 impl Browser {
-    /// Clicks the element once it stands still outside the sticky header.
+    /// Waits until the element rests outside the sticky header.
     pub(crate) async fn click(&self, selector: &str) {
         let found = self.client.find(Locator::Css(selector)).await;
         let element = found.unwrap_or_else(|error| panic!("{selector}: {error}"));
@@ -49,7 +48,7 @@ impl Browser {
         self.client.issue_cmd(body).await.unwrap_or_else(|error| panic!("{command}: {error}"))
     }
 
-    /// Applies preferences: the language from the next page on, others at once. Animations are off.
+    /// Sets the language from the next page on, others at once; turns animations off.
     pub(crate) async fn set_up(&self, look: Look) {
         let Look { language, scheme, size: [width, height] } = look;
         let version = self.tell("Browser.getVersion", json!({})).await;

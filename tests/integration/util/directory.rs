@@ -1,5 +1,3 @@
-//! Directory entries and the change feeds.
-
 use std::io::Write;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -12,8 +10,7 @@ use super::{
     items::{department, item, user},
 };
 
-/// All changes of an area after a cursor, and the final cursor. Asserts the feed's guarantees on every page
-/// (decisions 9.6).
+/// All changes after a cursor, and the last cursor. Asserts the feed's guarantees on every page (decisions 9.6).
 pub(crate) async fn read_after(
     caller: &Caller,
     area: &str,
@@ -54,7 +51,7 @@ pub(crate) fn changed_at(row: &Value) -> i64 {
     row["lastUpdatedDate"].as_str().unwrap().parse().unwrap()
 }
 
-/// A PNG signature, all that is checked.
+/// Only the signature is checked.
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\nand so on";
 
 pub(crate) fn packed(content: &[u8]) -> String {
@@ -67,7 +64,7 @@ pub(crate) fn content(content: &[u8]) -> Value {
     json!({"fileName": "me.jpg", "data": packed(content), "type": 2})
 }
 
-/// Creates Mei in `d2`, beside `d1` with `d1a`, and an article for each department.
+/// Mei in `d2`, beside `d1` with `d1a`; an article for each department.
 pub(crate) async fn put_department_articles(app: &TestApp, acme: &Application) {
     let tree = json!([department("d1", ""), department("d1a", "d1"), department("d2", "")]);
     app.sync(&acme.caller, "organizations", &tree).await;

@@ -1,5 +1,3 @@
-//! Reading server-sent events.
-
 use reqwest::{Method, Response};
 use serde_json::Value;
 
@@ -19,7 +17,6 @@ impl Events {
         Self { response, unread: Vec::new() }
     }
 
-    /// The response to a POST that accepts a stream.
     pub(crate) async fn ask(caller: &Caller, path: &str, parameters: &[(&str, &str)]) -> Response {
         let request = caller.request(Method::POST, path).header("accept", EVENTS).query(parameters);
         request.send().await.unwrap()
@@ -45,7 +42,6 @@ impl Events {
             if !event.starts_with(':') {
                 let (name, data) = event.trim_end().split_once('\n').unwrap();
                 let name = name.strip_prefix("event: ").unwrap().to_owned();
-                // Data is one line of JSON.
                 let data = data.strip_prefix("data: ").unwrap();
                 return Some((name, serde_json::from_str(data).unwrap()));
             }

@@ -18,9 +18,8 @@ use url::Url;
 pub(crate) enum Reply {
     Good,
     Status(u16),
-    /// This HTTP status, with `Retry-After` in seconds.
+    /// Status, and `Retry-After` in seconds.
     RetryAfter(u16, u64),
-    /// This body.
     Body(String),
     Silent,
     /// A page in the wrong order.
@@ -42,7 +41,7 @@ pub(crate) struct ReceivedSearch {
 
 #[derive(Debug)]
 struct Script {
-    /// Newest first, as the contract demands.
+    /// Newest first (contract).
     items: Vec<Value>,
     reply: Reply,
     /// Another reply for this cursor.
@@ -51,13 +50,13 @@ struct Script {
     refuses_tokens: bool,
     tokens: usize,
     asked: Vec<ReceivedSearch>,
-    /// Answers wait until this is closed.
+    /// Closing it releases the answers.
     held: Option<Arc<Semaphore>>,
     swallows: usize,
     next_cursor: Option<Reply>,
 }
 
-/// A running system, stopped with its test's runtime or by [`ExternalSystem::stop`].
+/// Stopped with its test's runtime or by [`ExternalSystem::stop`].
 pub(crate) struct ExternalSystem {
     base: Url,
     script: Arc<Mutex<Script>>,
@@ -103,7 +102,6 @@ impl ExternalSystem {
         self.script.lock().unwrap().reply_at = reply_at;
     }
 
-    /// Invalidates all issued tokens.
     pub(crate) fn invalidate_tokens(&self) {
         self.script.lock().unwrap().token = Some("none".to_owned());
     }
@@ -116,12 +114,11 @@ impl ExternalSystem {
         self.script.lock().unwrap().asked.clone()
     }
 
-    /// Holds all answers until [`ExternalSystem::release_answers`].
+    /// Until [`ExternalSystem::release_answers`].
     pub(crate) fn hold_answers(&self) {
         self.script.lock().unwrap().held = Some(Arc::new(Semaphore::new(0)));
     }
 
-    /// Releases the held answers.
     pub(crate) fn release_answers(&self) {
         if let Some(held) = self.script.lock().unwrap().held.take() {
             held.close();
@@ -140,13 +137,12 @@ impl ExternalSystem {
         self.script.lock().unwrap().tokens
     }
 
-    /// Ends the system; its address refuses connections from now on.
     pub(crate) async fn stop(&mut self) {
         self.server.abort();
         assert!((&mut self.server).await.unwrap_err().is_cancelled());
     }
 
-    /// Registration by GET, without credentials, in time order, with pages of ten.
+    /// By GET, without credentials, in time order, with pages of ten.
     pub(crate) fn registration(&self, id: &str) -> Value {
         json!({
             "id": id, "name": format!("System {id}"), "url": self.base.join("search").unwrap(), "method": "GET",
@@ -155,7 +151,7 @@ impl ExternalSystem {
         })
     }
 
-    /// Credentials of its token endpoint; from now on searches need a token.
+    /// From now on searches need a token of its token endpoint.
     pub(crate) fn credentials(&self) -> Value {
         self.invalidate_tokens();
         json!({

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use trawl::{auth::tokens::epoch_seconds, config::Issuer};
 
-/// Client id and secret; the secret needs form encoding.
+/// Id and secret; the secret needs form encoding.
 pub(crate) const CLIENT: (&str, &str) = ("trawl at work", "s:e/c%r+e t=&ö");
 
 pub(crate) struct FakeIssuer {
@@ -71,7 +71,7 @@ impl FakeIssuer {
         Self { issuer, key, site }
     }
 
-    /// Settings that trust it for people of `acme`.
+    /// For people of `acme`.
     pub(crate) fn trusted(&self) -> Issuer {
         serde_json::from_value(json!({
             "issuer": self.issuer, "audience": "https://trawl.example/", "tenant": "acme",
@@ -121,7 +121,7 @@ fn token_answer(id_token: &str) -> String {
     json!({"access_token": "x", "token_type": "Bearer", "id_token": id_token}).to_string()
 }
 
-/// A page that sends the browser back, as if Mei had authenticated.
+/// Sends the browser back, as if Mei had authenticated.
 async fn prove(State(site): State<Arc<Site>>, Query(asked): Query<HashMap<String, String>>) -> Html<String> {
     let token = sign(&site.signing, &good_claims(&site.issuer, &asked["nonce"]), |_| {});
     *site.answer.lock().unwrap() = (StatusCode::OK, token_answer(&token));

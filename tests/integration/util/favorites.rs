@@ -1,5 +1,3 @@
-//! Favorites over HTTP.
-
 use reqwest::{Method, header::CONTENT_TYPE};
 use serde_json::{Value, json};
 

@@ -1,5 +1,3 @@
-//! Uploads, commits and downloads of files.
-
 use aws_lc_rs::digest::{SHA256, digest};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,7 +8,7 @@ pub(crate) fn sha256(content: &[u8]) -> String {
     hex::encode(digest(&SHA256, content))
 }
 
-/// Bytes that are reproducible by seed.
+/// Reproducible by seed.
 pub(crate) fn bytes(seed: u64, size: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..size).map(|_| random.u8(..)).collect()
@@ -20,14 +18,13 @@ pub(crate) async fn sign(caller: &Caller, said: &Value) -> Value {
     caller.post("/v1/stream/upload", said).await.ok().data().clone()
 }
 
-/// Uploads to a signed URL without a token; returns the `ETag`.
+/// Needs no token; returns the `ETag`.
 pub(crate) async fn send_to(caller: &Caller, signed: &Value, content: &[u8]) -> String {
     let response = try_to_send(caller, signed, content).await;
     assert!(response.status().is_success(), "{}: {}", response.status(), response.text().await.unwrap());
     response.headers()["etag"].to_str().unwrap().to_owned()
 }
 
-/// The same without asserting success.
 pub(crate) async fn try_to_send(caller: &Caller, signed: &Value, content: &[u8]) -> reqwest::Response {
     let method: Method = signed["method"].as_str().unwrap().parse().unwrap();
     let mut request = caller.http.request(method, signed["url"].as_str().unwrap()).body(content.to_vec());
@@ -51,19 +48,19 @@ pub(crate) async fn commit(caller: &Caller, form: &Value) -> Answer {
     caller.post("/v1/stream/upload/commit", form).await
 }
 
-/// Signs, uploads and commits a file in a folder (`root` for the person's own).
+/// Signs, uploads and commits a file in a folder; `root` is the person's own.
 pub(crate) async fn put(caller: &Caller, directory: &str, name: &str, content: &[u8]) -> Answer {
     let upload = sent(caller, content).await;
     commit(caller, &commit_form(&upload, directory, name, content.len())).await
 }
 
-/// The same with asserted success; returns the file's id.
+/// Returns the file's id.
 pub(crate) async fn put_file(caller: &Caller, directory: &str, name: &str, content: &[u8]) -> String {
     let answer = put(caller, directory, name, content).await.ok();
     answer.data()["id"].as_str().unwrap().to_owned()
 }
 
-/// The same as a new version of an existing name.
+/// A new version of an existing name.
 pub(crate) async fn put_version(caller: &Caller, directory: &str, name: &str, content: &[u8]) -> Answer {
     let upload = sent(caller, content).await;
     let mut form = commit_form(&upload, directory, name, content.len());
@@ -90,7 +87,6 @@ pub(crate) async fn send_part(caller: &Caller, upload: &str, number: u32, conten
     send_to(caller, signed.data(), content).await
 }
 
-/// Commits a multipart upload with these parts.
 pub(crate) async fn commit_parts(caller: &Caller, mut form: Value, parts: &[(u32, &str)]) -> Answer {
     let tags: Vec<Value> =
         parts.iter().map(|(number, e_tag)| json!({"eTag": e_tag, "partNumber": number})).collect();
@@ -102,7 +98,7 @@ pub(crate) async fn delete(caller: &Caller, files: &[&str]) -> Answer {
     caller.post("/v1/files/delete", &json!(files)).await
 }
 
-/// Runs maintenance until this many contents are left; a concurrent round may hold some back.
+/// A concurrent round of maintenance may hold some back.
 pub(crate) async fn sweep_until_contents_are(app: &TestApp, count: i64) {
     eventually("the removal of contents", async || {
         app.app.maintenance.make_round().await.unwrap();

@@ -1,11 +1,9 @@
-//! Folders over HTTP.
-
 use serde_json::{Value, json};
 
 use super::{answer::Answer, app::TestApp, caller::Caller, database::write};
 
 impl Answer {
-    /// Asserts a business failure: HTTP 200 with this code and a message containing `named` (decisions 2.2).
+    /// HTTP 200 with this code and a message that contains `named` (decisions 2.2).
     #[track_caller]
     pub(crate) fn fails_in_business(self, code: u32, named: &str) -> Self {
         assert_eq!((self.status, &self.body["code"]), (200, &json!(code)), "{}", self.text);
@@ -15,7 +13,7 @@ impl Answer {
         self
     }
 
-    /// Asserts a success with an epoch timestamp (decisions 2.1).
+    /// A success with an epoch timestamp (decisions 2.1).
     #[track_caller]
     pub(crate) fn ok_epoch(self) -> Self {
         assert!(self.body["date"].as_i64().is_some_and(|date| date > 1_600_000_000_000), "{}", self.text);
@@ -37,7 +35,6 @@ pub(crate) async fn folder(caller: &Caller, parent_id: &str, name: &str) -> Stri
     made.data()["id"].as_str().unwrap().to_owned()
 }
 
-/// Creates three nested folders.
 pub(crate) async fn nested_folders(caller: &Caller) -> [String; 3] {
     let top = folder(caller, "", "Top").await;
     let middle = folder(caller, &top, "Middle").await;
@@ -58,7 +55,7 @@ pub(crate) async fn files(caller: &Caller, folder: &str) -> Answer {
     caller.get(&format!("/v1/directories/file/list?dirId={folder}")).await
 }
 
-/// Inserts files `{prefix}0.txt`… of these sizes directly, with their byte counts.
+/// Files `{prefix}0.txt`… of these sizes, with their byte counts.
 pub(crate) async fn put_files(app: &TestApp, folder: &str, prefix: &str, sizes: &[i64]) {
     let rows: Vec<Value> = sizes.iter().enumerate().map(|(number, size)| {
         json!({"id": format!("{prefix}{number}-{folder}"), "name": format!("{prefix}{number}.txt"), "size": size})

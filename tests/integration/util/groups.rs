@@ -1,5 +1,3 @@
-//! Groups of people, made over HTTP.
-
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -11,7 +9,7 @@ use super::{
     items::user,
 };
 
-/// Creates people without a department; logins equal ids.
+/// Without a department; logins equal ids.
 pub(crate) async fn people<const N: usize>(
     app: &TestApp,
     tenant: &Application,
@@ -35,7 +33,7 @@ pub(crate) async fn group_of(owner: &Caller, form: Value) -> String {
     answer.data().as_str().unwrap().to_owned()
 }
 
-/// Adds (POST) or removes (DELETE) members, by `userIds`, or `loginIds` for outer ones.
+/// By POST or DELETE, with `userIds`, or `loginIds` for outer members.
 pub(crate) async fn members(caller: &Caller, method: Method, group: &str, ids: &[&str]) -> Answer {
     let path = format!("/v1/groups/{group}/members");
     send(caller.request(method, &path).query(&[("userIds", ids.join(","))])).await
@@ -54,7 +52,7 @@ pub(crate) async fn info(caller: &Caller, group: &str) -> Answer {
     caller.get(&format!("/v1/groups/{group}/info")).await
 }
 
-/// The caller's role; `None` if the group is invisible.
+/// `None` if the group is invisible to the caller.
 pub(crate) async fn role(caller: &Caller, group: &str) -> Option<i64> {
     let answer = info(caller, group).await;
     if answer.status == 404 {
@@ -79,7 +77,7 @@ pub(crate) async fn join_code(caller: &Caller, group: &str, is_override: bool) -
     answer.data()["code"].as_str().unwrap().to_owned()
 }
 
-/// Inserts messages `{prefix}0…` directly into a group.
+/// Messages `{prefix}0…`.
 pub(crate) async fn put_messages(
     app: &TestApp,
     tenant: &Application,

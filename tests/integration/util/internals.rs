@@ -1,4 +1,4 @@
-//! Internals of the server for tests outside `util`, which otherwise use HTTP and the command line.
+//! Internals of the server; tests outside `util` otherwise use HTTP and the command line.
 
 pub(crate) use trawl::{
     app::App,
@@ -9,11 +9,11 @@ pub(crate) use trawl::{
         tokens::{Claims, Subject, Tokens, epoch_seconds},
     },
     blobs::{
-        BlobStore, Composed, Download, Expected, Part, Pieces,
+        BlobStore, ComposedContent, Download, Expected, Pieces, UploadPart,
         contents::{Contents, discard_leftovers},
         extraction::{
-            ReadAs,
-            process::{Reading, TextReader},
+            TextFormat,
+            process::{ExtractionOutcome, TextReader},
         },
         s3::S3 as S3Store,
         scanning::{Scanner, Verdict, clamd},

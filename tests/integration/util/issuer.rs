@@ -1,4 +1,4 @@
-//! Sign-in at a real `OpenID` provider by its own pages (`tests/oidc-provider/server.mjs`, `people`).
+//! Sign-in at a real `OpenID` provider (`tests/oidc-provider/server.mjs`, `people`).
 
 use reqwest::{Client, Response, header::LOCATION, redirect};
 use serde::Deserialize;
@@ -41,7 +41,7 @@ pub(crate) fn people(algorithm: &str) -> Value {
     settings
 }
 
-/// Settings that trust it for trawl's access tokens and the portal's ID tokens.
+/// For trawl's access tokens and the portal's ID tokens.
 pub(crate) fn trusted(provider: &Provider, tenant: &str) -> Vec<Issuer> {
     let trust = |audience: &str| {
         let scopes = [Scope::ContentsRead].map(Scope::as_str);

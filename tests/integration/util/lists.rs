@@ -1,4 +1,4 @@
-//! External systems with varying paging: page size, cursor form, empty pages, changing page lengths.
+//! External systems with varying paging.
 
 use std::sync::{
     Arc,
@@ -15,7 +15,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// Content of a cursor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CursorForm {
     PageNumber,
@@ -27,9 +26,9 @@ pub(crate) enum CursorForm {
 pub(crate) struct Style {
     pub(crate) page_size: usize,
     pub(crate) cursor: CursorForm,
-    /// Empty pages before each page.
+    /// Before each page.
     pub(crate) empty_pages: usize,
-    /// Page lengths in turn although more items follow; empty for the page size.
+    /// In turn, although more items follow; empty for the page size.
     pub(crate) lengths: Vec<usize>,
     pub(crate) order: &'static str,
 }
@@ -92,7 +91,6 @@ impl List {
         assert_eq!(asked.limit, *page_size);
         let call = self.calls.fetch_add(1, Relaxed);
         let length = lengths.get(call % lengths.len().max(1)).unwrap_or(page_size);
-        // Each step is an empty or a full page.
         let (step, begin) = form.read(&asked.cursor, *page_size);
         let is_empty = step < *empty_pages;
         let data: Vec<&Value> =

@@ -8,7 +8,7 @@ use trawl::{
         login, secrets,
     },
     identity::scopes::Scope,
-    platform::tenants::model::register_application,
+    platform::tenants::service::register_application,
     store::Store,
 };
 use url::Url;
@@ -37,7 +37,7 @@ impl LoginSetup {
         Self::start_with(|_| {}).await
     }
 
-    /// Starts with changed settings; Mei has a password.
+    /// Mei has a password.
     pub(crate) async fn start_with(change: impl FnOnce(&mut trawl::config::Config)) -> Self {
         let app = TestApp::start_with(change).await;
         let acme = app.tenant("acme").await;
@@ -84,7 +84,7 @@ pub(crate) fn code_form(code: &str) -> [(&str, &str); 4] {
 }
 
 impl TestApp {
-    /// An application of `acme` that signs people in and may only search.
+    /// It signs people in and may only search.
     pub(crate) async fn portal(&self, redirect_uris: &[&str], is_public: bool) -> Application {
         // A public client cannot have this scope.
         let more = (!is_public).then_some(Scope::ActAsUser);
@@ -131,7 +131,7 @@ impl Browser {
     }
 }
 
-/// A browser that follows no redirects.
+/// Follows no redirects.
 pub(crate) struct Browser {
     http: reqwest::Client,
     address: String,

@@ -1,4 +1,4 @@
-//! The npm package `oidc-provider` in a process of its own; see `tests/oidc-provider/server.mjs`.
+//! The npm package `oidc-provider` in its own process; see `tests/oidc-provider/server.mjs`.
 
 use std::{
     fs::File,
@@ -24,7 +24,7 @@ pub(crate) const OPAQUE_AUDIENCE: &str = "https://archive.example/search";
 pub(crate) const CLIENT: (&str, &str) = ("trawl", "secret-of-the-client");
 pub(crate) const SOURCE_CLIENT: (&str, &str) = ("source", "secret-of-the-source");
 
-/// A running provider, killed on drop and ended with this process.
+/// Killed on drop and ended with this process.
 pub(crate) struct Provider {
     pub(crate) issuer: String,
     pub(crate) endpoints: Endpoints,
@@ -35,7 +35,7 @@ pub(crate) struct Provider {
     _stdin: ChildStdin,
 }
 
-/// Provider metadata (OIDC Discovery §3).
+/// OIDC Discovery §3.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Endpoints {
     #[serde(rename = "token_endpoint")]
@@ -80,7 +80,6 @@ pub(crate) fn client((id, secret): (&str, &str), method: &str) -> Value {
 }
 
 impl Provider {
-    /// Starts a provider and waits until it listens.
     pub(crate) async fn start(settings: Value) -> Self {
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
         let line = settings.to_string();
@@ -96,7 +95,7 @@ impl Provider {
         self.child.wait().unwrap();
     }
 
-    /// Restarts it with other keys after [`Provider::stop`]; needs a fixed port.
+    /// With other keys; needs a fixed port.
     pub(crate) async fn start_again(self) -> Self {
         let settings = self.settings.clone();
         drop(self);

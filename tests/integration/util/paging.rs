@@ -1,4 +1,4 @@
-//! Following a search to its end by either cursor, with checks of every page.
+//! Searches followed to their end, with checks of every page.
 
 use std::{cmp::Reverse, collections::HashSet};
 
@@ -14,7 +14,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// Adds a page; fails on a repetition or broken order.
+    /// Fails on a repetition or broken order.
     #[track_caller]
     pub(crate) fn take(&mut self, page: &Answer) {
         for item in page.items() {
@@ -41,7 +41,7 @@ pub(crate) fn ids_of(items: &[Value]) -> Vec<String> {
     items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Follows the opaque cursor; every page except the last must be full (decisions 5.1, 5.4).
+/// Every page except the last must be full (decisions 5.1, 5.4).
 pub(crate) async fn walk_by_cursor(caller: &Caller, parameters: &[(&str, &str)], limit: usize) -> Walk {
     let mut walk = Walk::default();
     let mut cursor = None;
@@ -59,7 +59,7 @@ pub(crate) async fn walk_by_cursor(caller: &Caller, parameters: &[(&str, &str)],
     walk
 }
 
-/// A page of exactly `limit` items after an optional cursor.
+/// Exactly `limit` items.
 pub(crate) async fn page_after(
     caller: &Caller,
     parameters: &[(&str, &str)],
@@ -73,7 +73,7 @@ pub(crate) async fn page_after(
     caller.search(&all).await.ok()
 }
 
-/// Follows the last item's `displayTime`; no page splits a millisecond (decisions 5.3).
+/// No page splits a millisecond (decisions 5.3).
 pub(crate) async fn walk_by_time(caller: &Caller, parameters: &[(&str, &str)], limit: usize) -> Walk {
     let mut walk = Walk::default();
     let size = limit.to_string();

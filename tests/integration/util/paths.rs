@@ -1,6 +1,4 @@
-//! Paths of the route table.
-
-/// The path with its parameters filled in: an existing module, otherwise unknown ids.
+/// With an existing module, otherwise unknown ids.
 pub(crate) fn filled(path: &str) -> String {
     let segments = path.split('/').map(|segment| match segment {
         "{moduleCode}" => "article",

@@ -1,4 +1,4 @@
-//! The program in processes of its own.
+//! The program in its own process.
 
 use std::{
     fs::{self, File},
@@ -17,7 +17,7 @@ use super::{
     eventually,
 };
 
-/// A command isolated from settings in the environment.
+/// Ignores the environment's settings.
 pub(crate) fn trawl(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trawl"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TRAWL_")) {
@@ -35,7 +35,7 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// A loopback address that nothing else uses, so that a killed server can return to it.
+/// Nothing else uses it, so a killed server can return to it.
 pub(crate) fn own_address() -> String {
     // Below the range of ephemeral ports.
     static NEXT: AtomicU16 = AtomicU16::new(0);
@@ -48,7 +48,7 @@ pub(crate) fn own_address() -> String {
     }
 }
 
-/// A running `trawl serve`, killed on drop.
+/// Killed on drop.
 pub(crate) struct Server {
     child: Child,
     pub(crate) base: String,
@@ -64,7 +64,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts the server and waits until it is ready; reads a `trawl.toml` in `data`.
+    /// Waits until it is ready; reads a `trawl.toml` in `data`.
     pub(crate) async fn start(data: &Path) -> Self {
         Self::start_at(data, "127.0.0.1:0", &[]).await
     }
@@ -75,7 +75,7 @@ impl Server {
         server
     }
 
-    /// Starts the server and waits until it serves, which precedes readiness.
+    /// Waits until it serves, which precedes readiness.
     pub(crate) async fn launch(data: &Path, listen: &str, arguments: &[&str]) -> Self {
         let address_file = data.join("listen.addr");
         if address_file.exists() {
@@ -84,9 +84,9 @@ impl Server {
         let log = data.join("test.log");
         let mut command = trawl(&["serve", "--listen", listen]);
         command.arg("--data").arg(data).args(arguments).current_dir(data);
-        // Independent of the machine's load.
+        // A busy machine must not cut searches short.
         command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
-        // Independent of the machine's disk, unless a test overrides it.
+        // Any free space is enough.
         command.env("TRAWL_STORE__RESERVE_BYTES", "0");
         command.stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
@@ -105,7 +105,7 @@ impl Server {
         eventually("readiness", async || (self.readyz().await?.status == 200).then_some(())).await;
     }
 
-    /// Waits until it is ready and no rebuild is running.
+    /// Ready, and no rebuild is running.
     pub(crate) async fn wait_until_complete(&self) {
         eventually("the index to be whole", async || {
             let readiness = self.readyz().await?;
@@ -119,7 +119,6 @@ impl Server {
         Some(Answer::read(response).await)
     }
 
-    /// Waits until every acknowledged change is searchable.
     pub(crate) async fn wait_for_index(&self) {
         eventually("the index to follow", async || {
             let readiness = self.readyz().await?.body;
@@ -139,7 +138,7 @@ impl Server {
         leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
     }
 
-    /// The value of a gauge, if present; leaves no connection open.
+    /// Leaves no connection open.
     pub(crate) async fn gauge(&self, name: &str) -> Option<u64> {
         let request = self.http.get(format!("{}/metrics", self.base)).header("connection", "close");
         let response = request.send().await.unwrap();
@@ -163,7 +162,7 @@ impl Server {
         eventually("the server's end", async || self.child.try_wait().unwrap()).await
     }
 
-    /// A caller with a token of the application that `trawl app create --json` printed.
+    /// For an application that `trawl app create --json` printed.
     pub(crate) async fn caller(&self, application: &Value) -> Caller {
         self.grant(application, &[("grant_type", "client_credentials")]).await
     }
@@ -186,7 +185,6 @@ impl Server {
     }
 }
 
-/// Creates an ordinary application by `trawl app create --json`.
 pub(crate) async fn create_application(data: &Path, tenant: &str) -> Value {
     create(data, tenant, "application", &[]).await
 }

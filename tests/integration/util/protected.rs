@@ -1,4 +1,4 @@
-//! An external system that validates tokens of an OIDC provider: JWTs by its keys (RFC 9068), opaque ones by
+//! An external system that validates an OIDC provider's tokens: JWTs by its keys (RFC 9068), opaque ones by
 //! introspection (RFC 7662).
 
 use std::sync::{
@@ -39,7 +39,6 @@ struct Guard {
     http: reqwest::Client,
     keys: tokio::sync::Mutex<JwkSet>,
     clock: AtomicI64,
-    /// Every second refusal waits for the next success.
     holds_refusals: AtomicBool,
     shown: Mutex<Vec<Shown>>,
     succeeded: watch::Sender<usize>,
@@ -64,7 +63,7 @@ struct Grant {
 }
 
 impl ProtectedSource {
-    /// A system that demands tokens for `audience` with the scope `search`.
+    /// Tokens need `audience` and the scope `search`.
     pub(crate) async fn start(provider: &Provider, audience: &'static str) -> Self {
         let guard = Arc::new(Guard {
             issuer: provider.issuer.clone(),
@@ -84,7 +83,7 @@ impl ProtectedSource {
         Self { base, guard }
     }
 
-    /// Its registration, with many concurrent calls.
+    /// With many concurrent calls.
     pub(crate) fn registration(&self, id: &str, credentials: &ClientCredentials) -> Value {
         json!({
             "id": id, "name": format!("System {id}"), "url": self.base.join("search").unwrap(),
@@ -92,12 +91,12 @@ impl ProtectedSource {
         })
     }
 
-    /// Sets its clock ahead or behind: tokens expire that much earlier or later.
+    /// Tokens expire that much earlier, or later for a negative number.
     pub(crate) fn put_clock_ahead(&self, seconds: i64) {
         self.guard.clock.store(seconds, Ordering::SeqCst);
     }
 
-    /// Delays every second refusal until a search with another token has succeeded.
+    /// Every second refusal waits until a search with another token succeeds.
     pub(crate) fn hold_refusals(&self) {
         self.guard.holds_refusals.store(true, Ordering::SeqCst);
     }
@@ -149,7 +148,7 @@ impl Guard {
         }
     }
 
-    /// The token's grant, unless it is invalid here.
+    /// `None` if the token is invalid here.
     async fn check(&self, token: &str) -> Option<Grant> {
         match self.audience {
             JWT_AUDIENCE => self.verify(token).await,
@@ -172,7 +171,7 @@ impl Guard {
         (header.typ.as_deref() == Some("at+jwt")).then_some(verified.claims)
     }
 
-    /// The provider's key of this id, fetched again if unknown.
+    /// Fetches unknown keys again.
     async fn key(&self, id: &str) -> Option<DecodingKey> {
         let mut keys = self.keys.lock().await;
         if keys.find(id).is_none() {

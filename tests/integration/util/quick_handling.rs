@@ -1,5 +1,3 @@
-//! Quick handling of tasks.
-
 use serde_json::{Value, json};
 use std::process::Command;
 use trawl::{
@@ -50,7 +48,7 @@ pub(crate) async fn status(store: &Store, task_id: &str) -> i64 {
     rows[0].0
 }
 
-/// Whether the book's example accepts the call.
+/// Checks the call like the book's example.
 pub(crate) fn is_from_trawl(call: &ReceivedCall, callback_key: &str) -> bool {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/book/src/reference/tasks.md"));
     let example = page.split_once("```python\n").unwrap().1.split_once("```").unwrap().0;
@@ -105,7 +103,7 @@ impl Desk {
         status(&self.app.app.store, task_id).await
     }
 
-    /// Asserts the task's state, and that only the fitting module finds it.
+    /// Only the module of that state finds the task.
     pub(crate) async fn assert_state(&self, task_id: &str, expected: i64) {
         self.app.wait_for_index().await;
         assert_eq!(self.status(task_id).await, expected);

@@ -1,4 +1,4 @@
-//! Raw bytes on a connection, for requests that no well-behaved client makes.
+//! Raw bytes on a connection.
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -29,7 +29,7 @@ impl Connection {
         self.stream.write_all(bytes).await.unwrap();
     }
 
-    /// Reads an answer with a `Content-Length`, or an interim one.
+    /// The answer must have a `Content-Length` or be an interim one.
     pub(crate) async fn read(&mut self) -> RawAnswer {
         tokio::time::timeout(PATIENCE, self.read_answer()).await.expect("no answer came")
     }
@@ -43,7 +43,7 @@ impl Connection {
         }
     }
 
-    /// Whether the server has closed the connection; consumes nothing.
+    /// Consumes nothing.
     pub(crate) fn is_broken(&self) -> bool {
         let written = self.stream.try_write(b"\r\n");
         written.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock)

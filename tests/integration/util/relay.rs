@@ -25,7 +25,7 @@ struct State {
 }
 
 impl Relay {
-    /// Starts a relay to this `http://` base.
+    /// `base` begins with `http://`.
     pub(crate) async fn to(base: &str) -> Self {
         let target = base.strip_prefix("http://").unwrap().trim_end_matches('/').to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -52,7 +52,7 @@ async fn relay(listener: TcpListener, target: String, state: Arc<State>) {
         let (mut near, _) = listener.accept().await.unwrap();
         let (target, state) = (target.clone(), Arc::clone(&state));
         connections.spawn(async move {
-            // Subscribed before the check, so that no cut is missed.
+            // Subscribed before the check: no cut is missed.
             let cut = state.cut.notified();
             if state.is_cut.load(Ordering::SeqCst) {
                 return;

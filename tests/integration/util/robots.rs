@@ -1,5 +1,3 @@
-//! A group with a robot.
-
 use serde_json::{Value, json};
 use trawl::config::Config;
 
@@ -56,7 +54,7 @@ pub(crate) fn text(text: &str) -> Value {
 }
 
 impl RobotGroup {
-    /// With rate limits above what a test sends.
+    /// Rate limits are above what a test sends.
     pub(crate) async fn start() -> Self {
         Self::start_with(|config| config.limits.robot_messages_per_minute = 100_000).await
     }

@@ -1,5 +1,4 @@
-//! S3-compatible servers: moto (`tests/s3/server.py`) with all operations, and s3s-fs in this process with
-//! signature checks.
+//! S3 servers: moto (`tests/s3/server.py`) with all operations, s3s-fs in this process with signature checks.
 
 use std::{
     fs::File,
@@ -33,7 +32,7 @@ fn settings(endpoint: &str) -> S3 {
     }
 }
 
-/// A running store with an empty bucket, killed on drop and ended with this process.
+/// Its bucket is empty. Killed on drop and ended with this process.
 pub(crate) struct S3Server {
     pub(crate) settings: S3,
     child: Child,
@@ -51,7 +50,7 @@ impl S3Server {
             "<CreateBucketConfiguration>\
             <LocationConstraint>eu-north-1</LocationConstraint></CreateBucketConfiguration>",
         );
-        // The bucket is created in the region of the signature.
+        // In the region of the signature.
         let scope = format!("AWS4-HMAC-SHA256 Credential={}/20260101/eu-north-1/s3/aws4_request", KEY.0);
         assert_eq!(made.header("authorization", scope).send().await.unwrap().status(), 200);
         server
@@ -96,7 +95,7 @@ fn read_from_start(file: &mut File) -> String {
     text
 }
 
-/// A store over a directory that demands valid signatures.
+/// Over a directory, with signature checks.
 pub(crate) struct CheckingServer {
     pub(crate) settings: S3,
     directory: TempDir,

@@ -1,5 +1,3 @@
-//! The search page in a browser.
-
 use serde_json::{Value, json};
 
 use super::{
@@ -40,7 +38,7 @@ impl SearchPage {
     }
 }
 
-/// Answers list requests by `test.answer`.
+/// Defines `test.answer`.
 pub(crate) const LIST_ANSWERS: &str = include_str!("scripts/list_answers.js");
 
 pub(crate) async fn with_articles() -> SearchPage {
@@ -49,7 +47,7 @@ pub(crate) async fn with_articles() -> SearchPage {
     all
 }
 
-/// With a module of an unreachable system; the page has reported it.
+/// The page has reported the module of an unreachable system.
 pub(crate) async fn with_beta_away() -> (SearchPage, ExternalSystem, Page) {
     let all = with_articles().await;
     let system = ExternalSystem::start(many("y", "harbour", 3, 1)).await;

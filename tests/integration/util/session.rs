@@ -23,12 +23,12 @@ pub(crate) struct WebSession {
 }
 
 impl TestApp {
-    /// Sets a password for a person of `acme` and signs them in.
+    /// A person of `acme`, given a password.
     pub(crate) async fn web_session(&self, login: &'static str) -> WebSession {
         self.web_session_at("acme", login).await
     }
 
-    /// The same for this tenant; the login equals the id.
+    /// The login equals the id.
     pub(crate) async fn web_session_at(&self, tenant: &str, login: &'static str) -> WebSession {
         self.set_password(login, "correct horse").await;
         let mut browser = self.browser();
@@ -36,7 +36,7 @@ impl TestApp {
         self.session_of(&answer)
     }
 
-    /// Signs in to reach a page; returns the callback's answer.
+    /// Returns the callback's answer.
     pub(crate) async fn sign_in_to_pages(
         &self,
         browser: &mut login::Browser,
@@ -72,12 +72,12 @@ impl WebSession {
         Self { tenant: Some(tenant.to_owned()), ..self.clone() }
     }
 
-    /// A request with the pages' header.
+    /// With the pages' header.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.bare_request(method, path).header("x-trawl-session", "1").header("sec-fetch-site", "same-origin")
     }
 
-    /// A request with the cookie only, as any site can cause.
+    /// With the cookie only, as any site can cause.
     pub(crate) fn bare_request(&self, method: Method, path: &str) -> RequestBuilder {
         let request =
             self.http.request(method, format!("{}{path}", self.base)).header("cookie", &self.cookie);
@@ -118,7 +118,7 @@ impl WebSession {
 }
 
 impl Browser {
-    /// Puts the session into the browser, which then is at a page of the server.
+    /// The browser must be at a page of the server.
     pub(crate) async fn hold(&self, session: &WebSession) {
         self.client.goto(&format!("{}/healthz", session.base)).await.unwrap();
         let (name, value) = session.cookie.split_once('=').unwrap();

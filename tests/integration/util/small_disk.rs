@@ -1,4 +1,4 @@
-//! A small file system in memory, where mounting is permitted.
+//! A small file system in memory.
 
 use std::{
     path::{Path, PathBuf},
@@ -13,7 +13,7 @@ pub(crate) struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts a disk of this many MiB. Without the right to mount, prints a line and returns `None`.
+    /// Without the right to mount, prints a line and returns `None`.
     pub(crate) fn mount(mib: u32) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_owned();
@@ -52,7 +52,7 @@ impl SmallDisk {
 
 impl Drop for SmallDisk {
     fn drop(&mut self) {
-        // Lazily, as a killed process may hold it for a moment.
+        // Lazily: a killed process may hold the disk for a moment.
         let _ = Command::new("umount").arg("-l").arg(&self.path).status();
     }
 }

@@ -51,7 +51,7 @@ impl Stage {
         Self { app, browser, archive, company, demo }
     }
 
-    /// Searches for an hour: the contracts throughout, the archive until it fails and is suspended.
+    /// The contracts answer throughout, the archive until it fails and is suspended.
     pub(crate) async fn pass_an_hour(&self) {
         let words = ["warehouse", "budget", "harbour", "forklift", "umbrella", "board"];
         for minute in 0..=60 {
@@ -60,7 +60,6 @@ impl Stage {
             }
             for (place, word) in words.iter().enumerate().skip(minute * 7 % 5) {
                 let module = if place % 2 == 0 { "all" } else { "archive" };
-                // Some fail on purpose.
                 self.company.caller.search(&[("moduleId", module), ("keyword", word)]).await;
             }
             if minute < 60 {
@@ -83,7 +82,7 @@ impl Stage {
         self.wait_until(is_there).await;
     }
 
-    /// Clears the browser's cookies and storage.
+    /// Clears cookies and storage.
     pub(crate) async fn sign_out(&self) {
         self.browser.tell("Network.clearBrowserCookies", json!({})).await;
         let storage = json!({ "origin": self.app.base, "storageTypes": "local_storage" });
@@ -95,7 +94,7 @@ impl Stage {
         self.app.app.authenticator.forget_callers(self.company.tenant_id);
     }
 
-    /// Waits until a script is truthy and no control is busy.
+    /// The script is truthy and no control is busy.
     pub(crate) async fn wait_until(&self, script: &str) {
         let script = include_str!("scripts/is_settled.js").replace("SCRIPT", script);
         eventually(&script, async || (self.browser.ask(&script).await == true).then_some(())).await;
@@ -116,7 +115,7 @@ pub(crate) fn seen(selector: &str) -> String {
     format!("return [...document.querySelectorAll({selector})].some((element) => element.checkVisibility())")
 }
 
-/// Ordinary items, and items that are hard to lay out.
+/// Some are hard to lay out.
 fn archive_items() -> Vec<Value> {
     let now = trawl::store::now_millis();
     let opens = |address: &str| json!({ "web": format!("[OpenUrl]\nurl={address}") }).to_string();
@@ -162,7 +161,6 @@ fn archive_items() -> Vec<Value> {
     ];
     items.push(json!({ "id": "script", "title": "An address that would run", "action": opens("javascript:alert(1)") }));
     for (place, item) in items.iter_mut().enumerate() {
-        // Minutes, hours, days ago.
         let age = [5, 90, 60 * 24, 60 * 24 * 3, 60 * 24 * 9][place % 5]
             + 60 * 24 * 30 * i64::try_from(place / 5).unwrap();
         item["displayTime"] = (now - age * 60_000).into();

@@ -1,4 +1,4 @@
-//! Direct access to the rows of uploads and contents.
+//! Rows of uploads and contents.
 
 use serde_json::json;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::{
     items::user,
 };
 
-/// A far future in epoch milliseconds.
+/// In epoch milliseconds.
 pub(crate) const NEVER: i64 = 4_000_000_000;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl TestApp {
         self.app.embedded.as_ref().unwrap().directory().to_owned()
     }
 
-    /// An upload of a person, for a root or none.
+    /// For a root or none.
     pub(crate) async fn upload(&self, of: &Application, user_id: &str, root_id: Option<&str>) -> String {
         let id = uuid::Uuid::now_v7().to_string();
         let values = vec![
@@ -64,7 +64,7 @@ impl TestApp {
         job.await.unwrap()
     }
 
-    /// A kept content with its row; returns its SHA-256.
+    /// Returns the SHA-256 of the content.
     pub(crate) async fn content(&self, of: &Application, user_id: &str, content: Vec<u8>) -> String {
         let upload = self.upload(of, user_id, None).await;
         let (address, size) = (self.part_address(&upload, 1, content.len() as u64).await, content.len());

@@ -1,5 +1,3 @@
-//! Tasks over HTTP.
-
 use serde_json::{Value, json};
 
 use super::{

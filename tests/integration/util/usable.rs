@@ -1,4 +1,4 @@
-//! Accessibility of a page: axe-core, narrow windows, keyboard.
+//! Accessibility of a page.
 
 use std::{fs, path::Path};
 
@@ -12,22 +12,21 @@ use super::browser::Browser;
 
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/axe/node_modules/axe-core/axe.min.js");
 
-/// Runs the default rules of axe-core and the one on target size.
+/// The default rules, and the one on target size.
 const RUN_AXE: &str = include_str!("scripts/axe.js");
 
 /// Innermost elements wider than the window, except scrollable ones.
 const OVERFLOW: &str = include_str!("scripts/overflow.js");
 
-/// Records the focusable elements and those that Tab reaches.
 const WATCH_FOCUS: &str = include_str!("scripts/keyboard.js");
 
-/// Limit of Tab stops; only long lists exceed it.
+/// Only long lists exceed it.
 const MOST_STOPS: usize = 150;
 
-/// Stops of the browser between the page's last and first.
+/// Between the page's last and first stop.
 const STOPS_OUTSIDE: usize = 3;
 
-/// Rounds of Tab: loaded rows and scrollable lists add uncounted stops.
+/// Loaded rows and scrollable lists add stops.
 const ROUNDS: usize = 2;
 
 impl Browser {

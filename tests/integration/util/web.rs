@@ -1,5 +1,3 @@
-//! A page of the server in a browser.
-
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -20,9 +18,8 @@ use url::{ParseError, Url};
 
 use super::{PATIENCE, app::TestApp, browser::Browser, session::WebSession};
 
-/// Functions for tests.
 const PAGE: &str = include_str!("scripts/page.js");
-/// Calls back after some frames: nothing more is pending then.
+/// After some frames nothing is pending.
 const FRAMES: &str = "requestAnimationFrame(() => requestAnimationFrame(arguments[0]))";
 
 pub(crate) const SIZES: [(u32, u32); 3] = [(320, 640), (768, 1024), (1440, 900)];
@@ -32,7 +29,7 @@ pub(crate) struct Page {
     pub(crate) base: String,
 }
 
-/// Reads and clears the browser log; not a standard command.
+/// Reads and clears the browser's log; not a standard command.
 #[derive(Debug)]
 struct TakeLog;
 
@@ -81,15 +78,15 @@ impl Page {
         self.browser.client.execute_async(script, arguments.to_vec()).await.unwrap()
     }
 
-    /// The result of a function of a script module of the page and an argument.
+    /// Of a script module of the page.
     pub(crate) async fn run_in_module(&self, module: &str, function: &str, argument: Value) -> Value {
         let script = include_str!("scripts/module.js").replace("FUNCTION", function);
         self.run_later(&script, &[json!(module), argument]).await
     }
 
-    /// Waits until an expression is truthy; returns its value.
+    /// Returns the truthy value.
     pub(crate) async fn wait_until(&self, expression: &str) -> Value {
-        // Evaluated on each mutation and frame, within the page.
+        // Evaluated on each mutation and frame.
         let script = include_str!("scripts/wait_until.js").replace("EXPRESSION", expression);
         let deadline = tokio::time::Instant::now() + PATIENCE;
         while tokio::time::Instant::now() < deadline {
@@ -176,7 +173,7 @@ impl Page {
         fs::write(path, BASE64_STANDARD.decode(answer["data"].as_str().unwrap()).unwrap()).unwrap();
     }
 
-    /// The browser's log except failed requests.
+    /// Except failed requests.
     pub(crate) async fn console_errors(&self) -> Vec<String> {
         let log = self.browser.client.issue_cmd(TakeLog).await.unwrap();
         let entries = log.as_array().unwrap().iter();
@@ -184,15 +181,14 @@ impl Page {
         texts.filter(|text| !text.contains("Failed to load resource")).collect()
     }
 
-    /// Closes the browser, whose log must be empty.
+    /// The log must be empty.
     pub(crate) async fn close(self) {
         assert_eq!(self.console_errors().await, [""; 0]);
         self.browser.close().await;
     }
 }
 
-/// Asserts that views (name, path, ready expression) fit every screen and scheme. `TRAWL_PICTURES` names a
-/// folder for screenshots.
+/// Views are name, path, ready expression. `TRAWL_PICTURES` names a folder for screenshots.
 pub(crate) async fn fit_every_screen(session: &WebSession, views: &[(String, String, String)]) {
     let pictures = env::var_os("TRAWL_PICTURES").map(PathBuf::from);
     for (language, dark) in [("en-US", false), ("zh-CN", true)] {

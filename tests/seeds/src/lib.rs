@@ -1,7 +1,7 @@
-//! One seed for all property tests of a process, printed before the first.
+//! One seed for all property tests of a process.
 //!
 //! `PROPTEST_RNG_SEED` sets the seed and thereby the cases, `PROPTEST_CASES` their number. `PROPTEST_TIMES` multiplies
-//! the default numbers, for longer runs.
+//! the default numbers.
 
 use std::{
     env,
@@ -11,9 +11,7 @@ use std::{
 
 use proptest::test_runner::{Config, RngSeed};
 
-/// proptest's own variable for the seed.
 const SEED: &str = "PROPTEST_RNG_SEED";
-/// proptest's own variable for the number of cases.
 const CASES: &str = "PROPTEST_CASES";
 const TIMES: &str = "PROPTEST_TIMES";
 
@@ -44,7 +42,6 @@ pub fn count(cases: u32) -> u32 {
     cases * times.unwrap_or(1)
 }
 
-/// The settings of a property with this many cases.
 #[must_use]
 pub fn cases(cases: u32) -> Config {
     Config {

@@ -19,7 +19,6 @@ fn read(body: &[u8]) -> Assessment {
     assess(&Reply { status: 200, content_type, body: body.to_vec() }, Some(1), NOW)
 }
 
-/// The clauses broken by a change of the good answer.
 fn broken_by(change: impl FnOnce(&mut Value)) -> Vec<Clause> {
     let mut answer = good();
     change(&mut answer);
@@ -74,11 +73,9 @@ fn each_slip_breaks_its_own_clause() {
 #[test]
 fn old_dates_are_milliseconds_too() {
     let broken = |time: i64| broken_by(|answer| answer["data"][0]["displayTime"] = json!(time));
-    // 1975, 1965, 1350, and the end of 2046.
     for time in [157_766_400_000, -157_766_400_000, -19_565_000_000_000, NOW + FURTHEST_AHEAD] {
         assert_eq!(broken(time), [], "{time}");
     }
-    // Unset in three ways, seconds of 1975 and of 1969, and the far future.
     for time in [0, -62_135_596_800_000, i64::MIN, 157_766_400, -1, NOW + FURTHEST_AHEAD + 1, i64::MAX] {
         assert_eq!(broken(time), [Clause::ItemDisplayTimePlausible], "{time}");
     }

@@ -24,7 +24,7 @@ use crate::text::{PositionStep, document_words, fold};
 use crate::view::View;
 
 struct FeedbackDocument {
-    /// Of the sum of scores.
+    /// Share in the sum of scores.
     share: f32,
     length: u32,
     words: BTreeMap<String, u32>,
@@ -36,7 +36,6 @@ struct FeedbackTerm {
     idf: f32,
 }
 
-/// Adds feedback to sorted scores.
 pub(super) fn add(
     scope: &ViewerScope<'_>,
     ranking: &Ranking<'_>,

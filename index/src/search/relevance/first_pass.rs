@@ -1,5 +1,3 @@
-//! Ranks all matches by BM25.
-
 use std::ops::Range;
 
 use tantivy::query::{
@@ -76,7 +74,6 @@ struct SegmentHalf<'a> {
     texts: TextFields,
 }
 
-/// The selecting words with their weights in text and title.
 fn weighted_query(
     scope: &ViewerScope<'_>,
     ranking: &Ranking<'_>,
@@ -107,7 +104,6 @@ fn weighted_query(
     Ok(BooleanQuery::new(clauses))
 }
 
-/// Collects the best matches in bounded memory.
 struct TopMatches<'a> {
     view: &'a View,
     limit: usize,

@@ -1,5 +1,3 @@
-//! Scored matches, sorted and grouped by segment.
-
 use tantivy::{DocId, Score};
 
 use crate::Error;
@@ -48,7 +46,7 @@ fn id(view: &View, found: Match) -> Result<String, Error> {
     Ok(id)
 }
 
-/// Documents of one half of a segment, with their index among the matches.
+/// Documents of a segment's half, with their index among the matches.
 pub(super) struct SegmentGroup {
     pub(super) segment: usize,
     pub(super) texts: TextFields,

@@ -1,4 +1,4 @@
-//! The bounds of searches of all modules (decisions 5.9, 6).
+//! Bounds of searches of all modules (decisions 5.9, 6).
 
 use std::{
     collections::HashSet,
@@ -15,13 +15,11 @@ use crate::source::{Item, Position, PositionedItem, SourceFailure, SourcePage, S
 struct CallLog {
     in_flight: AtomicUsize,
     most: AtomicUsize,
-    /// Addresses of the parsed queries.
     queries: Mutex<HashSet<usize>>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Reaction {
-    /// One item of this many bytes, after a millisecond.
     Answers(usize),
     Hangs,
 }

@@ -11,7 +11,6 @@ use super::{
     *,
 };
 
-/// Sources that share some ids; each id has its own time in each.
 fn any_overlapping(orders: Vec<DeclaredOrder>, ordered: Order) -> impl Strategy<Value = Vec<FakeSource>> {
     let pool = prop_oneof![Just(4u32), Just(25), Just(10_000)];
     (any_sources(orders, ordered), pool).prop_map(|(mut sources, pool)| {
@@ -151,7 +150,6 @@ proptest! {
             prop_assert!(named.iter().all(|id| known.contains(id)), "{:?} of {:?}", named, known);
             prop_assert!(known.is_empty() || named.len() < known.len(), "it names its own source");
         }
-        // A page that holds all items names all other sources.
         for item in follow(sources.clone(), request, &[1_000]).iter().flat_map(|page| &page.items) {
             let (named, known) = (also_in(item), sources_of(&sources, &item.id));
             prop_assert_eq!(named.len() + 1, known.len());
@@ -160,7 +158,6 @@ proptest! {
     }
 }
 
-/// A source in time order with the ids `numbers`.
 fn numbered(id: &str, newest: i64, numbers: impl Iterator<Item = usize>) -> FakeSource {
     let paging = Paging::External {
         order: DeclaredOrder::Time,
@@ -186,7 +183,6 @@ fn oldest_seen_items_are_forgotten_to_bound_the_cursor() {
     assert_eq!(found.len(), 2_500 + 500, "only items seen before the last 2,000 are shown again");
     let longest = pages.iter().filter_map(|page| page.cursor.as_ref()).map(String::len).max();
     assert!(longest < Some(22_000), "{longest:?}");
-    // In the same order both continue together.
     let sources = vec![numbered("a", 9_000, 0..2_500), numbered("b", 5_000, 0..2_500)];
     assert_eq!(ids(&follow(sources, request(100), &[100])).len(), 2_500);
 }
@@ -198,7 +194,6 @@ fn cursors_survive_a_change_to_showing_duplicates_once() {
         let first = search(&sources, &request(2)).await.unwrap();
         let next = TestSearch { start: PageStart::Cursor(first.cursor.clone().unwrap()), ..request(20) };
         let second = search_module(Duplicates::ById, &sources, &next, 100).await.unwrap();
-        // The first cursor remembers no items.
         assert_eq!(ids(&[first]), ["00000", "00001"]);
         assert_eq!(ids(&[second]), ["00002", "00003", "00000", "00001", "00004", "00005"]);
     });

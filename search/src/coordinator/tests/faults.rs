@@ -255,7 +255,6 @@ fn cursors_in_a_circle_end_their_source() {
     assert_eq!((statuses(&answer), answer.cursor.is_some()), (vec![Status::Invalid], false));
     assert!(message(&answer, 0).contains("circle"), "{}", message(&answer, 0));
     assert_eq!(ids(&[answer]), ["first", "b", "c"]);
-    // Page by page, the cursor carries the guard.
     let pages = paused_runtime().block_on(follow_cursor(&shared(vec![circling()]), request(1), &[1]));
     assert!(pages.len() < 8, "{} pages", pages.len());
     assert_eq!(pages.last().map(statuses), Some(vec![Status::Invalid]));

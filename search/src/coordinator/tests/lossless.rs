@@ -13,24 +13,19 @@ use crate::{settings::CacheSettings, sources::external::SourcePageCache};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
-    /// By time.
     Cursor,
-    /// By the time of the last item.
     Time,
     Relevance,
     /// By time, over sources without order that fail at times.
     Unordered,
 }
 
-/// Between two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Between {
     Nothing,
     /// Pages become stale.
     Moment,
-    /// The cache stays.
     Reload,
-    /// The cache is empty.
     Restart,
 }
 
@@ -42,7 +37,7 @@ struct Case {
     sources: Vec<FakeSource>,
     filters: Filters,
     limits: Vec<usize>,
-    /// `Ok`: the first page is exact. `Err`: it keeps groups whole, below the time.
+    /// `Err`: groups stay whole, below the time.
     first: Result<(), Option<i64>>,
     between: Vec<Between>,
     has_cache: bool,
@@ -160,7 +155,7 @@ impl Case {
 
 type PlacedItem = (Reverse<i64>, usize, String);
 
-/// Sorts items of one time and source: split groups keep the source's order.
+/// Split groups keep the source's order.
 fn placed(pages: &[SearchPage]) -> Vec<PlacedItem> {
     let place = |id: &str| id.split('/').nth(1).unwrap().parse().unwrap();
     let items = pages.iter().flat_map(|page| &page.items);

@@ -121,7 +121,6 @@ fn group_too_large_for_a_page_is_cut_and_the_cursor_continues() {
         let rest = follow_cursor(&sources, next, &[7]).await;
         assert!(rest.iter().all(|page| !page.partial));
         assert_eq!([ids(&[first]), ids(&rest)].concat(), expected);
-        // A group that just fits.
         let filters = Filters { from: Some(4), ..Filters::default() };
         let source = Some("a".to_owned());
         let fitting = TestSearch { is_exact: false, source, filters, ..request(10) };
@@ -174,7 +173,6 @@ proptest! {
         let start = before.map_or(PageStart::Beginning, PageStart::Before);
         let request = TestSearch { is_exact: false, start, ..request(1) };
         let mut found = ids(&paused_runtime().block_on(follow_cursor(&shared(sources), request, &limits)));
-        // The first page sorts its groups by id.
         found.sort();
         expected.sort();
         prop_assert_eq!(found, expected);

@@ -18,7 +18,6 @@ fn external(page_size: usize) -> Paging {
     Paging::External { order: DeclaredOrder::Time, page_size, cursor: CursorForm::Offset, empty_pages: 0 }
 }
 
-/// Items of each millisecond down from `newest`.
 fn source(id: &str, page_size: usize, newest: i64, count: i64) -> FakeSource {
     let made =
         |number| MadeItem { id: format!("{id}{number:03}"), display_time: newest - number, author: "ann" };
@@ -55,7 +54,6 @@ fn hanging() -> SlowSource {
     SlowSource(Duration::from_hours(1), source("late", 10, 2_000, 100))
 }
 
-/// Returns the page and the calls of the first source.
 fn search_beside(
     first: FakeSource,
     second: impl Source + 'static,

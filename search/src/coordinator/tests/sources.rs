@@ -74,18 +74,14 @@ pub(super) enum Fault {
     Panics,
 }
 
-/// The source's own limit.
 const CALL_LIMIT: Duration = Duration::from_secs(1);
 
 pub(super) struct FakeSource {
     pub(super) id: String,
-    /// In the source's own order.
     pub(super) items: Vec<MadeItem>,
     pub(super) paging: Paging,
-    /// Of its first calls.
     pub(super) faults: Vec<Option<Fault>>,
     pub(super) weight: Weight,
-    /// The page lengths of its calls, in turn; else its page size.
     pub(super) lengths: Vec<usize>,
     pub(super) cache: Option<SourcePageCache>,
     pub(super) calls: AtomicUsize,
@@ -190,7 +186,7 @@ impl FakeSource {
         builtin::into_page(index::Page { hits: hits.collect(), total, more, cut }, request, &start)
     }
 
-    /// Cursors that count pages need pages of one length.
+    /// Cursors that count pages need pages of equal length.
     pub(super) fn page_lengths(&self, lengths: Vec<usize>) -> Vec<usize> {
         match self.paging {
             Paging::External { page_size, cursor: CursorForm::Offset | CursorForm::Token, .. } => {
@@ -247,7 +243,6 @@ impl FakeSource {
         RawPage::read(answer, order, cursor)
     }
 
-    /// As a registered source, without suspension and hedging.
     async fn external_page(
         &self,
         order: DeclaredOrder,
@@ -357,12 +352,11 @@ fn any_paging(orders: Vec<DeclaredOrder>) -> impl Strategy<Value = Paging> {
     prop_oneof![1 => Just(Paging::Builtin), 2 => external]
 }
 
-/// The time, the author, and the beginning of the id.
 type DrawnItem = (i64, &'static str, u16);
 
 /// One to eight sources with few or many different times.
 ///
-/// `ordered` by time, external sources keep ties in any order.
+/// `ordered` external sources keep ties in any order.
 pub(super) fn any_sources(
     orders: Vec<DeclaredOrder>,
     ordered: Order,

@@ -15,7 +15,6 @@ struct NaiveLane {
     failed: bool,
 }
 
-/// The smaller is better.
 type NaiveKey = (Reverse<(u128, u128)>, usize);
 
 #[derive(Debug)]
@@ -166,7 +165,6 @@ fn any_page() -> impl Strategy<Value = SourcePage> {
     )
 }
 
-/// A page or a failure at each step.
 fn any_steps() -> impl Strategy<Value = Vec<Option<SourcePage>>> {
     vec(prop_oneof![8 => any_page().prop_map(Some), 1 => Just(None)], 1..40)
 }

@@ -17,12 +17,12 @@ use crate::{
     sources::{cache_shares, count_page, external::SingleFlight},
 };
 
-/// Most unused pages are of an older generation by then.
+/// By then, most unused pages are of an older generation.
 const MAX_IDLE: Duration = Duration::from_mins(5);
-/// No page takes a larger part of the room.
+/// A page takes at most this part of the room.
 const MAX_PART: u64 = 16;
 
-/// All that a page depends on, besides the index.
+/// All that a page depends on besides the index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct IndexPageKey {
     scope: Arc<index::Scope>,
@@ -64,7 +64,6 @@ impl IndexPageKey {
         }
     }
 
-    /// The approximate bytes.
     fn bytes(&self) -> usize {
         const OWN: usize = 1_024;
         let principals = self.principals.iter().map(|principal| size_of::<String>() + principal.len());
@@ -79,7 +78,7 @@ impl IndexPageKey {
     }
 }
 
-/// The cached index pages and their searches in flight. Clones share them.
+/// Cached index pages and searches in flight. Clones share them.
 #[derive(Clone)]
 pub struct IndexPageCache {
     pages: Cache<Arc<IndexPageKey>, CachedIndexPage>,
@@ -108,10 +107,7 @@ impl IndexPageCache {
         Self { pages, in_flight: SingleFlight::default(), max_page_bytes }
     }
 
-    /// The page: cached, from a search in flight, or from a blocking thread.
-    ///
-    /// # Errors
-    /// `on_failure` converts those of the index.
+    /// Takes a cached page, one from a search in flight, or one from a blocking thread. `on_failure` converts errors of the index.
     pub(crate) async fn get(
         &self,
         key: Arc<IndexPageKey>,
@@ -139,7 +135,7 @@ impl IndexPageCache {
         page.await
     }
 
-    /// Caches a page, unless a later generation is there.
+    /// Caches a page, unless a later generation is cached.
     fn put(&self, key: Arc<IndexPageKey>, generation: u64, page: &Arc<index::Page>) {
         if page_bytes(page) > self.max_page_bytes {
             return;
@@ -152,7 +148,6 @@ impl IndexPageCache {
     }
 }
 
-/// The approximate bytes.
 fn page_bytes(page: &index::Page) -> usize {
     const EACH: usize = 64;
     EACH + page.hits.iter().map(|hit| EACH + hit.id.len() + hit.item.len()).sum::<usize>()

@@ -1,4 +1,4 @@
-//! The index that searches use now. The indexer sets it.
+//! Index of searches, set by the indexer.
 
 use std::sync::{
     Arc,
@@ -12,13 +12,13 @@ use trawl_index::{Index, Snapshot};
 /// Why items may be missing.
 #[derive(Clone, Debug)]
 pub enum Incompleteness {
-    /// A rebuild is under way.
+    /// During a rebuild.
     Rebuilding(Arc<RebuildProgress>),
-    /// The latest changes are missing.
+    /// Without the latest changes.
     Behind,
 }
 
-/// The progress of a rebuild.
+/// Progress of a rebuild.
 #[derive(Debug, Default)]
 pub struct RebuildProgress {
     done: AtomicU64,
@@ -36,12 +36,12 @@ impl RebuildProgress {
         self.done.fetch_add(items as u64, Ordering::Relaxed);
     }
 
-    /// The indexed items.
+    /// Indexed items.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// The items when the rebuild began.
+    /// Items when the rebuild began.
     pub fn known(&self) -> u64 {
         self.known
     }
@@ -64,10 +64,10 @@ impl Incompleteness {
     }
 }
 
-/// The current index, if there is one.
+/// Current index, if any.
 pub struct ServedIndex {
     current: ArcSwapOption<CurrentIndex>,
-    /// The number of the last unreadable index.
+    /// Number of the last unreadable index.
     unreadable: watch::Sender<u64>,
 }
 
@@ -77,9 +77,9 @@ struct CurrentIndex {
     incompleteness: Option<Incompleteness>,
 }
 
-/// The index as one search sees it.
+/// Index seen by one search.
 pub struct IndexView {
-    /// The snapshot.
+    /// Snapshot.
     pub snapshot: Snapshot,
     /// Why items may be missing.
     pub incomplete: Option<String>,
@@ -119,20 +119,20 @@ impl ServedIndex {
         self.current.store(None);
     }
 
-    /// The numbers of unreadable indexes.
+    /// Numbers of unreadable indexes.
     pub fn unreadable(&self) -> watch::Receiver<u64> {
         self.unreadable.subscribe()
     }
 
-    /// The view of a search that begins now.
+    /// For a search that begins now.
     pub fn view(&self) -> Option<IndexView> {
-        // Read together: an incomplete index may be complete once it is searched, never the reverse.
+        // Read together: an incomplete index may become complete, never the reverse.
         let current = self.current.load_full()?;
         let incomplete = current.incompleteness.as_ref().map(Incompleteness::message);
         Some(IndexView { snapshot: current.index.snapshot(), incomplete, number: current.number })
     }
 
-    /// The documents of all tenants.
+    /// Documents of all tenants.
     pub fn documents(&self) -> u64 {
         self.current.load().as_ref().map_or(0, |current| current.index.snapshot().documents())
     }

@@ -1,4 +1,4 @@
-//! The documents of a built-in module as a source.
+//! Documents of a module as a source.
 
 #[cfg(test)]
 mod tests;
@@ -25,7 +25,7 @@ use crate::{
 /// A larger group of equal times needs a blocking thread.
 const INLINE_TIE: usize = 100;
 
-/// The documents of a built-in module.
+/// Documents of a module.
 pub struct BuiltinSource {
     id: Arc<str>,
     name: String,
@@ -35,7 +35,7 @@ pub struct BuiltinSource {
 }
 
 impl BuiltinSource {
-    /// A source over the module's documents.
+    /// Of the module's documents.
     pub fn new(
         served: Arc<ServedIndex>,
         cache: IndexPageCache,
@@ -101,7 +101,7 @@ impl BuiltinSource {
         Ok(into_page(Arc::unwrap_or_clone(page), request, &start))
     }
 
-    /// The page, if the search is cheaper than a change of threads.
+    /// Searches here if that is cheaper than a change of threads.
     fn search_inline(
         &self,
         view: &IndexView,
@@ -118,7 +118,7 @@ impl BuiltinSource {
         Ok(found.filter(|page| !page.cut).map(|page| into_page(page, request, &question.start)))
     }
 
-    /// Logs a failure and requests verification of the index.
+    /// Logs it, and requests verification of the index.
     fn on_failure(&self, view: &IndexView) -> impl FnOnce(&index::Error) -> SourceFailure + Send + use<> {
         let (id, served, number) = (Arc::clone(&self.id), Arc::clone(&self.served), view.number);
         move |error| {
@@ -129,13 +129,12 @@ impl BuiltinSource {
     }
 }
 
-/// Ages count from full hours: pages keep their order and can be cached.
+/// Ages count from full hours, so that pages keep their order and can be cached.
 fn this_hour() -> i64 {
     const HOUR: i64 = 60 * 60 * 1_000;
     now_millis() / HOUR * HOUR
 }
 
-/// `None` at the end.
 pub(crate) fn start(request: &SourceRequest, position: &Position) -> Option<index::Start> {
     match (request.search.parameters.order, position) {
         (_, Position::End) => None,
@@ -144,7 +143,7 @@ pub(crate) fn start(request: &SourceRequest, position: &Position) -> Option<inde
                 Position::AfterItem(display_time, id) => {
                     Some(index::TimePosition { display_time: *display_time, id: Some(id.clone()) })
                 }
-                // `to` is a filter, which the total includes.
+                // The total includes the filter `to`.
                 _ => request.before.map(|display_time| index::TimePosition { display_time, id: None }),
             };
             Some(index::Start::Time { after, whole_ties: request.whole_ties })
@@ -181,7 +180,7 @@ pub(crate) fn into_page(page: index::Page, request: &SourceRequest, start: &inde
         .collect();
     let last = items.last();
     let bound = match last.map(|last| last.item.display_time) {
-        // Whole groups leave nothing of the last time behind, unless the group was cut.
+        // Whole groups leave nothing behind unless cut.
         Some(time) if request.whole_ties.is_some() && !page.cut => TimeBound::AtMost(time.saturating_sub(1)),
         Some(time) => TimeBound::AtMost(time),
         None => TimeBound::AnyTime,

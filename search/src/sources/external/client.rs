@@ -1,4 +1,4 @@
-//! The bottom layer: the client of a source.
+//! Bottom layer: the client.
 
 use tokio::sync::OnceCell;
 use tracing::Span;
@@ -6,28 +6,26 @@ use trawl_connectors::{
     AddressRules, DeclaredOrder, Question, SourceClient, SourceError, SourceSettings, TraceContext,
 };
 
-use super::{page::RawPage, page_cache::SourcePageKey};
+use super::raw_page::{RawPage, SourcePageKey};
 use crate::source::{FailureKind, SourceFailure};
 
-/// The trace for the source, of the call's span and the caller's trace.
-///
-/// It takes the span, which is exported once nobody holds it.
+/// Trace for the source. It takes the span, which is exported once nobody holds it.
 pub type PropagateTrace = fn(Span, Option<TraceContext>) -> Option<TraceContext>;
 
-/// The settings of a client.
+/// Settings of a client.
 #[derive(Clone, Debug)]
 pub struct ClientSettings {
-    /// The connection.
+    /// Connection.
     pub source: SourceSettings,
-    /// The source's order.
+    /// Source's order.
     pub order: DeclaredOrder,
-    /// The `limit` of all calls, constant so that cursors keep their meaning.
+    /// `limit` of all calls, constant so that cursors keep their meaning.
     pub page_size: usize,
-    /// The permitted addresses.
+    /// Permitted addresses.
     pub addresses: AddressRules,
 }
 
-/// Set up at the first call: this takes milliseconds, and tenants may have a thousand sources.
+/// Set up at the first call: it takes milliseconds, and tenants may have a thousand sources.
 pub(super) struct LazyClient {
     settings: ClientSettings,
     client: OnceCell<SourceClient>,

@@ -1,4 +1,4 @@
-//! The health of external sources since the start (decisions 6.3, 7.2).
+//! Health of external sources since the start (decisions 6.3, 7.2).
 
 mod cache_stats;
 mod call_seconds;
@@ -18,8 +18,8 @@ use serde::Serialize;
 
 use self::{cache_stats::CacheCounters, call_seconds::call_seconds, history::CallHistory};
 use super::{
-    hedging::{HedgeBudget, Hedges},
-    page::RawPage,
+    hedge_budget::{HedgeBudget, Hedges},
+    raw_page::RawPage,
     suspension::{CallEnd, Permission, Suspended, Suspension, Transition},
 };
 use crate::{
@@ -123,12 +123,12 @@ pub struct SourceHealth {
     pub since: i64,
 }
 
-/// A source's suspension and statistics, which outlive its registration.
+/// Suspension and statistics, which outlive a registration.
 pub struct SourceState {
     tenant_id: i64,
     source_id: String,
     clock: Arc<dyn Clock>,
-    /// Made at the first call: the number of series is bounded.
+    /// Made at the first call, since the number of series is bounded.
     seconds: OnceLock<Histogram>,
     pages: CacheCounters,
     record: Mutex<HealthRecord>,
@@ -156,7 +156,7 @@ pub(super) struct HealthRecord {
 }
 
 impl SourceState {
-    /// A source before its first call.
+    /// Before the first call.
     pub fn new(
         tenant_id: i64,
         source_id: String,
@@ -255,12 +255,12 @@ impl SourceState {
         record.history.add(time, status == Status::Ok, measured);
     }
 
-    /// The health in short.
+    /// Health in short.
     pub fn summary(&self) -> Summary {
         self.lock().summary()
     }
 
-    /// The health; `since` is the server's start, `began` that of the clock.
+    /// `since` is the server's start, `began` that of the clock.
     pub fn health(&self, id: String, enabled: bool, since: i64, began: i64) -> SourceHealth {
         let now = self.clock.now();
         let record = self.lock();
@@ -294,7 +294,6 @@ impl HealthRecord {
     }
 }
 
-/// A suspended source in the metrics.
 struct CountedSuspension;
 
 impl CountedSuspension {

@@ -9,8 +9,8 @@ use moka::{ops::compute::Op, sync::Cache};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    page::RawPage,
     positions::TimePositions,
+    raw_page::{RawPage, SourcePageKey},
     single_flight::{SharedCall, SingleFlight},
 };
 use crate::{
@@ -25,15 +25,6 @@ const STALE_LEAD: Duration = Duration::from_millis(100);
 const POSITIONS_PART: u64 = 16;
 /// Keeps large settings within the cache's range.
 const MAX_LIFETIME: Duration = Duration::from_hours(24 * 365);
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SourcePageKey {
-    /// A number in this process, of one tenant.
-    pub(crate) registration: u64,
-    pub(crate) keyword: String,
-    /// The source's own cursor.
-    pub(crate) cursor: Option<String>,
-}
 
 #[derive(Clone, Debug)]
 pub(crate) struct CachedPage {

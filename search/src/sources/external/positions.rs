@@ -13,11 +13,11 @@ use std::{
 use moka::sync::Cache;
 use tokio::time::Instant;
 
-use super::page_cache::SourcePageKey;
+use super::raw_page::SourcePageKey;
 
 /// A cursor may be a snapshot that shows nothing newer.
 const LIFETIME: Duration = Duration::from_mins(10);
-/// Those nearest to the beginning are dropped first.
+/// The nearest to the beginning are dropped first.
 const MAX_PAGES: usize = 512;
 
 pub(super) struct TimePositions {
@@ -54,17 +54,17 @@ impl TimePositions {
         Self { queries }
     }
 
-    /// A first page needs no position.
+    /// First pages need no position.
     pub(super) fn put(&self, key: &SourcePageKey, time: i64) {
         let Some(cursor) = &key.cursor else { return };
         let query = Arc::new(QueryKey { registration: key.registration, keyword: key.keyword.clone() });
         let pages = self.queries.get(&query).unwrap_or_default();
         lock(&pages).put(time, cursor.clone());
-        // Inserted anew to be weighed anew.
+        // Inserted again to be weighed again.
         self.queries.insert(query, pages);
     }
 
-    /// The last page that began at this time or above.
+    /// Finds the last page that begins at this time or above.
     pub(super) fn find(&self, registration: u64, keyword: &str, time: i64) -> Option<String> {
         let pages = self.queries.get(&QueryKey { registration, keyword: keyword.to_owned() })?;
         let pages = lock(&pages);

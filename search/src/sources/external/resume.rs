@@ -2,16 +2,15 @@
 
 use std::cmp::Reverse;
 
-use super::page::RawItem;
+use super::raw_page::RawItem;
 use crate::source::{ConsumedPart, Item};
 
-/// A source that cuts its pages anew more often may repeat an item.
+/// A source that cuts its pages more often may repeat an item.
 const MAX_PARTS: usize = 16;
 
 pub(super) struct Resume<'a> {
-    /// With the consumed parts after each.
+    /// Each item with the parts consumed after it.
     pub(super) items: Vec<(&'a RawItem, Vec<ConsumedPart>)>,
-    /// Consumed parts of the pages behind.
     pub(super) behind: Vec<ConsumedPart>,
 }
 
@@ -20,7 +19,7 @@ impl ConsumedPart {
         Self { count, ..self.clone() }
     }
 
-    /// `count` consumed items, in time order before an item of this time.
+    /// Marks `count` items as consumed, in time order before an item of this time.
     fn all(count: usize, time: Option<i64>) -> Self {
         // This id sorts behind all others.
         Self { count, display_time: time.unwrap_or(i64::MIN), id: char::MAX.to_string() }
@@ -39,10 +38,10 @@ fn by_time(item: &Item) -> (Reverse<i64>, &str) {
     (Reverse(item.display_time), &item.id)
 }
 
-/// By time: sorts each part by itself, then the new items.
+/// Sorts each part by itself, then the new items.
 ///
-/// The last page is one part, which new items only shift. If the source `is_ordered`, the last consumed time
-/// decides; only its ties need the parts.
+/// The last page is one part, which new items only shift. If the source `is_ordered`, the last consumed time decides; only its ties need
+/// the parts.
 pub(super) fn resume_by_time<'a>(
     items: &'a [RawItem],
     consumed: &[ConsumedPart],
@@ -73,7 +72,6 @@ fn resume_parts<'a>(
         let (these, others) = unread.split_at(part.count.min(unread.len()));
         let preceding = Preceding { count: items.len() - unread.len(), is_ordered };
         unread = others;
-        // The rest of this part is on the pages behind.
         let mut behind = consumed[number..].to_vec();
         behind[0].count -= these.len();
         let behind: Vec<ConsumedPart> = behind.into_iter().filter(|part| part.count > 0).collect();
@@ -92,7 +90,7 @@ fn resume_parts<'a>(
     resume
 }
 
-/// By relevance: all behind the last consumed item, or its rank if it is gone.
+/// Continues behind the last consumed item, or at its rank if it is gone.
 pub(super) fn resume_by_rank<'a>(items: &'a [RawItem], consumed: &[ConsumedPart]) -> Resume<'a> {
     let rank = consumed.iter().map(|part| part.count).fold(0, usize::saturating_add);
     let found = consumed.last().and_then(|last| items.iter().position(|raw| raw.item.id == last.id));

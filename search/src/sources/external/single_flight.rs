@@ -15,19 +15,19 @@ use futures::{
     future::{BoxFuture, Shared, WeakShared},
 };
 
-/// One waiter of a call. The last to leave drops it.
+/// Waiter of a call. The last to leave drops it.
 pub type SharedCall<T> = Shared<BoxFuture<'static, T>>;
 
 type InFlight<K, T> = Arc<Mutex<HashMap<K, Flight<T>>>>;
 
-/// The calls in flight. Clones share them.
+/// Calls in flight. Clones share them.
 pub struct SingleFlight<K, T> {
     in_flight: InFlight<K, T>,
 }
 
 struct Flight<T> {
     call: WeakShared<BoxFuture<'static, T>>,
-    /// Tells flights of one key apart.
+    /// Distinguishes flights of one key.
     number: u64,
 }
 
@@ -48,9 +48,7 @@ where
     K: Clone + Eq + Hash + Send + 'static,
     T: Clone + Send + Sync + 'static,
 {
-    /// Joins a call or begins this one. Returns whether it joined.
-    ///
-    /// A panic gives all waiters the result of `on_panic`.
+    /// Joins a call or begins one; returns whether it joined. A panic gives all waiters the result of `on_panic`.
     pub fn join(
         &self,
         key: K,
@@ -70,7 +68,7 @@ where
         }
         .boxed()
         .shared();
-        // Before the first poll there is always a weak handle.
+        // A weak handle exists before the first poll.
         if let Some(call) = waiting.downgrade() {
             in_flight.insert(key, Flight { call, number });
         }
@@ -83,7 +81,6 @@ where
     }
 }
 
-/// Removes an ended or dropped call.
 struct FlightGuard<K: Eq + Hash, T> {
     in_flight: InFlight<K, T>,
     key: K,

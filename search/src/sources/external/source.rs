@@ -1,4 +1,4 @@
-//! The source itself: the top of the stack.
+//! Top of the stack.
 
 use std::{
     sync::{
@@ -20,7 +20,8 @@ use super::{
     },
     hedging::HedgedClient,
     page::{into_page, resume_point},
-    page_cache::{CachedPage, Origin, SourcePageCache, SourcePageKey},
+    page_cache::{CachedPage, Origin, SourcePageCache},
+    raw_page::SourcePageKey,
 };
 use crate::{
     request::Order,
@@ -28,7 +29,7 @@ use crate::{
     weight::Weight,
 };
 
-/// An external system with its connections and token.
+/// External system with its connections and token.
 pub struct ExternalSource {
     id: String,
     name: String,
@@ -40,23 +41,23 @@ pub struct ExternalSource {
     client: GuardedClient,
 }
 
-/// The settings of an external source.
+/// Settings of an external source.
 #[derive(Clone, Debug)]
 pub struct ExternalSettings {
-    /// The id.
+    /// Id.
     pub id: String,
-    /// The name.
+    /// Name.
     pub name: String,
-    /// The weight.
+    /// Weight.
     pub weight: Weight,
     /// Whether late calls are hedged.
     pub hedging: bool,
-    /// The client's settings.
+    /// Client's settings.
     pub client: ClientSettings,
 }
 
 impl ExternalSource {
-    /// Builds the stack. The state outlives it.
+    /// The state outlives the stack.
     pub fn new(
         settings: ExternalSettings,
         state: Arc<SourceState>,
@@ -72,10 +73,7 @@ impl ExternalSource {
         Self { id, name, weight, order, registration, cache, client }
     }
 
-    /// Opens a connection and fetches a token.
-    ///
-    /// # Errors
-    /// The client cannot be set up.
+    /// Opens a connection and fetches a token. Fails if the client cannot be set up.
     pub async fn warm(&self) -> Result<(), String> {
         self.client.warm().await.map_err(|failure| failure.message)
     }
@@ -155,13 +153,12 @@ impl ExternalSource {
         }
     }
 
-    /// The upper bound, if both order by time.
     fn time_bound(&self, request: &SourceRequest) -> Option<i64> {
         let is_by_time = request.search.parameters.order == Order::Time && self.order == DeclaredOrder::Time;
         request.upper_bound().filter(|_| is_by_time)
     }
 
-    /// The page where an earlier search found this time.
+    /// Finds the page where an earlier search saw this time.
     async fn page_at_time(
         &self,
         request: &SourceRequest,
@@ -176,7 +173,7 @@ impl ExternalSource {
             Ok(cached) if cached.page.newest().is_some_and(|newest| newest >= time) => {
                 return Ok(Some(self.read(request, cached, Some(&cursor), &[])));
             }
-            // It is suspended, or no time is left.
+            // The source is suspended, or no time is left.
             Err(failure) if failure.pause.is_some() || Instant::now() >= request.search.deadline => {
                 return Err(failure);
             }

@@ -1,7 +1,6 @@
-//! The suspension of a failing source, a pure state machine (decisions 6.3).
+//! Suspension as a pure state machine (decisions 6.3).
 //!
-//! Failures of one cause add up until an answer. Then pauses grow, each ended by one probe. Times are epoch
-//! milliseconds.
+//! Failures of one cause add up until an answer. Then pauses grow, each ended by one probe. Times are epoch milliseconds.
 
 #[cfg(test)]
 mod tests;
@@ -41,7 +40,6 @@ pub(super) struct Permission {
 }
 
 impl Permission {
-    /// Whether the call tests a suspended source.
     pub(super) fn is_probe(self) -> bool {
         self.is_probe
     }
@@ -49,17 +47,13 @@ impl Permission {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallEnd {
-    /// With usable items, however late.
     Answered,
-    Failed {
-        cause: FailureKind,
-        retry_after: Option<Duration>,
-    },
+    Failed { cause: FailureKind, retry_after: Option<Duration> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transition {
-    /// For the first time, or again.
+    /// Suspended for the first time or again.
     Suspended(Suspended),
     Recovered {
         times: u32,
@@ -77,9 +71,9 @@ pub(super) struct Suspension {
 
 #[derive(Debug)]
 enum State {
-    /// Failures by cause since the last answer.
-    Active { failures: [u32; 5] },
-    /// Until a probe is answered.
+    Active {
+        failures: [u32; 5],
+    },
     Paused {
         since: i64,
         suspended: Suspended,
@@ -98,12 +92,12 @@ impl Suspension {
         Self { settings, state: State::FRESH, epoch: 0, registered_in: 0 }
     }
 
-    /// After a pause, one call at a time is allowed as the probe.
+    /// After a pause, one call at a time is the probe.
     pub(super) fn admit(&mut self, now: i64) -> Admission {
         let epoch = self.epoch;
         match &mut self.state {
             State::Active { .. } => Admission::Allowed(Permission { epoch, is_probe: false }),
-            // A clock that goes back ends the pause, too.
+            // A clock that goes back ends the pause.
             State::Paused { since, suspended, is_probed, .. }
                 if *is_probed || (*since..suspended.until).contains(&now) =>
             {
@@ -116,7 +110,7 @@ impl Suspension {
         }
     }
 
-    /// `chance`, from 0 to 1, spreads the pauses of several servers.
+    /// `chance`, from 0 to 1, spreads pauses of several servers.
     pub(super) fn judge(
         &mut self,
         now: i64,

@@ -24,14 +24,13 @@ const LIFE: Duration = Duration::from_mins(1);
 /// Period in which a reuse revokes the token.
 const REMEMBERED_FOR: Duration = Duration::from_mins(10);
 
-/// Cache capacity; each code took a successful login.
 const REMEMBERED: u64 = 20_000;
 
 const VERIFIER_BYTES: std::ops::RangeInclusive<usize> = 43..=128;
 
 /// The grant behind a code.
 #[derive(Clone, Debug)]
-pub struct Granted {
+pub struct CodeGrant {
     /// Client id.
     pub client_id: String,
     /// Redirect URI.
@@ -54,7 +53,7 @@ pub struct Granted {
 
 /// An application's use of a code.
 #[derive(Clone, Copy, Debug)]
-pub struct Use<'a> {
+pub struct CodeUse<'a> {
     /// Code.
     pub code: &'a str,
     /// Client id.
@@ -69,9 +68,9 @@ pub struct Use<'a> {
 #[derive(Debug)]
 pub enum Outcome {
     /// A token may be issued.
-    Granted {
+    CodeGrant {
         /// Grant.
-        granted: Box<Granted>,
+        granted: Box<CodeGrant>,
         /// The token's id (`jti`), fixed so that a reuse can revoke it.
         jti: String,
     },
@@ -89,7 +88,7 @@ pub enum Outcome {
 }
 
 enum State {
-    Fresh { granted: Box<Granted>, until: Instant },
+    Fresh { granted: Box<CodeGrant>, until: Instant },
     Used { jti: String, expires_at: u64, tenant_id: i64 },
     Spent,
 }
@@ -112,7 +111,7 @@ impl Default for Codes {
 
 impl Codes {
     /// A new code.
-    pub fn give(&self, granted: Granted, now: Instant) -> Result<SecretString> {
+    pub fn give(&self, granted: CodeGrant, now: Instant) -> Result<SecretString> {
         let code = secrets::generate()?;
         let client_id = granted.client_id.clone();
         let state = State::Fresh { granted: Box::new(granted), until: now + LIFE };
@@ -121,7 +120,7 @@ impl Codes {
     }
 
     /// Uses a code for a token of `token_seconds`. Failures spend it too.
-    pub fn take(&self, code_use: Use<'_>, token_seconds: u32, now: Instant) -> Outcome {
+    pub fn take(&self, code_use: CodeUse<'_>, token_seconds: u32, now: Instant) -> Outcome {
         let Some(code) = self.0.get(&hash(code_use.code)) else { return Outcome::Refused };
         // Another application neither spends nor probes it.
         if code.client_id != code_use.client_id {
@@ -134,7 +133,7 @@ impl Codes {
                 // The token is issued slightly later.
                 let expires_at = epoch_seconds() + u64::from(token_seconds) + LIFE.as_secs();
                 *state = State::Used { jti: jti.clone(), expires_at, tenant_id: granted.tenant_id };
-                Outcome::Granted { granted, jti }
+                Outcome::CodeGrant { granted, jti }
             }
             State::Used { jti, expires_at, tenant_id } => {
                 *state = State::Used { jti: jti.clone(), expires_at, tenant_id };
@@ -145,8 +144,8 @@ impl Codes {
     }
 }
 
-impl Granted {
-    fn is_proved_by(&self, code_use: Use<'_>) -> bool {
+impl CodeGrant {
+    fn is_proved_by(&self, code_use: CodeUse<'_>) -> bool {
         // The crate panics at a verifier of another length.
         self.redirect_uri == code_use.redirect_uri
             && VERIFIER_BYTES.contains(&code_use.code_verifier.len())
@@ -171,8 +170,8 @@ mod tests {
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-    fn granted() -> Granted {
-        Granted {
+    fn granted() -> CodeGrant {
+        CodeGrant {
             client_id: "app".to_owned(),
             redirect_uri: "https://app.example/callback".to_owned(),
             code_challenge: CHALLENGE.to_owned(),
@@ -185,8 +184,8 @@ mod tests {
         }
     }
 
-    fn right(code: &SecretString) -> Use<'_> {
-        Use {
+    fn right(code: &SecretString) -> CodeUse<'_> {
+        CodeUse {
             code: code.expose_secret(),
             client_id: "app",
             redirect_uri: "https://app.example/callback",
@@ -198,7 +197,7 @@ mod tests {
     fn a_code_is_good_for_one_use_and_a_second_one_names_its_token() {
         let (codes, now) = (Codes::default(), Instant::now());
         let code = codes.give(granted(), now).unwrap();
-        let Outcome::Granted { granted, jti: first } = codes.take(right(&code), 60, now) else {
+        let Outcome::CodeGrant { granted, jti: first } = codes.take(right(&code), 60, now) else {
             panic!("the first use is refused");
         };
         assert_eq!(granted.user_id, "mei");
@@ -224,16 +223,19 @@ mod tests {
         let now = Instant::now();
         let longest = "x".repeat(100_000);
         for (wrong, is_spent) in [
-            (Use { code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl", ..right(&"".into()) }, true),
-            (Use { code_verifier: "", ..right(&"".into()) }, true),
-            (Use { code_verifier: CHALLENGE, ..right(&"".into()) }, true),
-            (Use { code_verifier: &longest, ..right(&"".into()) }, true),
-            (Use { redirect_uri: "https://app.example/callback/", ..right(&"".into()) }, true),
-            (Use { client_id: "other", ..right(&"".into()) }, false),
+            (
+                CodeUse { code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl", ..right(&"".into()) },
+                true,
+            ),
+            (CodeUse { code_verifier: "", ..right(&"".into()) }, true),
+            (CodeUse { code_verifier: CHALLENGE, ..right(&"".into()) }, true),
+            (CodeUse { code_verifier: &longest, ..right(&"".into()) }, true),
+            (CodeUse { redirect_uri: "https://app.example/callback/", ..right(&"".into()) }, true),
+            (CodeUse { client_id: "other", ..right(&"".into()) }, false),
         ] {
             let codes = Codes::default();
             let code = codes.give(granted(), now).unwrap();
-            let wrong = Use { code: code.expose_secret(), ..wrong };
+            let wrong = CodeUse { code: code.expose_secret(), ..wrong };
             assert!(matches!(codes.take(wrong, 60, now), Outcome::Refused), "{wrong:?}");
             let afterwards = codes.take(right(&code), 60, now);
             assert_eq!(matches!(afterwards, Outcome::Refused), is_spent, "{wrong:?}");

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_registered_one_matches_and_any_port_of_the_loopback_interface() {
+    fn only_the_registered_uri_or_any_loopback_port_matches() {
         let registered = "https://app.example/callback";
         assert!(matches(registered, registered));
         for other in [
@@ -175,7 +175,7 @@ mod tests {
 
         /// A match keeps the registered host and path.
         #[test]
-        fn what_matches_leads_where_it_was_registered(given in "http://[a-z0-9.@:/\\[\\]]{0,20}127.0.0.1[a-z0-9.@:/?#]{0,12}/callback") {
+        fn matching_uri_redirects_to_the_registered_one(given in "http://[a-z0-9.@:/\\[\\]]{0,20}127.0.0.1[a-z0-9.@:/?#]{0,12}/callback") {
             if matches("http://127.0.0.1/callback", &given) {
                 let url = with_parameters(&given, &[]).unwrap();
                 prop_assert_eq!(url.host_str(), Some("127.0.0.1"));

@@ -6,16 +6,14 @@ use std::time::Instant;
 
 use secrecy::ExposeSecret;
 
-use super::{GrantError, Grants, TokenRequest, Wanted, missing, subject_of};
+use super::{GrantError, GrantedToken, Grants, TokenRequest, missing, subject_of};
 use crate::{
     audit::{self, Actor, Deed},
     auth::{
         applications::Application,
         directory::{self, Person, SubjectKind},
-        oauth::{
-            authorization::codes::{Granted, Outcome, Use},
-            revocations,
-        },
+        oauth::authorization::codes::{CodeGrant, CodeUse, Outcome},
+        revoked_tokens,
         sessions::SignedIn,
         tenants,
     },
@@ -29,9 +27,9 @@ pub(super) async fn user_token(
     grants: Grants<'_>,
     application: Application,
     request: &TokenRequest,
-) -> Result<Wanted, GrantError> {
+) -> Result<GrantedToken, GrantError> {
     let code = request.code.as_ref().ok_or_else(|| missing("code"))?;
-    let code_use = Use {
+    let code_use = CodeUse {
         code: code.expose_secret(),
         client_id: &application.client_id,
         redirect_uri: request.redirect_uri.as_deref().ok_or_else(|| missing("redirect_uri"))?,
@@ -43,7 +41,7 @@ pub(super) async fn user_token(
     };
     let token_seconds = grants.authenticator.tokens().lifetime_seconds();
     let (granted, jti) = match grants.codes.take(code_use, token_seconds, Instant::now()) {
-        Outcome::Granted { granted, jti } => (granted, jti),
+        Outcome::CodeGrant { granted, jti } => (granted, jti),
         Outcome::Refused => return Err(GrantError::InvalidGrant(REFUSED)),
         Outcome::UsedAgain { jti, expires_at, tenant_id } => {
             take_back(grants, &application.client_id, jti, expires_at, tenant_id).await?;
@@ -54,16 +52,16 @@ pub(super) async fn user_token(
     let scopes = granted.scopes.intersection(&application.scopes.for_user());
     let device_id = granted.device_id.as_deref();
     let subject = subject_of(grants.store, application, person, device_id, scopes).await?;
-    Ok(Wanted { subject, issued_token_type: None, jti })
+    Ok(GrantedToken { subject, issued_token_type: None, jti })
 }
 
 /// Repeats revoke nothing: browsers cause them on back and reload, and no token exists.
 pub(super) async fn signed_in(
     grants: Grants<'_>,
     application: &Application,
-    code_use: Use<'_>,
+    code_use: CodeUse<'_>,
 ) -> Result<SignedIn, GrantError> {
-    let Outcome::Granted { granted, .. } = grants.codes.take(code_use, 0, Instant::now()) else {
+    let Outcome::CodeGrant { granted, .. } = grants.codes.take(code_use, 0, Instant::now()) else {
         return Err(GrantError::InvalidGrant(REFUSED));
     };
     let person = person(grants, application, &granted).await?;
@@ -81,7 +79,7 @@ pub(super) async fn signed_in(
 async fn person(
     grants: Grants<'_>,
     application: &Application,
-    granted: &Granted,
+    granted: &CodeGrant,
 ) -> Result<Person, GrantError> {
     let reader = grants.store.reader();
     if application.tenant_id != granted.tenant_id || application.is_frozen {
@@ -102,14 +100,14 @@ async fn take_back(
     expires_at: u64,
     tenant_id: i64,
 ) -> Result<(), GrantError> {
-    if revocations::is_revoked(grants.store.reader(), &jti).await? {
+    if revoked_tokens::is_revoked(grants.store.reader(), &jti).await? {
         return Ok(());
     }
     let forget = grants.authenticator.forgetting_callers(tenant_id);
     let actor = Actor::application(client_id);
     let job = grants.store.write(move |transaction| {
         Box::pin(async move {
-            if !revocations::revoke(transaction, &jti, expires_at).await? {
+            if !revoked_tokens::insert(transaction, &jti, expires_at).await? {
                 return Ok(());
             }
             if let Some(tenant) = tenants::find_by_id(transaction, tenant_id).await? {

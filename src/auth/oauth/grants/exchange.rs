@@ -1,7 +1,7 @@
 //! Token exchange within the application's tenant (RFC 8693, decisions 3.4 a).
 
 use super::{
-    ACCESS_TOKEN_TYPE, GrantError, TokenRequest, Wanted, granted_scopes, missing, new_jti, subject_of,
+    ACCESS_TOKEN_TYPE, GrantError, GrantedToken, TokenRequest, granted_scopes, missing, new_jti, subject_of,
 };
 use crate::{
     auth::{
@@ -19,7 +19,7 @@ pub(super) async fn user_token(
     store: &Store,
     application: Application,
     request: &TokenRequest,
-) -> Result<Wanted, GrantError> {
+) -> Result<GrantedToken, GrantError> {
     if !application.scopes.allow(Scope::ActAsUser) {
         let scope = Scope::ActAsUser;
         return Err(GrantError::UnauthorizedClient(format!("token exchange needs the scope {scope}")));
@@ -43,5 +43,5 @@ pub(super) async fn user_token(
             || GrantError::InvalidRequest("subject_token names no user who may sign in".to_owned()),
         )?;
     let subject = subject_of(store, application, person, request.device_id.as_deref(), scopes).await?;
-    Ok(Wanted { subject, issued_token_type: Some(ACCESS_TOKEN_TYPE), jti: new_jti() })
+    Ok(GrantedToken { subject, issued_token_type: Some(ACCESS_TOKEN_TYPE), jti: new_jti() })
 }

@@ -27,9 +27,11 @@ use crate::{
         AuthState,
         directory::Person,
         login::{self, Login},
-        oauth::authorization::{self, Asking, AuthorizationRequest, Refusal, codes::Granted},
+        oauth::authorization::{
+            self, AuthorizationRequest, Refusal, RequestingApplication, codes::CodeGrant,
+        },
         sessions::cookies::{browser_of, keep_browser, new_browser},
-        throttle::{Account, TooMany},
+        throttle::{Account, Throttled},
         tokens::epoch_seconds,
     },
     error::{Error, Kind, Result},
@@ -45,12 +47,11 @@ const FORM_LIFE: Duration = Duration::from_mins(15);
 #[derive(Serialize, Deserialize)]
 struct Sealed {
     request: AuthorizationRequest,
-    /// Epoch seconds.
     expires_at: u64,
 }
 
 #[derive(Deserialize)]
-struct Filled {
+struct LoginForm {
     form: String,
     login: String,
     password: SecretString,
@@ -116,7 +117,7 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     let address = client_address(&request, &auth.trusted_proxies)?;
     check_content_type(request.headers(), "application/x-www-form-urlencoded")?;
     let browser = browser_of(auth, request.headers());
-    let filled: Filled = json::read_form(&read_body(request).await?).map_err(Error::bad_request)?;
+    let filled: LoginForm = json::read_form(&read_body(request).await?).map_err(Error::bad_request)?;
     let opened = browser.as_deref().and_then(|browser| unseal(auth, browser, &filled.form));
     let (Some(sealed), Some(browser)) = (opened, browser) else {
         return render(language, Some(Message::Foreign), None);
@@ -135,7 +136,7 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     let account = Account::login(asking.tenant.id, &filled.login);
     let attempt = match auth.throttle.begin_login(address, account) {
         Ok(attempt) => attempt,
-        Err(TooMany(wait)) => {
+        Err(Throttled(wait)) => {
             // Debug, as throttled attempts are unbounded.
             tracing::debug!(target: "trawl::audit", %address, tenant = asking.tenant.code, "too many logins");
             return shown(Message::Wait(wait.as_secs() + 1));
@@ -159,7 +160,7 @@ fn send_back(
     tenant_id: i64,
     person: Person,
 ) -> Result<Response> {
-    let granted = Granted {
+    let granted = CodeGrant {
         client_id: request.client_id.clone(),
         redirect_uri: request.redirect_uri.clone(),
         code_challenge: request.code_challenge.clone(),
@@ -177,7 +178,7 @@ fn send_back(
 }
 
 /// Unknown login accounts may be mistyped passwords.
-fn log(address: IpAddr, asking: &Asking, login: &Login) {
+fn log(address: IpAddr, asking: &RequestingApplication, login: &Login) {
     let (client_id, tenant) = (asking.application.client_id.as_str(), asking.tenant.code.as_str());
     let user_id = login.named.as_deref();
     if login.person.is_some() {
@@ -193,7 +194,7 @@ fn open_form(
     message: Option<Message>,
     browser: Option<String>,
     request: AuthorizationRequest,
-    asking: &Asking,
+    asking: &RequestingApplication,
 ) -> Result<Response> {
     let browser = match browser {
         Some(browser) => browser,

@@ -14,7 +14,7 @@ use crate::{
     auth::{
         AuthState,
         oauth::grants::{ClientCredentials, GrantError},
-        throttle::{Account, TooMany},
+        throttle::{Account, Throttled},
     },
     error::Error,
     http::{
@@ -24,12 +24,12 @@ use crate::{
     json,
 };
 
-pub(super) struct Asking {
+pub(super) struct ClientRequest {
     address: IpAddr,
     headers: HeaderMap,
 }
 
-impl Asking {
+impl ClientRequest {
     pub(super) async fn read<T: DeserializeOwned>(
         auth: &AuthState,
         request: Request,
@@ -43,7 +43,6 @@ impl Asking {
         Ok((Self { address, headers }, form))
     }
 
-    /// Authenticates the client unless throttled, then runs the request.
     pub(super) async fn admit<T>(
         &self,
         auth: &AuthState,
@@ -53,7 +52,7 @@ impl Asking {
     ) -> Result<T, GrantError> {
         let client = presented(&self.headers, client_id, client_secret);
         let account = client.as_ref().ok().map(|client| Account::client(&client.client_id));
-        auth.throttle.check_client(self.address, account).map_err(|TooMany(wait)| {
+        auth.throttle.check_client(self.address, account).map_err(|Throttled(wait)| {
             let refusal = "too many failed proofs of a client; try again later";
             GrantError::from(Error::too_many_requests(refusal, wait))
         })?;
@@ -76,7 +75,6 @@ impl Asking {
     }
 }
 
-/// The client's credentials from header or form, never both.
 fn presented(
     headers: &HeaderMap,
     client_id: Option<String>,

@@ -14,7 +14,7 @@ use minijinja::{Environment, value::Serde};
 use serde::Serialize;
 
 use crate::{
-    auth::oauth::authorization::{Asking, AuthorizationRequest, Shown, redirect},
+    auth::oauth::authorization::{AuthorizationRequest, RequestingApplication, Shown, redirect},
     error::{Error, Result},
 };
 
@@ -85,7 +85,6 @@ pub(super) enum Message {
     Wrong,
     Expired,
     Foreign,
-    /// Throttled for this number of seconds.
     Wait(u64),
     Busy(u64),
     Failed,
@@ -148,9 +147,8 @@ impl Message {
 
 pub(super) struct Form<'a> {
     pub(super) sealed: &'a str,
-    /// Request.
     pub(super) request: &'a AuthorizationRequest,
-    pub(super) asking: &'a Asking,
+    pub(super) asking: &'a RequestingApplication,
     pub(super) login: &'a str,
 }
 

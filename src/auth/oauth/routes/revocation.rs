@@ -8,7 +8,7 @@ use axum::{
 use secrecy::SecretString;
 use serde::Deserialize;
 
-use super::{TokenFailure, client::Asking, into_response, without_storing};
+use super::{TokenFailure, client::ClientRequest, into_response, without_storing};
 use trawl_macros::operation;
 
 use crate::auth::{
@@ -50,7 +50,7 @@ pub async fn revoke_token(State(auth): State<AuthState>, request: Request) -> Re
 }
 
 async fn revoke(auth: &AuthState, request: Request) -> Result<(), GrantError> {
-    let (asking, form) = Asking::read::<RevocationRequest>(auth, request).await?;
+    let (asking, form) = ClientRequest::read::<RevocationRequest>(auth, request).await?;
     let RevocationRequest { token, client_id, client_secret } = form;
     asking.admit(auth, client_id, client_secret, async |client| take_back(auth, client, token).await).await
 }
@@ -64,7 +64,7 @@ async fn take_back(
     let (usage, checker) = (auth.authenticator.usage(), &auth.secret_checker);
     let application =
         applications::authenticate(&auth.store, usage, checker, &client_id, client_secret).await;
-    let application = application.map_err(GrantError::of_client)?;
+    let application = application.map_err(GrantError::from_client)?;
     let token = token.ok_or_else(|| GrantError::InvalidRequest("token is missing".to_owned()))?;
     match auth.authenticator.revoke(&application, &token).await? {
         Revocation::Done => Ok(()),

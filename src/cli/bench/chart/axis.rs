@@ -2,7 +2,6 @@
 
 use super::{BOTTOM, HEIGHT, LEFT, RIGHT, TOP, Tick, WIDTH, float};
 
-/// A linear or logarithmic scale.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     low: f64,
@@ -40,12 +39,10 @@ impl Axis {
     }
 }
 
-/// Rounds to tenths.
 pub(super) fn rounded(place: f64) -> f64 {
     (place * 10.0).round() / 10.0
 }
 
-/// Round values around the smallest and the largest latency.
 pub(super) fn bounds<'a>(histogram: impl Iterator<Item = &'a (u64, u64)>) -> Option<(f64, f64)> {
     let values = histogram.filter(|(_, count)| *count > 0).map(|(nanos, _)| float((*nanos).max(1)));
     let (low, high) =
@@ -68,7 +65,6 @@ pub(super) fn round_values(low: f64, high: f64) -> Vec<f64> {
     values.filter(|value| *value >= low * 0.999_999 && *value <= high * 1.000_001).collect()
 }
 
-/// About five round values from zero to `high`.
 pub(super) fn even_values(high: f64) -> Vec<f64> {
     let rough = high / 5.0;
     let power = 10_f64.powf(rough.log10().floor());
@@ -88,7 +84,6 @@ pub(super) fn duration(nanos: f64) -> String {
     format!("{} {unit}", plain(value))
 }
 
-/// A number with up to three decimals.
 pub(super) fn plain(value: f64) -> String {
     let digits = if value >= 100.0 {
         0

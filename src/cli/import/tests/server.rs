@@ -24,7 +24,6 @@ pub(super) enum ScriptedReply {
     TokenVoid,
     /// Handled, but the answer is lost.
     LostAnswer,
-    /// Notifies `hung`.
     Hang,
 }
 
@@ -32,17 +31,12 @@ pub(super) enum ScriptedReply {
 pub(super) struct ServerState {
     /// By id, with the number of arrivals.
     pub(super) rows: BTreeMap<String, (Value, usize)>,
-    /// Ids by accepted request.
     pub(super) requests: Vec<Vec<String>>,
-    /// Of the last data request.
     pub(super) path: String,
     pub(super) enterprise: Option<String>,
     pub(super) tokens: usize,
-    /// In order.
     pub(super) script: VecDeque<Option<ScriptedReply>>,
-    /// Messages by refused id.
     pub(super) refused: BTreeMap<String, String>,
-    /// Larger bodies get 413.
     pub(super) max_bytes: Option<usize>,
     pub(super) too_large: usize,
 }
@@ -114,7 +108,6 @@ impl TestServer {
         }
     }
 
-    /// Returns the refused rows.
     fn keep(&self, body: &str, id_name: &str) -> Vec<(String, String)> {
         let rows: Vec<Value> = serde_json::from_str(body).unwrap();
         let mut state = self.state();

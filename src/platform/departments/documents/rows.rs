@@ -1,5 +1,3 @@
-//! Department rows and names for index documents.
-
 use std::collections::HashMap;
 
 use serde::Deserialize;
@@ -64,7 +62,6 @@ pub(super) async fn find(
     find_in(reader, &text, &[tenant_id.into()], ids).await
 }
 
-/// Up to `limit` departments of all tenants, by `sequence`.
 pub(super) async fn scan(
     reader: &Connection,
     sequence: i64,
@@ -84,7 +81,6 @@ pub async fn count(reader: &Connection) -> Result<i64> {
     Ok(sql(text, []).fetch_value(reader).await?)
 }
 
-/// These departments and their ancestors, up to deleted ones.
 pub(super) async fn above(
     reader: &Connection,
     tenant_id: i64,
@@ -121,7 +117,7 @@ pub async fn shown_names(
     Ok(shown.into_iter().map(|department| (department.org_id, department.name)).collect())
 }
 
-/// Records changes of descendants, up to deleted ones, whose paths name these departments.
+/// Records descendants whose paths name these departments, up to deleted ones.
 ///
 /// Call it in the transaction that changes name, parent or visibility.
 pub async fn record_below(transaction: &Transaction, tenant_id: i64, ids: &[&str]) -> Result<()> {
@@ -142,7 +138,6 @@ pub async fn record_below(transaction: &Transaction, tenant_id: i64, ids: &[&str
     Ok(())
 }
 
-/// Parameters: tenant, ids, tenant.
 fn around(tenant_id: i64, ids: &[&str]) -> impl Iterator<Item = Value> {
     let ids = ids.iter().map(|id| Value::from(*id));
     std::iter::once(Value::from(tenant_id)).chain(ids).chain(std::iter::once(Value::from(tenant_id)))

@@ -1,5 +1,3 @@
-//! Document contents, and propagation of changes to descendants.
-
 use tempfile::TempDir;
 
 use super::*;
@@ -8,7 +6,6 @@ use crate::{
     store::{Store, change_log, sql},
 };
 
-/// Two tenants with equal departments: id, parent, name, hidden, deleted.
 async fn store(departments: &'static [(&str, &str, &str, bool, bool)]) -> (TempDir, Store, [i64; 2]) {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path(), 1).await.unwrap();
@@ -110,7 +107,7 @@ async fn contact_details_are_shown_where_they_may_be() {
 }
 
 #[tokio::test]
-async fn a_number_or_full_name_that_is_a_contact_detail_is_kept_like_it() {
+async fn contact_like_number_or_full_name_is_confidential_too() {
     let (_directory, store, [acme, _]) = store(&TREE[..1]).await;
     let mut names = Vec::new();
     for secret_level in [0, 1, 2] {

@@ -1,4 +1,4 @@
-//! Label forms and their checks.
+//! Label forms.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,6 @@ use crate::{
     store::FromRow,
 };
 
-/// Equals the highest limit per favorite.
 pub(super) const MOST_LABELS: usize = 1_000;
 
 const NAME_BYTES: usize = 256;
@@ -52,7 +51,6 @@ pub struct LabelForm {
 }
 
 impl LabelForm {
-    /// Drops empty texts; the error names the field.
     pub(super) fn checked(mut self) -> Result<Self, String> {
         check_name(&self.name)?;
         if let Some(number) = self.source_type.filter(|number| !(0..=6).contains(number)) {
@@ -97,7 +95,6 @@ pub struct LabelListForm {
     label_list: Option<Vec<String>>,
 }
 
-/// Reads plain label ids, or an object with them.
 pub(in crate::platform::favorites) fn read_label_list(
     body: &RawValue,
 ) -> Result<Option<Vec<String>>, String> {
@@ -107,7 +104,6 @@ pub(in crate::platform::favorites) fn read_label_list(
     json::read_object::<LabelListForm>(body.get().as_bytes()).map(|form| form.label_list)
 }
 
-/// Distinct ids in given order; an error above `limit`.
 pub(super) fn distinct(ids: Vec<String>, limit: usize) -> Result<Vec<String>, String> {
     let mut met = HashSet::new();
     let ids: Vec<String> = ids.into_iter().filter(|id| met.insert(id.clone())).collect();
@@ -125,7 +121,6 @@ pub(super) fn check_known(ids: &[String], known: &HashSet<String>) -> Result<(),
     if unknown.is_empty() {
         return Ok(());
     }
-    // Unknown ids may have any length.
     let named = unknown.iter().take(NAMED_IDS).map(|id| id.chars().take(ID_BYTES).collect::<String>());
     let named = named.collect::<Vec<_>>().join(", ");
     let more = unknown.len().saturating_sub(NAMED_IDS);

@@ -1,5 +1,3 @@
-//! Label rows, and their assignment to favorites.
-
 use std::collections::HashSet;
 
 use uuid::Uuid;
@@ -11,7 +9,6 @@ use crate::{
     store::{self, Connection, FromRow, Transaction, find_in, now_millis, sql},
 };
 
-/// Columns of a [`Label`].
 const SHOWN: &str = "favorite_labels.id, favorite_labels.name, favorite_labels.remark, \
     CAST(favorite_labels.created_at AS TEXT) AS created_at";
 
@@ -23,7 +20,6 @@ pub(super) async fn count(reader: &Connection, owner: &Owner) -> store::Result<u
     statement.count(reader).await
 }
 
-/// The person's labels, oldest first.
 pub(super) async fn list(
     reader: &Connection,
     owner: &Owner,
@@ -51,7 +47,7 @@ async fn named(reader: &Connection, owner: &Owner, name: &str) -> store::Result<
     statement.fetch_optional_value(reader).await
 }
 
-/// Creates a label; `None` if the name is taken.
+/// `None` if the name is taken.
 pub(super) async fn insert(
     transaction: &Transaction,
     owner: &Owner,
@@ -110,7 +106,7 @@ pub(super) async fn rename(
     Ok(LabelRename::Renamed)
 }
 
-/// Also removes it from every favorite; returns whether it existed.
+/// Also removes it from every favorite. Returns whether it existed.
 pub(super) async fn delete(transaction: &Transaction, owner: &Owner, id: &str) -> store::Result<bool> {
     let statement = sql(
         "DELETE FROM favorite_labels WHERE tenant_id = ? AND user_id = ? AND id = ?",
@@ -131,14 +127,14 @@ async fn find(reader: &Connection, owner: &Owner, ids: &[impl AsRef<str>]) -> st
     Ok(known.into_iter().map(|label| label.id).collect())
 }
 
-/// Replaces a favorite's labels; 400 above the limit or for unknown ones.
+/// 400 above the limit or for unknown labels.
 pub(in crate::platform::favorites) async fn replace(
     transaction: &Transaction,
     owner: &Owner,
     favorite: i64,
     ids: Vec<String>,
 ) -> Result<()> {
-    let limit = tenants::model::label_limit(transaction, owner.tenant_id).await?;
+    let limit = tenants::service::label_limit(transaction, owner.tenant_id).await?;
     let ids = distinct(ids, limit).map_err(Error::bad_request)?;
     check_known(&ids, &find(transaction, owner, &ids).await?).map_err(Error::bad_request)?;
     let statement = sql(
@@ -156,8 +152,7 @@ pub(in crate::platform::favorites) async fn replace(
     Ok(())
 }
 
-/// Labels in the order given.
-pub(in crate::platform::favorites) async fn of_favorite(
+pub(in crate::platform::favorites) async fn for_favorite(
     reader: &Connection,
     owner: &Owner,
     favorite: i64,

@@ -1,4 +1,4 @@
-//! Personal labels (`/v1/favorite/label…`), and the tenant's `labelCountLimit`, set by applications.
+//! `/v1/favorite/label…` and `labelCountLimit`.
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,7 @@ pub async fn add_label(
 #[operation(
     tag = "favorites", params(LabelSelector),
     responses(
-        (status = 200, description = "It is deleted", body = Envelope<Object>),
+        (status = 200, description = "The label was deleted", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "There is no such label", body = FailureEnvelope),
     )

@@ -1,12 +1,9 @@
-//! File rows for the index, with the folders above them.
-
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::store::{self, Connection, FromRow, Value, batch_end, find_in, sql};
 
-/// A file with the text of its newest content.
 #[derive(Clone, Debug, FromRow)]
-pub(super) struct Row {
+pub(super) struct FileRow {
     pub(super) id: String,
     pub(super) tenant_id: i64,
     pub(super) directory_id: String,
@@ -16,7 +13,6 @@ pub(super) struct Row {
     pub(super) size: i64,
     pub(super) created_by_name: String,
     pub(super) updated_at: i64,
-    /// None until extracted.
     pub(super) text: Option<String>,
 }
 
@@ -24,34 +20,30 @@ const FOUND: &str = "SELECT files.id, files.tenant_id, files.directory_id, files
     files.created_by_name, files.updated_at, blob_texts.text \
     FROM files LEFT JOIN blob_texts ON blob_texts.sha256 = files.sha256 AND blob_texts.read_as = files.read_as WHERE";
 
-/// Unary plus, as for tasks, forces lookup by id.
+/// The unary plus forces lookup by id.
 fn find_text() -> String {
     format!("{FOUND} +files.tenant_id = ? AND files.id")
 }
 
-/// The files with these ids in the tenant.
-pub(super) async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> store::Result<Vec<Row>> {
+pub(super) async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> store::Result<Vec<FileRow>> {
     find_in(reader, &find_text(), &[tenant_id.into()], ids).await
 }
 
-/// Up to `limit` files of all tenants after `sequence`, and the last number.
 pub(super) async fn scan(
     reader: &Connection,
     sequence: i64,
     limit: u64,
-) -> store::Result<Option<(Vec<Row>, i64)>> {
+) -> store::Result<Option<(Vec<FileRow>, i64)>> {
     let Some(last) = batch_end(reader, "files", sequence, limit).await? else { return Ok(None) };
     let text = format!("{FOUND} files.sequence > ? AND files.sequence <= ?");
-    let rows = sql(text, [sequence.into(), last.into()]).fetch_all::<Row>(reader).await?;
+    let rows = sql(text, [sequence.into(), last.into()]).fetch_all::<FileRow>(reader).await?;
     Ok(Some((rows, last)))
 }
 
-/// Rows that a full scan visits.
 pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
     sql("SELECT COUNT(*) AS files FROM files", []).fetch_value(reader).await
 }
 
-/// The existing ones of these folders of the tenant.
 pub(super) async fn live_directories(
     reader: &Connection,
     tenant_id: i64,
@@ -66,18 +58,14 @@ pub(super) async fn live_directories(
     Ok(rows.into_iter().map(|row| row.id).collect())
 }
 
-/// A folder in a tree, with its ancestors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Chain {
-    /// Names from the first-level folder on, each after a slash; a slash for a root.
+    /// Each name after a slash; a slash for a root.
     pub(super) path: String,
-    /// Its owner.
     pub(super) subject: String,
-    /// The ids of the folder and its ancestors, the root included.
     pub(super) directories: Vec<String>,
 }
 
-/// One step from a folder to its parent.
 #[derive(Debug, FromRow)]
 struct Link {
     of_directory: String,
@@ -86,7 +74,6 @@ struct Link {
     subject: Option<String>,
 }
 
-/// The chains of those folders that are in a tree.
 pub(super) async fn chains(
     reader: &Connection,
     directories: BTreeSet<&str>,
@@ -107,7 +94,6 @@ pub(super) async fn chains(
     Ok(links.chunk_by(same).filter_map(chain).collect())
 }
 
-/// From the folder up to the root.
 fn chain(links: &[Link]) -> Option<(String, Chain)> {
     let (root, folders) = links.split_last()?;
     let subject = root.subject.clone()?;

@@ -1,6 +1,4 @@
-//! Searched and displayed words of a file, without I/O.
-
-/// Words joined in a name (`Budget2026v2`), which prefix search would not find.
+/// Splits `Budget2026v2`, whose parts prefix search would not find.
 pub(super) fn parts(name: &str) -> String {
     let mut parts = String::new();
     for word in name.split(|character: char| !character.is_ascii_alphanumeric()) {
@@ -20,7 +18,6 @@ pub(super) fn parts(name: &str) -> String {
     parts
 }
 
-/// Between letters and digits, and before a capital after a small letter.
 fn borders(word: &str) -> Vec<usize> {
     let bytes = word.as_bytes();
     let is_border = |pair: &[u8]| {
@@ -31,7 +28,6 @@ fn borders(word: &str) -> Vec<usize> {
     bytes.windows(2).zip(1..).filter(|(pair, _)| is_border(pair)).map(|(_, place)| place).collect()
 }
 
-/// One line for a hit; none for an empty text.
 pub(super) fn beginning(text: &str, characters: usize) -> Option<String> {
     let mut shown = String::new();
     let mut left = characters;

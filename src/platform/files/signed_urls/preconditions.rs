@@ -8,9 +8,9 @@ use headers::{
 };
 use http_range_header::{EndPosition, RangeUnsatisfiableError, StartPosition, parse_range_header};
 
-/// The response that a request calls for.
+/// The response to a conditional or range request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum PreconditionOutcome {
     /// 200 with the whole content.
     Whole,
     /// 206 with these bytes.
@@ -30,7 +30,7 @@ pub(super) fn asked(
     size: u64,
     e_tag: &ETag,
     last_modified: LastModified,
-) -> Asked {
+) -> PreconditionOutcome {
     let modified = last_modified.into();
     let is_other = match (headers.typed_get::<IfMatch>(), headers.typed_get::<IfUnmodifiedSince>()) {
         (Some(expected), _) => !expected.precondition_passes(e_tag),
@@ -38,7 +38,7 @@ pub(super) fn asked(
         (None, None) => false,
     };
     if is_other {
-        return Asked::Other;
+        return PreconditionOutcome::Other;
     }
     let is_known = match (headers.typed_get::<IfNoneMatch>(), headers.typed_get::<IfModifiedSince>()) {
         (Some(known), _) => !known.precondition_passes(e_tag),
@@ -46,38 +46,38 @@ pub(super) fn asked(
         (None, None) => false,
     };
     if is_known {
-        return Asked::Known;
+        return PreconditionOutcome::Known;
     }
     let is_of_this =
         headers.typed_get::<IfRange>().is_none_or(|of| !of.is_modified(Some(e_tag), Some(&last_modified)));
     // Ranges apply to GET only.
-    if method == Method::GET && is_of_this { range(headers, size) } else { Asked::Whole }
+    if method == Method::GET && is_of_this { range(headers, size) } else { PreconditionOutcome::Whole }
 }
 
-/// Only a single range is served; several or invalid ones are ignored.
-fn range(headers: &HeaderMap, size: u64) -> Asked {
+/// Serves a single range; several or invalid ranges are ignored.
+fn range(headers: &HeaderMap, size: u64) -> PreconditionOutcome {
     let mut lines = headers.get_all(header::RANGE).iter();
     let (Some(Ok(line)), None) = (lines.next().map(|line| line.to_str()), lines.next()) else {
-        return Asked::Whole;
+        return PreconditionOutcome::Whole;
     };
     let ranges = match parse_range_header(&line.to_ascii_lowercase()) {
         Ok(ranges) => ranges.ranges,
-        Err(RangeUnsatisfiableError::ZeroSuffix) => return Asked::Beyond,
-        Err(_) => return Asked::Whole,
+        Err(RangeUnsatisfiableError::ZeroSuffix) => return PreconditionOutcome::Beyond,
+        Err(_) => return PreconditionOutcome::Whole,
     };
-    let [range] = ranges.as_slice() else { return Asked::Whole };
+    let [range] = ranges.as_slice() else { return PreconditionOutcome::Whole };
     let start = match range.start {
         StartPosition::Index(start) => start,
         // No range expresses the suffix of an empty content.
-        StartPosition::FromLast(_) if size == 0 => return Asked::Whole,
+        StartPosition::FromLast(_) if size == 0 => return PreconditionOutcome::Whole,
         StartPosition::FromLast(count) => size.saturating_sub(count),
     };
     let end = match range.end {
-        EndPosition::Index(last) if last < start => return Asked::Whole,
+        EndPosition::Index(last) if last < start => return PreconditionOutcome::Whole,
         EndPosition::Index(last) => last.saturating_add(1).min(size),
         EndPosition::LastByte => size,
     };
-    if start < size { Asked::Part(start..end) } else { Asked::Beyond }
+    if start < size { PreconditionOutcome::Part(start..end) } else { PreconditionOutcome::Beyond }
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
 
     const SIZE: u64 = 10;
 
-    fn ask(method: &Method, lines: &[(&'static str, &str)]) -> Asked {
+    fn ask(method: &Method, lines: &[(&'static str, &str)]) -> PreconditionOutcome {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(*name, HeaderValue::from_str(value).unwrap());
@@ -100,12 +100,12 @@ mod tests {
         asked(method, &headers, SIZE, &"\"abc\"".parse().unwrap(), modified.into())
     }
 
-    fn range_of(value: &str) -> Asked {
+    fn range_of(value: &str) -> PreconditionOutcome {
         ask(&Method::GET, &[("range", value)])
     }
 
     #[test]
-    fn one_range_is_given_and_what_is_none_is_not_minded() {
+    fn single_range_is_served_and_invalid_range_is_ignored() {
         for (value, expected) in [
             ("bytes=0-0", 0..1),
             ("bytes=2-5", 2..6),
@@ -118,10 +118,10 @@ mod tests {
             ("Bytes=1-2", 1..3),
             ("bytes=0-18446744073709551615", 0..10),
         ] {
-            assert_eq!(range_of(value), Asked::Part(expected), "{value}");
+            assert_eq!(range_of(value), PreconditionOutcome::Part(expected), "{value}");
         }
         for value in ["bytes=10-", "bytes=10-11", "bytes=99-", "bytes=-0"] {
-            assert_eq!(range_of(value), Asked::Beyond, "{value}");
+            assert_eq!(range_of(value), PreconditionOutcome::Beyond, "{value}");
         }
         for value in [
             "bytes=0-1,3-4",
@@ -137,45 +137,51 @@ mod tests {
             "bytes=--1",
             "bytes 0-1",
         ] {
-            assert_eq!(range_of(value), Asked::Whole, "{value}");
+            assert_eq!(range_of(value), PreconditionOutcome::Whole, "{value}");
         }
-        assert_eq!(ask(&Method::GET, &[("range", "bytes=0-1"), ("range", "bytes=2-3")]), Asked::Whole);
-        assert_eq!(ask(&Method::HEAD, &[("range", "bytes=0-1")]), Asked::Whole);
+        assert_eq!(
+            ask(&Method::GET, &[("range", "bytes=0-1"), ("range", "bytes=2-3")]),
+            PreconditionOutcome::Whole
+        );
+        assert_eq!(ask(&Method::HEAD, &[("range", "bytes=0-1")]), PreconditionOutcome::Whole);
     }
 
     #[test]
     fn a_range_is_given_of_what_the_caller_has_only() {
         let date = "Sun, 06 Nov 1994 08:49:37 GMT";
         let with = |of| ask(&Method::GET, &[("range", "bytes=0-1"), ("if-range", of)]);
-        assert_eq!(with("\"abc\""), Asked::Part(0..2));
-        assert_eq!(with(date), Asked::Part(0..2));
+        assert_eq!(with("\"abc\""), PreconditionOutcome::Part(0..2));
+        assert_eq!(with(date), PreconditionOutcome::Part(0..2));
         for other in ["\"abd\"", "W/\"abc\"", "Sun, 06 Nov 1994 08:49:36 GMT"] {
-            assert_eq!(with(other), Asked::Whole, "{other}");
+            assert_eq!(with(other), PreconditionOutcome::Whole, "{other}");
         }
     }
 
     #[test]
-    fn what_the_caller_has_is_not_given_again() {
+    fn known_content_returns_not_modified() {
         let with = |name, value| ask(&Method::GET, &[(name, value), ("range", "bytes=0-1")]);
         for known in ["\"abc\"", "W/\"abc\"", "\"x\", \"abc\"", "*"] {
-            assert_eq!(with("if-none-match", known), Asked::Known, "{known}");
+            assert_eq!(with("if-none-match", known), PreconditionOutcome::Known, "{known}");
         }
-        assert_eq!(with("if-none-match", "\"x\""), Asked::Part(0..2));
-        assert_eq!(with("if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT"), Asked::Known);
-        assert_eq!(with("if-modified-since", "Sun, 06 Nov 1994 08:49:36 GMT"), Asked::Part(0..2));
+        assert_eq!(with("if-none-match", "\"x\""), PreconditionOutcome::Part(0..2));
+        assert_eq!(with("if-modified-since", "Sun, 06 Nov 1994 08:49:37 GMT"), PreconditionOutcome::Known);
+        assert_eq!(
+            with("if-modified-since", "Sun, 06 Nov 1994 08:49:36 GMT"),
+            PreconditionOutcome::Part(0..2)
+        );
         for expected in ["\"abc\"", "\"x\", \"abc\"", "*"] {
-            assert_eq!(with("if-match", expected), Asked::Part(0..2), "{expected}");
+            assert_eq!(with("if-match", expected), PreconditionOutcome::Part(0..2), "{expected}");
         }
         for other in ["\"x\"", "W/\"abc\""] {
-            assert_eq!(with("if-match", other), Asked::Other, "{other}");
+            assert_eq!(with("if-match", other), PreconditionOutcome::Other, "{other}");
         }
-        assert_eq!(with("if-unmodified-since", "Sun, 06 Nov 1994 08:49:36 GMT"), Asked::Other);
+        assert_eq!(with("if-unmodified-since", "Sun, 06 Nov 1994 08:49:36 GMT"), PreconditionOutcome::Other);
     }
 
     proptest! {
         #![proptest_config(trawl_seeds::cases(1_000))]
 
-        /// Compares with a naive reading of RFC 9110.
+        /// Compared with a naive reading of RFC 9110.
         #[test]
         fn a_range_is_what_the_standard_says(first in proptest::option::of(0..15_u64), last in proptest::option::of(0..15_u64)) {
             let text = |number: Option<u64>| number.map(|number| number.to_string()).unwrap_or_default();
@@ -190,9 +196,9 @@ mod tests {
                 (None, Some(count)) => Some(all.iter().rev().take(usize::try_from(count).unwrap()).rev().copied().collect()),
             };
             match expected {
-                None => prop_assert_eq!(given, Asked::Whole),
-                Some(bytes) if bytes.is_empty() => prop_assert_eq!(given, Asked::Beyond),
-                Some(bytes) => prop_assert_eq!(given, Asked::Part(bytes[0]..bytes[bytes.len() - 1] + 1)),
+                None => prop_assert_eq!(given, PreconditionOutcome::Whole),
+                Some(bytes) if bytes.is_empty() => prop_assert_eq!(given, PreconditionOutcome::Beyond),
+                Some(bytes) => prop_assert_eq!(given, PreconditionOutcome::Part(bytes[0]..bytes[bytes.len() - 1] + 1)),
             }
         }
     }

@@ -1,5 +1,3 @@
-//! Name rules, by example and property.
-
 use proptest::prelude::*;
 
 use super::*;
@@ -136,14 +134,12 @@ fn near_miss_of_invalid_name_is_accepted() {
     ] {
         taken(name);
     }
-    // No consonant follows.
     assert!(refused("श्री\u{200d}").1.contains("U+200D"));
 }
 
 #[test]
 fn length_limit_applies_to_nfc_form() {
     let limits = Limits { file_name_bytes: 6, ..Limits::default() };
-    // Two three-byte sequences compose to two bytes each.
     assert_eq!(check_file(&limits, "e\u{301}e\u{301}e\u{301}").unwrap().shown, "ééé");
     for long in ["1234567", "ééée", &"e\u{301}".repeat(100_000)] {
         let code = |refusal: Error| refusal.kind;
@@ -168,7 +164,6 @@ fn an_extension_is_behind_the_last_dot() {
     }
 }
 
-/// Look-alikes, marks and invisible characters.
 fn any_text() -> impl Strategy<Value = String> {
     let character = prop_oneof![
         4 => proptest::char::range(' ', '~'),

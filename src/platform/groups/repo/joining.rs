@@ -1,5 +1,3 @@
-//! Rows of join codes and applications.
-
 use crate::{
     platform::groups::forms::{GroupApplication, JoinCode},
     store::{self, Connection, FromRow, Transaction, Value, now_millis, placeholders, sql},
@@ -32,7 +30,6 @@ pub(in crate::platform::groups) async fn find_group(
     statement.fetch_optional_value(connection).await
 }
 
-/// Includes expired codes.
 pub(in crate::platform::groups) async fn is_taken(
     transaction: &Transaction,
     code: &str,
@@ -56,11 +53,11 @@ pub(in crate::platform::groups) async fn put_code(
     statement.execute(transaction).await.map(drop)
 }
 
-/// Unary plus avoids a scan of the tenant's applications.
+/// The unary plus avoids a scan of the tenant's applications.
 const FORGET: &str =
     "DELETE FROM group_applications WHERE group_id = ? AND +tenant_id = ? AND state <> 'applied' AND user_id";
 
-/// Replaces decided applications; returns whether it is new.
+/// Replaces decided applications. Returns whether it is new.
 pub(in crate::platform::groups) async fn apply(
     transaction: &Transaction,
     id: &str,
@@ -78,7 +75,7 @@ pub(in crate::platform::groups) async fn apply(
     Ok(statement.execute(transaction).await? == 1)
 }
 
-/// Whether an owner exists, or a member of the tenant able to act as one.
+/// An owner, or a member of the tenant able to act as one.
 pub(in crate::platform::groups) async fn somebody_decides(
     transaction: &Transaction,
     group_id: &str,
@@ -94,13 +91,11 @@ pub(in crate::platform::groups) async fn somebody_decides(
     statement.exists(transaction).await
 }
 
-/// Applications of visible people.
 const APPLICATIONS: &str = "SELECT group_applications.id, users.user_id, users.name, users.picture, \
     CAST(group_applications.created_at AS TEXT) AS created_date FROM group_applications \
     JOIN users ON users.tenant_id = group_applications.tenant_id AND users.user_id = group_applications.user_id \
       AND users.is_deleted = 0 AND users.is_hidden = 0 WHERE group_applications.group_id = ?";
 
-/// Open applications of a group, oldest first.
 pub(in crate::platform::groups) async fn open_applications(
     reader: &Connection,
     group_id: &str,
@@ -111,7 +106,7 @@ pub(in crate::platform::groups) async fn open_applications(
     sql(text, [group_id.into()]).fetch_all::<GroupApplication>(reader).await
 }
 
-/// State is `applied`, `accepted` or `refused`.
+/// `applied`, `accepted` or `refused`.
 #[derive(Clone, Debug, FromRow)]
 pub(in crate::platform::groups) struct StoredApplication {
     pub(in crate::platform::groups) user_id: String,

@@ -1,5 +1,3 @@
-//! Rows of members.
-
 use std::collections::HashSet;
 
 use super::ROLE;
@@ -23,7 +21,6 @@ pub(in crate::platform::groups) struct Member {
 }
 
 impl Member {
-    /// Role by [`ROLE`].
     pub(in crate::platform::groups) fn role(&self) -> GroupRole {
         GroupRole::from_number(self.role).unwrap_or(GroupRole::Member)
     }
@@ -39,7 +36,7 @@ pub(in crate::platform::groups) enum MemberKey {
     LoginId,
 }
 
-/// Hidden and deleted members are visible to themselves only.
+/// Hidden and deleted members see only themselves.
 pub(in crate::platform::groups) async fn find(
     transaction: &Transaction,
     group_id: &str,
@@ -82,7 +79,7 @@ pub(in crate::platform::groups) async fn has_outer(
     statement.exists(transaction).await
 }
 
-/// By tenant and id, including hidden members.
+/// Members by id, including hidden ones.
 pub(in crate::platform::groups) async fn among(
     transaction: &Transaction,
     group_id: &str,
@@ -101,7 +98,6 @@ pub(in crate::platform::groups) async fn among(
     Ok(found)
 }
 
-/// Number of members, visible or not.
 pub(in crate::platform::groups) async fn count(
     transaction: &Transaction,
     group_id: &str,
@@ -112,7 +108,7 @@ pub(in crate::platform::groups) async fn count(
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// People at their limit of own or of outer groups.
+/// At their limit of own or of outer groups.
 pub(in crate::platform::groups) async fn full(
     transaction: &Transaction,
     group_tenant: i64,

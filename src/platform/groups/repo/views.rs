@@ -1,24 +1,20 @@
-//! Groups and members as seen by people.
-
 use super::{GROUPS, IS_SEEN, ROLE};
 use crate::{
     platform::groups::forms::{Group, GroupMember},
     store::{self, Connection, sql},
 };
 
-/// Visible members, the only ones counted.
 const SHOWN: &str = "FROM group_members \
     JOIN tenants AS homes ON homes.id = group_members.tenant_id AND homes.removed_at IS NULL \
     JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
       AND users.is_deleted = 0 AND users.is_hidden = 0";
 
-/// Invisible people of the tenants that find a group.
 const NOT_SHOWN: &str = "FROM group_tenants CROSS JOIN users INDEXED BY users_not_shown \
     ON users.tenant_id = group_tenants.tenant_id AND (users.is_deleted OR users.is_hidden)";
 
 /// Number of visible members, without a visit to each.
 ///
-/// Counts all rows minus invisible members, who are few, or probes the members of a small group.
+/// Subtracts the few invisible members, or probes each member of a small group.
 fn count() -> String {
     let rows = "SELECT COUNT(*) FROM group_members WHERE group_members.group_id = groups.id";
     let of_removed = "SELECT COUNT(*) FROM tenants CROSS JOIN group_members ON group_members.group_id = groups.id \
@@ -43,7 +39,6 @@ fn count() -> String {
     )
 }
 
-/// [`Group`] for each of [`GROUPS`].
 fn groups() -> String {
     format!(
         "SELECT groups.id, groups.name, groups.icon, tenants.code AS e_code, \
@@ -52,7 +47,6 @@ fn groups() -> String {
     )
 }
 
-/// Groups changed at or after `since`, oldest first.
 pub(in crate::platform::groups) async fn list(
     reader: &Connection,
     tenant_id: i64,
@@ -70,7 +64,6 @@ pub(in crate::platform::groups) async fn list(
     sql(text, [tenant_id.into(), user_id.into(), since.into()]).fetch_all::<Group>(reader).await
 }
 
-/// Group by id, if visible to the person.
 pub(in crate::platform::groups) async fn find(
     reader: &Connection,
     tenant_id: i64,
@@ -81,7 +74,7 @@ pub(in crate::platform::groups) async fn find(
     sql(text, [tenant_id.into(), user_id.into(), group_id.into()]).fetch_optional::<Group>(reader).await
 }
 
-/// For a holder of its join code, public or not.
+/// For a holder of its join code.
 pub(in crate::platform::groups) async fn find_by_id(
     reader: &Connection,
     tenant_id: i64,

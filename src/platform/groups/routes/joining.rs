@@ -1,4 +1,4 @@
-//! `/v1/groups/joincode…`, and applications to open groups.
+//! `/v1/groups/joincode…` and applications.
 
 use axum::extract::State;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ use crate::{
             forms::{Group, GroupApplication, JoinCode},
             join_codes,
         },
-        users::model::public_address,
+        users::picture::public_address,
     },
 };
 
@@ -82,7 +82,7 @@ pub async fn show_group_of_code(
         (status = 200, description = "The group", body = Envelope<Group>),
         Refusals,
         (status = 404, description = "Unknown or expired code", body = FailureEnvelope),
-        (status = 409, description = "The group or the caller is at the maximum", body = FailureEnvelope),
+        (status = 409, description = "The group or the caller has reached the maximum", body = FailureEnvelope),
     )
 )]
 pub async fn join_by_code(

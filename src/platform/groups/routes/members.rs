@@ -1,4 +1,4 @@
-//! `/v1/groups/{groupId}/members…`: members and roles.
+//! `/v1/groups/{groupId}/members…`.
 
 use axum::extract::State;
 use serde::Deserialize;
@@ -22,7 +22,7 @@ use crate::{
             roles,
             service::SeenGroup,
         },
-        users::model::public_address,
+        users::picture::public_address,
     },
 };
 
@@ -83,7 +83,7 @@ pub async fn list_members(
     Ok(Envelope::list(members))
 }
 
-/// Adds people of the tenant, all or none; for the group's owner and administrators. 403 if a person has blacklisted
+/// Adds people of the tenant, all or none; for the group's owner and administrators. Fails with 403 if a person has blacklisted
 /// the caller.
 #[operation(
     tag = "groups",
@@ -92,7 +92,7 @@ pub async fn list_members(
         (status = 200, description = "The members were added", body = Envelope<Object>),
         Refusals,
         (status = 404, description = "There is no such group, or no such user", body = FailureEnvelope),
-        (status = 409, description = "The group or a person is at the maximum", body = FailureEnvelope),
+        (status = 409, description = "The group or a person has reached the maximum", body = FailureEnvelope),
     )
 )]
 pub async fn add_members(

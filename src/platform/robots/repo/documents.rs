@@ -1,5 +1,3 @@
-//! Message rows for the index.
-
 use crate::store::{self, Connection, FromRow, batch_end, find_in, sql};
 
 #[derive(Clone, Debug, FromRow)]
@@ -20,7 +18,7 @@ const FOUND: &str = "SELECT messages.id, messages.group_id, messages.group_name,
     JOIN group_tenants ON group_tenants.group_id = groups.id \
     JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL WHERE groups.removed_at IS NULL";
 
-/// Unary plus on the tenant makes SQLite look up each id.
+/// The unary plus makes SQLite look up each id.
 fn find_text() -> String {
     format!("{FOUND} AND +group_tenants.tenant_id = ? AND messages.id")
 }

@@ -1,5 +1,3 @@
-//! Message rows.
-
 use serde::Serialize;
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -57,7 +55,7 @@ impl TryFrom<StoredMessage> for SentMessage {
 
 const SHOWN: &str = "id, robot_id, robot_name, msg_type, content, created_at";
 
-/// Time is above the group's latest.
+/// Its time is above the group's latest.
 pub(in crate::platform::robots) async fn insert(
     transaction: &Transaction,
     sender: &Sender,
@@ -89,16 +87,14 @@ pub(in crate::platform::robots) async fn insert(
 /// Bounds pages of maximum-length messages.
 pub(in crate::platform::robots) const PAGE_BYTES: usize = 2 << 20;
 
-/// Bounds memory beyond the page.
 const PORTION: usize = 32;
 
-/// A page of messages, newest first.
 pub(in crate::platform::robots) struct MessageRows {
     pub(in crate::platform::robots) messages: Vec<SentMessage>,
     pub(in crate::platform::robots) has_more: bool,
 }
 
-/// Up to `limit` messages of [`PAGE_BYTES`] in total, at least one.
+/// [`PAGE_BYTES`] in total, at least one message.
 pub(in crate::platform::robots) async fn list(
     reader: &Connection,
     group_id: &str,

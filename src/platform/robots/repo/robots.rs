@@ -1,5 +1,3 @@
-//! Robot rows.
-
 use serde::Serialize;
 
 use crate::{
@@ -37,7 +35,6 @@ pub(in crate::platform::robots) struct NewRobot {
     pub(in crate::platform::robots) created_by: String,
 }
 
-/// Robots of a group, oldest first.
 pub(in crate::platform::robots) async fn list(
     reader: &Connection,
     group_id: &str,
@@ -92,7 +89,7 @@ pub(in crate::platform::robots) async fn rotate(
     Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Messages stay; returns whether the robot existed.
+/// Messages stay. Returns whether the robot existed.
 pub(in crate::platform::robots) async fn remove(
     transaction: &Transaction,
     group_id: &str,

@@ -1,4 +1,4 @@
-//! Card template rows: one per version, so sent cards keep their look.
+//! One row per version, so sent cards keep their look.
 
 use serde_json::Value;
 use uuid::Uuid;

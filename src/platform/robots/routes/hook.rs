@@ -1,4 +1,4 @@
-//! `POST /notificationapi/hook/send`: the robot webhook, authorised by its token alone.
+//! `POST /notificationapi/hook/send`, authorised by the token alone.
 
 use std::time::Instant;
 
@@ -77,7 +77,7 @@ async fn send(
     digest: &TokenDigest,
     mut message: Message,
 ) -> Result<SentMessage> {
-    // Again: token or tenant may have changed while the body arrived.
+    // Token or tenant may have changed while the body arrived.
     let sender = robots::find_sender(transaction, digest).await?.ok_or_else(unknown)?;
     refuse_frozen(&sender)?;
     if let Message::CardTemplate(card) = &mut message {

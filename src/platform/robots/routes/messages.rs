@@ -1,4 +1,4 @@
-//! `GET /v1/groups/{groupId}/messages`: messages of a group.
+//! `GET /v1/groups/{groupId}/messages`.
 
 use axum::{
     extract::State,

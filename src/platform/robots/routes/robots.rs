@@ -1,4 +1,4 @@
-//! `/v1/groups/{groupId}/robots`: robots of a group.
+//! `/v1/groups/{groupId}/robots`.
 
 use axum::extract::State;
 use secrecy::{ExposeSecret, SecretString};
@@ -46,7 +46,7 @@ impl RobotToken {
     }
 }
 
-/// Selects a robot of a group.
+/// Path parameters.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RobotPath {
@@ -152,7 +152,7 @@ pub async fn rotate_token(
         ("robotId" = String, Path, description = "The robot's id"),
     ),
     responses(
-        (status = 200, description = "It is removed", body = Envelope<Option<String>>),
+        (status = 200, description = "The robot was removed", body = Envelope<Option<String>>),
         Refusals,
         (status = 404, description = "There is no such group or robot", body = FailureEnvelope),
     )

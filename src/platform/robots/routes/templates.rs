@@ -1,4 +1,4 @@
-//! `/v1/card_templates/{templateCode}`: card templates kept by operators.
+//! `/v1/card_templates/{templateCode}`.
 
 use axum::extract::State;
 use trawl_macros::operation;

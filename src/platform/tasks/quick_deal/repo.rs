@@ -1,4 +1,4 @@
-//! Rows of quick handlings (`quickDealLog`, decisions 8.4).
+//! `quickDealLog` (decisions 8.4).
 
 use crate::store::{self, FromRow, Transaction, sql};
 
@@ -7,7 +7,7 @@ const KEPT: u32 = 100;
 #[derive(Clone, Copy, Debug, FromRow)]
 pub(super) struct StartedHandling {
     sequence: i64,
-    /// Start time, epoch milliseconds; unique per task.
+    /// Start in epoch milliseconds, unique per task.
     pub(super) handled_at: i64,
 }
 
@@ -38,7 +38,6 @@ pub(super) async fn begin(
 #[derive(Clone, Debug)]
 pub(super) struct HandlingOutcome {
     pub(super) failure: Option<String>,
-    /// Duration of the callback, milliseconds.
     pub(super) took_ms: i64,
 }
 

@@ -1,4 +1,4 @@
-//! Checks, callback body and signature of quick handling, without I/O (decisions 8.3).
+//! Rules of quick handling (decisions 8.3).
 
 use aws_lc_rs::hmac;
 use secrecy::{ExposeSecret, SecretString};
@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Handling {
-    /// Content with the current `status`.
+    /// With the current `status`.
     pub(super) task: Task,
     pub(super) callback: String,
     pub(super) target: TaskStatus,
@@ -52,7 +52,6 @@ impl Handling {
     }
 }
 
-/// Callback body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct TaskInfo<'a> {
@@ -60,12 +59,11 @@ pub(super) struct TaskInfo<'a> {
     pub(super) task: &'a Task,
     pub(super) id: &'a str,
     pub(super) handler_login_id: &'a str,
-    /// Start time, epoch milliseconds.
     pub(super) handled_at: i64,
 }
 
 impl TaskInfo<'_> {
-    /// Unique id, by which callbacks detect repeated deliveries.
+    /// Callbacks detect repeated deliveries by it.
     pub(super) fn delivery(&self) -> String {
         format!("{}-{}", self.id, self.handled_at)
     }

@@ -1,4 +1,4 @@
-//! Quick handlings in flight: one per task, limited in total and per application.
+//! One handling in flight per task, limited in total and per application.
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result},
 };
 
-/// `Retry-After` when no permit is free.
+/// `Retry-After` without a free permit.
 const FULL_FOR: Duration = Duration::from_secs(1);
 
 /// Runs even if nobody waits.

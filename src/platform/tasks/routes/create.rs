@@ -1,4 +1,4 @@
-//! `POST /api/todo/create`, `/api/done/create`, and their batches.
+//! Creation of tasks.
 
 use std::sync::Arc;
 
@@ -112,7 +112,6 @@ async fn create_batch(
         return Err(Error::bad_request(format!("body: must hold at most {most} items, not {}", items.len())));
     }
     let mut new = Vec::with_capacity(items.len());
-    // Per item: its appTaskId, or the error.
     let mut read = Vec::with_capacity(items.len());
     for (raw, created_at) in items.iter().zip(forms::spread_times(items.len(), now_millis())) {
         read.push(match read_task(raw, form) {
@@ -148,7 +147,7 @@ async fn create_batch(
     Ok(result)
 }
 
-/// One transaction: durable and visible together (decisions 2.4).
+/// Durable and visible together (decisions 2.4).
 async fn create(state: &TasksState, caller: &Caller, new: Vec<NewTask>) -> Result<Vec<CreationOutcome>> {
     let (tenant_id, application) = (caller.tenant.id, Arc::clone(&caller.client_id));
     state

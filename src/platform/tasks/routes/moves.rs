@@ -1,4 +1,4 @@
-//! `POST /api/todo/complete`, `/api/todo/parse`, `/api/todo/resume` and `/api/done/remove` (decisions 8.1).
+//! Moves of tasks (decisions 8.1).
 
 use axum::extract::State;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `GET /api/todo/{id}` and `/api/done/{id}` (decisions 8.4).
+//! Single tasks (decisions 8.4).
 
 use axum::extract::State;
 use trawl_macros::operation;

@@ -1,19 +1,15 @@
-//! Forms of applications (decisions 3.2, 3.3).
-
 use serde::Deserialize;
 
-use super::repo::Row;
+use super::repo::ApplicationRow;
 use crate::{
     auth::applications::{Kind, LoginClient, check_bound, check_scopes},
     error::{Error, Result},
     identity::scopes::{Scope, Scopes},
-    platform::tenants::fields::{number, text},
+    platform::tenants::field_rules::{number, text},
 };
 
 const NAME_BYTES: usize = 256;
-/// A day.
 const OVERLAP_SECONDS: i64 = 86_400;
-/// 30 days.
 const MOST_OVERLAP_SECONDS: i64 = 2_592_000;
 
 /// Application to register or change; a change keeps absent or null fields.
@@ -53,7 +49,7 @@ impl RotationForm {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Wanted {
+pub(super) struct ValidatedApplication {
     pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) bound: Vec<String>,
@@ -62,10 +58,10 @@ pub(super) struct Wanted {
     pub(super) is_disabled: bool,
 }
 
-impl TryFrom<&Row> for Wanted {
+impl TryFrom<&ApplicationRow> for ValidatedApplication {
     type Error = Error;
 
-    fn try_from(row: &Row) -> Result<Self> {
+    fn try_from(row: &ApplicationRow) -> Result<Self> {
         Ok(Self {
             kind: row.kind.parse()?,
             name: row.name.clone(),
@@ -81,13 +77,12 @@ impl TryFrom<&Row> for Wanted {
 }
 
 impl ApplicationForm {
-    /// Fields of a new application.
-    pub(super) fn for_new(self) -> Result<Wanted> {
+    pub(super) fn for_new(self) -> Result<ValidatedApplication> {
         let kind = self.kind.as_deref().and_then(|kind| kind.parse().ok());
         let kind: Kind = kind.ok_or_else(|| {
             Error::bad_request("kind: is required and must be application, domain or admin")
         })?;
-        let blank = Wanted {
+        let blank = ValidatedApplication {
             kind,
             name: String::new(),
             bound: Vec::new(),
@@ -100,8 +95,7 @@ impl ApplicationForm {
         Ok(wanted)
     }
 
-    /// Fields after a change.
-    pub(super) fn over(self, known: &Wanted) -> Result<Wanted> {
+    pub(super) fn over(self, known: &ValidatedApplication) -> Result<ValidatedApplication> {
         if self.kind.is_some_and(|kind| kind != known.kind.as_str()) {
             return Err(Error::bad_request(format!("kind: does not change, this one is {}", known.kind)));
         }
@@ -112,7 +106,7 @@ impl ApplicationForm {
             None => known.name.clone(),
             name => text("name", name, NAME_BYTES, false)?.unwrap_or_default(),
         };
-        let wanted = Wanted {
+        let wanted = ValidatedApplication {
             kind: known.kind,
             name,
             bound: self.bound.unwrap_or_else(|| known.bound.clone()),
@@ -141,7 +135,7 @@ impl ApplicationForm {
     }
 }
 
-impl Wanted {
+impl ValidatedApplication {
     fn check(&self) -> Result<()> {
         check_bound("bound", self.kind, &self.bound)?;
         check_scopes("scopes", self.kind, &self.scopes)?;

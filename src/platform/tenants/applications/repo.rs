@@ -1,6 +1,4 @@
-//! Application rows.
-
-use super::forms::Wanted;
+use super::forms::ValidatedApplication;
 use crate::{
     error::{Error, Result},
     store::{self, Connection, FromRow, Transaction, sql},
@@ -10,7 +8,7 @@ const COLUMNS: &str = "client_id, kind, name, bound, scopes, is_disabled, redire
                        last_used_at, previous_secret_until";
 
 #[derive(Debug, FromRow)]
-pub(super) struct Row {
+pub(super) struct ApplicationRow {
     pub(super) client_id: String,
     pub(super) kind: String,
     pub(super) name: String,
@@ -24,20 +22,19 @@ pub(super) struct Row {
     pub(super) previous_secret_until: Option<i64>,
 }
 
-/// The tenant's applications, oldest first.
-pub(super) async fn list(connection: &Connection, tenant_id: i64) -> store::Result<Vec<Row>> {
+pub(super) async fn list(connection: &Connection, tenant_id: i64) -> store::Result<Vec<ApplicationRow>> {
     let text =
         format!("SELECT {COLUMNS} FROM applications WHERE tenant_id = ? ORDER BY created_at, client_id");
-    sql(text, [tenant_id.into()]).fetch_all::<Row>(connection).await
+    sql(text, [tenant_id.into()]).fetch_all::<ApplicationRow>(connection).await
 }
 
 pub(super) async fn find(
     connection: &Connection,
     tenant_id: i64,
     client_id: &str,
-) -> store::Result<Option<Row>> {
+) -> store::Result<Option<ApplicationRow>> {
     let text = format!("SELECT {COLUMNS} FROM applications WHERE tenant_id = ? AND client_id = ?");
-    sql(text, [tenant_id.into(), client_id.into()]).fetch_optional::<Row>(connection).await
+    sql(text, [tenant_id.into(), client_id.into()]).fetch_optional::<ApplicationRow>(connection).await
 }
 
 pub(super) async fn count(transaction: &Transaction, tenant_id: i64) -> store::Result<i64> {
@@ -45,8 +42,11 @@ pub(super) async fn count(transaction: &Transaction, tenant_id: i64) -> store::R
     statement.fetch_value(transaction).await
 }
 
-/// Writes changeable columns.
-pub(super) async fn update(transaction: &Transaction, client_id: &str, wanted: &Wanted) -> Result<()> {
+pub(super) async fn update(
+    transaction: &Transaction,
+    client_id: &str,
+    wanted: &ValidatedApplication,
+) -> Result<()> {
     let statement = sql(
         "UPDATE applications SET name = ?, bound = ?, scopes = ?, redirect_uris = ?, is_disabled = ? WHERE client_id = ?",
         [
@@ -67,13 +67,11 @@ pub(super) async fn disable(transaction: &Transaction, client_id: &str) -> store
     statement.execute(transaction).await.map(drop)
 }
 
-/// Invalidates its tokens.
 pub(super) async fn end_tokens(transaction: &Transaction, client_id: &str) -> store::Result<()> {
     let statement = sql("UPDATE applications SET epoch = epoch + 1 WHERE client_id = ?", [client_id.into()]);
     statement.execute(transaction).await.map(drop)
 }
 
-/// Returns whether it existed.
 pub(super) async fn remove(
     transaction: &Transaction,
     tenant_id: i64,
@@ -86,7 +84,7 @@ pub(super) async fn remove(
     Ok(statement.execute(transaction).await? > 0)
 }
 
-/// Replaces the secret; the previous one is valid until `until`, if given.
+/// The previous secret is valid until `until`.
 pub(super) async fn rotate(
     transaction: &Transaction,
     client_id: &str,

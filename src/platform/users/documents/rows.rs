@@ -1,17 +1,14 @@
-//! User rows for index documents.
-
 use serde::Deserialize;
 
 use super::PEOPLE;
 use crate::{
     error::Result,
-    store::{self, Connection, FromRow, Store, find_in, sql},
+    store::{self, Connection, FromRow, ROWS_PER_STATEMENT, Store, Transaction, Value, find_in, sql},
 };
 
 const COLUMNS: &str = "sequence, tenant_id, user_id, login_id, name, mobile, org_id, deputy_org_ids, secret_level, \
      is_hidden, is_deleted, details, picture, created_at";
 
-/// Setting: address prefix of avatars in documents.
 const ADDRESS: &str = "pictures_below";
 
 #[derive(Clone, Debug, FromRow)]
@@ -44,7 +41,6 @@ pub(super) struct Details {
 }
 
 impl PersonRow {
-    /// Distinct department ids, the main one first.
     pub(super) fn departments(&self) -> Vec<String> {
         let deputies: Vec<String> = serde_json::from_str(&self.deputy_org_ids).unwrap_or_else(|error| {
             self.complain(&error);
@@ -66,12 +62,12 @@ impl PersonRow {
         })
     }
 
-    /// Whether contact details are public; friends-only counts as confidential (decisions 9.6).
+    /// Friends-only counts as confidential (decisions 9.6).
     pub(super) fn is_public(&self) -> bool {
         self.secret_level == 0
     }
 
-    /// Logs an unreadable field; one bad row must not stop indexing.
+    /// One bad row must not stop indexing.
     fn complain(&self, error: &serde_json::Error) {
         tracing::error!(%error, sequence = self.sequence, "fields of a person cannot be read");
     }
@@ -86,7 +82,6 @@ pub(super) async fn find(
     find_in(reader, &text, &[tenant_id.into()], ids).await
 }
 
-/// Up to `limit` people of all tenants, by `sequence`.
 pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<PersonRow>> {
     sql(
         format!("SELECT {COLUMNS} FROM users WHERE sequence > ? ORDER BY sequence LIMIT ?"),
@@ -123,4 +118,22 @@ pub async fn follow_public_url(store: &Store, public_url: &str) -> Result<()> {
             })
         })
         .await
+}
+
+/// Reindexes people of these departments, whose names they show.
+pub async fn record_members(transaction: &Transaction, tenant_id: i64, org_ids: &[&str]) -> Result<()> {
+    for chunk in org_ids.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "WITH departments (org_id) AS (VALUES {}) \
+             SELECT user_id FROM users WHERE tenant_id = ? AND org_id IN (SELECT org_id FROM departments) \
+             UNION SELECT user_id FROM users, json_each(deputy_org_ids) WHERE tenant_id = ? AND deputy_org_ids <> '[]' \
+             AND value IN (SELECT org_id FROM departments)",
+            vec!["(?)"; chunk.len()].join(", ")
+        );
+        let values = chunk.iter().map(|id| Value::from(*id)).chain([tenant_id.into(), tenant_id.into()]);
+        for id in sql(text, values).fetch_values::<String>(transaction).await? {
+            transaction.record_change(tenant_id, PEOPLE, &id);
+        }
+    }
+    Ok(())
 }

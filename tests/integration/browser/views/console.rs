@@ -1,5 +1,3 @@
-//! Views of the console and its dialogs.
-
 use fantoccini::Locator;
 
 use super::Judge;
@@ -64,7 +62,6 @@ async fn sources(stage: &Stage, judge: &mut impl Judge) {
     }
 }
 
-/// The source form, up to reports with and without failures.
 async fn adding_a_source(stage: &Stage, judge: &mut impl Judge) {
     let mut registration = stage.archive.registration("second");
     registration["auth"] = stage.archive.credentials();
@@ -135,7 +132,6 @@ async fn tenants(stage: &Stage, judge: &mut impl Judge) {
     leave_dialog(stage).await;
 }
 
-/// Drafts survive the end of a session.
 async fn ended(stage: &Stage, judge: &mut impl Judge) {
     show(stage, "view=modules&id=id-of-archive", "console-module form").await;
     stage.end_sessions().await;

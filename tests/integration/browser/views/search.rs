@@ -1,5 +1,3 @@
-//! Views of the search page and the login page.
-
 use fantoccini::{Locator, key::Key};
 use serde_json::Value;
 
@@ -22,7 +20,6 @@ pub(crate) async fn walk(stage: &Stage, judge: &mut impl Judge) {
     in_the_way(stage, judge).await;
 }
 
-/// Ten thousand results, scrolled to the second page.
 pub(crate) async fn show_many(stage: &Stage, judge: &mut impl Judge) {
     let items: Vec<Value> = many("report-", "Harbour report", 10_000, 1)
         .into_iter()

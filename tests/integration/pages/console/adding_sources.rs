@@ -1,5 +1,3 @@
-//! The console in a browser: adding a source and reading its check.
-
 use serde_json::{Value, json};
 
 use crate::util::{
@@ -34,7 +32,7 @@ async fn source_is_added_checked_enabled_and_searched() {
     let page = Page::open(&all.mei, "/console?view=sources").await;
     page.click_text("Add a source").await;
 
-    // Server-side errors appear at their field, even of another step.
+    // Errors of the server appear at their field, even of another step.
     page.fill("name", "Reference").await;
     page.fill("url", "ftp://nowhere").await;
     page.submit().await;
@@ -94,7 +92,6 @@ async fn broken_source_shows_the_failing_clause() {
         .run("return [...document.querySelectorAll('.clauses.fail li')].map((one) => [one.dataset.clause, one.querySelector('details').open])", &[])
         .await;
     assert_eq!(failed, json!([["count", true]]));
-    // Every clause has a Chinese sentence.
     assert_eq!(page.texts(".clauses .title[lang=en]").await, [""; 0]);
     assert!(page.texts(".clauses.fail pre").await[0].starts_with("curl "));
     assert_eq!(page.texts(".after-check button").await, ["仍然启用"]);

@@ -1,5 +1,3 @@
-//! The console in a browser: drafts, secrets and dialogs survive navigation, concurrent changes are kept.
-
 use fantoccini::key::Key;
 use serde_json::json;
 
@@ -148,7 +146,7 @@ async fn console_restored_by_the_browser_is_reloaded() {
     let page = Page::open(&all.mei, "/console?view=modules").await;
     page.wait_for_text("News").await;
     all.mei.post_empty("/session/end").await.ok();
-    // The event of a page restored from the back/forward cache.
+    // As if restored from the back/forward cache.
     page.run("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))", &[]).await;
     page.wait_for_text("Sign in as an operator").await;
     assert!(!page.shows_text("News").await);
@@ -190,7 +188,6 @@ async fn draft_is_not_lost_by_navigation() {
     page.set_size(1440, 900).await;
     page.click_text("Add a module").await;
     page.find("[name=name]").await;
-    // Without input there is no confirmation.
     page.click_text("Sources").await;
     page.wait_until("document.querySelector('h1').textContent === 'Sources'").await;
     page.run("history.back()", &[]).await;

@@ -1,5 +1,3 @@
-//! The console in a browser: modules, applications, enterprises.
-
 use fantoccini::key::Key;
 use serde_json::json;
 
@@ -37,7 +35,6 @@ async fn modules_are_ordered_by_keyboard() {
     let after = codes(&all.mei).await;
     assert_eq!(after[..2], [before[1].clone(), before[0].clone()]);
     assert_eq!(after[2..], before[2..]);
-    // The last position keeps the focus.
     page.press_key(Key::Enter).await;
     assert_eq!(page.run(is_there, &[]).await, true);
     assert_eq!(codes(&all.mei).await, after);

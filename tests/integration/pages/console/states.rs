@@ -1,5 +1,3 @@
-//! The console in a browser: failures with reasons, refused people, ended sessions, hostile names.
-
 use std::time::Duration;
 
 use fantoccini::{Locator, key::Key};
@@ -14,7 +12,6 @@ use crate::util::{
     web::Page,
 };
 
-/// Sets the suspension clock to the browser's.
 fn set_clock(app: &TestApp) {
     let now = u64::try_from(now_millis() - NEW_YEAR).unwrap();
     app.clock.pass(Duration::from_millis(now));
@@ -30,7 +27,7 @@ async fn suspension_shows_reason_and_end_without_moving_focus() {
     let page = Page::open(&all.mei, "/console").await;
     page.wait_for_text("Nothing is slow or broken").await;
     page.wait_for_text("ready").await;
-    // A reader's focus must survive the update.
+    // The update must keep the reader's focus.
     page.run("window.link = [...document.querySelectorAll('.panel.sources a')].at(-1); link.focus()", &[])
         .await;
 
@@ -114,7 +111,7 @@ async fn sign_in_returns_to_the_requested_view() {
     page.close().await;
 }
 
-/// Another session must not continue in a view of the previous person.
+/// The new person must not see a view of the previous one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sign_out_in_another_tab_clears_this_one() {
     let all = Operated::start().await;
@@ -256,7 +253,6 @@ async fn failure_of_an_obsolete_list_is_ignored() {
     page.run("document.querySelector('.pages button').focus()", &[]).await;
     page.press_key(Key::Enter).await;
     page.wait_until("document.querySelectorAll('tbody tr').length === 4").await;
-    // The reader is at the first list.
     let place =
         "return [...document.querySelectorAll('tbody tr')].indexOf(document.activeElement.closest('tr'))";
     assert_eq!(page.run(place, &[]).await, 2);

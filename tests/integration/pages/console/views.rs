@@ -1,4 +1,4 @@
-//! Layout and texts of every console view: phones and desktops, light and dark, both languages.
+//! Every console view on phones and desktops, light and dark, in both languages.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -101,7 +101,6 @@ async fn hanging_server_is_reported_with_the_age_of_the_data() {
     page.wait_for_text("What is shown is as of").await;
     assert!(page.shows_text("The register of all contracts").await);
     assert_eq!(page.run("return [...new Set(test.limits)]", &[]).await, json!([10_000]));
-    // An unchanged message is not announced again.
     page.run(
         "window.alarm = document.querySelector('[role=alert]'); window.before = test.limits.length;",
         &[],
@@ -187,7 +186,6 @@ async fn calculations_of_the_console_are_correct() {
             json!({"text": "is taken by another source", "lang": "en"}),
         ),
         ("failure", "m.sentence({status: 429, message: 'wait'}).lang", json!(null)),
-        // A source without a secret has none to keep.
         (
             "source-fields",
             "['NONE', 'OAUTH2_CLIENT'].map((type) => m.accessGroups({id: 'x', auth: {type}})[1].fields[2].required)",

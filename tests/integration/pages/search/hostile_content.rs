@@ -1,5 +1,3 @@
-//! Hostile content on the search page is shown as text or refused.
-
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use serde_json::{Value, json};
 
@@ -12,7 +10,7 @@ use crate::{
     },
 };
 
-/// Would run if parsed as HTML or followed as a link.
+/// It would run if parsed as HTML or followed as a link.
 const MARKUP: &str =
     "<script>window.broken = 1</script><img src=x onerror='window.broken = 1'><svg onload=broken=1>";
 
@@ -75,7 +73,7 @@ async fn source_content_is_shown_as_text() {
         ["harbour path", format!("{}/healthz?x=1", page.base), "noopener noreferrer", "_blank"],
     ]);
     assert_eq!(page.run(links, &[]).await, expected);
-    // The reason is shown for invalid URLs that the connector accepts.
+    // The connector accepts invalid URLs; the page shows why they have no link.
     let closed = page.texts(".list .closed").await;
     let unsafe_address = "its address is not safe to open";
     assert_eq!(closed, [unsafe_address, "opens in the app only", unsafe_address]);
@@ -83,7 +81,6 @@ async fn source_content_is_shown_as_text() {
     let made =
         "return document.querySelectorAll('.list :is(script, img, svg, iframe, object), main script').length";
     assert_eq!(page.run(made, &[]).await, 0);
-    // Long titles are cut and never widen the page.
     page.set_size(320, 640).await;
     page.wait_for_paint().await;
     assert_eq!(page.run("return document.documentElement.scrollWidth <= innerWidth", &[]).await, true);
@@ -97,7 +94,7 @@ async fn source_content_is_shown_as_text() {
     page.close().await;
 }
 
-/// The output consists of texts and `<mark>` and keeps every character.
+/// Only texts and `<mark>`, every character kept.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn highlight_is_never_parsed_as_html() {
     let all = SearchPage::start().await;
@@ -114,7 +111,6 @@ async fn highlight_is_never_parsed_as_html() {
             [text("ab", true)],
         ])
     );
-    // Malformed highlights.
     let mut runner = TestRunner::new(trawl_seeds::cases(1));
     let part = prop_oneof![
         Just("<em>".to_owned()),
@@ -231,7 +227,6 @@ async fn only_web_urls_open_and_only_own_pictures_load() {
     page.close().await;
 }
 
-/// Keys are equal in both languages, and every used key exists.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_text_exists_in_both_languages() {
     let all = SearchPage::start().await;

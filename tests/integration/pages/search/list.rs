@@ -1,4 +1,4 @@
-//! The list of one module: endless scrolling and filters.
+//! The list of one module.
 
 use std::collections::HashSet;
 
@@ -123,7 +123,6 @@ async fn filters_narrow_the_list() {
     page.wait_until("document.querySelectorAll('.list .row').length === 1").await;
     assert_eq!(page.texts(".list h3").await, ["harbour four"]);
     assert_eq!(page.address().await, "/?q=harbour&module=both&source=x");
-    // Other sources remain selectable.
     assert_eq!(page.run("return document.querySelector('[name=source]').options.length", &[]).await, 3);
     page.close().await;
 }

@@ -1,5 +1,3 @@
-//! Overlapping and failing steps on the search page keep input and results.
-
 use serde_json::{Value, json};
 
 use crate::util::{
@@ -105,11 +103,9 @@ async fn recent_input_is_included_in_navigation() {
     )
     .await;
     page.wait_until("location.search === '?q=quay&sort=relevance&author=Mei'").await;
-    // Neither input overwrites the other.
     page.run("test.enter('[name=author]', 'Omar'); test.enter('#box', 'harbour');", &[]).await;
     page.wait_until("location.search === '?q=harbour&sort=relevance&author=Omar'").await;
     assert_eq!(page.run("return document.querySelector('#box').value", &[]).await, "harbour");
-    // A composition is not overwritten.
     page.run("document.querySelector('#box').focus(); document.querySelector('#box').select()", &[]).await;
     page.tell("Input.imeSetComposition", json!({"text": "gang", "selectionStart": 4, "selectionEnd": 4}))
         .await;

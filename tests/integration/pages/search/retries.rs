@@ -1,5 +1,3 @@
-//! Retries on the search page: requested once, reported truthfully, focus and announcements kept.
-
 use fantoccini::key::Key;
 use serde_json::json;
 
@@ -53,7 +51,7 @@ async fn failed_page_is_requested_once_by_any_trigger() {
     page.wait_for_paint().await;
     assert_eq!(page.texts(".list .row").await.len(), 45);
 
-    // Requested by the notice and by scrolling at once.
+    // By the notice and by scrolling at once.
     page.run("test.listFailures = 1; document.querySelector('[name=sort][value=relevance]').click()", &[])
         .await;
     page.wait_until("document.querySelectorAll('.list .row').length < 45").await;
@@ -67,7 +65,7 @@ async fn failed_page_is_requested_once_by_any_trigger() {
     page.wait_for_text("That is all 45.").await;
     page.wait_for_paint().await;
     assert_eq!(page.texts(".list .row").await.len(), 45);
-    // A reader further down keeps the position.
+    // Further down the position stays.
     page.run("document.querySelector('#list-title').focus({preventScroll: true})", &[]).await;
     page.press_key(Key::Down).await;
     assert_eq!(page.run(FOCUSED, &[]).await, "list-title");
@@ -112,7 +110,6 @@ async fn list_continues_after_empty_pages() {
     again("emptyForever", "relevance").await;
     page.wait_for_text("Not everything has been looked through yet.").await;
     assert_eq!(page.texts(".tail button").await, ["Show more"]);
-    // A failed page is not followed by others.
     again("invalidFirst", "time").await;
     page.wait_for_text("Not every source was reached").await;
     page.click(".tail button").await;
@@ -144,7 +141,6 @@ async fn failed_search_removes_retries_of_the_previous_one() {
     page.press("s").await;
     page.wait_until("document.querySelector('.notice').checkVisibility()").await;
     assert_eq!(page.texts(".section .note").await, [""; 0]);
-    // The focus follows the removed notice.
     page.run("test.failures = 0; document.querySelector('.notice button').focus()", &[]).await;
     page.press_key(Key::Enter).await;
     page.wait_until("document.querySelector('[data-module=beta] .note button')").await;

@@ -1,5 +1,3 @@
-//! The search page when the session changes: in this tab, another tab, or by expiry.
-
 use fantoccini::key::Key;
 use serde_json::json;
 
@@ -57,7 +55,7 @@ async fn page_restored_by_the_browser_is_reloaded() {
     let all = SearchPage::start().await;
     let page = searched(&all).await;
     all.mei.post_empty("/session/end").await.ok();
-    // The event of a page restored from the back/forward cache.
+    // As if restored from the back/forward cache.
     page.run("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))", &[]).await;
     page.wait_until("document.querySelector('.signin')?.checkVisibility()").await;
     assert_eq!(page.texts(".row").await, [""; 0]);
@@ -103,7 +101,6 @@ async fn sign_out_elsewhere_is_reported_and_clears_the_page() {
     page.wait_until("location.search === '?q=quay'").await;
     page.wait_for_text("You have been signed out.").await;
     assert_eq!(page.run(&format!("return {RECENT}"), &[]).await, "[]");
-    // Network changes do not reload it.
     page.run("dispatchEvent(new Event('offline')); dispatchEvent(new Event('online'));", &[]).await;
     assert!(page.shows_text("You have been signed out.").await);
     // A sign-in in another tab resumes this one.

@@ -1,5 +1,3 @@
-//! Messages of the search page on failures of sources, server, network and session.
-
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fantoccini::key::Key;
@@ -50,13 +48,11 @@ async fn failing_sources_are_named_with_their_status() {
         let notes = page.texts(&format!("[data-module={}] .note", name.to_lowercase())).await;
         assert!(notes.len() == 1 && notes[0].starts_with(said), "{name}: {notes:?}");
     }
-    // An empty source is reported differently.
     let without = page.texts(".without").await;
     assert!(without[0].contains("Eta") && !without[0].contains("Alpha"), "{without:?}");
     page.wait_until("[...document.querySelectorAll('[role=status]')].some((one) => one.textContent.endsWith('Not everything was reached.'))")
         .await;
 
-    // The notice is at the top and links to each module.
     assert_eq!(page.texts(".missing").await, ["Not complete: Alpha, Beta, Gamma, Delta"]);
     systems[0].set_reply(Reply::Good);
     page.click(".missing").await;
@@ -150,7 +146,6 @@ async fn expired_session_returns_to_the_search_after_sign_in() {
     page.wait_until("document.querySelector('[data-module=article] h3')?.textContent === 'quay'").await;
     assert_eq!(page.address().await, "/?q=quay");
 
-    // Signing out removes recent searches.
     page.press_key(Key::Enter).await;
     page.wait_until("localStorage.length === 1").await;
     page.click(".person-button").await;
@@ -189,7 +184,6 @@ async fn sign_in_asks_for_the_enterprise() {
         page.go(&format!("/?signin={failure}")).await;
         page.wait_for_text(said).await;
     }
-    // Another host name is redirected to the public URL.
     let other = all.app.base.replace("127.0.0.1", "localhost");
     page.browser.client.goto(&other).await.unwrap();
     page.click("#enterprise").await;

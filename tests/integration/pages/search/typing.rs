@@ -1,5 +1,3 @@
-//! The search page in a browser: typing, streaming sections, URLs, keyboard, languages.
-
 use fantoccini::key::Key;
 use serde_json::{Value, json};
 
@@ -68,7 +66,6 @@ async fn replaced_query_is_cancelled_on_the_server() {
     page.press("quay").await;
     slow.wait_for(1).await;
     page.wait_until("document.querySelector('[data-module=article] h3')?.textContent === 'quay'").await;
-    // Only the last search keeps running.
     page.press_key(Key::Escape).await;
     for letter in ["h", "a", "r", "b"] {
         page.press(letter).await;
@@ -110,7 +107,6 @@ async fn url_can_be_shared_reloaded_and_returned_to() {
     page.wait_until("document.querySelectorAll('.list .row').length === 2").await;
     assert_eq!(page.address().await, "/?q=harbour&module=article&sort=relevance");
 
-    // Typing is one history entry; a module is another.
     page.go("/").await;
     page.wait_until("document.querySelector('.modules li')").await;
     let length = page.run("return history.length", &[]).await;
@@ -171,7 +167,6 @@ async fn search_page_works_by_keyboard() {
     client.close_window().await.unwrap();
     client.switch_to_window(here).await.unwrap();
 
-    // `/` focuses the box, Escape clears it and offers recent searches.
     page.press("/").await;
     assert_eq!(page.run(focused, &[]).await, "box");
     page.press_key(Key::Escape).await;

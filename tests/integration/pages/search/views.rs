@@ -1,4 +1,4 @@
-//! Layout of every view of the search page: phones and desktops, light and dark, both languages.
+//! Every view of the search page on phones and desktops, light and dark, in both languages.
 
 use serde_json::{Value, json};
 

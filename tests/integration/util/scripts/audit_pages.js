@@ -1,4 +1,4 @@
-// Two pages of audit entries of all tenants; the list of one tenant waits for `test.failList()`.
+// Two audit pages of all tenants; the list of one tenant waits for `test.failList()`.
 test.intercept(({ path, query }) => {
     if (path !== "admin/v1/audit") {
         return undefined;

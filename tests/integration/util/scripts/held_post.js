@@ -1,4 +1,4 @@
-// Holds the responses to POST requests until `test.release()`; `test.isDone` says that one has arrived.
+// Holds responses to POST until `test.release()`; `test.isDone` says that one has arrived.
 {
     const released = new Promise((resolve) => (test.release = resolve));
     test.intercept(async ({ options, send }) => {

@@ -14,7 +14,7 @@ document.addEventListener("focusin", ({ target }) => {
         const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element, part);
         return (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
     };
-    // The focus ring may be on a whole row.
+    // A focus ring may be on the whole row.
     const around = [target, target.parentElement, target.closest("li")].filter(Boolean);
     reached.set(target, around.some((element) => [null, "::before", "::after"].some((part) => isMarked(element, part))));
 }, { signal: window.__keyboard.signal });

@@ -1,6 +1,6 @@
-// Functions for tests, installed before the scripts of every page.
+// Installed before the scripts of every page.
 window.test = {
-    // Wraps fetch: `respond` returns a response, or undefined to send the request.
+    // Wraps fetch; if `respond` returns undefined, the request is sent.
     intercept(respond) {
         const next = window.fetch;
         window.fetch = async (address, options) => {
@@ -14,7 +14,7 @@ window.test = {
     response: (status, body = {}, headers = {}) =>
         new Response(JSON.stringify({ code: status, message: "no", ...body }), { status, headers }),
 
-    // Fails requests to paths with this beginning while `failures` is above 0; `requests` counts them.
+    // Fails requests while `failures` is above 0; `requests` counts them.
     failures: 0,
     requests: 0,
     fail(beginning, status, { times = Infinity, body, headers } = {}) {
@@ -39,7 +39,7 @@ window.test = {
         });
     },
 
-    // Records the URL and the tenant header of each request in `requested`.
+    // Records URL and tenant header of each request in `requested`.
     record() {
         test.requested = [];
         test.intercept(({ address, options }) => {
@@ -47,7 +47,7 @@ window.test = {
         });
     },
 
-    // Makes every request time out at once; `limits` holds the timeouts that were set.
+    // Every request times out at once; `limits` holds the timeouts that were set.
     hang() {
         test.limits = [];
         const timeout = AbortSignal.timeout.bind(AbortSignal);
@@ -59,7 +59,7 @@ window.test = {
             new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     },
 
-    // Tracks pending timers of `wait` milliseconds in `timers`.
+    // Keeps pending timers of `wait` milliseconds in `timers`.
     track(wait) {
         test.timers = new Set();
         const { setTimeout, clearTimeout } = window;
@@ -76,14 +76,12 @@ window.test = {
         };
     },
 
-    // Sets the value of a field and reports a change.
     change(selector, value) {
         const field = document.querySelector(selector);
         field.value = value;
         field.dispatchEvent(new Event("change", { bubbles: true }));
     },
 
-    // Types into a field.
     enter(selector, text) {
         const field = document.querySelector(selector);
         field.focus();
@@ -91,7 +89,6 @@ window.test = {
         field.dispatchEvent(new InputEvent("input", { bubbles: true }));
     },
 
-    // Follows a link to this address.
     follow(address) {
         const link = document.createElement("a");
         link.href = address;
@@ -99,7 +96,7 @@ window.test = {
         link.click();
     },
 
-    // Positions of all visible elements of a selector.
+    // Only visible elements.
     places: (selector) =>
         [...document.querySelectorAll(selector)]
             .filter((element) => element.checkVisibility())

@@ -64,7 +64,6 @@ async fn page_is_reused_until_the_index_changes() {
     put(&mut writer, 2, "b", 10);
     let second = get(&cache, &index, &key).await;
     assert_eq!((ids(&first), ids(&second)), (vec!["a"], vec!["a", "b"]));
-    // An earlier snapshot does not replace the later page.
     let failed = |error: &index::Error| panic!("{error}");
     let earlier = cache.get(Arc::clone(&key), before, failed).await.unwrap();
     assert_eq!(ids(&earlier), ["a"]);
@@ -112,7 +111,6 @@ async fn each_field_makes_another_key() {
 async fn identical_concurrent_requests_share_one_search() {
     let (index, mut writer) = index();
     put(&mut writer, 1, "a", 10);
-    // Without room in the cache, equal pages were shared.
     let cache = IndexPageCache::new(CacheSettings { bytes: 0, ..SETTINGS });
     let key = key("harbour quay");
     let found = join_all((0..20).map(|_| get(&cache, &index, &key))).await;

@@ -1,5 +1,3 @@
-//! Cached pages equal those of the current index.
-
 use std::{fmt::Debug, time::Duration};
 
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -16,9 +14,9 @@ use crate::{
 const TENANTS: [i64; 2] = [1, 2];
 const MODULES: [&str; 2] = ["article", "news"];
 const WORDS: [&str; 3] = ["harbour", "quay", "crane"];
-/// A single word may be searched inline.
+/// Single words may be searched inline.
 const KEYWORDS: [&str; 4] = ["harbour ", "harbour quay ", "\"quay crane\"", "har"];
-/// Of persons and documents; without any, the whole tenant sees a document.
+/// Without any, the whole tenant sees a document.
 const PRINCIPALS: [&[&str]; 4] = [&[], &["user:mei"], &["user:omar"], &["user:mei", "department:dock"]];
 
 #[derive(Clone, Debug)]
@@ -40,7 +38,6 @@ struct Search {
     limit: usize,
     whole_ties: Option<usize>,
     to: Option<i64>,
-    /// Pages before this one.
     behind: usize,
 }
 
@@ -98,7 +95,6 @@ impl Write {
     }
 }
 
-/// Without the code under test.
 fn index_request<'a>(
     scope: &'a index::Scope,
     request: &'a SourceRequest,
@@ -135,7 +131,6 @@ impl Search {
     }
 }
 
-/// Positions follow from the items.
 fn content(page: &SourcePage) -> impl PartialEq + Debug + use<> {
     let items = page.items.iter().map(|item| (item.item.id.clone(), item.item.json.clone()));
     (items.collect::<Vec<_>>(), page.next.clone(), page.total, page.tie_cut)

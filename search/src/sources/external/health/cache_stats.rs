@@ -1,5 +1,3 @@
-//! A source's pages by origin.
-
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use serde::Serialize;

@@ -1,5 +1,3 @@
-//! The latency of each source in the metrics, with bounded series.
-
 use std::{
     collections::HashSet,
     sync::{LazyLock, Mutex, PoisonError},
@@ -7,7 +5,7 @@ use std::{
 
 use metrics::Histogram;
 
-/// Each takes about two kilobytes of `/metrics`.
+/// Each series takes about two kilobytes of `/metrics`.
 const MAX_SOURCES: usize = 256;
 
 const OTHER: &str = "other";
@@ -22,7 +20,6 @@ pub(super) fn call_seconds(tenant_id: i64, source_id: &str) -> Histogram {
     metrics::histogram!("trawl_source_call_seconds", "tenant" => tenant, "source" => source)
 }
 
-/// The first sources of the process.
 struct LabeledSources {
     max: usize,
     own: HashSet<(i64, String)>,

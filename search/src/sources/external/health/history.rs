@@ -6,7 +6,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 
 const MINUTES: i64 = 60;
-/// Minutes that a clock may go back without loss of history.
+/// A clock may go back this far without loss.
 const MAX_BACKWARD: i64 = 1;
 const MINUTE: i64 = 60_000;
 /// No call takes longer.
@@ -39,7 +39,6 @@ pub(super) struct CallHistory {
 
 #[derive(Debug)]
 struct Minute {
-    /// Since the epoch.
     number: i64,
     ok: u32,
     failed: u32,
@@ -71,13 +70,13 @@ impl CallHistory {
                 minute.took = Histogram::new(DIGITS).ok();
             }
             if let Some(histogram) = &mut minute.took {
-                // The histogram grows, so it refuses none.
+                // The histogram grows, so it refuses no time.
                 let _recorded = histogram.record(millis);
             }
         }
     }
 
-    /// Each minute of the last hour or since `began`, oldest first.
+    /// Last hour, or since `began`, oldest first.
     pub(super) fn show(&self, began: i64, now: i64) -> Vec<MinuteOfCalls> {
         let none = VecDeque::new();
         let known = if self.is_ahead_of(now) { &none } else { &self.minutes };
@@ -104,7 +103,7 @@ impl CallHistory {
         minutes.collect()
     }
 
-    /// Whether a clock that was ahead left future minutes.
+    /// A clock that was ahead left future minutes.
     fn is_ahead_of(&self, now: i64) -> bool {
         self.minutes.back().is_some_and(|minute| minute.number > minute_of(now) + MAX_BACKWARD)
     }

@@ -40,7 +40,6 @@ fn patient() -> SuspensionSettings {
     settings
 }
 
-/// The first timeout suspends for a day.
 fn impatient() -> SuspensionSettings {
     let mut settings = patient();
     settings.timeout.failures = 1;
@@ -159,7 +158,6 @@ fn latencies_are_of_the_last_answers_and_timeouts() {
     });
 }
 
-/// Drops a call at its deadline.
 async fn give_up(
     state: &Arc<SourceState>,
     limit: Duration,
@@ -240,11 +238,9 @@ fn probe_has_the_whole_limit_and_a_cancelled_one_is_replaced() {
         let state = suspended_by(&clock);
         state.watch(within(1_000), LIMIT, std::future::pending()).await.unwrap_err();
         clock.0.store(86_400_000, std::sync::atomic::Ordering::Relaxed);
-        // The caller leaves.
         let probe = state.watch(within(1_000), LIMIT, std::future::pending());
         assert!(tokio::time::timeout(Duration::from_millis(50), probe).await.is_err());
         assert_eq!(state.summary().suspended.unwrap().times, 1);
-        // The search ends before the source answers.
         give_up(&state, LIMIT * 3, answer_after(200, RawPage::default())).await;
         assert!(suspended(&state).is_some());
         state.watch(within(1_000), LIMIT, std::future::pending()).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! The layer of suspension: permits, limits and records calls.
+//! Layer of suspension: permits, limits and records calls.
 
 use std::{future::pending, mem, pin::Pin, sync::Arc, time::Duration};
 
@@ -13,8 +13,8 @@ use super::{
     super::{
         client::PropagateTrace,
         hedging::HedgedClient,
-        page::RawPage,
-        page_cache::{PageResult, SourcePageKey},
+        page_cache::PageResult,
+        raw_page::{RawPage, SourcePageKey},
         suspension::{Admission, CallEnd, Permission, Suspended},
     },
     SourceState,
@@ -24,16 +24,14 @@ use crate::source::{FailureKind, Pause, SourceFailure};
 pub(crate) struct PageCall {
     pub(crate) key: Arc<SourcePageKey>,
     pub(crate) trace: Option<TraceContext>,
-    /// A failure is no fault of the source.
+    /// No fault of the source.
     pub(crate) is_guess: bool,
     pub(crate) span: Span,
 }
 
-/// A client behind its suspension.
 pub(crate) struct GuardedClient {
     client: Arc<HedgedClient>,
     state: Arc<SourceState>,
-    /// The source's own limit.
     limit: Duration,
     propagate_trace: PropagateTrace,
 }
@@ -52,10 +50,7 @@ impl GuardedClient {
         &self.state
     }
 
-    /// Begins a call; `put` gets its page, also after `deadline`.
-    ///
-    /// # Errors
-    /// The source is suspended.
+    /// `put` gets the page, even after `deadline`. Fails if the source is suspended.
     pub(crate) fn begin<P>(
         &self,
         call: PageCall,
@@ -91,8 +86,7 @@ impl GuardedClient {
 type BoxedCall = Pin<Box<dyn Future<Output = PageResult> + Send>>;
 
 impl SourceState {
-    /// # Errors
-    /// The source is suspended.
+    /// Fails if the source is suspended.
     pub(super) fn admit(self: &Arc<Self>) -> Result<CallPermit, SourceFailure> {
         let mut record = self.lock();
         let now = self.clock.now();
@@ -105,11 +99,10 @@ impl SourceState {
     }
 }
 
-/// The permission of one call, given back on drop.
 pub(super) struct CallPermit {
     state: Arc<SourceState>,
     permission: Permission,
-    /// The one ordinary call that outlives its search.
+    /// One ordinary call outlives its search.
     is_follower: bool,
     is_judged: bool,
 }
@@ -150,7 +143,6 @@ impl CallPermit {
         self.state.judge(self.permission, end);
     }
 
-    /// Runs the call on without its search.
     fn follow(mut self, call: BoxedCall) {
         let Ok(runtime) = Handle::try_current() else { return };
         if !self.permission.is_probe() {
@@ -181,7 +173,6 @@ impl Drop for CallPermit {
 /// Records a panic, a timeout or a cancellation on drop.
 struct CallGuard {
     call: BoxedCall,
-    /// `None` after the end.
     permit: Option<CallPermit>,
     started: Instant,
     deadline: Instant,
@@ -202,7 +193,7 @@ impl Drop for CallGuard {
     }
 }
 
-/// The source's words to another caller stay out.
+/// Another caller does not see the source's words.
 fn refusal(suspended: Suspended, now: i64) -> SourceFailure {
     let Suspended { until, cause, times } = suspended;
     let why = match cause {

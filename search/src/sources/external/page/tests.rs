@@ -1,3 +1,5 @@
+use trawl_connectors::Answer;
+
 use super::*;
 use crate::{
     request::{Filters, SearchParameters},
@@ -83,12 +85,10 @@ fn page_in_time_order_resumes_by_the_last_consumed_time() {
     // Consumed up to d; then a and b are removed.
     let left = resume(answer(&all[2..], None), &request, &longer.items[2].after);
     assert_eq!(ids(&left), ["e", "f", "g"]);
-    // Consumed up to b; then others come before it.
     let grown = [("n", 12), ("m", 11), ("l", 10), ("a", 9), ("b", 8), ("c", 7)];
     assert_eq!(ids(&resume(answer(&grown, Some("6")), &request, &page.items[1].after)), ["c"]);
 }
 
-/// One item of each page is consumed.
 fn consume_singly(items: &[(&str, i64)], order: Order, lengths: &[usize]) -> Vec<String> {
     let request = request(order, Filters::default());
     let (mut position, mut found) = (Position::Beginning, Vec::new());

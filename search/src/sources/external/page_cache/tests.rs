@@ -32,7 +32,6 @@ fn failure() -> SourceFailure {
     SourceFailure::new(FailureKind::Unavailable, "down")
 }
 
-/// The page's note, and whether it is stale.
 async fn get(
     cache: &SourcePageCache,
     key: Arc<SourcePageKey>,

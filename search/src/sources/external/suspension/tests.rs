@@ -35,7 +35,6 @@ fn is_refused(suspension: &mut Suspension, now: i64) -> bool {
     matches!(suspension.admit(now), Admission::Refused(_))
 }
 
-/// With the shortest pause.
 #[track_caller]
 fn call(suspension: &mut Suspension, now: i64, end: CallEnd) -> Option<Transition> {
     let permission = allowed(suspension, now);
@@ -103,7 +102,7 @@ fn retry_after_suspends_at_once_and_to_its_end() {
     assert_eq!(suspension.suspended(), Some(Suspended { until: 101_000, ..suspended }));
     assert!(is_refused(&mut suspension, 100_999));
     assert_eq!(call(&mut suspension, 101_000, CallEnd::Answered), Some(Transition::Recovered { times: 1 }));
-    // Zero does not suspend, and a day is the longest.
+    // Zero does not suspend; a day is the longest.
     assert_eq!(call(&mut suspension, 0, busy(0)), None);
     call(&mut suspension, 0, busy(10_000_000));
     assert_eq!(suspension.suspended().unwrap().until, 24 * 60 * 60 * 1_000);
@@ -157,7 +156,6 @@ fn clock_that_goes_back_ends_a_suspension() {
     assert!(allowed(&mut suspension, 999_999).is_probe());
 }
 
-/// Calls are picked by number.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Passes(i64),
@@ -182,7 +180,6 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A source and its expected state.
 struct Model {
     suspension: Suspension,
     now: i64,

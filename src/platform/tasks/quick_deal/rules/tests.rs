@@ -63,7 +63,6 @@ fn callback_body_has_task_fields_handler_and_time() {
     assert_eq!(info.delivery(), "t1-1700000000123");
 }
 
-/// Expected values from Python's `hmac`.
 #[test]
 fn signature_is_hmac_sha256_over_time_and_body() {
     let signed = sign(&"schlüssel".into(), 1_700_000_000, "{\"title\":\"批准\"}".as_bytes());

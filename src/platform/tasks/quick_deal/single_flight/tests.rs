@@ -74,7 +74,6 @@ async fn permits_are_limited_in_total_and_per_application() {
     let full = refusal(handlings.join("t3", "hangs", |_| held().1));
     assert_eq!((full.kind, full.retry_after), (Kind::Unavailable, Some(FULL_FOR)));
     assert!(full.message.contains("of this task's application"), "{}", full.message);
-    // Joining takes no permit.
     drop(handlings.join("t2", "hangs", |_| held().1).unwrap());
 
     let (_end_third, handling) = held();

@@ -8,11 +8,10 @@ use crate::{
     store::{Connection, FromRow, Store, Transaction, sql},
 };
 
-/// Files recorded, or folders visited, per transaction.
+/// Files or folders per transaction.
 pub const PORTION: usize = 500;
 
-/// Records the first files below a renamed folder; [`follow_portion`] records the remainder. Returns whether
-/// any are left.
+/// Records the first files below a renamed folder, [`follow_portion`] the others. Returns whether any are left.
 pub async fn record_renamed(transaction: &Transaction, tenant_id: i64, directory_id: &str) -> Result<bool> {
     let statement = sql(
         "INSERT OR REPLACE INTO renamed_directories (directory_id, tenant_id, reached) VALUES (?, ?, '')",
@@ -22,27 +21,23 @@ pub async fn record_renamed(transaction: &Transaction, tenant_id: i64, directory
     Ok(!record_below(transaction).await?)
 }
 
-/// Records the first files with this text row. Returns whether any are left.
+/// Records the first files with this text. Returns whether any are left.
 pub async fn record_text(transaction: &Transaction, sequence: i64) -> Result<bool> {
     let statement = sql("UPDATE blob_texts SET told_after = 0 WHERE sequence = ?", [sequence.into()]);
     statement.execute(transaction).await?;
-    Ok(!tell(transaction, &Told { sequence, told_after: 0 }).await?)
+    Ok(!tell(transaction, &PendingText { sequence, told_after: 0 }).await?)
 }
 
-/// Records a batch. Returns whether that was the last.
-///
-/// # Errors
-/// 503 where the store is busy.
+/// Records a batch. Returns whether it was the last. 503 if the store is busy.
 pub async fn follow_portion(store: &Store) -> Result<bool> {
     let reader = store.reader();
-    if Renamed::next(reader).await?.is_none() && Told::next(reader).await?.is_none() {
+    if RenamedFolder::next(reader).await?.is_none() && PendingText::next(reader).await?.is_none() {
         return Ok(true);
     }
     let job = store.write(|transaction| {
         Box::pin(async move {
             let are_below = record_below(transaction).await?;
-            // Texts one at a time, so that a rename does not wait.
-            let Some(told) = Told::next(transaction).await? else { return Ok(are_below) };
+            let Some(told) = PendingText::next(transaction).await? else { return Ok(are_below) };
             tell(transaction, &told).await?;
             Ok(false)
         })
@@ -50,26 +45,22 @@ pub async fn follow_portion(store: &Store) -> Result<bool> {
     job.await
 }
 
-/// A folder with unrecorded files below a renamed one.
 #[derive(Debug, FromRow)]
-struct Renamed {
+struct RenamedFolder {
     sequence: i64,
     directory_id: String,
     tenant_id: i64,
-    /// Sort key of the last recorded name.
     reached: String,
 }
 
-impl Renamed {
-    /// The newest one first, so that small trees do not wait for large ones.
+impl RenamedFolder {
+    /// Newest first, so that small trees do not wait for large ones.
     async fn next(connection: &Connection) -> Result<Option<Self>> {
         let text = "SELECT sequence, directory_id, tenant_id, reached FROM renamed_directories ORDER BY sequence DESC LIMIT 1";
         Ok(sql(text, []).fetch_optional::<Self>(connection).await?)
     }
 
-    /// Returns the number of recorded files and whether these were the last.
     async fn record(&self, transaction: &Transaction, most: usize) -> Result<(usize, bool)> {
-        // One extra row shows whether there are more.
         let limit = u64::try_from(most + 1).unwrap_or(u64::MAX);
         let statement = sql(
             "SELECT id, name_key FROM files WHERE directory_id = ? AND name_key > ? ORDER BY name_key LIMIT ?",
@@ -100,10 +91,9 @@ impl Renamed {
     }
 }
 
-/// Returns whether that was the last batch.
 async fn record_below(transaction: &Transaction) -> Result<bool> {
     let mut left = PORTION;
-    while let Some(next) = Renamed::next(transaction).await? {
+    while let Some(next) = RenamedFolder::next(transaction).await? {
         if left == 0 {
             return Ok(false);
         }
@@ -111,30 +101,25 @@ async fn record_below(transaction: &Transaction) -> Result<bool> {
         if !is_through {
             return Ok(false);
         }
-        // An empty folder counts as work.
         left = left.saturating_sub(recorded.max(1));
     }
     Ok(true)
 }
 
-/// A text with unrecorded files.
 #[derive(Debug, FromRow)]
-struct Told {
+struct PendingText {
     sequence: i64,
-    /// The number of the last recorded file.
     told_after: i64,
 }
 
-impl Told {
+impl PendingText {
     async fn next(connection: &Connection) -> Result<Option<Self>> {
         let text = "SELECT sequence, told_after FROM blob_texts WHERE told_after IS NOT NULL LIMIT 1";
         Ok(sql(text, []).fetch_optional::<Self>(connection).await?)
     }
 }
 
-/// Returns whether that was the last batch.
-async fn tell(transaction: &Transaction, told: &Told) -> Result<bool> {
-    // One extra row shows whether there are more.
+async fn tell(transaction: &Transaction, told: &PendingText) -> Result<bool> {
     let limit = u64::try_from(PORTION + 1).unwrap_or(u64::MAX);
     let statement = sql(
         "SELECT files.sequence, tenant_id, id FROM blob_texts \

@@ -1,4 +1,4 @@
-//! Creates tenants and registers applications.
+//! Creation of tenants and applications.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,20 +15,19 @@ use crate::{
     store::{Connection, FromRow, Store, Transaction, find_in, now_millis, sql},
 };
 
-/// Registered application.
+/// New application.
 #[derive(Debug)]
 pub struct Registered {
     /// Secrets, shown once.
     pub credentials: Credentials,
-    /// Owning tenant.
+    /// Owner.
     pub tenant: Tenant,
     /// Whether the tenant is new.
     pub tenant_created: bool,
 }
 
-/// Registers an application by command line; creates a missing tenant, named by its code.
+/// By command line; creates a missing tenant, named by its code.
 ///
-/// # Errors
 /// 400 for an invalid tenant code, scope or binding.
 pub async fn register_application(store: &Store, keys: &Keys, new: NewApplication) -> Result<Registered> {
     let credentials = Arc::new(Credentials::generate(keys, &new)?);
@@ -63,7 +62,7 @@ pub async fn give_change_times(transaction: &Transaction, tenant_id: i64, rows: 
     Ok(last - rows + 1)
 }
 
-/// Account suffix of the tenant (decisions 9.8).
+/// Suffix of logins (decisions 9.8).
 pub async fn login_suffix(connection: &Connection, tenant_id: i64) -> Result<Option<String>> {
     let statement = sql("SELECT login_suffix FROM tenants WHERE id = ?", [tenant_id.into()]);
     Ok(statement.fetch_optional_value(connection).await?.flatten())
@@ -76,7 +75,7 @@ pub async fn label_limit(connection: &Connection, tenant_id: i64) -> Result<usiz
     Ok(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or_default())
 }
 
-/// Codes and ids of unfrozen tenants with `allowOuterMembers` (decisions 9.4, 9.8).
+/// Unfrozen tenants with `allowOuterMembers` (decisions 9.4, 9.8).
 pub async fn open_to_outer_groups(
     connection: &Connection,
     codes: &[impl AsRef<str>],
@@ -92,7 +91,7 @@ pub async fn open_to_outer_groups(
     Ok(rows.into_iter().map(|row| (row.code, row.id)).collect())
 }
 
-/// Tenant with this code, created with built-in modules if missing (decisions 4.2).
+/// A missing tenant gets the built-in modules (decisions 4.2).
 async fn find_or_create(transaction: &Transaction, code: &str) -> Result<(Tenant, bool)> {
     if let Some(tenant) = tenants::find_by_code(transaction, code).await? {
         return Ok((tenant, false));

@@ -8,19 +8,18 @@ use crate::{json, platform::shared::patch::check_id, store::FromRow};
 /// Maximum devices per person.
 pub const MOST_DEVICES: usize = 100;
 
-/// Maximum bytes of a name.
 const NAME_BYTES: usize = 256;
 
-/// User identifier type (`idType`).
+/// `idType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "i64")]
 pub enum IdType {
-    /// 1: platform user id.
+    /// Platform user id.
     #[default]
     Platform,
-    /// 2: login.
+    /// Login.
     Login,
-    /// 3: source user id.
+    /// Source user id.
     Source,
 }
 
@@ -43,12 +42,12 @@ impl TryFrom<i64> for IdType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "i64", rename_all = "kebab-case")]
 pub enum Reason {
-    /// 0.
+    /// Ordinary.
     #[default]
     Ordinary,
-    /// 1: single-device login.
+    /// Single-device login.
     SingleDeviceLogin,
-    /// 2.
+    /// Password change.
     PasswordChange,
 }
 
@@ -95,7 +94,7 @@ pub struct DeviceForm {
 }
 
 impl DeviceForm {
-    /// Checks all fields.
+    /// Checks the fields.
     pub fn check(&self) -> Result<(), String> {
         check_device_id(&self.device_id)?;
         let is_fit = |name: &String| name.len() <= NAME_BYTES && !name.chars().any(char::is_control);
@@ -134,7 +133,7 @@ pub enum Unbindings {
     Many(Vec<Unbinding>),
 }
 
-/// Reads one request or a list.
+/// Reads a request or a list.
 pub fn read_unbindings(body: &RawValue, most: usize) -> Result<Vec<Unbinding>, String> {
     let is_list = body.get().starts_with('[');
     let read: Vec<&RawValue> = if is_list { json::read(body.get().as_bytes())? } else { vec![body] };

@@ -1,12 +1,10 @@
 //! Pages of changed users, and pictures.
 
-use super::{
-    fields::UserRead,
-    model::{User, public_address},
-    repo::COLUMNS,
-};
 use crate::{
-    platform::shared::patch::ChangesAfter,
+    platform::{
+        shared::{directory_rows::DirectoryRow, patch::ChangesAfter},
+        users::{forms::UserRead, picture::public_address, rules::User},
+    },
     store::{self, Connection, FromRow, sql},
 };
 
@@ -20,7 +18,7 @@ struct ListedUser {
 }
 
 /// Changed users, oldest first (decisions 9.6); reads one index range.
-pub(super) async fn changed_users(
+pub(in crate::platform::users) async fn changed_users(
     reader: &Connection,
     tenant_id: i64,
     changes: ChangesAfter,
@@ -36,10 +34,11 @@ pub(super) async fn changed_users(
 
 fn page_query(of_a_kind: bool) -> String {
     // Password hashes stay in the database.
-    let columns = COLUMNS.map(|column| match column {
+    let columns = User::COLUMNS.iter().map(|column| match *column {
         "password_hash" => "NULL AS password_hash".to_owned(),
         column => format!("users.{column}"),
     });
+    let columns: Vec<String> = columns.collect();
     format!(
         "SELECT {}, users.work_status, users.updated_at, organizations.platform_org_id FROM users \
          LEFT JOIN organizations ON organizations.tenant_id = users.tenant_id AND organizations.org_id = users.org_id \
@@ -49,7 +48,7 @@ fn page_query(of_a_kind: bool) -> String {
     )
 }
 
-/// A person's stored avatar; see [`super::picture::public_address`].
+/// A person's stored avatar; see [`public_address`].
 pub async fn find_avatar(
     reader: &Connection,
     tenant_id: i64,
@@ -63,7 +62,10 @@ pub async fn find_avatar(
 }
 
 /// Content type and bytes of a picture whose tenant is active.
-pub(super) async fn find_picture(reader: &Connection, id: &str) -> store::Result<Option<(String, Vec<u8>)>> {
+pub(in crate::platform::users) async fn find_picture(
+    reader: &Connection,
+    id: &str,
+) -> store::Result<Option<(String, Vec<u8>)>> {
     let statement = sql(
         "SELECT content_type, content FROM pictures JOIN tenants ON tenants.id = pictures.tenant_id \
          WHERE pictures.id = ? AND tenants.removed_at IS NULL AND tenants.is_frozen = 0",

@@ -1,4 +1,4 @@
-//! `PUT /storage/uploads/{uploadId}/{partNumber}`: takes a part of an upload in.
+//! `PUT /storage/uploads/{uploadId}/{partNumber}`: receives a part of an upload.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use trawl_macros::operation;
 use crate::{
     blobs::{
         BlobStore,
-        local::{Coming, upload_gone},
+        local::{PartInFlight, upload_gone},
         reservations::{self, OpenUpload},
         signing::{SignedPart, UploadQuery},
     },
@@ -29,17 +29,17 @@ use crate::{
     platform::files::signed_urls::SignedUrlsState,
 };
 
-/// So many bytes of a content of unknown length are asked for at once at the most.
+/// Most bytes reserved at once for a content of unknown length.
 const UNANNOUNCED_STEP: u64 = 8 << 20;
 
-/// After so many bytes it is looked whether the upload is there still.
+/// Bytes between checks that the upload still exists.
 const ANNOUNCED_STEP: u64 = 64 << 20;
 
-/// Takes the content of an upload in, or one part of it.
+/// Receives the content of an upload, or one part of it.
 ///
-/// The address is what `POST /v1/stream/upload` or `POST /v1/stream/multipart/upload/parts` answered, and needs no token. A part
-/// that is sent again takes the place of the earlier one. What breaks off leaves nothing. The answer has no body; its `ETag` names
-/// the part at the commit.
+/// The address comes from `POST /v1/stream/upload` or `POST /v1/stream/multipart/upload/parts` and needs no token. A
+/// part sent again replaces the earlier one. An aborted request leaves nothing. The answer has no body; its `ETag`
+/// names the part at the commit.
 #[operation(
     tag = "storage", security(()),
     params(
@@ -75,7 +75,7 @@ pub async fn receive_part(State(state): State<SignedUrlsState>, request: Request
             received
         }
         Err(error) => {
-            // Who asks first is answered first, and keeps his content.
+            // A client that expects `100 Continue` has not sent its content.
             if !parts.headers.contains_key(header::EXPECT) {
                 throw_away(&state, chunks).await;
             }
@@ -86,19 +86,18 @@ pub async fn receive_part(State(state): State<SignedUrlsState>, request: Request
 
 async fn throw_away(state: &SignedUrlsState, chunks: BodyDataStream) {
     let patience = Duration::from_millis(state.limits.body_timeout_ms);
-    // However long that takes, it stays refused for what it was.
+    // The response stays the same however draining ends.
     drop(timeout(patience, drain(chunks)).await);
 }
 
-/// A part that may come in.
 struct Admitted {
     part: SignedPart,
-    /// Whether its sender said how many bytes it has: these are counted then.
+    /// Whether the sender declared the length, which is then counted in full.
     is_announced: bool,
-    coming: Coming,
+    coming: PartInFlight,
 }
 
-/// Looks whether a part may come in, before anything of it is read.
+/// Checks that a part may be received before any of it is read.
 async fn admit(state: &SignedUrlsState, parts: &mut Parts) -> Result<Admitted> {
     let local = embedded(state)?;
     let PathParameters((upload_id, part_number)) =
@@ -143,7 +142,7 @@ async fn receive(
     let watch = Watch::new(state, &part, is_announced, &mut coming);
     let arrived = local.receive(&part, watch.over(impatiently(chunks, patience))).await?;
     let placed = local.place(arrived).await?;
-    // Whoever ends an upload takes its row away first: either he finds the part, or we see that.
+    // Ending an upload removes its row first. So either that side finds the part, or this check sees that.
     if !reservations::is_there(state.store.reader(), &part.upload_id).await? {
         local.discard(&part.upload_id).await?;
         return Err(upload_gone());
@@ -154,17 +153,16 @@ async fn receive(
     Ok(response)
 }
 
-/// Looks, while a part comes in, whether more of it may.
+/// Checks during a transfer that more may be received.
 struct Watch<'a> {
     state: &'a SignedUrlsState,
     part: &'a SignedPart,
     is_announced: bool,
-    coming: &'a mut Coming,
-    /// Bytes that have come.
+    coming: &'a mut PartInFlight,
     come: u64,
-    /// Bytes that may come before it is looked again.
+    /// Bytes allowed before the next check.
     allowed: u64,
-    /// Bytes that are asked for at once at the most.
+    /// Most bytes reserved at once.
     step: u64,
 }
 
@@ -173,13 +171,13 @@ impl<'a> Watch<'a> {
         state: &'a SignedUrlsState,
         part: &'a SignedPart,
         is_announced: bool,
-        coming: &'a mut Coming,
+        coming: &'a mut PartInFlight,
     ) -> Self {
         let allowed = if is_announced { ANNOUNCED_STEP } else { 0 };
         Self { state, part, is_announced, coming, come: 0, allowed, step: UNANNOUNCED_STEP }
     }
 
-    /// The same content, which ends with the refusal.
+    /// Passes the content on until more of it is refused.
     fn over(
         self,
         content: impl Stream<Item = Result<Bytes>> + Send + Unpin,
@@ -194,7 +192,7 @@ impl<'a> Watch<'a> {
 
     async fn pass(&mut self, bytes: u64) -> Result<()> {
         self.come = self.come.saturating_add(bytes);
-        // What is more than the address allows is refused for that, where it is taken.
+        // Content beyond the URL's limit is refused by the receiver.
         if self.come <= self.allowed || self.come > self.part.most_bytes {
             return Ok(());
         }
@@ -203,18 +201,18 @@ impl<'a> Watch<'a> {
             self.allowed = self.come.saturating_add(ANNOUNCED_STEP);
             return Ok(());
         }
-        // As much again as there is: a small content has nothing counted that never comes.
+        // Reserves as much again, so that a small content occupies little quota that it does not use.
         let more = self.come.saturating_add(self.step.min(self.come)).min(self.part.most_bytes);
         let counted = self.count(&upload, more).await;
         if !matches!(&counted, Err(error) if error.kind == Kind::TooLarge) {
             return counted;
         }
-        // Less than a step is left. What is asked for beyond it is halved each time, so that there are few of them.
+        // Less than a step is left. Halving the step limits the number of reservations.
         self.step /= 2;
         self.count(&upload, self.come).await
     }
 
-    /// Has quotas count so many bytes of the part.
+    /// Reserves quota for this many bytes of the part.
     async fn count(&mut self, upload: &OpenUpload, bytes: u64) -> Result<()> {
         let all = self.coming.set(bytes);
         check_size(self.state, all)?;
@@ -224,7 +222,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// The pieces of a body, each of which has to come in time.
+/// The pieces of a body, with a timeout for each.
 fn impatiently(
     chunks: &mut BodyDataStream,
     patience: Duration,

@@ -1,14 +1,9 @@
-//! Aborting an upload: releases its reservation and discards its data.
-
 use std::sync::Arc;
 
-use super::{commit::discard, person::Present, repo, signing::no_such_upload};
+use super::{commit::discard, fresh_caller::FreshCaller, repo, signing::no_such_upload};
 use crate::{auth::caller::Caller, error::Result, platform::files::FilesState};
 
-/// Aborts the caller's upload.
-///
-/// # Errors
-/// A general failure for an unknown upload or during its commit.
+/// Aborts the caller's upload. Fails if it is unknown or being committed.
 pub(super) async fn give_up(state: &FilesState, caller: Arc<Caller>, upload_id: String) -> Result<()> {
     let user_id = &caller.require_user()?.person.user_id;
     // Uploads of other people are unknown, even during their commit.
@@ -17,7 +12,7 @@ pub(super) async fn give_up(state: &FilesState, caller: Arc<Caller>, upload_id: 
     let id = upload_id.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let present = Present::of(transaction, &caller).await?;
+            let present = FreshCaller::of(transaction, &caller).await?;
             let seer = present.seer();
             let upload = repo::find_upload(transaction, seer.tenant_id, seer.user_id, &id).await?;
             repo::remove_upload(transaction, &upload.ok_or_else(no_such_upload)?.id).await?;

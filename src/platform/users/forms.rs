@@ -146,7 +146,7 @@ impl UserWrite {
     }
 }
 
-/// Details in JSON column `details`.
+/// JSON column `details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UserDetails {

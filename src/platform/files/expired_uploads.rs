@@ -5,15 +5,11 @@ use crate::{
     store::{Store, now_millis, sql},
 };
 
-/// Uploads per transaction.
 const PORTION: u64 = 200;
 
 const HOUR: i64 = 3_600_000;
 
-/// Removes a batch of uploads begun `upload_hours` ago. Returns whether that was the last.
-///
-/// # Errors
-/// Those of the database.
+/// Removes a batch begun `upload_hours` ago. Returns whether it was the last.
 pub async fn remove_old(store: &Store, upload_hours: u32) -> Result<bool> {
     let before = now_millis() - i64::from(upload_hours) * HOUR;
     let text = "SELECT id FROM uploads WHERE created_at < ? ORDER BY created_at LIMIT ?";

@@ -1,4 +1,4 @@
-//! `GET /storage/files/{fileId}/{version}`: gives a content to the one whom its address was made for.
+//! `GET /storage/files/{fileId}/{version}`: serves a content to the user of its signed URL.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -12,7 +12,7 @@ use headers::{ETag, HeaderMapExt, LastModified};
 
 use super::{
     embedded, now,
-    preconditions::{Asked, asked},
+    preconditions::{PreconditionOutcome, asked},
 };
 use trawl_macros::operation;
 
@@ -26,11 +26,11 @@ use crate::{
         envelope::FailureEnvelope,
         extract::{PathParameters, QueryParameters},
     },
-    platform::files::{given, signed_urls::SignedUrlsState},
+    platform::files::{download, signed_urls::SignedUrlsState},
 };
 
-/// What every answer with a content says besides. Whatever a browser takes it for, it runs nothing of it. It may keep it, and asks
-/// again each time: the right to it may be gone.
+/// Headers of every content response. Browsers must not execute a content, and must revalidate it, since access may
+/// have ended.
 const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'")),
@@ -38,10 +38,10 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
 ];
 
-/// Gives the content of a file, or a range of it.
+/// Serves a file's content or one range of it.
 ///
-/// The address is what `POST /v1/stream/download` answered, and needs no token. It is good for whom it was made for as long as he
-/// may take the file. Several ranges at once are answered with the whole.
+/// The address comes from `POST /v1/stream/download` and needs no token. It is valid while its user may take the file.
+/// A request for several ranges gets the whole content.
 #[operation(
     tag = "storage", security(()),
     params(
@@ -71,17 +71,19 @@ pub async fn give_file(
     headers: HeaderMap,
 ) -> Result<Response> {
     let signed = embedded(&state)?.signer().check_download(&file_id, &version, &query, now())?;
-    let kept = given::find(state.store.reader(), &signed).await?;
+    let kept = download::find(state.store.reader(), &signed).await?;
     let e_tag: ETag = format!("\"{}\"", kept.sha256).parse().map_err(Error::internal)?;
     let changed = Duration::from_millis(u64::try_from(kept.created_at).unwrap_or(0));
     let last_modified = LastModified::from(UNIX_EPOCH + changed);
     let size = u64::try_from(kept.size).unwrap_or(0);
     let (status, range) = match asked(&method, &headers, size, &e_tag, last_modified) {
-        Asked::Whole => (StatusCode::OK, 0..size),
-        Asked::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
-        Asked::Known => (StatusCode::NOT_MODIFIED, 0..0),
-        Asked::Other => return Err(Error::precondition_failed("If-Match: the content is another one")),
-        Asked::Beyond => return beyond(size),
+        PreconditionOutcome::Whole => (StatusCode::OK, 0..size),
+        PreconditionOutcome::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
+        PreconditionOutcome::Known => (StatusCode::NOT_MODIFIED, 0..0),
+        PreconditionOutcome::Other => {
+            return Err(Error::precondition_failed("If-Match: the content is another one"));
+        }
+        PreconditionOutcome::Beyond => return beyond(size),
     };
     let is_given = status != StatusCode::NOT_MODIFIED && method != Method::HEAD;
     let body = if is_given {
@@ -115,7 +117,7 @@ pub async fn give_file(
     Ok(response)
 }
 
-/// 416, which says how many bytes there are.
+/// 416 with the content's size.
 fn beyond(size: u64) -> Result<Response> {
     let refusal = Error::range_not_satisfiable(format!("Range: lies behind the end; there are {size} bytes"));
     let mut response = refusal.into_response();
@@ -124,9 +126,9 @@ fn beyond(size: u64) -> Result<Response> {
     Ok(response)
 }
 
-/// What it means that a content is not in the store: that the file has just been deleted, or that something is broken.
+/// Distinguishes a file deleted just now from an inconsistent store.
 async fn missing(state: &SignedUrlsState, signed: &SignedFile, error: Error) -> Error {
-    match given::find(state.store.reader(), signed).await {
+    match download::find(state.store.reader(), signed).await {
         Ok(kept) => Error::internal(format!("the content {} is not in the store", kept.sha256)),
         Err(refusal) if refusal.kind == Kind::NotFound => refusal,
         Err(_) => error,

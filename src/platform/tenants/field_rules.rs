@@ -1,10 +1,9 @@
-//! Checks fields of tenant and application forms (decisions 2.3).
+//! Field checks (decisions 2.3).
 
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
 
-/// Optional text, absent if blank; multi-line texts may contain line breaks.
 pub(super) fn text(
     field: &str,
     text: Option<String>,
@@ -22,7 +21,6 @@ pub(super) fn text(
     Ok(Some(text))
 }
 
-/// Checks bounds.
 pub(super) fn number(field: &str, number: i64, bounds: &RangeInclusive<i64>) -> Result<i64> {
     if bounds.contains(&number) {
         return Ok(number);

@@ -2,50 +2,46 @@
 
 use super::{
     FILE,
-    forms::{Wanted, check_limit, check_name, general},
+    forms::{ValidatedCommit, check_limit, check_name, general},
+    fresh_caller::FreshCaller,
     info::FileInfo,
-    person::Present,
-    quotas::{self, Counted},
+    quotas::{self, QuotaScope},
     repo::{self, Author, File, Upload},
     signing::{folder_for, no_such_upload},
 };
 use crate::{
     auth::caller::Caller,
-    blobs::Composed,
+    blobs::ComposedContent,
     config::Limits,
     error::{BusinessCode, Result},
     platform::folders::{
-        access::{Access, FolderViewer, Needed, ROOT},
+        access::{Access, FolderViewer, ROOT, RequiredPermission},
         names::Name,
     },
     store::{Connection, Store, Transaction, now_millis},
 };
 
-/// A permitted target.
-pub(super) struct Place {
+pub(super) struct CommitTarget {
     folder: Access,
     name: Name,
-    /// The file that gets a new version.
     known: Option<File>,
 }
 
-/// The target of a commit.
 #[derive(Clone, Copy)]
 pub(super) struct Claim<'a> {
     pub(super) seer: FolderViewer<'a>,
     pub(super) upload: &'a Upload,
-    pub(super) wanted: &'a Wanted,
+    pub(super) wanted: &'a ValidatedCommit,
     pub(super) limits: &'a Limits,
 }
 
 impl Claim<'_> {
-    /// # Errors
     /// The business failures of a commit except those of the content.
-    pub(super) async fn check(&self, connection: &Connection) -> Result<Place> {
+    pub(super) async fn check(&self, connection: &Connection) -> Result<CommitTarget> {
         let Self { seer, upload, wanted, limits } = self;
         let missing = BusinessCode::NoParentOfFile;
         let folder = Access::require(connection, seer, &wanted.directory_id, missing).await?;
-        folder.check(Needed::Upload)?;
+        folder.check(RequiredPermission::Upload)?;
         let name = check_name(limits, &wanted.name)?;
         check_limit(wanted.bytes, limits.file_bytes)?;
         if let Some(declared) = upload.declared_bytes.filter(|declared| wanted.bytes > *declared) {
@@ -58,18 +54,15 @@ impl Claim<'_> {
                     "fileName: the folder has a file of this name; with ondup it gets a new version",
                 ));
             }
-            folder.check(Needed::Edit)?;
+            folder.check(RequiredPermission::Edit)?;
         }
-        let counted = Counted { tenant: seer.tenant_id, root: Some(&folder.root_id), but: &upload.id };
+        let counted = QuotaScope { tenant: seer.tenant_id, root: Some(&folder.root_id), but: &upload.id };
         quotas::check(connection, counted, wanted.bytes).await?;
-        Ok(Place { folder, name, known })
+        Ok(CommitTarget { folder, name, known })
     }
 }
 
-/// Checks the target before large reads.
-///
-/// # Errors
-/// As [`Claim::check`].
+/// Before large reads; errors as [`Claim::check`].
 pub(super) async fn look(store: &Store, caller: &Caller, claim: Claim<'_>) -> Result<()> {
     if claim.wanted.directory_id == ROOT {
         make_own_root(store, caller).await?;
@@ -77,7 +70,6 @@ pub(super) async fn look(store: &Store, caller: &Caller, claim: Claim<'_>) -> Re
     claim.check(store.reader()).await.map(drop)
 }
 
-/// Creates a person's own root at its first use.
 async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
     let seer = FolderViewer::of(caller)?;
     if Access::find(store.reader(), &seer, ROOT).await?.is_some() {
@@ -86,29 +78,26 @@ async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
     let caller = caller.clone();
     let job = store.write(move |transaction| {
         Box::pin(async move {
-            let present = Present::of(transaction, &caller).await?;
+            let present = FreshCaller::of(transaction, &caller).await?;
             folder_for(transaction, &present.seer(), ROOT).await.map(drop)
         })
     });
     job.await
 }
 
-/// Inserts the file with its kept content and ends the upload.
-///
-/// # Errors
-/// As [`Claim::check`]; 401 or 403 for revoked callers.
+/// Errors as [`Claim::check`]; 401 or 403 for revoked callers.
 pub(super) async fn put(
     transaction: &Transaction,
     caller: &Caller,
     limits: &Limits,
-    wanted: &Wanted,
-    content: &Composed,
+    wanted: &ValidatedCommit,
+    content: &ComposedContent,
 ) -> Result<FileInfo> {
-    let present = Present::of(transaction, caller).await?;
+    let present = FreshCaller::of(transaction, caller).await?;
     let (seer, person) = (present.seer(), &present.person);
     let upload = repo::find_upload(transaction, seer.tenant_id, seer.user_id, &wanted.upload_id).await?;
     let upload = upload.ok_or_else(no_such_upload)?;
-    let Place { folder, name, known } =
+    let CommitTarget { folder, name, known } =
         Claim { seer, upload: &upload, wanted, limits }.check(transaction).await?;
     let author =
         Author { tenant_id: seer.tenant_id, user_id: seer.user_id, name: &person.name, now: now_millis() };

@@ -1,4 +1,4 @@
-//! Downloads through signed URLs, with a fresh permission check (decisions 10.3).
+//! Downloads through signed URLs (decisions 10.3).
 
 use crate::{
     auth::{
@@ -7,33 +7,32 @@ use crate::{
     },
     blobs::signing::SignedFile,
     error::{Error, Result},
-    platform::folders::access::{Access, FolderViewer, Needed},
+    platform::folders::access::{Access, FolderViewer, RequiredPermission},
     store::{Connection, FromRow, sql},
 };
 
-/// A stored file version.
+/// A stored version.
 #[derive(Clone, Debug, FromRow)]
-pub struct Kept {
+pub struct StoredVersion {
     tenant_id: i64,
     directory_id: String,
-    /// The file's name.
+    /// File name.
     pub name: String,
-    /// Its SHA-256, in hex.
+    /// SHA-256 in hex.
     pub sha256: String,
-    /// Its bytes.
+    /// Bytes.
     pub size: i64,
-    /// Creation of the version, epoch milliseconds.
+    /// Creation, epoch milliseconds.
     pub created_at: i64,
-    /// Its key in the store.
+    /// Store key.
     pub store_key: String,
     verdict: Option<String>,
 }
 
-/// Finds the content of a signed URL if its holder may still download it.
+/// Content of a signed URL, after a fresh permission check.
 ///
-/// # Errors
 /// 404 for missing and forbidden contents; 403 for frozen tenants or unsafe contents.
-pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
+pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<StoredVersion> {
     let statement = sql(
         "SELECT files.tenant_id, files.directory_id, files.name, file_versions.sha256, file_versions.size, \
            file_versions.created_at, blobs.store_key, blobs.verdict \
@@ -41,7 +40,7 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
          WHERE files.id = ? AND file_versions.version = ?",
         [signed.file_id.as_str().into(), signed.version.into()],
     );
-    let kept = statement.fetch_optional::<Kept>(reader).await?.ok_or_else(gone)?;
+    let kept = statement.fetch_optional::<StoredVersion>(reader).await?.ok_or_else(gone)?;
     let tenant = tenants::find_by_id(reader, kept.tenant_id).await?.ok_or_else(gone)?;
     if tenant.is_frozen {
         return Err(Error::forbidden("tenant is frozen"));
@@ -51,7 +50,7 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
     let principals = directory::standing(reader, tenant.id, &person).await?;
     let seer = FolderViewer { tenant_id: tenant.id, user_id: &person.user_id, principals: &principals };
     let access = Access::find(reader, &seer, &kept.directory_id).await?;
-    if access.is_none_or(|access| access.check(Needed::Download).is_err()) {
+    if access.is_none_or(|access| access.check(RequiredPermission::Download).is_err()) {
         return Err(gone());
     }
     if kept.verdict.is_some() {
@@ -60,7 +59,6 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<Kept> {
     Ok(kept)
 }
 
-/// 404 for missing and forbidden contents alike.
 fn gone() -> Error {
     Error::not_found("there is no such file, or you may not take it any more")
 }

@@ -1,4 +1,4 @@
-//! Fresh authentication at the end of a long operation.
+//! Repeated authentication at the end of a long operation.
 
 use crate::{
     auth::{
@@ -10,16 +10,14 @@ use crate::{
     store::Transaction,
 };
 
-/// A person with their current subjects.
 #[derive(Clone, Debug)]
-pub(super) struct Present {
+pub(super) struct FreshCaller {
     tenant_id: i64,
     pub(super) person: Person,
     principals: Vec<String>,
 }
 
-impl Present {
-    /// # Errors
+impl FreshCaller {
     /// 401 or 403, as for a new request.
     pub(super) async fn of(transaction: &Transaction, caller: &Caller) -> Result<Self> {
         caller.confirm(transaction).await?;

@@ -17,7 +17,6 @@ mod tests {
     fn tenants_take_turns() {
         assert_eq!(turns(&[1, 2, 5], 2, &[]), [5, 1, 2]);
         assert_eq!(turns(&[1, 2, 5], 5, &[]), [1, 2, 5]);
-        // The last one served need not be waiting.
         assert_eq!(turns(&[1, 2, 5], 3, &[]), [5, 1, 2]);
         assert_eq!(turns(&[1, 2, 5], 2, &[5, 1]), [2, 5, 1]);
         assert_eq!(turns(&[1], 1, &[1]), [1]);

@@ -11,7 +11,7 @@ use crate::{
     platform::shared::patch::check_id_of,
 };
 
-/// Maximum targets of one grant request.
+/// Maximum targets of a grant request.
 pub const MOST_TARGETS: usize = 100;
 
 /// Folder as the caller sees it (specification, "`DirectoryResponse`").
@@ -38,7 +38,6 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// Response with only the id.
     pub(super) fn only(id: String) -> Self {
         Self { id, name: None, full_path: None, parent_id: None, version: None, permissions: None }
     }
@@ -88,19 +87,16 @@ pub struct CreationForm {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// In this folder.
+pub(super) enum ParentFolder {
     Directory(String),
-    /// At this subject's first level.
     Subject(String),
-    /// At the caller's first level.
     Own,
 }
 
 #[derive(Debug)]
 pub(super) struct NewDirectory {
     pub(super) name: String,
-    pub(super) place: Place,
+    pub(super) place: ParentFolder,
     pub(super) skip: bool,
 }
 
@@ -108,9 +104,9 @@ impl CreationForm {
     pub(super) fn checked(self) -> Result<NewDirectory> {
         let given = |id: Option<String>| id.filter(|id| !id.is_empty());
         let place = match (given(self.parent_id), given(self.principal_id)) {
-            (Some(id), _) => Place::Directory(checked("parentId", id)?),
-            (None, Some(id)) => Place::Subject(checked("principalId", id)?),
-            (None, None) => Place::Own,
+            (Some(id), _) => ParentFolder::Directory(checked("parentId", id)?),
+            (None, Some(id)) => ParentFolder::Subject(checked("principalId", id)?),
+            (None, None) => ParentFolder::Own,
         };
         Ok(NewDirectory { name: self.name, place, skip: self.skip.unwrap_or_default() })
     }
@@ -132,11 +128,9 @@ impl RenamingForm {
     }
 }
 
-/// Type of target ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TargetKind {
     User,
-    /// Group or department.
     Group,
 }
 
@@ -174,7 +168,6 @@ pub(super) struct NewGrants {
     pub(super) directory_id: String,
     pub(super) role: Role,
     pub(super) kind: TargetKind,
-    /// Distinct, in request order.
     pub(super) targets: Vec<String>,
 }
 

@@ -1,19 +1,15 @@
 //! Rules of department synchronisation.
 
-use std::collections::{BTreeSet, HashSet};
-
 use uuid::Uuid;
 
-pub use super::fields::OrganizationDetails;
 use super::{
-    fields::OrganizationWrite,
-    repo,
+    forms::{OrganizationDetails, OrganizationWrite},
     tree::{Tree, TreePosition},
 };
 use crate::{
-    error,
-    platform::shared::patch::written_text,
-    store::{FromRow, Json, Transaction},
+    error::Result,
+    platform::shared::{directory_rows::DirectoryRow, patch::written_text},
+    store::{FromRow, Json, Value},
 };
 
 /// Stored department.
@@ -141,20 +137,61 @@ impl Organization {
     pub(super) fn shows_otherwise(&self, before: &Self) -> bool {
         (&self.name, self.is_hidden, self.is_deleted) != (&before.name, before.is_hidden, before.is_deleted)
     }
+}
 
-    /// Audit action since `before`.
-    pub(super) fn deed(&self, before: Option<&Self>) -> &'static str {
-        match before {
-            None => "create",
-            Some(before) if self.is_deleted && !before.is_deleted => "delete",
-            Some(before) if self.status < before.status => "disable",
-            Some(before) if self.status > before.status => "enable",
-            Some(_) => "change",
-        }
+impl DirectoryRow for Organization {
+    const TABLE: &'static str = "organizations";
+    const COLUMNS: &'static [&'static str] = &[
+        "org_id",
+        "platform_org_id",
+        "parent_id",
+        "name",
+        "order_no",
+        "enable_chat",
+        "secret_level",
+        "is_force_receive",
+        "status",
+        "is_hidden",
+        "is_deleted",
+        "details",
+    ];
+    const UNIQUE: &'static [&'static str] = &["platform_org_id"];
+    const KIND: &'static str = "department";
+
+    fn id(&self) -> &str {
+        &self.org_id
     }
 
-    /// Changed fields.
-    pub(super) fn changed_fields(&self, before: &Self) -> Vec<&'static str> {
+    fn values(&self) -> Result<Vec<Value>> {
+        Ok(vec![
+            Value::from(self.org_id.as_str()),
+            self.platform_org_id.as_str().into(),
+            self.parent_id.as_deref().into(),
+            self.name.as_str().into(),
+            self.order_no.into(),
+            self.enable_chat.into(),
+            self.secret_level.into(),
+            self.is_force_receive.into(),
+            self.status.into(),
+            self.is_hidden.into(),
+            self.is_deleted.into(),
+            Value::json(&self.details)?,
+        ])
+    }
+
+    fn leaves_something_unique(&self, before: &Self) -> bool {
+        self.platform_org_id != before.platform_org_id
+    }
+
+    fn is_deleted(&self) -> bool {
+        self.is_deleted
+    }
+
+    fn status(&self) -> i64 {
+        self.status
+    }
+
+    fn changed_fields(&self, before: &Self) -> Vec<&'static str> {
         let (ours, theirs) = (&self.details, &before.details);
         [
             ("parentId", self.parent_id != before.parent_id),
@@ -181,33 +218,6 @@ impl Organization {
         .filter_map(|(name, differs)| differs.then_some(name))
         .collect()
     }
-}
-
-/// Existing departments with these ids.
-pub async fn existing(
-    transaction: &Transaction,
-    tenant_id: i64,
-    org_ids: &[impl AsRef<str>],
-) -> error::Result<HashSet<String>> {
-    repo::existing(transaction, tenant_id, org_ids).await
-}
-
-/// Visible departments with these ids.
-pub async fn shown(
-    transaction: &Transaction,
-    tenant_id: i64,
-    org_ids: &[impl AsRef<str>],
-) -> error::Result<HashSet<String>> {
-    repo::shown(transaction, tenant_id, org_ids).await
-}
-
-/// Whether one chatless department (`enableChat` 0) contains all of these.
-pub async fn are_without_chat(
-    transaction: &Transaction,
-    tenant_id: i64,
-    org_ids: &BTreeSet<&str>,
-) -> error::Result<bool> {
-    repo::are_without_chat(transaction, tenant_id, org_ids).await
 }
 
 #[cfg(test)]

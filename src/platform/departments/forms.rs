@@ -119,7 +119,7 @@ impl OrganizationWrite {
     }
 }
 
-/// Details in JSON column `details`.
+/// JSON column `details`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OrganizationDetails {

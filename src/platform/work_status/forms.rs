@@ -1,10 +1,9 @@
-//! Rules of work status codes.
+//! Work status codes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::platform::shared::patch::{SyncFailure, check_id};
 
-/// Maximum bytes of a code.
 const CODE_BYTES: usize = 64;
 
 /// Work status change (specification, "user work status item").

@@ -1,4 +1,4 @@
-//! Rules of stored content items.
+//! Rules of content items.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,18 +11,13 @@ use crate::{
     platform::shared::patch::check_id,
 };
 
-/// Maximum bytes of a title.
 const TITLE_BYTES: usize = 4 << 10;
-/// Maximum bytes of a brief, enough for an article.
 const BRIEF_BYTES: usize = 64 << 10;
-/// Maximum bytes of other texts.
 const OTHER_BYTES: usize = 8 << 10;
-/// Maximum ids in a visibility.
 const VISIBILITY_IDS: usize = 10_000;
-/// End of the year 9999; later times are mistakes.
 const LATEST_TIME: i64 = 253_402_300_799_999;
 
-/// Modules with endpoints of their own, and those endpoints.
+/// Modules and the endpoints they have of their own.
 const OWNED_MODULES: [(&str, &str); 8] = [
     ("todo", "POST /api/todo/create and /api/todo/batch_create"),
     ("done", "POST /api/done/create and /api/done/batch_create"),
@@ -34,7 +29,7 @@ const OWNED_MODULES: [(&str, &str); 8] = [
     ("message", "the group robots' webhook"),
 ];
 
-/// The endpoint of a module outside `PUT /v1/contents/{moduleCode}`.
+/// Endpoint of a module outside `PUT /v1/contents/{moduleCode}`.
 pub fn owning_endpoint(module: &str) -> Option<&'static str> {
     OWNED_MODULES.iter().find(|(code, _)| *code == module).map(|(_, endpoint)| *endpoint)
 }
@@ -73,7 +68,7 @@ impl Visibility {
         self.users.len() + self.departments.len() + self.groups.len()
     }
 
-    /// The listed principals.
+    /// Listed principals.
     pub fn principals(&self) -> Vec<String> {
         let users = self.users.iter().map(|id| user_principal(id));
         let departments = self.departments.iter().map(|id| department_principal(id));
@@ -129,7 +124,7 @@ pub struct ItemFailure {
     pub message: String,
 }
 
-/// Checks a batch; returns valid items and failures. The last item wins for duplicate ids.
+/// Valid items and failures; the last duplicate wins.
 pub fn read_batch(items: &[Box<RawValue>]) -> (Vec<Content>, Vec<ItemFailure>) {
     let mut kept: Vec<Content> = Vec::with_capacity(items.len());
     let mut places = HashMap::new();

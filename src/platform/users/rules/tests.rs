@@ -1,5 +1,3 @@
-//! Rules of the user form.
-
 use super::*;
 
 fn form(json: serde_json::Value) -> UserChange {

@@ -7,16 +7,18 @@ use std::collections::HashSet;
 
 use uuid::Uuid;
 
-pub use super::{fields::UserDetails, password::PasswordHash, picture::public_address};
 use super::{
-    fields::{NAME, UserWrite},
+    forms::{NAME, UserDetails, UserWrite},
+    password::PasswordHash,
     picture::Picture,
-    repo,
 };
 use crate::{
-    error,
-    platform::shared::patch::{Written, written_text},
-    store::{Connection, FromRow, Json, Transaction},
+    error::Result,
+    platform::shared::{
+        directory_rows::DirectoryRow,
+        patch::{Written, written_text},
+    },
+    store::{FromRow, Json, Value},
 };
 
 /// Stored user.
@@ -192,27 +194,77 @@ impl User {
             || (self.is_deleted && !before.is_deleted)
             || (self.status == 0 && before.status != 0)
     }
+}
 
-    /// Whether a unique value becomes free.
-    pub(super) fn leaves_something_unique(&self, before: &Self) -> bool {
+impl DirectoryRow for User {
+    const TABLE: &'static str = "users";
+    const COLUMNS: &'static [&'static str] = &[
+        "user_id",
+        "platform_user_id",
+        "login_id",
+        "has_own_login",
+        "name",
+        "sex",
+        "mobile",
+        "org_id",
+        "deputy_org_ids",
+        "type",
+        "order_no",
+        "secret_level",
+        "status",
+        "is_hidden",
+        "is_deleted",
+        "details",
+        "password_hash",
+        "picture",
+        "epoch",
+    ];
+    const UNIQUE: &'static [&'static str] = &["login_id", "platform_user_id"];
+    const KIND: &'static str = "user";
+
+    fn id(&self) -> &str {
+        &self.user_id
+    }
+
+    fn values(&self) -> Result<Vec<Value>> {
+        Ok(vec![
+            Value::from(self.user_id.as_str()),
+            self.platform_user_id.as_str().into(),
+            self.login_id.as_str().into(),
+            self.has_own_login.into(),
+            self.name.as_str().into(),
+            self.sex.into(),
+            self.mobile.as_deref().into(),
+            self.org_id.as_deref().into(),
+            Value::json(&self.deputy_org_ids)?,
+            self.kind.into(),
+            self.order_no.into(),
+            self.secret_level.into(),
+            self.status.into(),
+            self.is_hidden.into(),
+            self.is_deleted.into(),
+            Value::json(&self.details)?,
+            self.password_hash.as_ref().map(PasswordHash::as_str).into(),
+            self.picture.as_deref().into(),
+            self.epoch.into(),
+        ])
+    }
+
+    fn leaves_something_unique(&self, before: &Self) -> bool {
         self.login_id != before.login_id
             || self.platform_user_id != before.platform_user_id
             || self.is_deleted != before.is_deleted
     }
 
-    /// Audit action since `before`.
-    pub fn deed(&self, before: Option<&Self>) -> &'static str {
-        match before {
-            None => "create",
-            Some(before) if self.is_deleted && !before.is_deleted => "delete",
-            Some(before) if self.status < before.status => "disable",
-            Some(before) if self.status > before.status => "enable",
-            Some(_) => "change",
-        }
+    fn is_deleted(&self) -> bool {
+        self.is_deleted
     }
 
-    /// Changed fields.
-    pub fn changed_fields(&self, before: &Self) -> Vec<&'static str> {
+    fn status(&self) -> i64 {
+        self.status
+    }
+
+    fn changed_fields(&self, before: &Self) -> Vec<&'static str> {
         let (ours, theirs) = (&self.details, &before.details);
         [
             ("platformUserId", self.platform_user_id != before.platform_user_id),
@@ -247,15 +299,6 @@ impl User {
     }
 }
 
-/// Reindexes people of these departments, whose names they show.
-pub async fn index_members(
-    transaction: &Transaction,
-    tenant_id: i64,
-    org_ids: &[String],
-) -> error::Result<()> {
-    repo::index_members(transaction, tenant_id, org_ids).await
-}
-
 /// Kind of a user identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedBy {
@@ -274,14 +317,4 @@ pub struct ShownPerson {
     pub login_id: String,
     /// Main department's source id.
     pub org_id: Option<String>,
-}
-
-/// Visible people with these names.
-pub async fn find_shown(
-    connection: &Connection,
-    tenant_id: i64,
-    by: NamedBy,
-    names: &[impl AsRef<str>],
-) -> error::Result<Vec<ShownPerson>> {
-    repo::find_shown(connection, tenant_id, by, names).await
 }

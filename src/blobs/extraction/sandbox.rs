@@ -10,7 +10,7 @@ use rustix::{
     thread::set_no_new_privs,
 };
 
-use super::{MOST_BYTES, ReadAs, Stop, Text, extract};
+use super::{MOST_BYTES, Stop, Text, TextFormat, extract};
 
 /// Address space limit, in bytes.
 const ADDRESS_BYTES: u64 = 1 << 30;
@@ -23,7 +23,7 @@ const NICENESS: i32 = 5;
 pub struct Options {
     /// Format of a text whose bytes do not tell it
     #[arg(long, value_enum, default_value_t)]
-    read_as: ReadAs,
+    read_as: TextFormat,
     /// Only the beginning of the content is sent
     #[arg(long)]
     part: bool,
@@ -53,13 +53,13 @@ pub fn run(options: &Options) -> Result<(), Stop> {
 }
 
 /// Confines the process before it reads any content.
-/// It limits memory and time, ties the process to the server's life, and forbids opening files and gaining
-/// rights. Landlock, where available, also forbids renaming, deleting and signalling.
+///
+/// Limits memory and time, ties the process to the server's life, and forbids opening files. Gaining rights is
+/// forbidden too. Landlock, where available, adds renaming, deleting and signalling.
 fn confine(seconds: u64) -> Result<(), Stop> {
     let failed = |error: rustix::io::Errno| Stop::Lost(error.into());
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)?;
     set_no_new_privs(true).map_err(failed)?;
-    // Opens a file itself.
     give_up_access().map_err(|error| Stop::Lost(std::io::Error::other(error)))?;
     let limits = [
         (Resource::As, ADDRESS_BYTES),

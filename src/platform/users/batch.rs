@@ -3,39 +3,37 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{
-    fields::UserWrite,
-    model::{User, UserChange, with_suffix},
+    forms::UserWrite,
     picture::{self, Picture, PictureContent},
+    rules::{User, UserChange, with_suffix},
 };
-use crate::platform::shared::patch::Written;
+use crate::platform::shared::{
+    directory_rows::{Batch, Change},
+    patch::Written,
+};
 
-/// Rows by unique values, with earlier states.
+/// Users by unique values, with their stored states.
 #[derive(Debug)]
-pub(super) struct People {
+pub(super) struct UserBatch {
     suffix: Option<String>,
-    by_id: HashMap<String, User>,
+    users: Batch<User>,
     id_by_login: HashMap<String, String>,
     id_by_platform_id: HashMap<String, String>,
     /// Stored pictures' digests by user id.
     digests: HashMap<String, Vec<u8>>,
     /// New pictures by path.
     uploads: HashMap<String, PictureContent>,
-    /// Written rows in request order, with earlier states.
-    touched: Vec<(String, Option<User>)>,
-    seen: HashSet<String>,
 }
 
-impl People {
+impl UserBatch {
     pub(super) fn new(suffix: Option<String>) -> Self {
         Self {
             suffix,
-            by_id: HashMap::new(),
+            users: Batch::new(Vec::new()),
             id_by_login: HashMap::new(),
             id_by_platform_id: HashMap::new(),
             digests: HashMap::new(),
             uploads: HashMap::new(),
-            touched: Vec::new(),
-            seen: HashSet::new(),
         }
     }
 
@@ -48,7 +46,7 @@ impl People {
         match form.login_id.as_deref() {
             Some(login) if !login.is_empty() => vec![with_suffix(login, self.suffix())],
             _ => {
-                let known = self.by_id.get(&form.user_id);
+                let known = self.users.find(&form.user_id);
                 let login = known.map(|user| &user.login_id);
                 let number = known.and_then(|user| user.mobile.as_ref());
                 [login, number, form.mobile.as_ref()].into_iter().flatten().cloned().collect()
@@ -60,15 +58,22 @@ impl People {
         self.id_by_login.contains_key(login)
     }
 
-    pub(super) fn remember(&mut self, user: User) {
+    /// Adds users as the database holds them.
+    pub(super) fn add_stored(&mut self, users: Vec<User>) {
+        for user in &users {
+            self.index(user);
+        }
+        self.users.add_stored(users);
+    }
+
+    fn index(&mut self, user: &User) {
         if !user.is_deleted {
             self.id_by_login.insert(user.login_id.clone(), user.user_id.clone());
         }
         self.id_by_platform_id.insert(user.platform_user_id.clone(), user.user_id.clone());
-        self.by_id.insert(user.user_id.clone(), user);
     }
 
-    pub(super) fn remember_digest(&mut self, user_id: String, digest: Vec<u8>) {
+    pub(super) fn add_digest(&mut self, user_id: String, digest: Vec<u8>) {
         self.digests.insert(user_id, digest);
     }
 
@@ -79,7 +84,7 @@ impl People {
         departments: &HashSet<String>,
     ) -> Result<(), String> {
         let picture = change.picture.take();
-        let known = self.by_id.get(&change.form.user_id);
+        let known = self.users.find(&change.form.user_id);
         let written = self.written_picture(known, picture.as_ref());
         let user = change.apply(known, self.suffix(), &written)?;
         check_departments(&user, known, departments)?;
@@ -122,27 +127,19 @@ impl People {
         if others(self.id_by_platform_id.get(&user.platform_user_id)) {
             return Err(format!("platformUserId: {:?} is another user's already", user.platform_user_id));
         }
-        let before = self.by_id.remove(&user.user_id);
-        if let Some(before) = &before {
+        if let Some(before) = self.users.find(&user.user_id) {
             self.id_by_platform_id.remove(&before.platform_user_id);
             if !before.is_deleted {
                 self.id_by_login.remove(&before.login_id);
             }
         }
-        if self.seen.insert(user.user_id.clone()) {
-            self.touched.push((user.user_id.clone(), before));
-        }
-        self.remember(user);
+        self.index(&user);
+        self.users.put(user);
         Ok(())
     }
 
-    /// Changed rows in request order, with earlier states.
-    pub(super) fn changed(&self) -> Vec<(&User, Option<&User>)> {
-        self.touched
-            .iter()
-            .filter_map(|(id, before)| Some((self.by_id.get(id)?, before.as_ref())))
-            .filter(|(user, before)| Some(*user) != *before)
-            .collect()
+    pub(super) fn changes(&self) -> Vec<Change<'_, User>> {
+        self.users.changes()
     }
 
     pub(super) fn upload_of(&self, user: &User) -> Option<&PictureContent> {

@@ -1,0 +1,86 @@
+//! Pages as external systems sent them, and their keys.
+
+use std::cmp::Reverse;
+
+use trawl_connectors::{Answer, ContentItem, DeclaredOrder};
+
+use crate::source::{FailureKind, Item, SourceFailure};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SourcePageKey {
+    /// A number in this process, of one tenant.
+    pub(crate) registration: u64,
+    pub(crate) keyword: String,
+    /// The source's own cursor.
+    pub(crate) cursor: Option<String>,
+}
+
+/// A page as the source sent it.
+#[derive(Debug, Default)]
+pub(crate) struct RawPage {
+    pub(super) items: Vec<RawItem>,
+    pub(super) in_time_order: bool,
+    pub(super) cursor: Option<String>,
+    pub(super) total: Option<u64>,
+    pub(super) note: Option<String>,
+    pub(super) broken: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct RawItem {
+    pub(super) item: Item,
+    pub(super) author: Option<String>,
+}
+
+impl RawPage {
+    /// # Errors
+    /// An item cannot be written as JSON.
+    pub(crate) fn read(
+        answer: Answer,
+        declared: DeclaredOrder,
+        cursor: Option<&str>,
+    ) -> Result<Self, SourceFailure> {
+        let Answer { items, total, cursor: next, notes, mut broken } = answer;
+        let stands_still = next.is_some() && next.as_deref() == cursor;
+        if stands_still {
+            broken
+                .get_or_insert_with(|| "its cursor stands still: the next page would be this one".to_owned());
+        }
+        let in_time_order = items.is_sorted_by_key(|item| Reverse(item.display_time));
+        if declared == DeclaredOrder::Time && !in_time_order {
+            broken.get_or_insert_with(|| "it declares time order and breaks it".to_owned());
+        }
+        let items = items
+            .into_iter()
+            .map(RawItem::write)
+            .collect::<Result<_, serde_json::Error>>()
+            .map_err(|_| SourceFailure::new(FailureKind::Error, "an item could not be written down"))?;
+        let note = notes.into_iter().next();
+        Ok(Self { items, in_time_order, cursor: next.filter(|_| !stands_still), total, note, broken })
+    }
+
+    /// The upper bound of all times here and behind, if the order holds.
+    pub(super) fn newest(&self) -> Option<i64> {
+        let first = self.items.first().filter(|_| self.in_time_order && self.broken.is_none())?;
+        Some(first.item.display_time)
+    }
+
+    /// The approximate bytes.
+    pub(super) fn bytes(&self) -> usize {
+        const EACH: usize = 128;
+        let texts = |raw: &RawItem| {
+            EACH + raw.item.id.len() + raw.item.json.len() + raw.author.as_ref().map_or(0, String::len)
+        };
+        let own =
+            [&self.cursor, &self.note, &self.broken].into_iter().flatten().map(String::len).sum::<usize>();
+        EACH + own + self.items.iter().map(texts).sum::<usize>()
+    }
+}
+
+impl RawItem {
+    fn write(item: ContentItem) -> Result<Self, serde_json::Error> {
+        let json = serde_json::to_string(&item)?;
+        let (id, display_time) = (item.id, item.display_time);
+        Ok(Self { item: Item { json, display_time, id, title_is_name: false }, author: item.author })
+    }
+}

@@ -1,0 +1,3 @@
+//! Blacklist lookups for other areas.
+
+pub use super::repo::listers_among;

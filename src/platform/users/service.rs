@@ -1,0 +1,82 @@
+//! Synchronisation of users, and lookups for other areas.
+
+use std::collections::HashSet;
+
+use super::{
+    batch::UserBatch,
+    documents::PEOPLE,
+    repo,
+    rules::{User, UserChange},
+};
+pub use super::{
+    repo::{find_shown, pages::find_avatar},
+    rules::{NamedBy, ShownPerson},
+};
+use crate::{
+    audit::Actor,
+    auth::tenants::Tenant,
+    error::Result,
+    platform::{
+        departments, groups,
+        shared::{
+            directory_rows::{self, ids_where},
+            patch::SyncFailure,
+        },
+        tasks, tenants,
+    },
+    store::Transaction,
+};
+
+/// Applies changes in order, each alone. Returns failures and whether any row changed.
+pub(super) async fn synchronise(
+    transaction: &Transaction,
+    actor: &Actor,
+    tenant: &Tenant,
+    changes: Vec<UserChange>,
+) -> Result<(Vec<SyncFailure>, bool)> {
+    let suffix = tenants::service::login_suffix(transaction, tenant.id).await?;
+    let mut batch = UserBatch::new(suffix);
+    repo::load(&mut batch, transaction, tenant.id, &changes).await?;
+    let departments = departments_of(transaction, tenant.id, &changes).await?;
+    let mut failures = Vec::new();
+    for change in changes {
+        let id = change.form.user_id.clone();
+        if let Err(message) = batch.apply(change, &departments) {
+            failures.push(SyncFailure { id, message });
+        }
+    }
+    let is_changed = store(&batch, transaction, actor, tenant).await?;
+    Ok((failures, is_changed))
+}
+
+async fn departments_of(
+    transaction: &Transaction,
+    tenant_id: i64,
+    changes: &[UserChange],
+) -> Result<HashSet<String>> {
+    let named: HashSet<&String> =
+        changes.iter().flat_map(|change| change.form.org_id.iter().chain(change.deputy_org_ids())).collect();
+    let named: Vec<&String> = named.into_iter().collect();
+    departments::service::existing(transaction, tenant_id, &named).await
+}
+
+/// Writes changed users and tells groups and tasks of them.
+async fn store(batch: &UserBatch, transaction: &Transaction, actor: &Actor, tenant: &Tenant) -> Result<bool> {
+    let changes = batch.changes();
+    if changes.is_empty() {
+        return Ok(false);
+    }
+    let first_time = tenants::service::give_change_times(transaction, tenant.id, changes.len()).await?;
+    directory_rows::store(transaction, actor, tenant, &changes, first_time).await?;
+    repo::store_pictures(batch, transaction, tenant.id, &changes).await?;
+    for change in &changes {
+        transaction.record_change(tenant.id, PEOPLE, &change.row.user_id);
+    }
+    let state = |user: &User| (user.is_deleted, user.is_hidden, user.status);
+    let come_or_gone = ids_where(&changes, |user, before| state(before) != state(user));
+    groups::service::record_people(transaction, tenant.id, &come_or_gone).await?;
+    let present = changes.iter().map(|change| change.row).filter(|user| !user.is_deleted);
+    let logins: Vec<String> = present.map(|user| user.login_id.clone()).collect();
+    tasks::service::claim(transaction, tenant.id, &logins).await?;
+    Ok(true)
+}
