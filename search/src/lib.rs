@@ -27,6 +27,7 @@ mod source;
 pub mod sources;
 #[cfg(test)]
 mod testing;
+mod total;
 mod weight;
 
 pub use answer::{Failure, SearchPage, SourceCounts, SourceReport, Status};

@@ -17,6 +17,7 @@ use crate::{
     source::{
         FailureKind, Item, Pause, Position, Source, SourceFailure, SourcePage, SourceRequest, TimeBound,
     },
+    total,
 };
 
 /// Sources are late after this part of the time.
@@ -268,7 +269,7 @@ impl SearchRounds {
         let partial = tie_cut
             || lanes.iter().any(|lane| lane.misses_items)
             || sources.iter().any(|source| source.incomplete.is_some());
-        let total = sources.iter().filter_map(|source| source.total).fold(0, u64::saturating_add);
+        let total = total::sum(sources.iter().map(|source| source.total));
         let at_end = lanes.iter().all(|lane| lane.position == Position::End);
         let states = lanes.into_iter().zip(sources).map(|(lane, source)| LaneState {
             source: SourceKey::of(source.planned.source.id()),
@@ -345,7 +346,7 @@ impl SourceProgress {
     }
 
     fn take_page(&mut self, page: &mut SourcePage) {
-        self.total = page.total.or(self.total);
+        self.total = total::latest(self.total, page.total);
         self.answered = true;
         self.cached |= page.cached;
         self.stale |= page.stale;

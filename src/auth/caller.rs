@@ -122,9 +122,7 @@ impl Caller {
             if application.epoch != epoch || application.is_disabled || has_lost_a_scope {
                 return Err(revoked());
             }
-            if application.is_frozen {
-                return Err(Error::forbidden("tenant is frozen"));
-            }
+            tenants::refuse_frozen(application.is_frozen)?;
             if self.kind == Kind::Domain
                 && self.tenant.id != self.home.id
                 && !application.bound.contains(&self.tenant.code)
@@ -141,7 +139,7 @@ impl Caller {
             return Err(revoked());
         }
         let tenant = tenants::find_by_id(transaction, self.tenant.id).await?.ok_or_else(gone)?;
-        if tenant.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(()) }
+        tenants::refuse_frozen(tenant.is_frozen)
     }
 
     fn note_use(&self) {

@@ -2,6 +2,7 @@
 
 use super::local::upload_gone;
 use crate::{
+    auth::tenants::refuse_frozen,
     error::{Error, Result},
     store::{Connection, FromRow, Store, Transaction, sql},
 };
@@ -33,7 +34,8 @@ pub async fn find_open(connection: &Connection, upload_id: &str) -> Result<OpenU
         [upload_id.into()],
     );
     let upload = statement.fetch_optional::<OpenUpload>(connection).await?.ok_or_else(upload_gone)?;
-    if upload.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(upload) }
+    refuse_frozen(upload.is_frozen)?;
+    Ok(upload)
 }
 
 /// Whether the upload still exists, regardless of permissions.

@@ -21,6 +21,7 @@ use crate::{
         applications::Kind,
         caller::{Caller, Role},
         credential::Credential,
+        tenants::refuse_frozen,
     },
     budget::BodyReservation,
     config::Limits,
@@ -151,9 +152,7 @@ pub fn rule_for(method: &Method, path: &str) -> Option<&'static Rule> {
 
 fn check(rule: &Rule, caller: &Caller) -> Result<()> {
     let is_operated = rule.frozen == Frozen::Operated && caller.kind == Kind::Admin;
-    if caller.is_frozen() && !is_operated {
-        return Err(Error::forbidden("tenant is frozen"));
-    }
+    refuse_frozen(caller.is_frozen() && !is_operated)?;
     match rule.identity {
         Identity::Application if caller.user.is_some() => {
             return Err(Error::forbidden("this operation needs an application token"));

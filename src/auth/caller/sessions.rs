@@ -52,7 +52,7 @@ impl Session {
         if has_lost_a_scope {
             return Err(ended());
         }
-        if application.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(()) }
+        tenants::refuse_frozen(application.is_frozen)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::{
         directory::{self, Person},
         secrets::SecretChecker,
         sessions::{self, SignedIn},
+        tenants,
         tokens::{Subject, UserClaims},
     },
     error::Error,
@@ -112,7 +113,7 @@ impl GrantError {
     pub fn from_client(error: ClientError) -> Self {
         match error {
             ClientError::Unknown => Self::InvalidClient,
-            ClientError::Frozen => Self::UnauthorizedClient("tenant is frozen".to_owned()),
+            ClientError::Frozen => Self::UnauthorizedClient(tenants::FROZEN.to_owned()),
             ClientError::Failed(error) => Self::Failed(error),
         }
     }

@@ -4,7 +4,7 @@ use super::{commit::discard, fresh_caller::FreshCaller, repo, signing::no_such_u
 use crate::{auth::caller::Caller, error::Result, platform::files::FilesState};
 
 /// Aborts the caller's upload. Fails if it is unknown or being committed.
-pub(super) async fn give_up(state: &FilesState, caller: Arc<Caller>, upload_id: String) -> Result<()> {
+pub(super) async fn cancel(state: &FilesState, caller: Arc<Caller>, upload_id: String) -> Result<()> {
     let user_id = &caller.require_user()?.person.user_id;
     // Uploads of other people are unknown, even during their commit.
     let upload = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &upload_id).await?;

@@ -42,9 +42,7 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<StoredVers
     );
     let kept = statement.fetch_optional::<StoredVersion>(reader).await?.ok_or_else(gone)?;
     let tenant = tenants::find_by_id(reader, kept.tenant_id).await?.ok_or_else(gone)?;
-    if tenant.is_frozen {
-        return Err(Error::forbidden("tenant is frozen"));
-    }
+    tenants::refuse_frozen(tenant.is_frozen)?;
     let person = directory::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
     let person = person.ok_or_else(gone)?;
     let principals = directory::standing(reader, tenant.id, &person).await?;

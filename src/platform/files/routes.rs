@@ -77,7 +77,7 @@ pub async fn cancel_upload(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CancelForm>,
 ) -> Result<TimedEnvelope<String>> {
-    cancel::give_up(&state, caller, form.checked()?).await?;
+    cancel::cancel(&state, caller, form.checked()?).await?;
     Ok(TimedEnvelope::of("the upload is given up".to_owned()))
 }
 

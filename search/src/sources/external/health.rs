@@ -5,7 +5,6 @@ mod call_seconds;
 mod history;
 #[cfg(test)]
 mod tests;
-pub(super) mod watch;
 
 use std::{
     fmt,
@@ -127,7 +126,7 @@ pub struct SourceHealth {
 pub struct SourceState {
     tenant_id: i64,
     source_id: String,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
     /// Made at the first call, since the number of series is bounded.
     seconds: OnceLock<Histogram>,
     pages: CacheCounters,
@@ -144,7 +143,7 @@ pub(super) struct HealthRecord {
     pub(super) suspension: Suspension,
     counted: Option<CountedSuspension>,
     /// A call outlives its search.
-    has_follower: bool,
+    pub(super) has_follower: bool,
     last: Option<(Status, Option<String>)>,
     last_success: Option<i64>,
     last_failure: Option<i64>,
@@ -187,7 +186,7 @@ impl SourceState {
         record.counted = None;
     }
 
-    fn judge(&self, permission: Permission, end: CallEnd) {
+    pub(super) fn judge(&self, permission: Permission, end: CallEnd) {
         let transition = {
             let mut record = self.lock();
             let transition = record.suspension.judge(self.clock.now(), permission, end, fastrand::f64());
@@ -219,7 +218,7 @@ impl SourceState {
         }
     }
 
-    fn record_end(&self, result: Result<&RawPage, &SourceFailure>, took: Duration) {
+    pub(super) fn record_end(&self, result: Result<&RawPage, &SourceFailure>, took: Duration) {
         let (status, message) = match result {
             Ok(RawPage { broken: Some(broken), .. }) => (Status::Invalid, Some(broken.clone())),
             Ok(page) => (Status::Ok, page.note.clone()),

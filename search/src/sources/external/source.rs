@@ -14,14 +14,12 @@ use trawl_connectors::DeclaredOrder;
 
 use super::{
     client::{ClientSettings, LazyClient, PropagateTrace},
-    health::{
-        SourceState,
-        watch::{GuardedClient, PageCall},
-    },
+    health::SourceState,
     hedging::HedgedClient,
     page::{into_page, resume_point},
     page_cache::{CachedPage, Origin, SourcePageCache},
     raw_page::SourcePageKey,
+    timed_call::{GuardedClient, PageCall},
 };
 use crate::{
     request::Order,

@@ -83,7 +83,7 @@ async fn person(
 ) -> Result<Person, GrantError> {
     let reader = grants.store.reader();
     if application.tenant_id != granted.tenant_id || application.is_frozen {
-        return Err(GrantError::InvalidGrant("tenant is frozen"));
+        return Err(GrantError::InvalidGrant(tenants::FROZEN));
     }
     let person =
         directory::find_person(reader, granted.tenant_id, SubjectKind::UserId, &granted.user_id).await?;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use trawl_macros::operation;
 
 use crate::{
+    auth::tenants::refuse_frozen,
     error::{Error, Result},
     http::{
         envelope::{BodyRefusals, Envelope, Refusals},
@@ -21,8 +22,7 @@ use crate::{
             forms::{CardMessage, Message},
             repo::{
                 messages::{self, SentMessage},
-                robots::{self, Sender},
-                templates,
+                robots, templates,
             },
             token::TokenDigest,
         },
@@ -57,7 +57,7 @@ pub async fn send_message(
     // Before the body is read.
     let sender = robots::find_sender(state.store.reader(), &digest).await?.ok_or_else(unknown)?;
     state.robot_limits.count_call(&sender.id)?;
-    refuse_frozen(&sender)?;
+    refuse_frozen(sender.is_frozen)?;
     check_content_type(request.headers(), "application/json")?;
     let body = read_body(request).await?;
     if std::str::from_utf8(&body).is_err() {
@@ -79,7 +79,7 @@ async fn send(
 ) -> Result<SentMessage> {
     // Token or tenant may have changed while the body arrived.
     let sender = robots::find_sender(transaction, digest).await?.ok_or_else(unknown)?;
-    refuse_frozen(&sender)?;
+    refuse_frozen(sender.is_frozen)?;
     if let Message::CardTemplate(card) = &mut message {
         settle_template(transaction, sender.tenant_id, card).await?;
     }
@@ -99,10 +99,6 @@ async fn settle_template(transaction: &Transaction, tenant_id: i64, card: &mut C
         .ok_or_else(|| Error::bad_request(format!("content.{field}: there is no such card template")))?;
     (card.template_id, card.template_code) = (Some(template.id), Some(template.code));
     Ok(())
-}
-
-fn refuse_frozen(sender: &Sender) -> Result<()> {
-    if sender.is_frozen { Err(Error::forbidden("tenant is frozen")) } else { Ok(()) }
 }
 
 fn unknown() -> Error {

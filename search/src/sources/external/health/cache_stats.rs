@@ -33,7 +33,7 @@ impl CacheCounters {
 }
 
 impl SourceState {
-    pub(super) fn count_call(&self) {
+    pub(in super::super) fn count_call(&self) {
         self.pages.called.fetch_add(1, Relaxed);
     }
 

@@ -1,4 +1,4 @@
-//! Layer of suspension: permits, limits and records calls.
+//! Layer of suspension and the source's timeout: permits, limits and records calls.
 
 use std::{future::pending, mem, pin::Pin, sync::Arc, time::Duration};
 
@@ -10,14 +10,12 @@ use tracing::{Instrument, Span};
 use trawl_connectors::TraceContext;
 
 use super::{
-    super::{
-        client::PropagateTrace,
-        hedging::HedgedClient,
-        page_cache::PageResult,
-        raw_page::{RawPage, SourcePageKey},
-        suspension::{Admission, CallEnd, Permission, Suspended},
-    },
-    SourceState,
+    client::PropagateTrace,
+    health::SourceState,
+    hedging::HedgedClient,
+    page_cache::PageResult,
+    raw_page::{RawPage, SourcePageKey},
+    suspension::{Admission, CallEnd, Permission, Suspended},
 };
 use crate::source::{FailureKind, Pause, SourceFailure};
 
@@ -32,7 +30,7 @@ pub(crate) struct PageCall {
 pub(crate) struct GuardedClient {
     client: Arc<HedgedClient>,
     state: Arc<SourceState>,
-    limit: Duration,
+    source_timeout: Duration,
     propagate_trace: PropagateTrace,
 }
 
@@ -40,10 +38,10 @@ impl GuardedClient {
     pub(crate) fn new(
         client: HedgedClient,
         state: Arc<SourceState>,
-        limit: Duration,
+        source_timeout: Duration,
         propagate_trace: PropagateTrace,
     ) -> Self {
-        Self { client: Arc::new(client), state, limit, propagate_trace }
+        Self { client: Arc::new(client), state, source_timeout, propagate_trace }
     }
 
     pub(crate) fn state(&self) -> &SourceState {
@@ -75,7 +73,7 @@ impl GuardedClient {
             put(key, &page);
             Ok(page)
         };
-        Ok(permit.watch(deadline, self.limit, call).instrument(span))
+        Ok(permit.watch(deadline, self.source_timeout, call).instrument(span))
     }
 
     pub(crate) async fn warm(&self) -> Result<(), SourceFailure> {
@@ -108,20 +106,20 @@ pub(super) struct CallPermit {
 }
 
 impl CallPermit {
-    /// Runs a call within the source's limit.
+    /// Runs a call within the source's timeout.
     ///
     /// A call dropped from `deadline` on has timed out; one dropped before was cancelled.
     pub(super) fn watch(
         self,
         deadline: Instant,
-        limit: Duration,
+        source_timeout: Duration,
         call: impl Future<Output = PageResult> + Send + 'static,
     ) -> impl Future<Output = PageResult> + Send {
         let state = Arc::clone(&self.state);
         let started = Instant::now();
         let late = move |_elapsed| Err(SourceFailure::timed_out(started.elapsed()));
         // Boxed at once: layers above would move kilobytes.
-        let call = Box::pin(async move { timeout(limit, call).await.unwrap_or_else(late) });
+        let call = Box::pin(async move { timeout(source_timeout, call).await.unwrap_or_else(late) });
         async move {
             let mut guard = CallGuard { call, permit: Some(self), started, deadline };
             let result = guard.call.as_mut().await;
