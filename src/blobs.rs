@@ -8,6 +8,7 @@ pub mod extraction;
 pub mod local;
 pub mod rescanning;
 pub mod reservations;
+#[cfg(feature = "s3")]
 pub mod s3;
 pub mod scanning;
 pub(crate) mod shown;
@@ -21,7 +22,7 @@ use futures::stream::BoxStream;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use self::{local::Local, s3::S3};
+use self::local::Local;
 use crate::{
     auth::keys::Keys,
     config::{Config, StorageKind},
@@ -206,11 +207,16 @@ pub fn open(config: &Config, keys: &Keys) -> Result<OpenedStore, OpenError> {
             let local = Arc::new(Local::open(config, keys.addresses.clone())?);
             Ok(OpenedStore { store: Arc::clone(&local) as _, embedded: Some(local) })
         }
+        #[cfg(not(feature = "s3"))]
+        StorageKind::S3 => {
+            Err(OpenError::Settings("storage.kind: this build lacks the feature `s3`".to_owned()))
+        }
+        #[cfg(feature = "s3")]
         StorageKind::S3 => {
             let settings = config.storage.s3.as_ref();
             let settings = settings.ok_or_else(|| OpenError::Settings("storage.s3 is missing".to_owned()))?;
-            let store =
-                S3::new(settings).map_err(|reason| OpenError::Settings(format!("storage.s3: {reason}")))?;
+            let store = s3::S3::new(settings)
+                .map_err(|reason| OpenError::Settings(format!("storage.s3: {reason}")))?;
             Ok(OpenedStore { store: Arc::new(store), embedded: None })
         }
     }

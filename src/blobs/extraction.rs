@@ -7,6 +7,7 @@
 mod fair_queue;
 mod kind;
 mod office;
+#[cfg(feature = "pdf")]
 mod pdf;
 mod plain;
 pub mod process;
@@ -63,7 +64,10 @@ pub fn extract<W: Write>(
         Kind::Markdown => plain::markdown(content, text),
         Kind::Html => plain::html(content, text),
         _ if !is_whole => Ok(()),
+        #[cfg(feature = "pdf")]
         Kind::Pdf => pdf::pdf(content, text),
+        #[cfg(not(feature = "pdf"))]
+        Kind::Pdf => Err(Stop::Unreadable("this build lacks the feature `pdf`".to_owned())),
         Kind::Word => office::word(content, text),
         Kind::Slides => office::slides(content, text),
         Kind::OpenDocument => office::open_document(content, text),
