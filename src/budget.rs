@@ -37,7 +37,7 @@ pub struct BudgetExhausted;
 impl ByteBudget {
     /// All bytes are free.
     pub fn new(total: usize) -> Self {
-        let total = total.min(Semaphore::MAX_PERMITS);
+        let total = total.clamp(1, Semaphore::MAX_PERMITS);
         Self { bytes: Arc::new(Semaphore::new(total)), total }
     }
 
@@ -60,7 +60,7 @@ impl ByteBudget {
         let Some(size) = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)) else {
             return answer;
         };
-        let Ok(permit) = self.reserve(size.min(self.total)) else {
+        let Ok(permit) = self.reserve(size.min(self.total).min(u32::MAX as usize)) else {
             if has_written {
                 return answer;
             }

@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    index_progress::Progress,
     store::{Store, change_log},
 };
 
@@ -389,6 +390,46 @@ impl Follower {
         }
         self.cut_up_to = position;
         self.cut = Some(AbortOnDropHandle::new(tokio::spawn(cut_log(self.rows.store.clone(), position))));
+    }
+
+    /// Whether a requested rebuild starts, from the last commit; otherwise answers the refusal.
+    pub(super) fn takes_up(&mut self, ask: Ask) -> bool {
+        if ask.is_closed() {
+            return false;
+        }
+        self.asked = Some(ask);
+        let refusal = self.refusal();
+        if refusal.is_none() {
+            (self.rebuild, self.beside) = (true, RebuildState::None);
+        }
+        refusal.map(|refusal| self.answer(Err(refusal))).is_none()
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        if self.filling.is_some() {
+            Some(Refusal::UnderWay)
+        } else if !self.engines.has_room_beside() {
+            Some(Refusal::NotBeside)
+        } else if !self.rows.store.has_room_for(self.engines.bytes()) {
+            Some(Refusal::NoRoom)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn give_up_beside(&mut self) {
+        if self.beside == RebuildState::UnderWay {
+            tracing::error!("the rebuild of the index is given up; the index stays as it is");
+            (self.rebuild, self.beside) = (false, RebuildState::GivenUp);
+            self.announcer.give_up();
+            self.asked = None;
+        }
+    }
+
+    pub(super) fn answer(&mut self, answer: Result<Progress, Refusal>) {
+        if let Some(asked) = self.asked.take() {
+            drop(asked.send(answer));
+        }
     }
 }
 

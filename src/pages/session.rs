@@ -15,6 +15,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use trawl_macros::operation;
 use url::{Url, form_urlencoded};
 
 use self::place::Place;
@@ -34,7 +35,6 @@ use crate::{
     },
     platform::users::{picture::public_address, service::find_avatar},
 };
-use trawl_macros::operation;
 
 /// The browser's session, or the ways to sign in.
 #[derive(Debug, Serialize, utoipa::ToSchema)]

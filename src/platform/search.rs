@@ -2,6 +2,7 @@
 
 pub mod accept;
 pub mod all;
+mod entry;
 mod events;
 mod page;
 mod parameters;

@@ -22,7 +22,7 @@ use crate::{
     store::Store,
 };
 
-/// Limits `app`, `login_hint` and `device_id`.
+/// Limits `state`, `login_hint` and `device_id`.
 const STATE_BYTES: usize = 4_096;
 const HINT_BYTES: usize = 256;
 

@@ -12,9 +12,9 @@ use axum::{
     response::Response,
 };
 use serde::Serialize;
+use trawl_macros::operation;
 
 use self::client::ClientRequest;
-use trawl_macros::operation;
 
 use crate::{
     auth::{

@@ -6,10 +6,9 @@ use axum::{
     response::Response,
 };
 use secrecy::SecretString;
-
-use super::{Outcome, Visit, page, pending::Pending, redirect_uri, send_to};
 use trawl_macros::operation;
 
+use super::{Outcome, Visit, page, pending::Pending, redirect_uri, send_to};
 use crate::{
     auth::{
         AuthState, applications,

@@ -1,4 +1,4 @@
-//! A sign-in in flight, sealed for this server and browser in `app`.
+//! A sign-in in flight, sealed for this server and browser in `state`.
 
 use std::time::Duration;
 

@@ -5,11 +5,10 @@ use axum::{
     http::header,
     response::Response,
 };
+use trawl_macros::operation;
 use url::{Host, Url};
 
 use super::{Outcome, Visit, page, pending::Pending, place::Place, redirect_uri, send_to, usual_tenant};
-use trawl_macros::operation;
-
 use crate::{
     auth::{
         AuthState,

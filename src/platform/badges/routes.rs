@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::Deserialize;
+use trawl_macros::operation;
 
 use super::{
     forms::{Badge, BadgeTexts, CreatedBadgeRequest, DeletedBadges, ModifyBadgeRequest},
     repo::{self, BadgeFilter},
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::{applications, caller::Caller, extract::Identified},
     error::{Error, Result},

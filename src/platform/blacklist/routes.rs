@@ -3,10 +3,9 @@
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-
-use super::repo::{self, Addition, BlacklistEntry, Owner};
 use trawl_macros::operation;
 
+use super::repo::{self, Addition, BlacklistEntry, Owner};
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},

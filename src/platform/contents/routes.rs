@@ -2,13 +2,12 @@
 
 use axum::extract::State;
 use serde_json::value::RawValue;
+use trawl_macros::operation;
 
 use super::{
     forms::{self, Content, ItemFailure},
     repo,
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},

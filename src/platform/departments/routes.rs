@@ -5,13 +5,12 @@ use std::sync::Arc;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use trawl_macros::operation;
 
 use super::{
     forms::{OrganizationRead, OrganizationWrite},
     repo, service,
 };
-use trawl_macros::operation;
-
 use crate::{
     audit::Actor,
     auth::extract::Identified,
@@ -43,7 +42,8 @@ pub async fn sync_organizations(
     Identified(caller): Identified,
     JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<Vec<SyncFailure>>> {
-    let rows = read_rows(rows, "orgId", state.limits.sync_items).await?;
+    let rows =
+        read_rows(rows, "orgId", |row: &OrganizationWrite| &row.org_id, state.limits.sync_items).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
     write(&state.sync, &caller, rows, |transaction, changes: Vec<OrganizationWrite>| {
         Box::pin(async move { service::synchronise(transaction, &actor, &tenant, &changes).await })

@@ -2,13 +2,12 @@
 
 use axum::extract::State;
 use serde_json::value::RawValue;
+use trawl_macros::operation;
 
 use super::{
     forms::{Device, DeviceForm, DeviceOwner, IdType, MOST_DEVICES, Unbinding, Unbindings, read_unbindings},
     repo,
 };
-use trawl_macros::operation;
-
 use crate::{
     audit::{self, Actor, Deed},
     auth::{caller::Caller, extract::Identified},

@@ -4,14 +4,12 @@ use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
 use super::repo::{self, StoredFavorite};
+pub use super::rules::FAVORITE;
 use crate::{
     auth::directory::user_principal,
     error::{Error, Result},
     store::Connection,
 };
-
-/// Module code.
-pub const FAVORITE: &str = "favorite";
 
 /// Documents with these ids.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {

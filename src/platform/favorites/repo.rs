@@ -1,9 +1,8 @@
 use uuid::Uuid;
 
 use super::{
-    documents::FAVORITE,
     labels,
-    rules::{Favorite, FavoriteForm, FavoriteLists, LabelledFavorite, MOST_FAVORITES, Owner},
+    rules::{FAVORITE, Favorite, FavoriteForm, FavoriteLists, LabelledFavorite, MOST_FAVORITES, Owner},
 };
 use crate::{
     error::{Error, Result},

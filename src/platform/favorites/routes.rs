@@ -7,6 +7,7 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
+use trawl_macros::operation;
 
 use super::{
     labels::forms::{LabelList, read_label_list},
@@ -14,8 +15,6 @@ use super::{
     repo,
     rules::{Favorite, FavoriteForm, LabelledFavorite, Owner},
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},

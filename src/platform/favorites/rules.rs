@@ -19,6 +19,9 @@ use crate::{
     store::FromRow,
 };
 
+/// Module code.
+pub const FAVORITE: &str = "favorite";
+
 /// Content type of the feed.
 pub const FEED: i64 = 8;
 
@@ -174,7 +177,7 @@ impl FavoriteLists {
 mod tests {
     use super::*;
 
-    const FAVORITE: FavoriteLists = FavoriteLists { is_favorite: true, is_feed_favorite: false };
+    const ORDINARY: FavoriteLists = FavoriteLists { is_favorite: true, is_feed_favorite: false };
     const OF_FEED: FavoriteLists = FavoriteLists { is_favorite: false, is_feed_favorite: true };
     const BOTH: FavoriteLists = FavoriteLists { is_favorite: true, is_feed_favorite: true };
     const NONE: FavoriteLists = FavoriteLists { is_favorite: false, is_feed_favorite: false };
@@ -188,20 +191,20 @@ mod tests {
 
     #[test]
     fn added_item_joins_favorites_and_optionally_feed() {
-        assert_eq!(form(Some(1), None).lists(None), Some(FAVORITE));
-        assert_eq!(form(Some(1), Some(false)).lists(None), Some(FAVORITE));
+        assert_eq!(form(Some(1), None).lists(None), Some(ORDINARY));
+        assert_eq!(form(Some(1), Some(false)).lists(None), Some(ORDINARY));
         assert_eq!(form(Some(1), Some(true)).lists(None), Some(BOTH));
         assert_eq!(form(Some(FEED), Some(false)).lists(None), Some(BOTH));
         assert_eq!(form(None, None).lists(Some(OF_FEED)), Some(BOTH));
-        for known in [FAVORITE, BOTH] {
+        for known in [ORDINARY, BOTH] {
             assert_eq!(form(None, Some(true)).lists(Some(known)), None);
         }
     }
 
     #[test]
     fn removed_item_leaves_one_list_or_both() {
-        assert_eq!(FAVORITE.without(1, false), Some(NONE));
-        assert_eq!(FAVORITE.without(1, true), Some(NONE));
+        assert_eq!(ORDINARY.without(1, false), Some(NONE));
+        assert_eq!(ORDINARY.without(1, true), Some(NONE));
         assert_eq!(BOTH.without(1, false), Some(OF_FEED));
         assert_eq!(BOTH.without(1, true), Some(NONE));
         assert_eq!(BOTH.without(FEED, false), Some(NONE));

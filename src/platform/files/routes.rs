@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRequest, Request, State};
+use trawl_macros::operation;
 
 use super::{
     cancel, commit,
@@ -13,8 +14,6 @@ use super::{
     info::FileInfo,
     removal, signing,
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::Result,

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use serde::Deserialize;
+use trawl_macros::operation;
 
 use super::{
     changes,
@@ -9,8 +10,6 @@ use super::{
     grants, listing,
     repo::ListedFile,
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},
@@ -200,6 +199,6 @@ pub async fn remove_authorization(
     JsonObject(form): JsonObject<GrantRemovalForm>,
 ) -> Result<TimedEnvelope<String>> {
     let had_one = grants::remove(&state, caller, form.checked()?).await?;
-    let message = if had_one { "the right is taken" } else { "no right to remove" };
+    let message = if had_one { "the right is taken" } else { "there was no right to take" };
     Ok(TimedEnvelope::of(message.to_owned()))
 }

@@ -6,6 +6,7 @@ pub mod members;
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use trawl_macros::operation;
 
 use super::{
     creation,
@@ -13,8 +14,6 @@ use super::{
     repo::views,
     roles,
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},

@@ -8,22 +8,17 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
-use trawl_search::{
-    AnswerReservation, Failure, Module, ModuleAnswer, PageRequest, SourceReport, slow::TimedModules,
-};
+use trawl_macros::operation;
+use trawl_search::{Failure, Module, ModuleAnswer, PageRequest, SourceReport, slow::TimedModules};
 
 use super::{
     accept::wants_events,
+    entry::Entry,
     events,
-    page::{
-        ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, say_no_source, write_envelope,
-        write_page,
-    },
+    page::{ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, write_envelope},
     parameters::{RawParameters, TermParameters},
     routes::viewer,
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
@@ -147,57 +142,6 @@ async fn search_all(
     }
     let first = first.into_iter().map(Entry::write).collect::<Result<Vec<_>>>()?;
     if as_events { Ok(events::answer(first, search, started)) } else { answer_whole(first, search).await }
-}
-
-pub(super) struct Entry {
-    place: usize,
-    pub(super) text: String,
-    pub(super) partial: bool,
-    /// Held as long as the text.
-    pub(super) reservation: AnswerReservation,
-}
-
-#[derive(Serialize)]
-struct FailedModule<'a> {
-    module: &'a Module,
-    code: u16,
-    message: String,
-    data: [(); 0],
-    #[serde(flatten)]
-    account: PageAccount,
-}
-
-impl Entry {
-    pub(super) fn write(answer: ModuleAnswer) -> Result<Self> {
-        let ModuleAnswer { place, module, result, reservation } = answer;
-        let partial = result.as_ref().map_or(true, |page| page.partial);
-        let text = match result {
-            Ok(page) => {
-                let module = serde_json::to_string(&*module).map_err(Error::internal)?;
-                write_page(&format!(r#"{{"module":{module},"#), page)?
-            }
-            Err(failure) => write_failed(&module, failure)?,
-        };
-        Ok(Self { place, text, partial, reservation })
-    }
-}
-
-/// The `code` distinguishes it from an empty module (decisions 5.5).
-fn write_failed(module: &Module, failure: Failure) -> Result<String> {
-    let (code, message, sources) = match failure {
-        Failure::NoSource { all_timed_out, sources, .. } => {
-            let (status, message) = say_no_source("the module", all_timed_out);
-            (status.as_u16(), message, sources)
-        }
-        Failure::Refused(error) => {
-            let error = Error::from(error);
-            error.log();
-            (error.kind.status(), error.message, Vec::new())
-        }
-    };
-    let account = PageAccount { total: 0, count: 0, cursor: None, partial: true, corrected: None, sources };
-    let failed = FailedModule { module, code, message, data: [], account };
-    serde_json::to_string(&failed).map_err(Error::internal)
 }
 
 async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Result<Response> {

@@ -9,7 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument, Span};
 use trawl_search::{AnswerReservation, slow::TimedModules};
 
-use super::all::Entry;
+use super::entry::Entry;
 use crate::{
     error::{Error, Result},
     http::events,

@@ -36,6 +36,7 @@ pub struct Rows<T> {
 pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
     rows: Vec<Box<RawValue>>,
     id_field: &'static str,
+    id_of: fn(&T) -> &str,
     most: usize,
 ) -> Result<Rows<T>> {
     if rows.len() > most {
@@ -45,17 +46,17 @@ pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
     tokio::task::spawn_blocking(move || {
         let mut read = Rows { rows: Vec::with_capacity(rows.len()), failures: Vec::new() };
         for (place, raw) in (1_usize..).zip(rows) {
-            let id = json::field_as_text(&raw, id_field);
-            match json::read_object(raw.get().as_bytes()) {
-                Err(message) if id.is_empty() => {
-                    read.failures.push(SyncFailure { id, message: format!("row {place}: {message}") });
-                }
-                Err(message) => read.failures.push(SyncFailure { id, message }),
-                Ok(_) if id.is_empty() => {
+            match json::read_object::<T>(raw.get().as_bytes()) {
+                Ok(row) if id_of(&row).is_empty() => {
                     let message = format!("row {place}: {id_field}: is required");
-                    read.failures.push(SyncFailure { id, message });
+                    read.failures.push(SyncFailure { id: String::new(), message });
                 }
                 Ok(row) => read.rows.push(row),
+                Err(message) => {
+                    let id = json::field_as_text(&raw, id_field);
+                    let message = if id.is_empty() { format!("row {place}: {message}") } else { message };
+                    read.failures.push(SyncFailure { id, message });
+                }
             }
         }
         read

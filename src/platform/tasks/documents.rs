@@ -3,6 +3,7 @@
 use trawl_connectors::ContentItem;
 use trawl_index::{Audience, Document, Scope};
 
+pub use super::states::{DONE, TODO};
 use super::{
     forms::{Task, TaskStatus},
     repo::{self, StoredTask},
@@ -12,12 +13,6 @@ use crate::{
     error::{Error, Result},
     store::Connection,
 };
-
-/// Open tasks.
-pub const TODO: &str = "todo";
-
-/// Done, read and withdrawn tasks.
-pub const DONE: &str = "done";
 
 /// Documents of these ids, each in its current module.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {

@@ -4,9 +4,8 @@ mod tests;
 use std::collections::{BTreeSet, HashMap};
 
 use super::{
-    documents::DONE,
     forms::{CreatedTask, Ending, NewTask, Task, TaskDetails},
-    states::{TaskMove, TaskStatus, after},
+    states::{DONE, TaskMove, TaskStatus, after},
 };
 use crate::{
     error::{Error, Result},

@@ -1,10 +1,9 @@
 //! Permitted moves of tasks (decisions 3.5, 8.1).
 
 use super::{
-    documents::DONE,
     forms::{Ending, TaskDetails, TaskForm},
     repo::{self, MoveOutcome, StoredTask},
-    states::{TaskMove, TaskStatus},
+    states::{DONE, TaskMove, TaskStatus},
 };
 use crate::{
     auth::{caller::Caller, directory::Person},

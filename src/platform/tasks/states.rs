@@ -1,6 +1,9 @@
 //! Task states (decisions 8.1).
 
-use super::documents::{DONE, TODO};
+/// Module of open tasks.
+pub const TODO: &str = "todo";
+/// Module of done, read and withdrawn tasks.
+pub const DONE: &str = "done";
 
 /// Task status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::Deserialize;
-
-use super::enterprises::{self, EnterpriseAction, EnterpriseForm};
 use trawl_macros::operation;
 
+use super::enterprises::{self, EnterpriseAction, EnterpriseForm};
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},

@@ -29,7 +29,8 @@ pub(super) async fn prepare(
     tenant_id: i64,
     rows: Vec<Box<RawValue>>,
 ) -> Result<Rows<UserChange>> {
-    let Rows { rows, mut failures } = read_rows(rows, "userId", state.limits.sync_items).await?;
+    let Rows { rows, mut failures } =
+        read_rows(rows, "userId", |row: &UserWrite| &row.user_id, state.limits.sync_items).await?;
     let most_bytes = state.limits.picture_bytes;
     // Inflated pictures count towards the body budget.
     let reservation = BodyReservation::current();

@@ -10,6 +10,7 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use trawl_macros::operation;
 
 use super::{
     forms::{UserRead, UserWrite},
@@ -17,8 +18,6 @@ use super::{
     repo::pages,
     service,
 };
-use trawl_macros::operation;
-
 use crate::{
     audit::Actor,
     auth::extract::Identified,

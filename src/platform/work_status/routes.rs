@@ -3,13 +3,12 @@
 use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value, value::RawValue};
+use trawl_macros::operation;
 
 use super::{
     forms::{WorkStatus, WorkStatusOutcome},
     repo,
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
@@ -71,7 +70,7 @@ pub async fn update_work_statuses(
     JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<WorkStatusOutcome>> {
     let Rows { rows, mut failures } =
-        read_rows::<WorkStatus>(rows, "userId", state.limits.batch_items).await?;
+        read_rows(rows, "userId", |row: &WorkStatus| &row.user_id, state.limits.batch_items).await?;
     let mut changes = Vec::with_capacity(rows.len());
     for change in rows {
         let id = change.user_id.clone();

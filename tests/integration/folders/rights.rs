@@ -107,7 +107,7 @@ async fn right_covers_subfolders_and_the_greatest_counts() {
     assert_eq!(list(&omar, &middle).await.ok_epoch().items()[0]["fullPath"], "/Top/Middle/Bottom");
 
     assert_eq!(take(&mei, &top, "omar", 1).await, "the right is taken");
-    assert_eq!(take(&mei, &top, "omar", 1).await, "no right to remove");
+    assert_eq!(take(&mei, &top, "omar", 1).await, "there was no right to take");
     assert_eq!(list(&omar, "").await.ok_epoch().ids(), [middle.as_str()]);
     take(&mei, &middle, "omar", 1).await;
     assert_eq!(list(&omar, "").await.ok_epoch().ids(), [bottom.as_str()]);
@@ -138,7 +138,7 @@ async fn group_and_department_rights_apply_to_their_members() {
     assert_eq!(list(&omar, "").await.ok_epoch().names(), ["One", "Two"]);
     app.sync(&acme.caller, "users", &json!([{"userId": "omar", "orgId": ""}])).await;
     assert_eq!(list(&omar, "").await.ok_epoch().names(), ["Two"]);
-    assert_eq!(take(&mei, &two, &team, 1).await, "no right to remove");
+    assert_eq!(take(&mei, &two, &team, 1).await, "there was no right to take");
     assert_eq!(take(&mei, &two, &team, 2).await, "the right is taken");
     assert_eq!(take(&mei, &one, "sales", 2).await, "the right is taken");
     assert_eq!(list(&omar, "").await.ok_epoch().total(), 0);
@@ -235,7 +235,7 @@ async fn person_may_give_up_own_right() {
     ask(&omar, "authorize/remove", form(&id, "lin", 1)).await.fails_in_business(430_011, "manager");
     ask(&omar, "authorize/remove", form(&id, "omar", 2)).await.fails_in_business(430_011, "manager");
     // A right on an ancestor is not a right on this folder.
-    assert_eq!(take(&omar, &below, "omar", 1).await, "no right to remove");
+    assert_eq!(take(&omar, &below, "omar", 1).await, "there was no right to take");
     assert_eq!(take(&omar, &id, "omar", 1).await, "the right is taken");
     assert_eq!(list(&omar, "").await.ok_epoch().total(), 0);
     ask(&omar, "authorize/remove", form(&id, "omar", 1)).await.fails_in_business(430_003, "no folder");

@@ -18,10 +18,9 @@ use axum::{
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
-
-use super::page::{Form, Language, Message, render};
 use trawl_macros::operation;
 
+use super::page::{Form, Language, Message, render};
 use crate::{
     auth::{
         AuthState,
@@ -74,7 +73,7 @@ struct LoginForm {
     ),
     responses(
         (status = 200, description = "The login page", content_type = "text/html"),
-        (status = 303, description = "Back to the application with `error`, `app` and `iss`"),
+        (status = 303, description = "Back to the application with `error`, `state` and `iss`"),
         (status = 400, description = "A page: the application or its redirect URI is not known", content_type = "text/html"),
     )
 )]
@@ -96,7 +95,7 @@ pub async fn show_login(State(auth): State<AuthState>, request: Request) -> Resp
     tag = "identity", security(()),
     request_body(content_type = "application/x-www-form-urlencoded", content = String, description = "The login page's form"),
     responses(
-        (status = 303, description = "Back to the application with `code`, or with `error`; with `app` and `iss`"),
+        (status = 303, description = "Back to the application with `code`, or with `error`; with `state` and `iss`"),
         (status = 400, description = "The login page: the form is too old, or of another browser", content_type = "text/html"),
         (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),
         (status = 429, description = "The login page: too many attempts; `Retry-After` says when to come back",

@@ -7,10 +7,9 @@ use axum::{
 };
 use secrecy::SecretString;
 use serde::Deserialize;
-
-use super::{TokenFailure, client::ClientRequest, into_response, without_storing};
 use trawl_macros::operation;
 
+use super::{TokenFailure, client::ClientRequest, into_response, without_storing};
 use crate::auth::{
     AuthState, applications,
     oauth::{

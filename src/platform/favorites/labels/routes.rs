@@ -3,13 +3,12 @@
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use trawl_macros::operation;
 
 use super::{
     forms::{Label, LabelForm, MOST_LABELS, check_name},
     repo::{self, LabelRename},
 };
-use trawl_macros::operation;
-
 use crate::{
     auth::extract::Identified,
     error::{Error, Kind, Result},

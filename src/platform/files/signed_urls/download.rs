@@ -9,13 +9,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use headers::{ETag, HeaderMapExt, LastModified};
+use trawl_macros::operation;
 
 use super::{
     embedded, now,
     preconditions::{PreconditionOutcome, asked},
 };
-use trawl_macros::operation;
-
 use crate::{
     blobs::{
         shown,

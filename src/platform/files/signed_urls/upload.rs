@@ -10,10 +10,9 @@ use axum::{
 };
 use futures::{Stream, StreamExt, stream};
 use tokio::time::timeout;
-
-use super::{embedded, now};
 use trawl_macros::operation;
 
+use super::{embedded, now};
 use crate::{
     blobs::{
         BlobStore,

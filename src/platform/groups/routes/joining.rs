@@ -2,10 +2,9 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-
-use super::{EmptyAnswer, done};
 use trawl_macros::operation;
 
+use super::{EmptyAnswer, done};
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},

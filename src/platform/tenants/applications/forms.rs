@@ -1,6 +1,5 @@
 use serde::Deserialize;
 
-use super::repo::ApplicationRow;
 use crate::{
     auth::applications::{Kind, LoginClient, check_bound, check_scopes},
     error::{Error, Result},
@@ -56,24 +55,6 @@ pub(super) struct ValidatedApplication {
     pub(super) scopes: Scopes,
     pub(super) login: LoginClient,
     pub(super) is_disabled: bool,
-}
-
-impl TryFrom<&ApplicationRow> for ValidatedApplication {
-    type Error = Error;
-
-    fn try_from(row: &ApplicationRow) -> Result<Self> {
-        Ok(Self {
-            kind: row.kind.parse()?,
-            name: row.name.clone(),
-            bound: serde_json::from_str(&row.bound).map_err(Error::internal)?,
-            scopes: serde_json::from_str(&row.scopes).map_err(Error::internal)?,
-            login: LoginClient {
-                redirect_uris: serde_json::from_str(&row.redirect_uris).map_err(Error::internal)?,
-                is_public: row.is_public,
-            },
-            is_disabled: row.is_disabled,
-        })
-    }
 }
 
 impl ApplicationForm {

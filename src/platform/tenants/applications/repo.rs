@@ -1,5 +1,6 @@
 use super::forms::ValidatedApplication;
 use crate::{
+    auth::applications::LoginClient,
     error::{Error, Result},
     store::{self, Connection, FromRow, Transaction, sql},
 };
@@ -20,6 +21,24 @@ pub(super) struct ApplicationRow {
     pub(super) created_at: i64,
     pub(super) last_used_at: Option<i64>,
     pub(super) previous_secret_until: Option<i64>,
+}
+
+impl TryFrom<&ApplicationRow> for ValidatedApplication {
+    type Error = Error;
+
+    fn try_from(row: &ApplicationRow) -> Result<Self> {
+        Ok(Self {
+            kind: row.kind.parse()?,
+            name: row.name.clone(),
+            bound: serde_json::from_str(&row.bound).map_err(Error::internal)?,
+            scopes: serde_json::from_str(&row.scopes).map_err(Error::internal)?,
+            login: LoginClient {
+                redirect_uris: serde_json::from_str(&row.redirect_uris).map_err(Error::internal)?,
+                is_public: row.is_public,
+            },
+            is_disabled: row.is_disabled,
+        })
+    }
 }
 
 pub(super) async fn list(connection: &Connection, tenant_id: i64) -> store::Result<Vec<ApplicationRow>> {
