@@ -34,6 +34,7 @@ use crate::{
     indexer::{IndexControl, Indexer, Progress},
     maintenance::{Jobs, Maintenance},
     platform::{
+        directory::AreaDirectory,
         files::{commit::Commits, reindexing},
         robots::limits::RobotLimits,
         shared::sync::Synchronisation,
@@ -184,7 +185,8 @@ impl App {
         let coordinator = Coordinator::new(directory, cursor_key, search.at_once, search.source_pages);
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
         let sessions = Arc::new(Sessions::new(&config.web, &config.console));
-        let authenticator = Authenticator::new(store.clone(), tokens, sessions).trusting(issuers);
+        let authenticator =
+            Authenticator::new(store.clone(), tokens, sessions, Arc::new(AreaDirectory)).trusting(issuers);
         let upkeep = Maintenance::start(Jobs {
             store: store.clone(),
             usage: Arc::clone(authenticator.usage()),

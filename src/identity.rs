@@ -1,4 +1,5 @@
 //! Basic identity types.
 
+pub mod principals;
 pub mod scopes;
 pub mod tenant;

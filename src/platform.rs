@@ -5,6 +5,7 @@ pub mod blacklist;
 pub mod contents;
 pub mod departments;
 pub mod devices;
+pub mod directory;
 pub mod favorites;
 pub mod files;
 pub mod folders;

@@ -17,7 +17,7 @@ use moka::sync::Cache;
 
 use super::{
     applications::{self, Kind},
-    directory::{self, Person, SubjectKind},
+    directory::{Directory, Person, SubjectKind},
     issuers::Issuers,
     revoked_tokens,
     sessions::Sessions,
@@ -198,6 +198,7 @@ pub struct Authenticator {
     usage: Arc<Usage>,
     issuers: Issuers,
     sessions: Arc<Sessions>,
+    directory: Arc<dyn Directory>,
     remembered: Cache<[u8; 32], CachedCaller>,
     /// Count of changes to each tenant's identities.
     generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
@@ -225,7 +226,12 @@ impl CachedCaller {
 
 impl Authenticator {
     /// An authenticator over this store.
-    pub fn new(store: Store, tokens: Arc<Tokens>, sessions: Arc<Sessions>) -> Self {
+    pub fn new(
+        store: Store,
+        tokens: Arc<Tokens>,
+        sessions: Arc<Sessions>,
+        directory: Arc<dyn Directory>,
+    ) -> Self {
         let remembered = Cache::builder()
             .max_capacity(REMEMBERED_TOKENS)
             .weigher(|_, remembered: &CachedCaller| remembered.weight())
@@ -237,6 +243,7 @@ impl Authenticator {
             usage: Arc::new(Usage::for_applications()),
             issuers: Issuers::default(),
             sessions,
+            directory,
             remembered,
             generations: Mutex::default(),
         }
@@ -251,6 +258,11 @@ impl Authenticator {
     /// The external issuers.
     pub fn issuers(&self) -> &Issuers {
         &self.issuers
+    }
+
+    /// The directory.
+    pub fn directory(&self) -> &dyn Directory {
+        &*self.directory
     }
 
     /// Signs and verifies tokens.
@@ -338,17 +350,19 @@ impl Authenticator {
             return Err(revoked());
         }
         let user = if let Some(user) = claims.user {
-            let person = directory::find_person(reader, tenant.id, SubjectKind::UserId, &claims.sub)
+            let person = self
+                .directory
+                .find_person(reader, tenant.id, SubjectKind::UserId, &claims.sub)
                 .await?
                 .ok_or_else(gone)?;
             let is_bound = match user.device {
-                Some(binding) => directory::is_bound(reader, tenant.id, &person.user_id, binding).await?,
+                Some(binding) => self.directory.is_bound(reader, tenant.id, &person.user_id, binding).await?,
                 None => true,
             };
             if person.epoch != user.epoch || !is_bound {
                 return Err(revoked());
             }
-            let principals = directory::principals(reader, tenant.id, &person).await?.into();
+            let principals = self.directory.principals(reader, tenant.id, &person).await?.into();
             Some(Arc::new(User { person, principals }))
         } else {
             None

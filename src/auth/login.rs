@@ -4,11 +4,11 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use md5::{Digest, Md5};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{directory::Person, secrets::SecretChecker};
-use crate::{
-    error::Result,
-    store::{self, Connection, FromRow, Store, sql},
+use super::{
+    directory::{Directory, Person},
+    secrets::SecretChecker,
 };
+use crate::{error::Result, store::Store};
 
 const LOGIN_CHARACTERS: usize = 256;
 
@@ -26,43 +26,26 @@ pub struct Login {
     pub person: Option<Person>,
 }
 
-#[derive(FromRow)]
-struct LoginRow {
-    #[sqlx(flatten)]
-    person: Person,
-    password_hash: Option<String>,
-    may_sign_in: bool,
-}
-
 /// Checks account and password in constant time.
 ///
 /// # Errors
 /// 503 when too many checks wait.
 pub async fn check(
     store: &Store,
+    directory: &dyn Directory,
     checker: &SecretChecker,
     tenant_id: i64,
     login_id: &str,
     password: &SecretString,
 ) -> Result<Login> {
     let login_id = if login_id.chars().count() > LOGIN_CHARACTERS { "" } else { login_id };
-    let row = find(store.reader(), tenant_id, login_id).await?;
+    let row = directory.find_account(store.reader(), tenant_id, login_id).await?;
     let hash = row.as_ref().filter(|row| row.may_sign_in).and_then(|row| row.password_hash.clone());
     let is_proved = checker.check(digest(password), hash).await?;
     Ok(Login {
         named: row.as_ref().map(|row| row.person.user_id.clone()),
         person: row.filter(|_| is_proved).map(|row| row.person),
     })
-}
-
-/// Deleted people free their login.
-async fn find(connection: &Connection, tenant_id: i64, login_id: &str) -> store::Result<Option<LoginRow>> {
-    sql(
-        "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch, password_hash, status = 1 AS may_sign_in \
-         FROM users WHERE tenant_id = ? AND login_id = ? AND is_deleted = 0",
-        [tenant_id.into(), login_id.into()],
-    ).fetch_optional::<LoginRow>(connection)
-    .await
 }
 
 #[cfg(test)]

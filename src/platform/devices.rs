@@ -3,6 +3,7 @@
 pub mod forms;
 mod repo;
 pub mod routes;
+pub mod service;
 
 use std::sync::Arc;
 

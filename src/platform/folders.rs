@@ -10,6 +10,7 @@ pub mod permissions;
 pub mod removal;
 pub mod repo;
 pub mod routes;
+pub mod service;
 mod subjects;
 
 use std::sync::Arc;

@@ -4,12 +4,7 @@ use std::sync::Arc;
 
 use super::{Authenticator, Caller, User};
 use crate::{
-    auth::{
-        applications::Kind,
-        directory::{self, SubjectKind},
-        issuers::Identity,
-        tenants,
-    },
+    auth::{applications::Kind, directory::SubjectKind, issuers::Identity, tenants},
     error::{Error, Result},
 };
 
@@ -19,9 +14,9 @@ impl Authenticator {
         // Read after the generation, like all cached values.
         let tenant = tenants::find_by_id(reader, tenant_id).await?.ok_or_else(nobody)?;
         let login_id = &identity.login_id;
-        let person = directory::find_person(reader, tenant_id, SubjectKind::LoginId, login_id).await?;
+        let person = self.directory.find_person(reader, tenant_id, SubjectKind::LoginId, login_id).await?;
         let person = person.ok_or_else(nobody)?;
-        let principals = directory::principals(reader, tenant_id, &person).await?.into();
+        let principals = self.directory.principals(reader, tenant_id, &person).await?.into();
         let (home, client_id) = (Arc::new(tenant), format!("issuer:{}", identity.trust.issuer));
         Ok(Caller {
             tenant: Arc::clone(&home),

@@ -9,7 +9,7 @@ use super::{Authenticator, CachedCaller, Caller, User};
 use crate::{
     auth::{
         applications::{self, Application, Kind},
-        directory::{self, Person, SubjectKind},
+        directory::{Directory, Person, SubjectKind},
         secrets,
         sessions::{self, SessionId, SessionRow, Sessions, SignedIn},
         tenants::{self, Tenant},
@@ -39,13 +39,15 @@ pub(super) struct Session {
     pub(super) user_id: String,
     pub(super) client_id: String,
     sessions: Arc<Sessions>,
+    directory: Arc<dyn Directory>,
     pub(super) last_use: Arc<LastUse>,
 }
 
 impl Session {
     pub(super) async fn confirm(&self, transaction: &Transaction, scopes: &Scopes) -> Result<()> {
         let row = sessions::find(transaction, self.id).await?.ok_or_else(ended)?;
-        let found = FoundSession::look_up(transaction, &self.sessions, self.id, &row).await?;
+        let found =
+            FoundSession::look_up(transaction, &self.sessions, &*self.directory, self.id, &row).await?;
         let FoundSession { application, .. } = &found;
         let has_lost_a_scope =
             self.role == Role::Person && scopes.first_outside(&application.scopes).is_some();
@@ -68,6 +70,7 @@ impl FoundSession {
     async fn look_up(
         connection: &Connection,
         sessions: &Sessions,
+        directory: &dyn Directory,
         id: SessionId,
         row: &SessionRow,
     ) -> Result<Self> {
@@ -79,7 +82,7 @@ impl FoundSession {
                 && !application.is_disabled
         });
         let person =
-            directory::find_person(connection, row.tenant_id, SubjectKind::UserId, &row.user_id).await?;
+            directory.find_person(connection, row.tenant_id, SubjectKind::UserId, &row.user_id).await?;
         // A changed login account is another identity to `console.operators` and the audit.
         let person =
             person.filter(|person| person.epoch == row.user_epoch && person.login_id == row.login_id);
@@ -170,7 +173,7 @@ impl Authenticator {
 
     async fn look_up_session(&self, id: SessionId, role: Role, row: &SessionRow) -> Result<Caller> {
         let reader = self.store.reader();
-        let found = FoundSession::look_up(reader, &self.sessions, id, row).await?;
+        let found = FoundSession::look_up(reader, &self.sessions, &*self.directory, id, row).await?;
         let FoundSession { application, person, expires_at } = found;
         let home = Arc::new(tenants::find_by_id(reader, row.tenant_id).await?.ok_or_else(ended)?);
         let trusted = self.trusted(row, &home)?;
@@ -181,11 +184,12 @@ impl Authenticator {
             user_id: person.user_id.clone(),
             client_id: application.client_id.clone(),
             sessions: Arc::clone(&self.sessions),
+            directory: Arc::clone(&self.directory),
             last_use: self.sessions.last_use(id),
         };
         let (kind, client_id, scopes, user) = match role {
             Role::Person => {
-                let principals = directory::principals(reader, home.id, &person).await?.into();
+                let principals = self.directory.principals(reader, home.id, &person).await?.into();
                 let user = Some(Arc::new(User { person, principals }));
                 let scopes = application.scopes.for_user();
                 let scopes = trusted.map_or_else(|| scopes.clone(), |trusted| scopes.intersection(trusted));

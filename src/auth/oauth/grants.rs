@@ -15,7 +15,7 @@ use crate::{
     auth::{
         applications::{self, Application, ClientError},
         caller::Authenticator,
-        directory::{self, Person},
+        directory::{Directory, Person},
         secrets::SecretChecker,
         sessions::{self, SignedIn},
         tenants,
@@ -173,7 +173,9 @@ impl Grants<'_> {
         }
         let wanted = match grant_type {
             Some(CLIENT_CREDENTIALS) => application_token(application, request)?,
-            Some(TOKEN_EXCHANGE) => exchange::user_token(self.store, application, request).await?,
+            Some(TOKEN_EXCHANGE) => {
+                exchange::user_token(self.store, self.authenticator.directory(), application, request).await?
+            }
             Some(AUTHORIZATION_CODE) => code::user_token(self, application, request).await?,
             Some(_) => return Err(GrantError::UnsupportedGrantType),
             None => return Err(missing("grant_type")),
@@ -235,6 +237,7 @@ fn application_token(application: Application, request: &TokenRequest) -> Result
 
 async fn subject_of(
     store: &Store,
+    directory: &dyn Directory,
     application: Application,
     person: Person,
     device_id: Option<&str>,
@@ -245,7 +248,7 @@ async fn subject_of(
         None => None,
         Some(device_id) => {
             let binding =
-                directory::find_binding(store.reader(), tenant_id, &person.user_id, device_id).await?;
+                directory.find_binding(store.reader(), tenant_id, &person.user_id, device_id).await?;
             let unbound = "device_id: no such device is bound to this user; bind it first";
             Some(binding.ok_or_else(|| GrantError::InvalidRequest(unbound.to_owned()))?)
         }

@@ -12,7 +12,7 @@ use super::{Outcome, Visit, page, pending::Pending, redirect_uri, send_to};
 use crate::{
     auth::{
         AuthState, applications,
-        directory::{self, SubjectKind},
+        directory::SubjectKind,
         issuers::{SignIn, SignInAnswer},
         oauth::grants::{GrantError, Grants, Redemption},
         sessions::{self, SignedIn, cookies},
@@ -122,7 +122,11 @@ async fn redeem_at(
     let client_id = sessions::application::client_id(tenant_id);
     let application = applications::find(reader, &client_id).await?;
     let application = application.filter(|application| !application.is_disabled && !application.is_frozen);
-    let person = directory::find_person(reader, tenant_id, SubjectKind::LoginId, &login_id).await?;
+    let person = auth
+        .authenticator
+        .directory()
+        .find_person(reader, tenant_id, SubjectKind::LoginId, &login_id)
+        .await?;
     let Some((application, person)) = application.zip(person) else {
         tracing::warn!(target: "trawl::audit", issuer = issuer.name(), tenant_id, "whom an issuer names may not sign in");
         return Err(Outcome::Refused);

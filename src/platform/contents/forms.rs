@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    auth::directory::{department_principal, group_principal, user_principal},
+    identity::principals::{department_principal, group_principal, user_principal},
     json,
     platform::shared::patch::check_id,
 };

@@ -76,6 +76,44 @@ pub async fn are_without_chat(
     Ok(above_all.is_some())
 }
 
+/// Ids of a person's departments and all above them, up to deleted ones.
+///
+/// `deputy_org_ids` is a JSON list of further departments.
+pub async fn with_ancestors(
+    connection: &Connection,
+    tenant_id: i64,
+    org_id: Option<&str>,
+    deputy_org_ids: &str,
+) -> store::Result<Vec<String>> {
+    // UNION also ends cycles.
+    let statement = sql(
+        "WITH RECURSIVE mine (org_id, parent_id) AS ( \
+           SELECT org_id, parent_id FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 \
+             AND (org_id = ?2 OR org_id IN (SELECT value FROM json_each(?3))) \
+           UNION \
+           SELECT above.org_id, above.parent_id FROM organizations AS above JOIN mine ON above.org_id = mine.parent_id \
+             WHERE above.tenant_id = ?1 AND above.is_deleted = 0) \
+         SELECT DISTINCT org_id FROM mine",
+        [tenant_id.into(), org_id.into(), deputy_org_ids.into()],
+    );
+    statement.fetch_values(connection).await
+}
+
+/// Departments whose `principal` names a person by id or login, and whether each is a top-level one.
+pub async fn headed_by(
+    connection: &Connection,
+    tenant_id: i64,
+    user_id: &str,
+    login_id: &str,
+) -> store::Result<Vec<(String, bool)>> {
+    let statement = sql(
+        "SELECT org_id, parent_id IS NULL AS is_top FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 \
+         AND json_extract(details, '$.principal') IN (?2, ?3)",
+        [tenant_id.into(), user_id.into(), login_id.into()],
+    );
+    statement.fetch_all(connection).await
+}
+
 pub(super) async fn load_tree(transaction: &Transaction, tenant_id: i64) -> Result<Tree> {
     let text = "SELECT org_id, parent_id, platform_org_id, is_deleted FROM organizations WHERE tenant_id = ?";
     let places = sql(text, [tenant_id.into()]).fetch_all::<TreePosition>(transaction).await?;

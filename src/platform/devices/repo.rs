@@ -62,3 +62,31 @@ pub(super) async fn unbind(
     );
     statement.fetch_values(transaction).await
 }
+
+/// The number of a device's binding to a person (decisions 9.7).
+pub async fn find_binding(
+    connection: &Connection,
+    tenant_id: i64,
+    user_id: &str,
+    device_id: &str,
+) -> store::Result<Option<i64>> {
+    let statement = sql(
+        "SELECT binding FROM devices WHERE tenant_id = ? AND user_id = ? AND device_id = ?",
+        [tenant_id.into(), user_id.into(), device_id.into()],
+    );
+    statement.fetch_optional_value(connection).await
+}
+
+/// Whether this binding still exists for the person.
+pub async fn is_bound(
+    connection: &Connection,
+    tenant_id: i64,
+    user_id: &str,
+    binding: i64,
+) -> store::Result<bool> {
+    let statement = sql(
+        "SELECT 1 FROM devices WHERE tenant_id = ? AND user_id = ? AND binding = ?",
+        [tenant_id.into(), user_id.into(), binding.into()],
+    );
+    statement.exists(connection).await
+}

@@ -6,8 +6,8 @@ use trawl_index::{Audience, Document, Scope};
 use super::repo::{self, StoredFavorite};
 pub use super::rules::FAVORITE;
 use crate::{
-    auth::directory::user_principal,
     error::{Error, Result},
+    identity::principals::user_principal,
     store::Connection,
 };
 

@@ -15,8 +15,8 @@ use trawl_index::{Audience, Change, Document, Scope};
 use self::rows::{Chain, FileRow};
 use super::FILE;
 use crate::{
-    auth::directory::{directory_principal, owner_principal},
     error::{Error, Result},
+    identity::principals::{directory_principal, owner_principal},
     store::Connection,
 };
 

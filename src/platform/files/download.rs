@@ -1,13 +1,14 @@
 //! Downloads through signed URLs (decisions 10.3).
 
 use crate::{
-    auth::{
-        directory::{self, SubjectKind},
-        tenants,
-    },
+    auth::{directory::SubjectKind, tenants},
     blobs::signing::SignedFile,
     error::{Error, Result},
-    platform::folders::access::{Access, FolderViewer, RequiredPermission},
+    platform::{
+        directory,
+        folders::access::{Access, FolderViewer, RequiredPermission},
+        users,
+    },
     store::{Connection, FromRow, sql},
 };
 
@@ -43,7 +44,7 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<StoredVers
     let kept = statement.fetch_optional::<StoredVersion>(reader).await?.ok_or_else(gone)?;
     let tenant = tenants::find_by_id(reader, kept.tenant_id).await?.ok_or_else(gone)?;
     tenants::refuse_frozen(tenant.is_frozen)?;
-    let person = directory::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
+    let person = users::service::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
     let person = person.ok_or_else(gone)?;
     let principals = directory::standing(reader, tenant.id, &person).await?;
     let seer = FolderViewer { tenant_id: tenant.id, user_id: &person.user_id, principals: &principals };

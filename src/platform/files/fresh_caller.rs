@@ -3,10 +3,10 @@
 use crate::{
     auth::{
         caller::Caller,
-        directory::{self, Person, SubjectKind},
+        directory::{Person, SubjectKind},
     },
     error::{Error, Result},
-    platform::folders::access::FolderViewer,
+    platform::{directory, folders::access::FolderViewer, users},
     store::Transaction,
 };
 
@@ -24,7 +24,7 @@ impl FreshCaller {
         let tenant_id = caller.tenant.id;
         let known = &caller.require_user()?.person;
         let found =
-            directory::find_person(transaction, tenant_id, SubjectKind::UserId, &known.user_id).await?;
+            users::service::find_person(transaction, tenant_id, SubjectKind::UserId, &known.user_id).await?;
         let person = found
             .filter(|person| person.epoch == known.epoch)
             .ok_or_else(|| Error::unauthorized("the token is revoked; sign in again"))?;

@@ -4,11 +4,9 @@
 
 use super::permissions::{Locks, Permissions, Role};
 use crate::{
-    auth::{
-        caller::Caller,
-        directory::{may_be_given_rights, owner_principal, user_principal},
-    },
+    auth::caller::Caller,
     error::{BusinessCode, Error, Result},
+    identity::principals::{may_be_given_rights, owner_principal, user_principal},
     store::{self, Connection, FromRow, Transaction, Value, now_millis, sql},
 };
 

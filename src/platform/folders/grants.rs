@@ -10,11 +10,9 @@ use super::{
 };
 use crate::{
     audit::{self, Actor, Deed},
-    auth::{
-        caller::Caller,
-        directory::{department_principal, group_principal, user_principal},
-    },
+    auth::caller::Caller,
     error::{BusinessCode, Error, Result},
+    identity::principals::{department_principal, group_principal, user_principal},
     platform::{
         folders::FoldersState,
         users::service::{NamedBy, find_shown},

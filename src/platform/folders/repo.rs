@@ -5,9 +5,10 @@ use serde::Serialize;
 use super::{
     access::{Access, FolderViewer, Link},
     names::Name,
+    service::folders_given,
 };
 use crate::{
-    auth::directory::{folders_given, user_principal},
+    identity::principals::user_principal,
     store::{self, Connection, FromRow, Transaction, Value, now_millis, sql},
 };
 

@@ -2,12 +2,10 @@
 
 use super::access::FolderViewer;
 use crate::{
-    auth::{
-        caller::Caller,
-        directory::{self, ENTERPRISE, department_principal, group_principal, user_principal},
-    },
+    auth::caller::Caller,
     error::{BusinessCode, Error, Kind, Result},
-    platform::{departments, groups::service::SeenGroup},
+    identity::principals::{ENTERPRISE, department_principal, group_principal, user_principal},
+    platform::{departments, directory, groups::service::SeenGroup},
     store::Transaction,
 };
 

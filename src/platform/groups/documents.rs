@@ -7,8 +7,8 @@ use trawl_index::{Audience, Document, Scope};
 
 use super::repo::{self, FoundGroup};
 use crate::{
-    auth::directory::group_principal,
     error::{Error, Result},
+    identity::principals::group_principal,
     store::Connection,
 };
 

@@ -3,7 +3,6 @@ pub(super) mod members;
 pub(super) mod views;
 
 use super::forms::{GroupChange, NewGroup};
-pub(super) use crate::auth::directory::GROUP_ROLE as ROLE;
 use crate::store::{
     self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, batch_end, find_in, now_millis, placeholders,
     sql,
@@ -17,6 +16,17 @@ pub(super) const GROUPS: &str = "FROM groups \
 
 pub(super) const IS_SEEN: &str =
     "(group_members.role IS NOT NULL OR is_public = 1 AND groups.tenant_id = ?1)";
+
+/// SQL of a member's role in their group, or null.
+///
+/// A deleted or disabled owner is replaced: administrators first, then by seniority.
+pub(super) const ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant_id AND group_members.user_id = ( \
+    SELECT first.user_id FROM group_members AS first INDEXED BY members_by_rank CROSS JOIN users AS present \
+    ON present.tenant_id = first.tenant_id AND present.user_id = first.user_id \
+    WHERE first.group_id = groups.id AND first.tenant_id = groups.tenant_id \
+      AND present.is_deleted = 0 AND present.status = 1 \
+    ORDER BY first.role DESC, first.joined_at, first.user_id LIMIT 1) \
+    THEN 2 ELSE MIN(group_members.role, 1) END";
 
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct FoundGroup {
@@ -173,4 +183,20 @@ pub(super) async fn end(transaction: &Transaction, group_id: &str) -> store::Res
     statement.execute(transaction).await?;
     let statement = sql("DELETE FROM group_join_codes WHERE group_id = ?", [group_id.into()]);
     statement.execute(transaction).await.map(drop)
+}
+
+/// Ids of a person's active groups, and whether they own each.
+pub async fn memberships(
+    connection: &Connection,
+    tenant_id: i64,
+    user_id: &str,
+) -> store::Result<Vec<(String, bool)>> {
+    let text = format!(
+        "SELECT group_id, groups.tenant_id = ?1 AND {ROLE} = 2 AS is_owner \
+         FROM group_members JOIN groups ON groups.id = group_members.group_id \
+         JOIN tenants ON tenants.id = groups.tenant_id \
+         WHERE group_members.tenant_id = ?1 AND user_id = ?2 AND groups.removed_at IS NULL \
+           AND tenants.removed_at IS NULL AND tenants.is_frozen = 0"
+    );
+    sql(text, [tenant_id.into(), user_id.into()]).fetch_all(connection).await
 }

@@ -10,8 +10,9 @@ use super::{
     service::{self, SeenGroup},
 };
 use crate::{
-    auth::{caller::Caller, directory::group_principal},
+    auth::caller::Caller,
     error::{Error, Result},
+    identity::principals::group_principal,
     platform::{folders::removal, groups::GroupsState},
     store::Transaction,
 };

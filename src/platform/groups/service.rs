@@ -1,6 +1,7 @@
 //! Groups for other areas.
 
 pub use super::removal::{remove_portion, remove_portion_of_tenant};
+pub use super::repo::memberships;
 use super::{
     documents::GROUP,
     repo::{self, GROUPS, IS_SEEN, ROLE},

@@ -9,8 +9,8 @@ use super::{
     repo::documents::{self as repo, FoundMessage},
 };
 use crate::{
-    auth::directory::group_principal,
     error::{Error, Result},
+    identity::principals::group_principal,
     store::Connection,
 };
 

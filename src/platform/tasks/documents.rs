@@ -9,8 +9,8 @@ use super::{
     repo::{self, StoredTask},
 };
 use crate::{
-    auth::directory::{login_principal, user_principal},
     error::{Error, Result},
+    identity::principals::{login_principal, user_principal},
     store::Connection,
 };
 

@@ -12,7 +12,7 @@ use crate::{
     },
     error::{Error, Result},
     registry,
-    store::{Connection, FromRow, Store, Transaction, find_in, now_millis, sql},
+    store::{self, Connection, FromRow, Store, Transaction, find_in, now_millis, sql},
 };
 
 /// New application.
@@ -76,6 +76,15 @@ pub async fn label_limit(connection: &Connection, tenant_id: i64) -> Result<usiz
 }
 
 /// Unfrozen tenants with `allowOuterMembers` (decisions 9.4, 9.8).
+/// Whether the operator named this person an administrator of folders (decisions 9.8).
+pub async fn is_administrator(connection: &Connection, tenant_id: i64, user_id: &str) -> store::Result<bool> {
+    let statement = sql(
+        "SELECT 1 FROM tenants WHERE id = ? AND ? IN (SELECT value FROM json_each(administrators))",
+        [tenant_id.into(), user_id.into()],
+    );
+    statement.exists(connection).await
+}
+
 pub async fn open_to_outer_groups(
     connection: &Connection,
     codes: &[impl AsRef<str>],

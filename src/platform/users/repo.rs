@@ -9,9 +9,10 @@ use super::{
     rules::{NamedBy, ShownPerson, User, UserChange},
 };
 use crate::{
+    auth::directory::{Account, Person, SubjectKind},
     error::Result,
     platform::shared::directory_rows::{Change, DirectoryRow, ids_where},
-    store::{Connection, ROWS_PER_STATEMENT, Transaction, Value, find_in, placeholders, sql},
+    store::{self, Connection, ROWS_PER_STATEMENT, Transaction, Value, find_in, placeholders, sql},
 };
 
 /// Loads rows that changes may touch or collide with.
@@ -125,4 +126,40 @@ pub async fn find_shown(
          WHERE tenant_id = ? AND is_deleted = 0 AND is_hidden = 0 AND {column}"
     );
     Ok(find_in(reader, &text, &[tenant_id.into()], names).await?)
+}
+
+/// The person of the tenant named by `subject`, if they may sign in.
+pub async fn find_person(
+    connection: &Connection,
+    tenant_id: i64,
+    kind: SubjectKind,
+    subject: &str,
+) -> store::Result<Option<Person>> {
+    let column = match kind {
+        SubjectKind::LoginId => "login_id",
+        SubjectKind::UserId => "user_id",
+    };
+    sql(
+        format!(
+            "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch FROM users \
+             WHERE tenant_id = ? AND {column} = ? AND is_deleted = 0 AND status = 1"
+        ),
+        [tenant_id.into(), subject.into()],
+    )
+    .fetch_optional::<Person>(connection)
+    .await
+}
+
+/// Deleted people free their login.
+pub async fn find_account(
+    connection: &Connection,
+    tenant_id: i64,
+    login_id: &str,
+) -> store::Result<Option<Account>> {
+    sql(
+        "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch, password_hash, status = 1 AS may_sign_in \
+         FROM users WHERE tenant_id = ? AND login_id = ? AND is_deleted = 0",
+        [tenant_id.into(), login_id.into()],
+    ).fetch_optional::<Account>(connection)
+    .await
 }

@@ -3,8 +3,8 @@
 use serde_json::json;
 use std::path::PathBuf;
 use trawl::{
-    auth::directory::user_principal,
     blobs::{Download, Expected},
+    identity::principals::user_principal,
     platform::folders::access::{FolderViewer, root_of},
     store::now_millis,
 };

@@ -11,7 +11,7 @@ use crate::{
     audit::{self, Actor, Deed},
     auth::{
         applications::Application,
-        directory::{self, Person, SubjectKind},
+        directory::{Person, SubjectKind},
         oauth::authorization::codes::{CodeGrant, CodeUse, Outcome},
         revoked_tokens,
         sessions::SignedIn,
@@ -51,7 +51,9 @@ pub(super) async fn user_token(
     let person = person(grants, &application, &granted).await?;
     let scopes = granted.scopes.intersection(&application.scopes.for_user());
     let device_id = granted.device_id.as_deref();
-    let subject = subject_of(grants.store, application, person, device_id, scopes).await?;
+    let subject =
+        subject_of(grants.store, grants.authenticator.directory(), application, person, device_id, scopes)
+            .await?;
     Ok(GrantedToken { subject, issued_token_type: None, jti })
 }
 
@@ -85,8 +87,11 @@ async fn person(
     if application.tenant_id != granted.tenant_id || application.is_frozen {
         return Err(GrantError::InvalidGrant(tenants::FROZEN));
     }
-    let person =
-        directory::find_person(reader, granted.tenant_id, SubjectKind::UserId, &granted.user_id).await?;
+    let person = grants
+        .authenticator
+        .directory()
+        .find_person(reader, granted.tenant_id, SubjectKind::UserId, &granted.user_id)
+        .await?;
     person
         .filter(|person| person.epoch == granted.user_epoch)
         .ok_or(GrantError::InvalidGrant("the user may not sign in any more, or has to do so again"))

@@ -6,7 +6,7 @@ use super::{
 use crate::{
     auth::{
         applications::Application,
-        directory::{self, SubjectKind},
+        directory::{Directory, SubjectKind},
     },
     identity::scopes::Scope,
     store::Store,
@@ -17,6 +17,7 @@ const USER_ID_TYPE: &str = "urn:trawl:params:oauth:token-type:user-id";
 
 pub(super) async fn user_token(
     store: &Store,
+    directory: &dyn Directory,
     application: Application,
     request: &TokenRequest,
 ) -> Result<GrantedToken, GrantError> {
@@ -39,9 +40,10 @@ pub(super) async fn user_token(
     let subject = request.subject_token.as_deref().ok_or_else(|| missing("subject_token"))?;
     let scopes = granted_scopes(request, &application.scopes.for_user())?;
     let person =
-        directory::find_person(store.reader(), application.tenant_id, kind, subject).await?.ok_or_else(
+        directory.find_person(store.reader(), application.tenant_id, kind, subject).await?.ok_or_else(
             || GrantError::InvalidRequest("subject_token names no user who may sign in".to_owned()),
         )?;
-    let subject = subject_of(store, application, person, request.device_id.as_deref(), scopes).await?;
+    let subject =
+        subject_of(store, directory, application, person, request.device_id.as_deref(), scopes).await?;
     Ok(GrantedToken { subject, issued_token_type: Some(ACCESS_TOKEN_TYPE), jti: new_jti() })
 }

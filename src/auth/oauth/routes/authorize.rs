@@ -142,8 +142,9 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
         }
     };
     let tenant_id = asking.tenant.id;
-    let login =
-        login::check(&auth.store, &auth.secret_checker, tenant_id, &filled.login, &filled.password).await?;
+    let directory = auth.authenticator.directory();
+    let (store, checker) = (&auth.store, &auth.secret_checker);
+    let login = login::check(store, directory, checker, tenant_id, &filled.login, &filled.password).await?;
     log(address, &asking, &login);
     let Some(person) = login.person else {
         attempt.failed();

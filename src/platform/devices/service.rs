@@ -1,0 +1,3 @@
+//! Lookups for other areas.
+
+pub use super::repo::{find_binding, is_bound};
