@@ -5,7 +5,7 @@
 mod changes;
 mod forms;
 mod loader;
-mod modules;
+pub mod modules;
 mod repo;
 mod sources;
 #[cfg(test)]

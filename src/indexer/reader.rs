@@ -112,7 +112,7 @@ fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
         .collect()
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Area {
     Departments,
     People,
@@ -244,5 +244,19 @@ impl Piece {
             );
         }
         Ok(changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{platform::contents::forms::owning_endpoint, registry::modules::DEFAULT_MODULES};
+
+    /// Else `PUT /v1/contents/CODE` would store items that no search finds.
+    #[test]
+    fn modules_of_other_areas_refuse_contents() {
+        for (code, ..) in DEFAULT_MODULES {
+            assert_eq!(Area::of(code) != Area::Contents, owning_endpoint(code).is_some(), "{code}");
+        }
     }
 }

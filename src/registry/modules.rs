@@ -138,7 +138,8 @@ pub(super) fn check_beside(module: &Module, others: &[Module]) -> Result<()> {
     Ok(())
 }
 
-const DEFAULT_MODULES: [(&str, &str, i64); 11] = [
+/// Modules of a new tenant: code, name, type (decisions 4.2).
+pub const DEFAULT_MODULES: [(&str, &str, i64); 11] = [
     ("article", "Articles", 1),
     ("news", "News", 2),
     ("todo", "To-do", 3),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use trawl::registry::modules::DEFAULT_MODULES;
 
 use crate::util::{
     answer::Answer,
@@ -42,7 +43,7 @@ async fn new_enterprise_has_built_in_modules_and_its_own_code() {
         assert!(!code.contains(['0', 'o', '1', 'l', 'i']), "{code}");
         assert!(codes.insert(code.clone()), "{code} was issued twice");
         let modules = operator.on(&code).post_empty("/modules").await.ok();
-        assert_eq!(modules.items().len(), 11);
+        assert_eq!(modules.items().len(), DEFAULT_MODULES.len());
     }
 }
 

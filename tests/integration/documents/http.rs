@@ -19,6 +19,15 @@ async fn http_page_is_current() {
     for tag in description["tags"].as_array().unwrap() {
         operations(&mut page, &description["paths"], tag);
     }
+    let tags: Vec<&Value> = description["tags"].as_array().unwrap().iter().map(|tag| &tag["name"]).collect();
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        for operation in methods.as_object().unwrap().values() {
+            assert!(
+                tags.contains(&&operation["tags"][0]),
+                "the tag of {path} is missing in server/openapi.rs"
+            );
+        }
+    }
     page.push_str("## Objects\n\n| Object | Fields |\n|---|---|\n");
     for (name, schema) in description["components"]["schemas"].as_object().unwrap() {
         if !name.contains("Envelope") && !name.contains("Failure") {

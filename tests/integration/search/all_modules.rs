@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use trawl::registry::modules::DEFAULT_MODULES;
 
 use crate::util::{
     all_modules::{HARBOUR, PATH, codes, comparable, module_entry, search_all, show, without_modules},
@@ -137,7 +138,7 @@ async fn stream_sends_each_module_once_ready() {
     assert_eq!((events.header("cache-control"), events.header("x-accel-buffering")), ("no-store", "no"));
     assert!(!events.header("x-request-id").is_empty());
     let mut fast = Vec::new();
-    for _ in 0..11 {
+    for _ in DEFAULT_MODULES {
         fast.push(events.module().await);
     }
     assert!(!codes(&fast).contains(&"slow"), "{fast:?}");
@@ -195,7 +196,7 @@ async fn wrong_parameters_are_400_and_named() {
     acme.caller.send_text(Method::POST, PATH, "{").await.fails(400, "body");
     let others =
         [HARBOUR[0], ("moduleId", "nothing"), ("cursor", "abc"), ("paging", "offset"), ("source", "nothing")];
-    assert_eq!(search_all(&acme.caller, &others).await.ok().total(), 11);
+    assert_eq!(search_all(&acme.caller, &others).await.ok().total(), DEFAULT_MODULES.len() as u64);
     acme.caller.post(PATH, &json!({"keyword": "harbour", "moduleId": 5})).await.ok();
     for method in [Method::HEAD, Method::DELETE, Method::PUT] {
         let answer = send(acme.caller.request(method.clone(), PATH).query(&HARBOUR)).await;
