@@ -244,6 +244,15 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn shorter_idle_timeout_replaces_the_timeout_of_the_head() {
+        let timeouts = ConnectionTimeouts { head: TIMEOUTS.idle, idle: TIMEOUTS.head };
+        let activity = Arc::new(Activity::new(Instant::now()));
+        assert_eq!(activity.deadline(timeouts), Some(Instant::now() + TIMEOUTS.idle));
+        drop(activity.begin_request());
+        assert_eq!(activity.deadline(timeouts), Some(Instant::now() + TIMEOUTS.head));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn blocked_write_is_timed_until_some_is_taken() {
         let activity = Arc::new(Activity::new(Instant::now()));
         let _request = activity.begin_request();
