@@ -142,7 +142,7 @@ fn follower(
         batch_changes,
         rebuild,
         beside: rebuild_request::RebuildState::None,
-        filling: None,
+        scan: None,
         position: 0,
         failures: 0,
         damages,

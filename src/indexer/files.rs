@@ -52,7 +52,7 @@ impl IndexFiles {
         }
     }
 
-    /// Cleans up after a killed server. Returns whether it was filling a fresh index.
+    /// Cleans up after a killed server. Returns whether it was building a fresh index.
     pub(super) fn tidy(&self) -> io::Result<bool> {
         let [index, fresh, old] = self.paths();
         if is_there(&old)? {
@@ -61,9 +61,9 @@ impl IndexFiles {
             }
             wipe(&old)?;
         }
-        let was_filling = is_there(&fresh)?;
+        let was_rebuilding = is_there(&fresh)?;
         wipe(&fresh)?;
-        Ok(was_filling)
+        Ok(was_rebuilding)
     }
 
     pub(super) fn open(&self, share: Share) -> Result<Engine, Error> {

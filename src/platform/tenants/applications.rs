@@ -105,7 +105,7 @@ pub async fn create(
     let (keys, described) = (Arc::clone(&state.keys), new.clone());
     let credentials = off_the_runtime(move || Credentials::generate(&keys, &described)).await?;
     let is_public = new.login.is_public;
-    let (calling, kept) = (Arc::clone(caller), credentials.clone());
+    let (calling, stored) = (Arc::clone(caller), credentials.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
@@ -115,14 +115,14 @@ pub async fn create(
                 return Err(Error::conflict(full));
             }
             check_tenants_exist(transaction, &new.bound, &[]).await?;
-            applications::insert(transaction, tenant.id, &new, &kept).await?;
-            let id = kept.client_id.as_str();
+            applications::insert(transaction, tenant.id, &new, &stored).await?;
+            let id = stored.client_id.as_str();
             if is_disabled {
                 repo::disable(transaction, id).await?;
             }
             let deed = Deed::new("create", "application", id)
                 .with("kind", new.kind.as_str())
-                .with("scopes", kept.scopes.to_string());
+                .with("scopes", stored.scopes.to_string());
             audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
             let row = repo::find(transaction, tenant.id, id).await?;
             row.ok_or_else(|| Error::internal("an application that was just stored is not there"))

@@ -230,8 +230,8 @@ fn impatiently(
         let piece = match timeout(patience, chunks.next()).await {
             Ok(piece) => piece?.map_err(|error| Error::bad_request("body: it broke off").caused_by(error)),
             Err(_elapsed) => {
-                let told = format!("body: nothing of it came for {} ms", patience.as_millis());
-                Err(Error::request_timeout(told))
+                let message = format!("body: nothing of it came for {} ms", patience.as_millis());
+                Err(Error::request_timeout(message))
             }
         };
         Some((piece, chunks))
