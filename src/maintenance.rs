@@ -87,11 +87,11 @@ impl Maintenance {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {
             if let Err(error) = task.await {
-                tracing::error!(%error, "the upkeep did not end in order");
+                tracing::error!(%error, "a maintenance task did not stop cleanly");
             }
         }
         if let Err(error) = self.jobs.write_usage().await {
-            tracing::warn!(%error, "when applications and sessions were last used could not be written down");
+            tracing::warn!(%error, "usage times could not be saved");
         }
     }
 }
@@ -100,7 +100,7 @@ impl Maintenance {
 async fn run_rows(jobs: Arc<Jobs>, wake: Arc<Notify>, over: Arc<Notify>) {
     while !jobs.stop.is_cancelled() {
         if let Err(error) = jobs.make_rows().await {
-            tracing::warn!(%error, "a round of the upkeep failed; it is tried again");
+            tracing::warn!(%error, "a maintenance round failed and will be retried");
         }
         over.notify_one();
         jobs.pause(&wake).await;
@@ -111,7 +111,7 @@ async fn run_contents(jobs: Arc<Jobs>, wake: Arc<Notify>) {
     while !jobs.stop.is_cancelled() {
         jobs.pause(&wake).await;
         if let Err(error) = jobs.make_contents().await {
-            tracing::warn!(%error, "contents that no file has any more could not all be removed; it is tried again");
+            tracing::warn!(%error, "some unreferenced contents could not be removed and will be retried");
         }
     }
 }
@@ -250,7 +250,7 @@ impl Jobs {
                 return Ok(true);
             }
             if removal::remove_portion(&self.store, tenant_id).await? {
-                tracing::info!(tenant_id, "the last rows of a deleted tenant are removed");
+                tracing::info!(tenant_id, "all rows of a deleted tenant are removed");
                 return Ok(true);
             }
         }

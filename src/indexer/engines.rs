@@ -118,7 +118,7 @@ impl Engines {
             }
             match files.open(Share::Whole) {
                 Err(error) if is_damage(&error) => {
-                    tracing::warn!(%error, "the full-text index is unusable; it is removed and filled anew");
+                    tracing::warn!(%error, "the full-text index is unusable and will be rebuilt");
                     Ok((files.open_wiped()?, was_rebuilding, Some(error.to_string())))
                 }
                 opened => Ok((opened?, was_rebuilding, None)),
@@ -242,8 +242,8 @@ impl Engines {
         for engine in [self.before.take(), self.current.take()].into_iter().flatten() {
             match tokio::task::spawn_blocking(move || engine.writer.close()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::error!(%error, "the index did not close in order"),
-                Err(panic) => tracing::error!(%panic, "the index did not close in order"),
+                Ok(Err(error)) => tracing::error!(%error, "the index did not close cleanly"),
+                Err(panic) => tracing::error!(%panic, "the index did not close cleanly"),
             }
         }
     }

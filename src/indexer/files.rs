@@ -88,7 +88,7 @@ impl IndexFiles {
         fs::rename(&index, &old)?;
         fs::rename(&fresh, &index)?;
         if let Err(error) = wipe(&old) {
-            tracing::warn!(%error, "the index of before could not be removed; it is with the next start");
+            tracing::warn!(%error, "the previous index could not be removed; the next start removes it");
         }
         Ok(())
     }

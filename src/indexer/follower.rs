@@ -119,21 +119,19 @@ impl Follower {
             && !self.rows.store.has_room_for(self.engines.bytes())
         {
             // A rebuild would fill the disk and fail again and again.
-            tracing::error!(
-                "the disk has no room for a second index; the index stays as it is and is not rebuilt"
-            );
+            tracing::error!("the disk has no room for a second index; the index is not rebuilt");
             self.rebuild = false;
             self.announcer.give_up();
             self.answer(Err(Refusal::NoRoom));
         }
         let unusable = if checkpoint.store != self.rows.store.id() {
-            Some("it is of another database")
+            Some("it belongs to another database")
         } else if checkpoint.position > last {
             Some("it is ahead of the database")
         } else if checkpoint.position + 1 < first_kept {
-            Some("the change log was cut past it")
+            Some("the change log was truncated past it")
         } else if !checkpoint.complete && !RebuildScan::goes_on(self.engines.note()) {
-            Some("filling it was interrupted")
+            Some("its rebuild was interrupted")
         } else if self.rebuild && !(checkpoint.complete && self.engines.has_room_beside()) {
             Some("asked for")
         } else {
@@ -162,9 +160,9 @@ impl Follower {
 
     async fn begin_scan(&mut self, note: Option<&str>) -> Result<(), IndexFailure> {
         let reason = self.engines.take_reason().unwrap_or_else(|| {
-            if note.is_some() { "filling it was interrupted" } else { "it is new" }.to_owned()
+            if note.is_some() { "its rebuild was interrupted" } else { "it is new" }.to_owned()
         });
-        tracing::info!(reason, goes_on = note.is_some(), "filling the full-text index anew");
+        tracing::info!(reason, goes_on = note.is_some(), "starting to rebuild the full-text index");
         let scan = RebuildScan::begin(&self.rows.store, note).await?;
         if !self.engines.is_beside() {
             self.engines.serve(Some(&Incompleteness::Rebuilding(scan.progress.clone())));
@@ -325,7 +323,7 @@ impl Follower {
             }
         }
         let documents = self.scan.take().map_or(0, |scan| scan.progress.done());
-        tracing::info!(documents, "the full-text index is filled");
+        tracing::info!(documents, "the full-text index is rebuilt");
         self.announcer.end_rebuild(self.position);
         Ok(())
     }
@@ -351,20 +349,20 @@ impl Follower {
         self.announcer.fail();
         match trouble {
             IndexFailure::Unusable(reason) => {
-                tracing::warn!(reason, "the full-text index is removed and filled anew");
+                tracing::warn!(reason, "the full-text index is removed and rebuilt");
                 (self.scan, self.beside) = (None, RebuildState::None);
                 self.engines.discard(reason).await;
                 return;
             }
             IndexFailure::Store(error) => {
-                tracing::error!(%error, "the database could not be read for the index; trying again");
+                tracing::error!(%error, "the indexer could not read the database and will retry");
                 // An empty fresh index must not pass for the one that follows the log.
                 if self.scan.is_none() && self.engines.is_beside() {
                     self.engines.let_go().await;
                 }
             }
             IndexFailure::Failed(error) => {
-                tracing::error!(%error, "indexing failed; it goes on from its last commit");
+                tracing::error!(%error, "indexing failed and resumes from the last commit");
                 self.scan = None;
                 self.give_up_beside();
                 self.failures += 1;
@@ -419,7 +417,7 @@ impl Follower {
 
     pub(super) fn give_up_beside(&mut self) {
         if self.beside == RebuildState::UnderWay {
-            tracing::error!("the rebuild of the index is given up; the index stays as it is");
+            tracing::error!("the rebuild of the index failed; the current index stays in use");
             (self.rebuild, self.beside) = (false, RebuildState::GivenUp);
             self.announcer.give_up();
             self.asked = None;
@@ -442,7 +440,7 @@ async fn cut_log(store: Store, position: i64) {
             Ok(removed) if removed < CUT_ENTRIES => return,
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, "the change log could not be cut");
+                tracing::warn!(%error, "the change log could not be truncated");
                 return;
             }
         }

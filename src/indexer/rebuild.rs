@@ -80,7 +80,7 @@ impl RebuildScan {
         if self.logged_at.elapsed() >= LOG_EVERY {
             self.logged_at = Instant::now();
             let (done, known) = (self.progress.done(), self.progress.known());
-            tracing::info!(done, known, "filling the full-text index");
+            tracing::info!(done, known, "rebuilding the full-text index");
         }
     }
 

@@ -247,7 +247,7 @@ fn redirect_uri(auth: &AuthState) -> String {
 
 fn page(auth: &AuthState, path: &str) -> Result<Place> {
     let place = Place::read(path, &auth.public_url);
-    place.ok_or_else(|| Error::internal("the server's own address is none"))
+    place.ok_or_else(|| Error::internal("the server's own address is malformed"))
 }
 
 struct Visit {

@@ -25,10 +25,10 @@ use crate::{
 #[operation(
     tag = "identity", security(()),
     params(
-        ("state" = Option<String>, Query, description = "What `/session/start` sent along"),
-        ("code" = Option<String>, Query, description = "What the sign-in is worth"),
+        ("state" = Option<String>, Query, description = "The state from `/session/start`"),
+        ("code" = Option<String>, Query, description = "The authorization code"),
         ("iss" = Option<String>, Query, description = "Who sends him"),
-        ("error" = Option<String>, Query, description = "Why there is no code"),
+        ("error" = Option<String>, Query, description = "The error of the issuer"),
     ),
     responses(
         (status = 303, description =
@@ -128,7 +128,7 @@ async fn redeem_at(
         .find_person(reader, tenant_id, SubjectKind::LoginId, &login_id)
         .await?;
     let Some((application, person)) = application.zip(person) else {
-        tracing::warn!(target: "trawl::audit", issuer = issuer.name(), tenant_id, "whom an issuer names may not sign in");
+        tracing::warn!(target: "trawl::audit", issuer = issuer.name(), tenant_id, "the issuer's person may not sign in");
         return Err(Outcome::Refused);
     };
     Ok(SignedIn {

@@ -47,9 +47,7 @@ pub async fn begin_sign_in(State(auth): State<AuthState>, request: Request) -> R
 
 async fn begin(auth: &AuthState, visit: &Visit, page: &Place) -> Result<Response, Outcome> {
     if is_nowhere(auth) {
-        tracing::warn!(
-            "nobody can sign in to the pages while public_url does not say where browsers find them"
-        );
+        tracing::warn!("signing in to the pages requires public_url");
         return Err(Outcome::Failed);
     }
     // Cookies belong to a host, so a sign-in must stay on one.

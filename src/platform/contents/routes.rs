@@ -92,7 +92,7 @@ async fn check_module(state: &ContentsState, caller: &Caller, module: &str) -> R
     }
     match forms::owning_endpoint(module) {
         Some(endpoint) => Err(Error::bad_request(format!(
-            "moduleCode: the content of {module} comes in by {endpoint}, not here"
+            "moduleCode: must be another module; content of {module} is sent by {endpoint}"
         ))),
         None => Ok(()),
     }

@@ -139,7 +139,7 @@ async fn run(state: &FilesState, caller: &Arc<Caller>, commit: ValidatedCommit) 
         Err(refusal) => {
             // Quotas do not count composed contents, and commits can be repeated.
             if let Err(error) = state.blobs.remove_composed(&upload_id).await {
-                tracing::warn!(%error, "what was composed for a commit that was refused could not be removed");
+                tracing::warn!(%error, "the composed content of a refused commit could not be removed");
             }
             Err(refusal)
         }
@@ -149,7 +149,7 @@ async fn run(state: &FilesState, caller: &Arc<Caller>, commit: ValidatedCommit) 
 /// `storage/contents` removes any remainder.
 pub(super) async fn discard(state: &FilesState, upload_id: &str) {
     if let Err(error) = state.blobs.discard(upload_id).await {
-        tracing::warn!(%error, "what was left of an upload could not be removed yet");
+        tracing::warn!(%error, "the remains of an upload could not be removed yet");
     }
 }
 
@@ -170,11 +170,11 @@ async fn find(state: &FilesState, caller: &Caller, commit: &ValidatedCommit) -> 
     let found = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &commit.upload_id).await?;
     let upload = found.ok_or_else(no_such_upload)?;
     match (commit.way, upload.is_multipart) {
-        (UploadKind::Single, true) => {
-            Err(general("uploadId: this upload is in parts; commit it by /v1/stream/multipart/upload/commit"))
-        }
+        (UploadKind::Single, true) => Err(general(
+            "uploadId: this is a multipart upload; commit it by /v1/stream/multipart/upload/commit",
+        )),
         (UploadKind::Multipart, false) => {
-            Err(general("uploadId: this upload is not in parts; commit it by /v1/stream/upload/commit"))
+            Err(general("uploadId: this is not a multipart upload; commit it by /v1/stream/upload/commit"))
         }
         _ => Ok(upload),
     }
@@ -184,7 +184,7 @@ async fn choose(state: &FilesState, commit: &ValidatedCommit) -> Result<Vec<Uplo
     let sent = state.blobs.parts(&commit.upload_id).await?;
     let chosen = match commit.way {
         UploadKind::Single if sent.is_empty() => {
-            return Err(general("uploadId: nothing has been sent to the address of this upload"));
+            return Err(general("uploadId: nothing has been sent to this upload's address"));
         }
         UploadKind::Single => sent,
         UploadKind::Multipart => {
@@ -199,7 +199,7 @@ fn check_size(bytes: u64, commit: &ValidatedCommit) -> Result<()> {
     if u64::try_from(commit.bytes).is_ok_and(|expected| expected == bytes) {
         return Ok(());
     }
-    Err(general(format!("fileSize: {bytes} bytes have come in, not {}", commit.bytes)))
+    Err(general(format!("fileSize: {bytes} bytes were received, not {}", commit.bytes)))
 }
 
 /// The scanner reads along.
@@ -231,11 +231,13 @@ fn unsafe_file() -> Error {
 
 fn check_content(content: &ComposedContent, upload: &Upload, commit: &ValidatedCommit) -> Result<()> {
     check_size(content.size, commit)?;
-    for (expected, said) in
-        [(&commit.sha256, "said"), (&upload.declared_sha256, "said when the upload was signed")]
+    for (expected, given) in
+        [(&commit.sha256, "given"), (&upload.declared_sha256, "given when the upload was signed")]
     {
         if expected.as_ref().is_some_and(|expected| *expected != content.sha256) {
-            return Err(general(format!("fileHash: what has come in has another SHA-256 than was {said}")));
+            return Err(general(format!(
+                "fileHash: the received content has another SHA-256 than was {given}"
+            )));
         }
     }
     Ok(())

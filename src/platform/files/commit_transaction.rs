@@ -45,13 +45,13 @@ impl Claim<'_> {
         let name = check_name(limits, &commit.name)?;
         check_limit(commit.bytes, limits.file_bytes)?;
         if let Some(declared) = upload.declared_bytes.filter(|declared| commit.bytes > *declared) {
-            return Err(general(format!("fileSize: the upload was signed for {declared} bytes at the most")));
+            return Err(general(format!("fileSize: the upload was signed for at most {declared} bytes")));
         }
         let known = repo::find_named(connection, viewer.tenant_id, &folder.id, &name.key).await?;
         if known.is_some() {
             if !commit.replaces {
                 return Err(general(
-                    "fileName: the folder has a file of this name; with ondup it gets a new version",
+                    "fileName: the folder has a file of this name; set ondup to add a version",
                 ));
             }
             folder.check(RequiredPermission::Edit)?;

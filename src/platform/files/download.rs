@@ -53,11 +53,11 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<StoredVers
         return Err(gone());
     }
     if stored.verdict.is_some() {
-        return Err(Error::forbidden("this file is unsafe; it is not given"));
+        return Err(Error::forbidden("this file is unsafe and cannot be downloaded"));
     }
     Ok(stored)
 }
 
 fn gone() -> Error {
-    Error::not_found("there is no such file, or you may not take it any more")
+    Error::not_found("there is no such file, or you may no longer download it")
 }

@@ -53,7 +53,7 @@ pub(super) async fn sign_part(
     let upload = upload.ok_or_else(no_such_upload)?;
     if !upload.is_multipart {
         return Err(general(
-            "uploadId: this upload is not in parts; its content goes to the address that it was signed with",
+            "uploadId: this is not a multipart upload; send its content to the address it was signed with",
         ));
     }
     if let Some(bytes) = part.bytes {
@@ -65,7 +65,7 @@ pub(super) async fn sign_part(
 }
 
 pub(super) fn no_such_upload() -> Error {
-    general("uploadId: there is no such upload; it may be committed already, or given up")
+    general("uploadId: there is no such upload; it may have been committed or cancelled")
 }
 
 /// Fails for a bad name or folder, too many open uploads, or an exceeded quota.
@@ -100,7 +100,7 @@ async fn note(
     let root_id = folder_for(transaction, viewer, &announced.directory_id).await?.root_id;
     if repo::count_uploads(transaction, viewer.tenant_id, viewer.user_id).await? >= MOST_UPLOADS {
         return Err(general(format!(
-            "you have {MOST_UPLOADS} open uploads already; commit some of them first, or give them up by /v1/stream/upload/cancel"
+            "you already have {MOST_UPLOADS} open uploads; commit some, or cancel them by /v1/stream/upload/cancel"
         )));
     }
     let reserved_bytes = announced.bytes.unwrap_or(0);

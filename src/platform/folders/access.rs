@@ -221,7 +221,7 @@ impl Access {
 pub fn locked() -> Error {
     Error::business(
         BusinessCode::Locked,
-        "the folder or one above it is locked by somebody else; he alone may change what is in it",
+        "the folder or one above it is locked by another user, who alone may change its contents",
     )
 }
 

@@ -67,16 +67,16 @@ async fn find_place(
 async fn check_room(transaction: &Transaction, parent: &Access) -> Result<()> {
     let refuse = |reason: String| Err(Error::business(BusinessCode::General, reason));
     if parent.depth + 2 > MOST_DEPTH {
-        return refuse(format!("folders lie at most {} deep", MOST_DEPTH - 1));
+        return refuse(format!("folders may be at most {} levels deep", MOST_DEPTH - 1));
     }
     if repo::count_children(transaction, &parent.id).await? >= MOST_CHILDREN {
-        return refuse(format!("a folder holds at most {MOST_CHILDREN} folders"));
+        return refuse(format!("a folder may hold at most {MOST_CHILDREN} folders"));
     }
     Ok(())
 }
 
 fn exists() -> Error {
-    Error::business(BusinessCode::FolderExists, "name: there is a folder of this name already")
+    Error::business(BusinessCode::FolderExists, "name: a folder of this name already exists")
 }
 
 pub(super) async fn rename(
@@ -125,7 +125,7 @@ pub(super) async fn remove(
             if repo::is_locked_below(transaction, &viewer, &found.id).await? {
                 return Err(Error::business(
                     BusinessCode::Locked,
-                    "a folder below this one is locked by somebody else; he alone may remove it",
+                    "a folder below this one is locked by another user, who alone may remove it",
                 ));
             }
             removal::remove(transaction, viewer.tenant_id, &found).await?;
@@ -176,7 +176,7 @@ pub(super) async fn unlock(
             if found.locks.above {
                 return Err(Error::business(
                     BusinessCode::Locked,
-                    "a folder above this one is locked; that one is to be unlocked first",
+                    "a folder above this one is locked; unlock that one first",
                 ));
             }
             check_safe(transaction, &viewer, &found.id).await?;
@@ -199,7 +199,7 @@ async fn find(
     needed: RequiredPermission,
 ) -> Result<Access> {
     let refuse_root = || {
-        let message = "dirId: a root is neither renamed nor removed nor locked";
+        let message = "dirId: a root cannot be renamed, removed or locked";
         Error::business(BusinessCode::NotPermitted, message)
     };
     // The own root exists implicitly.
@@ -215,7 +215,7 @@ async fn check_safe(transaction: &Transaction, viewer: &FolderViewer<'_>, id: &s
     if repo::is_unsafe(transaction, viewer.tenant_id, id).await? {
         return Err(Error::business(
             BusinessCode::UnsafeFolder,
-            "the folder holds a file that was found unsafe; it is to be deleted, or to get a safe version, first",
+            "the folder holds an unsafe file; delete it or upload a safe version first",
         ));
     }
     Ok(())

@@ -97,7 +97,7 @@ async fn find(transaction: &Transaction, viewer: &FolderViewer<'_>, directory_id
     let found = Access::require(transaction, viewer, directory_id, BusinessCode::NotFound).await?;
     found.check(RequiredPermission::Manage)?;
     if found.is_root() && !viewer.owns(&found.subject) {
-        let message = "dirId: only its owner gives and takes rights on a root";
+        let message = "dirId: only the owner of a root may grant and revoke rights on it";
         return Err(Error::business(BusinessCode::NotPermitted, message));
     }
     Ok(found)
@@ -170,7 +170,7 @@ async fn check_room(
     );
     if statement.fetch_value::<i64>(transaction).await? > MOST_OF_A_FOLDER {
         let message =
-            format!("a folder has rights of at most {MOST_OF_A_FOLDER} users, groups and departments");
+            format!("a folder may have rights for at most {MOST_OF_A_FOLDER} users, groups and departments");
         return Err(Error::business(BusinessCode::General, message));
     }
     for target in targets {
@@ -181,7 +181,7 @@ async fn check_room(
         if statement.fetch_value::<i64>(transaction).await? > MOST_OF_A_TARGET {
             let id = target.split_once(':').map_or(target.as_str(), |(_, id)| id);
             let message = format!(
-                "authTarget: {id:?} has a right on {MOST_OF_A_TARGET} folders of this subject, as many as one may"
+                "authTarget: {id:?} already has rights on {MOST_OF_A_TARGET} folders of this subject, the maximum"
             );
             return Err(Error::business(BusinessCode::General, message));
         }

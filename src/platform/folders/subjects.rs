@@ -27,15 +27,14 @@ pub(super) async fn find_owned(
     id: &str,
 ) -> Result<String> {
     let subject = find(transaction, caller, viewer, id).await?.ok_or_else(|| {
-        Error::business(BusinessCode::NotFound, "principalId: there is no such subject that you may see")
+        Error::business(BusinessCode::NotFound, "principalId: there is no such subject visible to you")
     })?;
     if viewer.owns(&subject) {
         return Ok(subject);
     }
     Err(Error::business(
         BusinessCode::NotPermitted,
-        "principalId: only who owns the folders of this subject makes first-level folders there: a group's owner, who is in \
-         charge of a department, and for the enterprise whom its operator named",
+        "principalId: only owners of this subject's folders may create first-level folders: a group's owner, a department's head, for the enterprise its named administrators",
     ))
 }
 

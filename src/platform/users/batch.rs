@@ -122,10 +122,10 @@ impl UserBatch {
     fn put(&mut self, user: User) -> Result<(), String> {
         let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
         if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
-            return Err(format!("loginId: {:?} is another user's already", user.login_id));
+            return Err(format!("loginId: {:?} belongs to another user", user.login_id));
         }
         if others(self.id_by_platform_id.get(&user.platform_user_id)) {
-            return Err(format!("platformUserId: {:?} is another user's already", user.platform_user_id));
+            return Err(format!("platformUserId: {:?} belongs to another user", user.platform_user_id));
         }
         if let Some(before) = self.users.find(&user.user_id) {
             self.id_by_platform_id.remove(&before.platform_user_id);

@@ -218,7 +218,7 @@ async fn second_use_of_a_code_revokes_its_token() {
     assert_eq!((&said["sub"], &said["client_id"]), (&json!("mei"), &json!(setup.portal.client_id)));
     let mei = setup.app.caller(token);
     mei.post_empty("/modules").await.ok();
-    refused(&setup.use_code(&code).await, 400, "invalid_grant", "used already");
+    refused(&setup.use_code(&code).await, 400, "invalid_grant", "is unknown, used");
     mei.post_empty("/modules").await.fails(401, "revoked");
 }
 

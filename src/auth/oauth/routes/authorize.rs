@@ -68,7 +68,7 @@ struct LoginForm {
         ("code_challenge_method" = String, Query, description = "`S256`"),
         ("scope" = Option<String>, Query, description = "Without it, all that a user token of the application may carry"),
         ("state" = Option<String>, Query, description = "Given back to the application"),
-        ("login_hint" = Option<String>, Query, description = "Whom the application takes the person for"),
+        ("login_hint" = Option<String>, Query, description = "Login account that the application expects"),
         ("device_id" = Option<String>, Query, description = "The person's device: the token dies when it is unbound"),
     ),
     responses(
@@ -173,7 +173,7 @@ fn send_back(
     };
     let code = auth.codes.give(granted, Instant::now())?;
     let back = authorization::answer(&auth.public_url, request, code.expose_secret());
-    let back = back.ok_or_else(|| Error::internal("a redirect URI that was good leads nowhere"))?;
+    let back = back.ok_or_else(|| Error::internal("a valid redirect URI could not be parsed again"))?;
     Ok(send_to(back.as_str()))
 }
 

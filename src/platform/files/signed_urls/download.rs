@@ -46,16 +46,16 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
     params(
         ("fileId" = String, Path, description = "The file"),
         ("version" = String, Path, description = "Which version of it"),
-        ("user" = Option<String>, Query, description = "Whom the address was made for"),
-        ("expires" = Option<String>, Query, description = "Until when, epoch seconds"),
-        ("signature" = Option<String>, Query, description = "What says that the server made this address"),
+        ("user" = Option<String>, Query, description = "User the address was made for"),
+        ("expires" = Option<String>, Query, description = "Expiry, epoch seconds"),
+        ("signature" = Option<String>, Query, description = "Signature of the address"),
     ),
     responses(
         (status = 200, description = "The content", content_type = "application/octet-stream", body = Vec<u8>),
         (status = 206, description = "A range of it", content_type = "application/octet-stream", body = Vec<u8>),
         (status = 304, description = "The caller has it already"),
         (status = 400, description = "The request is malformed", body = FailureEnvelope),
-        (status = 403, description = "The address is not valid, or no longer; the tenant is frozen; or the file is unsafe", body = FailureEnvelope),
+        (status = 403, description = "The address is invalid or expired; the tenant is frozen; or the file is unsafe", body = FailureEnvelope),
         (status = 404, description = "The file is not there any more, or may not be taken any more", body = FailureEnvelope),
         (status = 412, description = "It is not what `If-Match` names", body = FailureEnvelope),
         (status = 416, description = "There are no such bytes", body = FailureEnvelope),
@@ -80,7 +80,7 @@ pub async fn give_file(
         PreconditionOutcome::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
         PreconditionOutcome::Known => (StatusCode::NOT_MODIFIED, 0..0),
         PreconditionOutcome::Other => {
-            return Err(Error::precondition_failed("If-Match: the content is another one"));
+            return Err(Error::precondition_failed("If-Match: the content has another ETag"));
         }
         PreconditionOutcome::Beyond => return beyond(size),
     };
@@ -118,7 +118,8 @@ pub async fn give_file(
 
 /// 416 with the content's size.
 fn beyond(size: u64) -> Result<Response> {
-    let refusal = Error::range_not_satisfiable(format!("Range: lies behind the end; there are {size} bytes"));
+    let refusal =
+        Error::range_not_satisfiable(format!("Range: is beyond the end; the content has {size} bytes"));
     let mut response = refusal.into_response();
     let content_range = HeaderValue::try_from(format!("bytes */{size}")).map_err(Error::internal)?;
     response.headers_mut().insert(header::CONTENT_RANGE, content_range);

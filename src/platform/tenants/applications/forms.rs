@@ -78,10 +78,10 @@ impl ApplicationForm {
 
     pub(super) fn over(self, known: &ValidatedApplication) -> Result<ValidatedApplication> {
         if self.kind.is_some_and(|kind| kind != known.kind.as_str()) {
-            return Err(Error::bad_request(format!("kind: does not change, this one is {}", known.kind)));
+            return Err(Error::bad_request(format!("kind: cannot change; this one is {}", known.kind)));
         }
         if self.public.is_some_and(|public| public != known.login.is_public) {
-            return Err(Error::bad_request("public: does not change; register another application"));
+            return Err(Error::bad_request("public: cannot change; register another application"));
         }
         let name = match self.name {
             None => known.name.clone(),
