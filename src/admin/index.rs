@@ -27,7 +27,7 @@ pub async fn show_index(
 #[operation(
     tag = "admin",
     responses(
-        (status = 200, description = "It has begun; how the index is now", body = Envelope<IndexState>),
+        (status = 200, description = "The rebuild has begun; state of the index", body = Envelope<IndexState>),
         Refusals,
         (status = 409, description = "It is being rebuilt already, or two indexes do not fit; the message says which",
             body = FailureEnvelope),

@@ -14,7 +14,7 @@ use crate::{
 
 /// Lists the keys that verify tokens, the signing one first.
 #[operation(tag = "admin", responses(
-    (status = 200, description = "The keys, without what signs", body = Envelope<Vec<SigningKeyInfo>>),
+    (status = 200, description = "The keys, without their private parts", body = Envelope<Vec<SigningKeyInfo>>),
     Refusals,
 ))]
 pub async fn list_signing_keys(

@@ -374,10 +374,9 @@ fn e_tag(object: &ObjectMeta) -> String {
 fn failed(error: object_store::Error) -> Error {
     match error {
         object_store::Error::NotFound { .. } => Error::not_found("there is no such content").caused_by(error),
-        error => Error::unavailable(
-            "the store of files does not answer as it should; nothing was changed",
-            RETRY_AFTER,
-        )
-        .caused_by(error),
+        error => {
+            Error::unavailable("the file store does not respond correctly; nothing was changed", RETRY_AFTER)
+                .caused_by(error)
+        }
     }
 }

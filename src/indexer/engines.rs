@@ -118,7 +118,7 @@ impl Engines {
             }
             match files.open(Share::Whole) {
                 Err(error) if is_damage(&error) => {
-                    tracing::warn!(%error, "the full-text index is unusable and will be rebuilt");
+                    tracing::warn!(%error, "the full-text index is unusable; it is removed and rebuilt");
                     Ok((files.open_wiped()?, was_rebuilding, Some(error.to_string())))
                 }
                 opened => Ok((opened?, was_rebuilding, None)),

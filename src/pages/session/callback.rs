@@ -47,8 +47,8 @@ pub async fn come_back(State(auth): State<AuthState>, request: Request) -> Resul
         None => Err(Outcome::Failed),
     };
     Ok(match outcome {
-        Ok(cookie) => send_to(&page.told(None), vec![cookie]),
-        Err(outcome) => send_to(&page.told(Some(outcome.as_str())), Vec::new()),
+        Ok(cookie) => send_to(&page.with_outcome(None), vec![cookie]),
+        Err(outcome) => send_to(&page.with_outcome(Some(outcome.as_str())), Vec::new()),
     })
 }
 

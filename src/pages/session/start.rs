@@ -41,7 +41,7 @@ pub async fn begin_sign_in(State(auth): State<AuthState>, request: Request) -> R
     let page = page(&auth, &visit.parameter("to").unwrap_or_default())?;
     Ok(match begin(&auth, &visit, &page).await {
         Ok(response) => response,
-        Err(outcome) => send_to(&page.told(Some(outcome.as_str())), Vec::new()),
+        Err(outcome) => send_to(&page.with_outcome(Some(outcome.as_str())), Vec::new()),
     })
 }
 

@@ -34,7 +34,8 @@ pub(super) async fn find_owned(
     }
     Err(Error::business(
         BusinessCode::NotPermitted,
-        "principalId: only owners of this subject's folders may create first-level folders: a group's owner, a department's head, for the enterprise its named administrators",
+        "principalId: only owners of this subject's folders may create first-level folders: a group's owner, \
+         a department's head, for the enterprise its named administrators",
     ))
 }
 

@@ -265,7 +265,7 @@ async fn rebuild_killed_at_startup_restarts() {
         let log = child.stderr.take().unwrap();
         tokio::task::spawn_blocking(move || {
             use std::io::{BufRead, BufReader};
-            let begun = BufReader::new(log).lines().any(|line| line.unwrap().contains("anew"));
+            let begun = BufReader::new(log).lines().any(|line| line.unwrap().contains("starting to rebuild"));
             assert!(begun, "no rebuild started");
             child.kill().unwrap();
             child.wait().unwrap();

@@ -45,7 +45,7 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
     tag = "storage", security(()),
     params(
         ("fileId" = String, Path, description = "The file"),
-        ("version" = String, Path, description = "Which version of it"),
+        ("version" = String, Path, description = "Version of the file"),
         ("user" = Option<String>, Query, description = "User the address was made for"),
         ("expires" = Option<String>, Query, description = "Expiry, epoch seconds"),
         ("signature" = Option<String>, Query, description = "Signature of the address"),
@@ -53,13 +53,13 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
     responses(
         (status = 200, description = "The content", content_type = "application/octet-stream", body = Vec<u8>),
         (status = 206, description = "A range of it", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 304, description = "The caller has it already"),
+        (status = 304, description = "The caller has the current content"),
         (status = 400, description = "The request is malformed", body = FailureEnvelope),
         (status = 403, description = "The address is invalid or expired; the tenant is frozen; or the file is unsafe", body = FailureEnvelope),
-        (status = 404, description = "The file is not there any more, or may not be taken any more", body = FailureEnvelope),
-        (status = 412, description = "It is not what `If-Match` names", body = FailureEnvelope),
-        (status = 416, description = "There are no such bytes", body = FailureEnvelope),
-        (status = 503, description = "The server cannot give it at the moment", body = FailureEnvelope),
+        (status = 404, description = "The file is gone, or may no longer be downloaded", body = FailureEnvelope),
+        (status = 412, description = "Its ETag differs from `If-Match`", body = FailureEnvelope),
+        (status = 416, description = "The range is beyond the end", body = FailureEnvelope),
+        (status = 503, description = "The content is unavailable at the moment", body = FailureEnvelope),
     )
 )]
 pub async fn give_file(

@@ -44,19 +44,19 @@ const ANNOUNCED_STEP: u64 = 64 << 20;
     params(
         ("uploadId" = String, Path, description = "The upload"),
         ("partNumber" = String, Path, description = "The part's number"),
-        ("size" = Option<String>, Query, description = "The bytes that it may have"),
+        ("size" = Option<String>, Query, description = "Maximum size in bytes"),
         ("expires" = Option<String>, Query, description = "Expiry, epoch seconds"),
         ("signature" = Option<String>, Query, description = "Signature of the address"),
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
-        (status = 200, description = "The part is there; `ETag` names it", headers(("etag" = String, description = "Its SHA-256"))),
-        (status = 400, description = "The request is malformed, or the content broke off", body = FailureEnvelope),
+        (status = 200, description = "The part is stored; `ETag` identifies it", headers(("etag" = String, description = "Its SHA-256"))),
+        (status = 400, description = "The request is malformed, or the content ended early", body = FailureEnvelope),
         (status = 403, description = "The address is invalid or expired; or the tenant is frozen", body = FailureEnvelope),
-        (status = 404, description = "The upload is over", body = FailureEnvelope),
-        (status = 408, description = "Nothing came for too long", body = FailureEnvelope),
-        (status = 413, description = "It is larger than it may be, or a quota does not suffice", body = FailureEnvelope),
-        (status = 503, description = "There is no room for it at the moment", body = FailureEnvelope),
+        (status = 404, description = "The upload was committed or cancelled", body = FailureEnvelope),
+        (status = 408, description = "No bytes arrived for too long", body = FailureEnvelope),
+        (status = 413, description = "It exceeds its maximum size, or a quota does not suffice", body = FailureEnvelope),
+        (status = 503, description = "The server has no room for it at the moment", body = FailureEnvelope),
     )
 )]
 pub async fn receive_part(State(state): State<SignedUrlsState>, request: Request) -> Result<Response> {
