@@ -160,7 +160,7 @@ impl QuickDeals {
             handler_login_id: &request.handler_login_id,
             handled_at: due.begun.handled_at,
         };
-        let url = Url::parse(&due.handling.callback).map_err(|_| unsendable("its address is none"))?;
+        let url = Url::parse(&due.handling.callback).map_err(|_| unsendable("its address is malformed"))?;
         let body =
             serde_json::to_vec(&info).map_err(|_| unsendable("the task cannot be serialised as JSON"))?;
         let signature = sign(&due.callback_key, now_millis() / 1_000, &body);
