@@ -164,7 +164,7 @@ impl SearchRounds {
     fn next_call(&mut self, place: usize) -> Option<SourceCall> {
         let source = &mut self.sources[place];
         if source.pages >= self.source_pages {
-            source.message = Some(format!("read {} of its pages without finishing this one", source.pages));
+            source.message = Some(format!("read {} pages without finishing this one", source.pages));
             self.merge.fail(place);
             return None;
         }

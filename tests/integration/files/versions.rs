@@ -195,7 +195,7 @@ async fn commit_must_match_the_signed_announcement() {
     let signed = sign(&omar, &json!({"dirId": folder, "fileHash": sha256(b"low tide")})).await;
     send_to(&omar, &signed, b"high tide").await;
     let form = commit_form(signed["uploadId"].as_str().unwrap(), &folder, "tide.txt", 9);
-    commit(&omar, &form).await.fails_in_business(400, "than was said when the upload was signed");
+    commit(&omar, &form).await.fails_in_business(400, "than was given when the upload was signed");
     send_to(&omar, &signed, b"low tide").await;
     let form = commit_form(signed["uploadId"].as_str().unwrap(), &folder, "tide.txt", 8);
     let file = commit(&omar, &form).await.ok();

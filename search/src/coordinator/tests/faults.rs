@@ -223,7 +223,7 @@ fn endless_source_stops_at_the_page_limit_and_continues() {
         vec![Arc::new(endless), Arc::new(failing("b", external(10), [20, 9], &[]))];
     paused_runtime().block_on(async {
         let first = search_reading(&sources, &request(10), 7).await.unwrap();
-        assert_eq!(message(&first, 0), "read 7 of its pages without finishing this one");
+        assert_eq!(message(&first, 0), "read 7 pages without finishing this one");
         assert_eq!((first.partial, statuses(&first)), (true, vec![Status::Ok, Status::Ok]));
         let next = TestSearch { start: PageStart::Cursor(first.cursor.clone().unwrap()), ..request(10) };
         let second = search_reading(&sources, &next, 7).await.unwrap();
