@@ -108,7 +108,7 @@ pub struct App {
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The data directory could not be created.
-    #[error("the data directory {path} could not be made: {cause}")]
+    #[error("the data directory {path} could not be created: {cause}")]
     Data {
         /// Directory.
         path: std::path::PathBuf,
@@ -125,7 +125,7 @@ pub enum StartError {
     #[error("connectors.allow_http_hosts: {0}")]
     HttpHost(#[from] InvalidHost),
     /// The callback client of quick handling failed to start.
-    #[error("the client of callbacks could not be set up: {0}")]
+    #[error("the callback client could not be set up: {0}")]
     Callbacks(#[from] SettingsError),
     /// The full-text index is another server's or could not be locked.
     #[error("the full-text index could not be locked: {0}")]

@@ -107,7 +107,10 @@ fn log(actor: &Actor, tenant: &str, deeds: &[Deed]) {
     let client_id = actor.client_id.as_deref().unwrap_or("command line");
     let user_id = actor.user_id.as_deref();
     if deeds.len() > LOGGED_ONE_BY_ONE {
-        tracing::info!(target: "trawl::audit", client_id, user_id, tenant, deeds = deeds.len(), "many deeds; the audit table has each");
+        tracing::info!(
+            target: "trawl::audit", client_id, user_id, tenant, deeds = deeds.len(),
+            "many audit records at once; the audit table lists each"
+        );
         return;
     }
     for Deed { action, object_kind, object_id, details } in deeds {

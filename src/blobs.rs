@@ -165,7 +165,7 @@ fn is_upload_id(name: &str) -> bool {
 }
 
 fn changed(part_number: u32) -> Error {
-    let message = format!("partNumber {part_number}: this part was sent anew, or is gone; commit again");
+    let message = format!("partNumber {part_number}: this part was sent again or is gone; commit again");
     Error::business(BusinessCode::General, message)
 }
 
@@ -182,7 +182,7 @@ pub struct OpenedStore {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The directory could not be created.
-    #[error("the directory {path} could not be made: {cause}")]
+    #[error("the directory {path} could not be created: {cause}")]
     Directory {
         /// The directory.
         path: PathBuf,

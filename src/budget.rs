@@ -64,7 +64,7 @@ impl ByteBudget {
             if has_written {
                 return answer;
             }
-            let message = "answers that are not taken yet use all memory for answers; ask for less or retry";
+            let message = "pending answers use all memory for answers; ask for less or retry";
             return Error::unavailable(message, RETRY_AFTER).into_response();
         };
         let (parts, body) = answer.into_parts();

@@ -211,7 +211,7 @@ impl Error {
             cause: Some(cause.into()),
             ..Self::new(
                 Kind::Internal,
-                "something inside failed; the log has it under this request's x-request-id",
+                "internal error; the log has details under this request's x-request-id",
             )
         }
     }

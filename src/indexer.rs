@@ -90,7 +90,7 @@ impl Indexer {
                     follower.recover(engines::IndexFailure::Unusable(reason)).await;
                 }
                 Err(trouble) => {
-                    tracing::warn!(?trouble, "the full-text index could not be opened at the start");
+                    tracing::warn!(?trouble, "the full-text index could not be opened at startup");
                     break;
                 }
                 Ok(()) => break,
@@ -118,7 +118,7 @@ impl Indexer {
     pub async fn stop(self) {
         self.stop.cancel();
         if let Err(error) = self.task.await {
-            tracing::error!(%error, "the indexer did not end in order");
+            tracing::error!(%error, "the indexer did not stop cleanly");
         }
     }
 }
@@ -142,7 +142,7 @@ fn follower(
         batch_changes,
         rebuild,
         beside: rebuild_request::RebuildState::None,
-        filling: None,
+        scan: None,
         position: 0,
         failures: 0,
         damages,

@@ -33,7 +33,7 @@ const PORTIONS: usize = 20;
 
 /// Runs maintenance in the background.
 pub struct Maintenance {
-    rounds: Arc<Jobs>,
+    jobs: Arc<Jobs>,
     wake: Arc<Notify>,
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -52,14 +52,14 @@ pub(crate) struct Jobs {
 
 impl Maintenance {
     /// Starts with the work left by an earlier process.
-    pub(crate) fn start(rounds: Jobs) -> Self {
-        let (rounds, wake) = (Arc::new(rounds), Arc::new(Notify::new()));
+    pub(crate) fn start(jobs: Jobs) -> Self {
+        let (jobs, wake) = (Arc::new(jobs), Arc::new(Notify::new()));
         let over = Arc::new(Notify::new());
         let tasks = vec![
-            tokio::spawn(run_rows(Arc::clone(&rounds), Arc::clone(&wake), Arc::clone(&over))),
-            tokio::spawn(run_contents(Arc::clone(&rounds), over)),
+            tokio::spawn(run_rows(Arc::clone(&jobs), Arc::clone(&wake), Arc::clone(&over))),
+            tokio::spawn(run_contents(Arc::clone(&jobs), over)),
         ];
-        Self { rounds, wake, tasks: Mutex::new(tasks) }
+        Self { jobs, wake, tasks: Mutex::new(tasks) }
     }
 
     /// Requests a round.
@@ -77,41 +77,41 @@ impl Maintenance {
     /// # Errors
     /// The first failure; the other parts run regardless.
     pub async fn make_round(&self) -> Result<()> {
-        let rows = self.rounds.make_rows().await;
-        rows.and(self.rounds.make_contents().await)
+        let rows = self.jobs.make_rows().await;
+        rows.and(self.jobs.make_contents().await)
     }
 
     /// Stops after the current portion and saves usage times. The rest follows after the next start.
     pub async fn stop(&self) {
-        self.rounds.stop.cancel();
+        self.jobs.stop.cancel();
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {
             if let Err(error) = task.await {
-                tracing::error!(%error, "the upkeep did not end in order");
+                tracing::error!(%error, "a maintenance task did not stop cleanly");
             }
         }
-        if let Err(error) = self.rounds.write_usage().await {
-            tracing::warn!(%error, "when applications and sessions were last used could not be written down");
+        if let Err(error) = self.jobs.write_usage().await {
+            tracing::warn!(%error, "usage times could not be saved");
         }
     }
 }
 
 /// Notifies `over` after each round, as removed files may have left contents.
-async fn run_rows(rounds: Arc<Jobs>, wake: Arc<Notify>, over: Arc<Notify>) {
-    while !rounds.stop.is_cancelled() {
-        if let Err(error) = rounds.make_rows().await {
-            tracing::warn!(%error, "a round of the upkeep failed; it is tried again");
+async fn run_rows(jobs: Arc<Jobs>, wake: Arc<Notify>, over: Arc<Notify>) {
+    while !jobs.stop.is_cancelled() {
+        if let Err(error) = jobs.make_rows().await {
+            tracing::warn!(%error, "a maintenance round failed and will be retried");
         }
         over.notify_one();
-        rounds.pause(&wake).await;
+        jobs.pause(&wake).await;
     }
 }
 
-async fn run_contents(rounds: Arc<Jobs>, wake: Arc<Notify>) {
-    while !rounds.stop.is_cancelled() {
-        rounds.pause(&wake).await;
-        if let Err(error) = rounds.make_contents().await {
-            tracing::warn!(%error, "contents that no file has any more could not all be removed; it is tried again");
+async fn run_contents(jobs: Arc<Jobs>, wake: Arc<Notify>) {
+    while !jobs.stop.is_cancelled() {
+        jobs.pause(&wake).await;
+        if let Err(error) = jobs.make_contents().await {
+            tracing::warn!(%error, "some unreferenced contents could not be removed and will be retried");
         }
     }
 }
@@ -250,7 +250,7 @@ impl Jobs {
                 return Ok(true);
             }
             if removal::remove_portion(&self.store, tenant_id).await? {
-                tracing::info!(tenant_id, "the last rows of a deleted tenant are removed");
+                tracing::info!(tenant_id, "all rows of a deleted tenant are removed");
                 return Ok(true);
             }
         }

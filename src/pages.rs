@@ -70,9 +70,8 @@ async fn show_page(headers: &HeaderMap, name: &str) -> Result<Response> {
 async fn show_asset(headers: HeaderMap, Path((hash, path)): Path<(String, String)>) -> Result<Response> {
     let bundle = Bundle::get().await?;
     let asset = (hash == bundle.hash()).then(|| bundle.asset(&path)).flatten();
-    let asset = asset.ok_or_else(|| {
-        Error::not_found("there is no such file of the pages; they may be of another version")
-    })?;
+    let asset = asset
+        .ok_or_else(|| Error::not_found("there is no such page file; the page may be of another version"))?;
     let mut response = encoded(&headers, asset);
     let kept = HeaderValue::from_static("public, max-age=31536000, immutable");
     response.headers_mut().insert(header::CACHE_CONTROL, kept);

@@ -146,7 +146,7 @@ impl Store {
         let permit = timeout(SCAN_QUEUE_TIMEOUT, Arc::clone(&self.scans).acquire_owned())
             .await
             .map_err(|_late| {
-                Error::unavailable("too much is being looked through already", SCAN_QUEUE_TIMEOUT)
+                Error::unavailable("too many scans are running; try again shortly", SCAN_QUEUE_TIMEOUT)
             })?
             .map_err(Error::internal)?;
         let read = read(self.clone());
@@ -192,7 +192,7 @@ impl Store {
             Box::pin(async move { Ok(Box::new(result.await?) as writer::Outcome) })
         });
         let outcome = self.run(job).await?.downcast();
-        outcome.map(|outcome| *outcome).map_err(|_| Error::internal("a write has another job's outcome"))
+        outcome.map(|outcome| *outcome).map_err(|_| Error::internal("a write returned another job's outcome"))
     }
 
     /// Deletes a batch of rows of `table`; returns whether none is left.

@@ -212,7 +212,7 @@ fn describe_failure(error: RequestTokenError<SourceError, BasicErrorResponse>) -
         RequestTokenError::ServerResponse(answer) => describe_code(answer.error()),
         RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
             FetchFailure::Final(SourceError::Invalid(
-                "the token endpoint's answer is not the one of RFC 6749: check the token URL".to_owned(),
+                "the token endpoint's answer does not follow RFC 6749: check the token URL".to_owned(),
             ))
         }
     }

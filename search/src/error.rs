@@ -33,7 +33,7 @@ pub enum Error {
     )]
     AnswerTooLarge(usize),
     /// The cause is for the log alone.
-    #[error("something inside failed")]
+    #[error("internal error")]
     Internal(#[source] Box<dyn StdError + Send + Sync>),
 }
 

@@ -164,8 +164,7 @@ impl SearchRounds {
     fn next_call(&mut self, place: usize) -> Option<SourceCall> {
         let source = &mut self.sources[place];
         if source.pages >= self.source_pages {
-            source.message =
-                Some(format!("read {} pages without getting to the end of this one", source.pages));
+            source.message = Some(format!("read {} pages without finishing this one", source.pages));
             self.merge.fail(place);
             return None;
         }
@@ -175,7 +174,7 @@ impl SearchRounds {
     }
 
     fn give_up(&mut self, place: usize) {
-        let message = "the time was over before it could be asked for its next page";
+        let message = "the time ran out before its next page";
         let result = Err(SourceFailure::new(FailureKind::Timeout, message));
         self.take_outcome(CallOutcome { place, result, took: Duration::ZERO });
     }
@@ -336,9 +335,8 @@ impl SourceProgress {
         let started_at = matches!(&self.planned.position, Position::InPage(Some(start), _) if start == next);
         let guard = self.guard_at(&Position::End);
         if started_at || self.cursors.contains(next) || guard.was_at(next) {
-            page.broken.get_or_insert_with(|| {
-                "its cursors lead in a circle: the next page would be one that was read already".to_owned()
-            });
+            page.broken
+                .get_or_insert_with(|| "its cursors form a loop: the next page was read already".to_owned());
             page.next = None;
         } else {
             self.cursors.push(next.clone());

@@ -36,7 +36,7 @@ pub async fn list_applications(
     responses(
         (status = 200, description = "The application and its secrets", body = Envelope<CreatedApplication>),
         Refusals, BodyRefusals,
-        (status = 409, description = "The tenant has as many as it may", body = FailureEnvelope),
+        (status = 409, description = "The tenant has the maximum of applications", body = FailureEnvelope),
     )
 )]
 pub async fn create_application(
@@ -73,7 +73,7 @@ pub async fn find_application(
         (status = 200, description = "The application, without its secrets", body = Envelope<RegisteredApplication>),
         Refusals, BodyRefusals,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-        (status = 409, description = "It is the one that calls, or that the operator is signed in by, and would lock itself out", body = FailureEnvelope),
+        (status = 409, description = "It is the calling application, or the operator's sign-in application, and would lock itself out", body = FailureEnvelope),
     )
 )]
 pub async fn change_application(
@@ -93,7 +93,7 @@ pub async fn change_application(
         (status = 200, description = "It is removed", body = Envelope<Option<String>>),
         Refusals,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-        (status = 409, description = "It is the one that calls, or that the operator is signed in by", body = FailureEnvelope),
+        (status = 409, description = "It is the calling application, or the operator's sign-in application", body = FailureEnvelope),
     )
 )]
 pub async fn remove_application(
@@ -115,7 +115,7 @@ pub async fn remove_application(
         Refusals, BodyRefusals,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
         (status = 409, description =
-            "It is public and has no secret, or the secret before the last rotation is valid still and `overlapSeconds` is not 0", body = FailureEnvelope),
+            "It is public and has no secret, or the previous secret is still valid and `overlapSeconds` is not 0", body = FailureEnvelope),
     )
 )]
 pub async fn rotate_secret(

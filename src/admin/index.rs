@@ -27,9 +27,9 @@ pub async fn show_index(
 #[operation(
     tag = "admin",
     responses(
-        (status = 200, description = "It has begun; how the index is now", body = Envelope<IndexState>),
+        (status = 200, description = "The rebuild has begun; state of the index", body = Envelope<IndexState>),
         Refusals,
-        (status = 409, description = "It is being filled already, or there cannot be two at once; the message says which",
+        (status = 409, description = "It is being rebuilt already, or two indexes do not fit; the message says which",
             body = FailureEnvelope),
         (status = 503, description = "The disk has no room for a second index, or the indexer does not answer",
             body = FailureEnvelope),
@@ -40,6 +40,6 @@ pub async fn rebuild_index(
     Identified(caller): Identified,
 ) -> Result<Envelope<IndexState>> {
     let state = state.index.rebuild().await?;
-    tracing::info!(client_id = %caller.client_id, "an operator has the full-text index rebuilt");
+    tracing::info!(client_id = %caller.client_id, "an operator requested a rebuild of the full-text index");
     Ok(Envelope::of(state))
 }

@@ -14,7 +14,7 @@ use crate::{
 
 /// Lists the keys that verify tokens, the signing one first.
 #[operation(tag = "admin", responses(
-    (status = 200, description = "The keys, without what signs", body = Envelope<Vec<SigningKeyInfo>>),
+    (status = 200, description = "The keys, without their private parts", body = Envelope<Vec<SigningKeyInfo>>),
     Refusals,
 ))]
 pub async fn list_signing_keys(
@@ -30,7 +30,7 @@ pub async fn list_signing_keys(
     responses(
         (status = 200, description = "The new key", body = Envelope<SigningKeyInfo>),
         Refusals,
-        (status = 409, description = "Too many keys are kept already", body = FailureEnvelope),
+        (status = 409, description = "There are too many signing keys already", body = FailureEnvelope),
     )
 )]
 pub async fn rotate_signing_key(

@@ -32,7 +32,7 @@ pub async fn list_modules(
     responses(
         (status = 200, description = "The module", body = Envelope<RegisteredModule>),
         Refusals, BodyRefusals,
-        (status = 409, description = "Its id or code is taken, or the tenant has as many modules as it may", body = FailureEnvelope),
+        (status = 409, description = "Its id or code is taken, or the tenant has the maximum of modules", body = FailureEnvelope),
     )
 )]
 pub async fn create_module(

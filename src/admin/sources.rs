@@ -44,7 +44,7 @@ pub async fn list_sources(
     responses(
         (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>),
         Refusals, BodyRefusals,
-        (status = 409, description = "Its id is taken, or the tenant has as many sources as it may", body = FailureEnvelope),
+        (status = 409, description = "Its id is taken, or the tenant has the maximum of sources", body = FailureEnvelope),
     )
 )]
 pub async fn create_source(

@@ -93,7 +93,7 @@ impl LoginClient {
     /// Checks kind and scopes of a public client.
     pub fn check_public(&self, kind: Kind, scopes: &Scopes) -> Result<(), String> {
         if self.is_public && kind != Kind::Application {
-            return Err("public: only an application of kind application can be".to_owned());
+            return Err("public: only applications of kind application can be public".to_owned());
         }
         if self.is_public && scopes.allow(Scope::ActAsUser) {
             return Err("scopes: a public application may not have act-as-user".to_owned());
@@ -111,7 +111,7 @@ impl LoginClient {
             redirect::check(redirect_uri).map_err(|reason| format!("redirectUris[{place}]: {reason}"))?;
         }
         if self.is_public && self.redirect_uris.is_empty() {
-            return Err("redirectUris: a public application needs one".to_owned());
+            return Err("redirectUris: a public application needs at least one".to_owned());
         }
         Ok(())
     }
@@ -428,7 +428,7 @@ pub fn check_bound(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
     let wrong = |reason: String| Err(Error::bad_request(reason));
     if !bound.is_empty() && kind != Kind::Domain {
         return wrong(format!(
-            "{field}: only a domain application is bound to tenants, this one is of kind {kind}"
+            "{field}: only domain applications may be bound to tenants; this one is of kind {kind}"
         ));
     }
     if bound.len() > MOST_BOUND {

@@ -82,7 +82,7 @@ fn check_site(headers: &HeaderMap, public_url: &str) -> Result<()> {
         headers.get(name).is_none_or(|value| value.to_str().is_ok_and(is_right))
     };
     let refuse = |name: &str| {
-        Err(Error::forbidden(format!("{name}: a session is good in pages of this server, and in no others")))
+        Err(Error::forbidden(format!("{name}: a session is valid only in pages of this server")))
     };
     if !is_said("sec-fetch-site", &|site| site == "same-origin") {
         return refuse("Sec-Fetch-Site");

@@ -17,6 +17,6 @@ impl<S: Sync> FromRequestParts<S> for Identified {
         let caller = parts.extensions.get::<Arc<Caller>>().cloned();
         caller
             .map(Self)
-            .ok_or_else(|| Error::internal("a handler asks for a caller where the table lets anyone in"))
+            .ok_or_else(|| Error::internal("a handler needs a caller, but the access table admits anyone"))
     }
 }

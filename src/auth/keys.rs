@@ -28,7 +28,7 @@ pub enum KeyError {
     )]
     Malformed(String),
     /// The key file could not be read or created.
-    #[error("the master key file {path} could not be read or made: {cause}")]
+    #[error("the master key file {path} could not be read or created: {cause}")]
     File {
         /// Key file.
         path: PathBuf,
@@ -36,13 +36,13 @@ pub enum KeyError {
         cause: io::Error,
     },
     /// The cryptographic library failed.
-    #[error("no key could be made or derived")]
+    #[error("no key could be generated or derived")]
     Cryptography,
 }
 
 /// A sealed value was altered, or sealed with another key or context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a sealed value does not open with this key")]
+#[error("a sealed value cannot be opened with this key")]
 pub struct CannotOpen;
 
 /// The derived keys, one per use.

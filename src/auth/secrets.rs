@@ -16,7 +16,7 @@ const WAITING_FOR_EACH: usize = 32;
 /// A new secret: 32 random bytes in URL-safe base64.
 pub fn generate() -> Result<SecretString> {
     let mut bytes = [0; 32];
-    rand::fill(&mut bytes).map_err(|_| Error::internal("no random bytes could be had"))?;
+    rand::fill(&mut bytes).map_err(|_| Error::internal("the system returned no random bytes"))?;
     Ok(SecretString::from(BASE64_URL_SAFE_NO_PAD.encode(bytes)))
 }
 
@@ -79,9 +79,10 @@ impl SecretChecker {
 
     /// Whether `secret` matches either hash, in constant time.
     pub async fn check_either(&self, secret: SecretString, hashes: [Option<String>; 2]) -> Result<bool> {
-        let _admitted = self.admitted.try_acquire().map_err(|_| {
-            Error::unavailable("too many token requests wait already", Duration::from_secs(1))
-        })?;
+        let _admitted = self
+            .admitted
+            .try_acquire()
+            .map_err(|_| Error::unavailable("too many token requests are waiting", Duration::from_secs(1)))?;
         let _running = self.running.acquire().await.map_err(Error::internal)?;
         let decoy = Arc::clone(&self.decoy);
         tokio::task::spawn_blocking(move || {

@@ -54,7 +54,7 @@ pub(super) struct SigningKeys(Vec<SigningKey>);
 
 impl SigningKeys {
     pub(super) fn current(&self) -> Result<&SigningKey> {
-        self.0.first().ok_or_else(|| Error::internal("there is no key to sign with"))
+        self.0.first().ok_or_else(|| Error::internal("there is no signing key"))
     }
 
     pub(super) fn find(&self, id: &str) -> Option<&SigningKey> {
@@ -104,8 +104,7 @@ impl SigningKeyRow {
     fn open(self, keys: &Keys) -> Result<SigningKey> {
         let pkcs8 = keys.secrets.open(self.id.as_bytes(), &self.key_sealed).map_err(|_| {
             Error::internal(
-                "the master key is not the one that this database was sealed with; put the right one back \
-                 (TRAWL_MASTER_KEY, or master.key in the data directory)",
+                "this database was sealed with another master key; restore that one (TRAWL_MASTER_KEY, or master.key in the data directory)",
             )
         })?;
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8)
@@ -142,7 +141,8 @@ pub(super) async fn read(connection: &Connection, keys: &Keys) -> Result<Signing
 pub(super) async fn add(transaction: &Transaction, keys: &Keys, lifetime_seconds: u32) -> Result<String> {
     let statement = sql("SELECT COUNT(*) AS rows FROM signing_keys", []);
     if statement.count(transaction).await? >= MOST_KEYS as u64 {
-        let full = format!("{MOST_KEYS} keys are kept; wait until the tokens of the oldest have expired");
+        let full =
+            format!("there are already {MOST_KEYS} signing keys; wait until the oldest one's tokens expire");
         return Err(Error::conflict(full));
     }
     let now = now_millis();
@@ -169,9 +169,8 @@ pub(super) async fn remove_over(transaction: &Transaction) -> Result<()> {
 
 fn generate(keys: &Keys) -> Result<(String, Vec<u8>)> {
     let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
-        .map_err(|_| Error::internal("no signing key could be made"))?;
-    let pkcs8 =
-        pair.to_pkcs8v1().map_err(|_| Error::internal("the signing key could not be written down"))?;
+        .map_err(|_| Error::internal("no signing key could be generated"))?;
+    let pkcs8 = pair.to_pkcs8v1().map_err(|_| Error::internal("the signing key could not be serialised"))?;
     let id = Uuid::new_v4().to_string();
     let sealed = keys.secrets.seal(id.as_bytes(), pkcs8.as_ref()).map_err(Error::internal)?;
     Ok((id, sealed))

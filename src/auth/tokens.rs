@@ -156,7 +156,7 @@ impl Tokens {
                 let described = keys.describe();
                 // On the writer, hence in the order of rotations.
                 transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
-                described.into_iter().next().ok_or_else(|| Error::internal("the new key is not there"))
+                described.into_iter().next().ok_or_else(|| Error::internal("the new key is missing"))
             })
         });
         job.await

@@ -256,6 +256,6 @@ pub async fn check_store(store: &Store, name: &str) -> Result<(), OpenError> {
     let other = statement.fetch_optional_value::<String>(store.reader()).await;
     let Some(other) = other.map_err(crate::error::Error::from)? else { return Ok(()) };
     Err(OpenError::Settings(format!(
-        "storage.kind: is {name}, but contents of files are in the store {other}; they are not moved by a setting"
+        "storage.kind: is {name}, but contents of files are in the store {other}; changing the setting does not move them"
     )))
 }

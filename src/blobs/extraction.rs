@@ -33,7 +33,7 @@ pub const MOST_PLAIN_BYTES: u64 = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum Stop {
     /// The text limit is reached.
-    #[error("there is more text than is kept")]
+    #[error("the text exceeds the size limit")]
     Full,
     /// The receiver of the text is gone.
     #[error("the text cannot be written: {0}")]

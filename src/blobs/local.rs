@@ -225,7 +225,7 @@ impl BlobStore for Local {
 
 /// 404: the upload is over or never existed.
 pub fn upload_gone() -> Error {
-    Error::not_found("this upload is over: it was committed, or given up; begin a new one")
+    Error::not_found("this upload was committed or cancelled; begin a new one")
 }
 
 /// More concurrent I/O would not speed up a disk, and each thread holds memory.

@@ -93,7 +93,7 @@ async fn check_quotas(transaction: &Transaction, upload_id: &str) -> Result<()> 
     let counted = statement.fetch_optional::<QuotaUsage>(transaction).await?.ok_or_else(upload_gone)?;
     let exceeds = |quota: i64, bytes: i64| quota > 0 && bytes > quota;
     if exceeds(counted.subject_quota_bytes, counted.of_root.unwrap_or(0)) {
-        return Err(Error::too_large("the quota of whom the folder belongs to does not suffice"));
+        return Err(Error::too_large("the quota of the folder's owner does not suffice"));
     }
     if exceeds(counted.quota_bytes, counted.of_tenant) {
         return Err(Error::too_large("the quota of the enterprise does not suffice"));

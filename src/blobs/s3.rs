@@ -169,7 +169,7 @@ impl S3 {
             Ok(()) => writing.finish().await.map(drop).map_err(failed),
             Err(error) => {
                 if let Err(left) = writing.abort().await {
-                    tracing::warn!(error = %left, "pieces of a content that was not made are left in the S3 store");
+                    tracing::warn!(error = %left, "parts of a failed content are left in the S3 store");
                 }
                 Err(error)
             }
@@ -373,13 +373,10 @@ fn e_tag(object: &ObjectMeta) -> String {
 /// The URL and the store's text go to the log only.
 fn failed(error: object_store::Error) -> Error {
     match error {
-        object_store::Error::NotFound { .. } => {
-            Error::not_found("this content is not there").caused_by(error)
+        object_store::Error::NotFound { .. } => Error::not_found("there is no such content").caused_by(error),
+        error => {
+            Error::unavailable("the file store does not respond correctly; nothing was changed", RETRY_AFTER)
+                .caused_by(error)
         }
-        error => Error::unavailable(
-            "the store of files does not answer as it should; nothing was changed",
-            RETRY_AFTER,
-        )
-        .caused_by(error),
     }
 }

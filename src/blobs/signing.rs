@@ -151,7 +151,7 @@ fn message(pieces: &[&str]) -> Vec<u8> {
 
 /// 403 without telling a changed URL from an expired one.
 fn refused() -> Error {
-    Error::forbidden("this address is not valid, or no longer; ask for a new one")
+    Error::forbidden("this address is invalid or expired; ask for a new one")
 }
 
 #[cfg(test)]

@@ -202,7 +202,7 @@ async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &m
             let is_told = report.damaged.iter().any(|damaged| damaged.sha256 == row.sha256);
             // An overlong content still has the expected hash over its beginning.
             if !is_told && u64::try_from(row.size) != Ok(size) {
-                let problem = format!("it has {size} bytes and not {}", row.size);
+                let problem = format!("it has {size} bytes, not {}", row.size);
                 let files = files_of(reader, &row.sha256).await?;
                 report.damaged.push(DamagedContent { sha256: row.sha256.clone(), problem, files });
             }

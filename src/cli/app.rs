@@ -111,7 +111,7 @@ async fn register(config: &Config, new: NewApplication) -> Result<Registered, Ex
 fn print(new: &NewApplication, registered: &Registered, json: bool) {
     let Registered { credentials, tenant, tenant_created } = registered;
     if *tenant_created {
-        eprintln!("made the tenant {}", tenant.code);
+        eprintln!("created the tenant {}", tenant.code);
     }
     let printed = CreatedApplication {
         client_id: &credentials.client_id,

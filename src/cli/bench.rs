@@ -49,7 +49,7 @@ async fn measure(options: RunOptions) -> ExitCode {
         .build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
-        Err(error) => return fail(1, format_args!("no threads for the load: {error}")),
+        Err(error) => return fail(1, format_args!("cannot start the load threads: {error}")),
     };
     // A runtime must not be dropped on its threads.
     let running = tokio::task::spawn_blocking(move || {

@@ -142,10 +142,13 @@ fn print_verification(report: &verification::Report) {
         print_files(&damaged.files);
     }
     for store_key in &report.unknown {
-        println!("unknown  {store_key}: no row tells of it");
+        println!("unknown  {store_key}: no row refers to it");
     }
     for sum in &report.sums {
-        println!("sum      {} {}: {} bytes are told, {} are there", sum.of, sum.id, sum.told, sum.counted);
+        println!(
+            "sum      {} {}: {} bytes are recorded, {} are there",
+            sum.of, sum.id, sum.told, sum.counted
+        );
     }
     let verdict = if report.is_good() { "all is well" } else { "something is wrong" };
     println!("{} contents of {} bytes were read; {verdict}", report.contents, report.bytes);

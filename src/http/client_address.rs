@@ -18,7 +18,7 @@ pub fn client_address(request: &Request, trusted: &[IpNet]) -> Result<IpAddr> {
     let peer = request
         .extensions()
         .get::<ConnectInfo<SocketAddr>>()
-        .ok_or_else(|| Error::internal("the edge did not say where a request comes from"))?;
+        .ok_or_else(|| Error::internal("a request has no peer address"))?;
     Ok(behind_proxies(peer.ip().to_canonical(), request.headers(), trusted))
 }
 

@@ -183,7 +183,7 @@ pub fn json(status: StatusCode, value: &impl Serialize) -> Response {
     match serde_json::to_vec(value) {
         Ok(body) => json_text(status, body),
         Err(error) => {
-            tracing::error!(%error, "an answer could not be written as JSON");
+            tracing::error!(%error, "an answer could not be serialised as JSON");
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }

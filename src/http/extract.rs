@@ -116,7 +116,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParameters<T> {
 
 /// 503: no room for the body.
 pub fn no_room() -> Error {
-    Error::unavailable("the bodies of other requests take all the room; try again shortly", FULL_FOR)
+    Error::unavailable("the bodies of other requests use all memory for bodies; try again shortly", FULL_FOR)
 }
 
 /// Whether the request has a body.
@@ -179,7 +179,7 @@ async fn read_chunks(
     let limit = *most_bytes;
     let mut body = Vec::with_capacity(announced.min(limit).min(RESERVED_BYTES));
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|error| Error::bad_request("body: it broke off").caused_by(error))?;
+        let chunk = chunk.map_err(|error| Error::bad_request("body: ended early").caused_by(error))?;
         if body.len() + chunk.len() > limit || announced > limit {
             return Err(Error::too_large(format!("body: must be at most {limit} bytes")));
         }

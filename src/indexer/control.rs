@@ -98,8 +98,7 @@ impl IndexControl {
             self.asks.send(ask).await.ok()?;
             begun.await.ok()
         };
-        let busy =
-            || Error::unavailable("the indexer does not answer; look at GET /admin/v1/index", BUSY_FOR);
+        let busy = || Error::unavailable("the indexer does not answer; see GET /admin/v1/index", BUSY_FOR);
         let progress = timeout(PATIENCE, asking).await.ok().flatten().ok_or_else(busy)??;
         self.state_at(progress).await
     }

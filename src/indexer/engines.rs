@@ -112,27 +112,27 @@ impl Engines {
         }
         let (files, unusable) = (Arc::clone(&self.files), self.unusable.clone());
         let opened = tokio::task::spawn_blocking(move || {
-            let was_filling = files.tidy()?;
+            let was_rebuilding = files.tidy()?;
             if let Some(reason) = unusable {
-                return Ok((files.open_wiped()?, was_filling, Some(reason)));
+                return Ok((files.open_wiped()?, was_rebuilding, Some(reason)));
             }
             match files.open(Share::Whole) {
                 Err(error) if is_damage(&error) => {
-                    tracing::warn!(%error, "the full-text index is unusable; it is removed and filled anew");
-                    Ok((files.open_wiped()?, was_filling, Some(error.to_string())))
+                    tracing::warn!(%error, "the full-text index is unusable; it is removed and rebuilt");
+                    Ok((files.open_wiped()?, was_rebuilding, Some(error.to_string())))
                 }
-                opened => Ok((opened?, was_filling, None)),
+                opened => Ok((opened?, was_rebuilding, None)),
             }
         });
-        let (engine, was_filling, reason) =
+        let (engine, was_rebuilding, reason) =
             opened.await.map_err(|panic| panicked(&panic))?.map_err(failed)?;
         self.current = Some(engine);
         self.unusable = None;
         self.reason = reason.or(self.reason.take());
-        Ok(was_filling)
+        Ok(was_rebuilding)
     }
 
-    /// Opens an empty index to fill, and keeps serving the present one.
+    /// Opens an empty index to rebuild into, and keeps serving the present one.
     pub(super) async fn open_beside(&mut self) -> Result<(), IndexFailure> {
         let (files, current) = (Arc::clone(&self.files), self.current.take());
         let opened = tokio::task::spawn_blocking(move || {
@@ -178,7 +178,7 @@ impl Engines {
         with_writer(engine, move |writer| writer.commit(&checkpoint)).await
     }
 
-    pub(super) async fn commit_filled(
+    pub(super) async fn commit_rebuild(
         &mut self,
         checkpoint: &Checkpoint,
         note: Option<String>,
@@ -242,8 +242,8 @@ impl Engines {
         for engine in [self.before.take(), self.current.take()].into_iter().flatten() {
             match tokio::task::spawn_blocking(move || engine.writer.close()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(error)) => tracing::error!(%error, "the index did not close in order"),
-                Err(panic) => tracing::error!(%panic, "the index did not close in order"),
+                Ok(Err(error)) => tracing::error!(%error, "the index did not close cleanly"),
+                Err(panic) => tracing::error!(%panic, "the index did not close cleanly"),
             }
         }
     }

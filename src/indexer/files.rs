@@ -52,7 +52,7 @@ impl IndexFiles {
         }
     }
 
-    /// Cleans up after a killed server. Returns whether it was filling a fresh index.
+    /// Cleans up after a killed server. Returns whether it was building a fresh index.
     pub(super) fn tidy(&self) -> io::Result<bool> {
         let [index, fresh, old] = self.paths();
         if is_there(&old)? {
@@ -61,9 +61,9 @@ impl IndexFiles {
             }
             wipe(&old)?;
         }
-        let was_filling = is_there(&fresh)?;
+        let was_rebuilding = is_there(&fresh)?;
         wipe(&fresh)?;
-        Ok(was_filling)
+        Ok(was_rebuilding)
     }
 
     pub(super) fn open(&self, share: Share) -> Result<Engine, Error> {
@@ -88,7 +88,7 @@ impl IndexFiles {
         fs::rename(&index, &old)?;
         fs::rename(&fresh, &index)?;
         if let Err(error) = wipe(&old) {
-            tracing::warn!(%error, "the index of before could not be removed; it is with the next start");
+            tracing::warn!(%error, "the previous index could not be removed; the next start removes it");
         }
         Ok(())
     }

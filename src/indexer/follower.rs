@@ -28,10 +28,10 @@ const STEPS_AHEAD: usize = 4;
 const COMMIT_WITHIN: Duration = Duration::from_millis(60);
 
 /// Documents between two commits of a rebuild.
-const FILLING_COMMIT: usize = 50_000;
+const REBUILD_COMMIT: usize = 50_000;
 
 /// Interval between commits of a rebuild that is searched already.
-const FILLING_COMMIT_EVERY: Duration = Duration::from_millis(500);
+const REBUILD_COMMIT_EVERY: Duration = Duration::from_millis(500);
 
 /// Consecutive failures after which the index's files are verified.
 const DOUBTFUL: u32 = 3;
@@ -39,7 +39,7 @@ const DOUBTFUL: u32 = 3;
 /// Longest pause after consecutive failures, in multiples of `RETRY_AFTER`.
 const LONGEST_PAUSE: u32 = 5;
 
-/// Like [`FILLING_COMMIT_EVERY`], while changes of the log wait to be searchable.
+/// Like [`REBUILD_COMMIT_EVERY`], while changes of the log wait to be searchable.
 const CHANGES_COMMIT_EVERY: Duration = Duration::from_millis(100);
 
 /// The log is truncated when it keeps this many indexed entries.
@@ -56,7 +56,7 @@ pub(super) struct Follower {
     pub(super) batch_changes: u64,
     pub(super) rebuild: bool,
     pub(super) beside: RebuildState,
-    pub(super) filling: Option<RebuildScan>,
+    pub(super) scan: Option<RebuildScan>,
     /// Everything up to this position is applied and, unless a rebuild runs, committed.
     pub(super) position: i64,
     pub(super) failures: u32,
@@ -93,19 +93,19 @@ impl Follower {
 
     /// Opens the index unless it is open, and serves it, complete or not.
     pub(super) async fn prepare(&mut self) -> Result<(), IndexFailure> {
-        if self.engines.is_open() && self.filling.is_some() {
+        if self.engines.is_open() && self.scan.is_some() {
             return Ok(());
         }
-        self.filling = None;
-        let was_filling = self.engines.open().await?;
-        self.rebuild |= was_filling && self.beside != RebuildState::GivenUp;
+        self.scan = None;
+        let was_rebuilding = self.engines.open().await?;
+        self.rebuild |= was_rebuilding && self.beside != RebuildState::GivenUp;
         let reader = self.rows.store.index_reader();
         let last = change_log::last_position(reader).await?;
         let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
         let Some(checkpoint) = self.engines.checkpoint() else {
             self.position = last;
             if last > 0 {
-                self.begin_filling(None).await?;
+                self.begin_scan(None).await?;
             } else {
                 self.engines.take_reason();
                 self.engines.serve(None);
@@ -119,21 +119,19 @@ impl Follower {
             && !self.rows.store.has_room_for(self.engines.bytes())
         {
             // A rebuild would fill the disk and fail again and again.
-            tracing::error!(
-                "the disk has no room for a second index; the index stays as it is and is not rebuilt"
-            );
+            tracing::error!("the disk has no room for a second index; the index is not rebuilt");
             self.rebuild = false;
             self.announcer.give_up();
             self.answer(Err(Refusal::NoRoom));
         }
         let unusable = if checkpoint.store != self.rows.store.id() {
-            Some("it is of another database")
+            Some("it belongs to another database")
         } else if checkpoint.position > last {
             Some("it is ahead of the database")
         } else if checkpoint.position + 1 < first_kept {
-            Some("the change log was cut past it")
+            Some("the change log was truncated past it")
         } else if !checkpoint.complete && !RebuildScan::goes_on(self.engines.note()) {
-            Some("filling it was interrupted")
+            Some("its rebuild was interrupted")
         } else if self.rebuild && !(checkpoint.complete && self.engines.has_room_beside()) {
             Some("asked for")
         } else {
@@ -145,32 +143,32 @@ impl Follower {
         self.position = checkpoint.position;
         if !checkpoint.complete {
             let note = self.engines.note().map(str::to_owned);
-            return self.begin_filling(note.as_deref()).await;
+            return self.begin_scan(note.as_deref()).await;
         }
         if self.rebuild {
             self.beside = RebuildState::UnderWay;
             self.engines.open_beside().await?;
-            self.begin_filling(None).await?;
+            self.begin_scan(None).await?;
         } else {
-            self.announcer.filled(self.position);
+            self.announcer.end_rebuild(self.position);
         }
-        // The served index follows the log even while another one is filled beside it.
+        // The served index follows the log even while another one is built beside it.
         let is_behind = checkpoint.position < last;
         self.engines.serve(is_behind.then_some(Incompleteness::Behind).as_ref());
         Ok(())
     }
 
-    async fn begin_filling(&mut self, note: Option<&str>) -> Result<(), IndexFailure> {
+    async fn begin_scan(&mut self, note: Option<&str>) -> Result<(), IndexFailure> {
         let reason = self.engines.take_reason().unwrap_or_else(|| {
-            if note.is_some() { "filling it was interrupted" } else { "it is new" }.to_owned()
+            if note.is_some() { "its rebuild was interrupted" } else { "it is new" }.to_owned()
         });
-        tracing::info!(reason, goes_on = note.is_some(), "filling the full-text index anew");
-        let filling = RebuildScan::begin(&self.rows.store, note).await?;
+        tracing::info!(reason, goes_on = note.is_some(), "starting to rebuild the full-text index");
+        let scan = RebuildScan::begin(&self.rows.store, note).await?;
         if !self.engines.is_beside() {
-            self.engines.serve(Some(&Incompleteness::Rebuilding(filling.filled.clone())));
+            self.engines.serve(Some(&Incompleteness::Rebuilding(scan.progress.clone())));
         }
-        self.announcer.fill(self.position, &filling.filled, self.engines.is_beside());
-        self.filling = Some(filling);
+        self.announcer.begin_rebuild(self.position, &scan.progress, self.engines.is_beside());
+        self.scan = Some(scan);
         Ok(())
     }
 
@@ -195,11 +193,11 @@ impl Follower {
                 return Ok(());
             }
             // A rebuild continues between requests, when the log has no further step.
-            let step = if self.filling.is_some() && batch.applied_since.is_none() {
+            let step = if self.scan.is_some() && batch.applied_since.is_none() {
                 match steps.try_recv() {
                     Ok(step) => Some(step),
                     Err(TryRecvError::Empty) => {
-                        self.fill_on().await?;
+                        self.continue_scan().await?;
                         continue;
                     }
                     Err(TryRecvError::Disconnected) => None,
@@ -243,10 +241,10 @@ impl Follower {
             ReaderStep::Reach(position) => {
                 let since = batch.applied_since.take().unwrap_or_else(Instant::now);
                 let since = batch.uncommitted.map_or(since, |(_, since)| since);
-                if let Some(filling) = self.filling.as_mut().filter(|_| !self.engines.is_beside()) {
+                if let Some(scan) = self.scan.as_mut().filter(|_| !self.engines.is_beside()) {
                     self.position = position;
-                    filling.has_changes = true;
-                    self.fill_on().await?;
+                    scan.has_changes = true;
+                    self.continue_scan().await?;
                 } else if !has_more || since.elapsed() >= COMMIT_WITHIN {
                     batch.uncommitted = None;
                     self.reach(position).await?;
@@ -273,33 +271,33 @@ impl Follower {
         self.position = position;
         self.announcer.reach(position);
         self.cut_log(position);
-        if self.filling.is_some() {
-            self.fill_on().await?;
+        if self.scan.is_some() {
+            self.continue_scan().await?;
         }
         Ok(())
     }
 
-    pub(super) async fn fill_on(&mut self) -> Result<(), IndexFailure> {
-        let Some(filling) = &mut self.filling else { return Ok(()) };
-        let portion = filling.read_on(&self.rows).await?;
+    pub(super) async fn continue_scan(&mut self) -> Result<(), IndexFailure> {
+        let Some(scan) = &mut self.scan else { return Ok(()) };
+        let portion = scan.read_on(&self.rows).await?;
         let is_through = portion.is_none();
         if let Some(documents) = portion {
             let count = documents.len();
             self.engines.fill(documents.into_iter().map(Change::Put).collect()).await?;
-            filling.took(count);
-            self.announcer.fill_on(&filling.filled);
+            scan.took(count);
+            self.announcer.report_rebuild(&scan.progress);
         }
         if is_through {
-            return self.finish_filling().await;
+            return self.finish_scan().await;
         }
         let is_searched = !self.engines.is_beside();
-        let every = if filling.has_changes { CHANGES_COMMIT_EVERY } else { FILLING_COMMIT_EVERY };
-        let is_due = is_searched && filling.committed_at.elapsed() >= every;
-        if is_due || filling.uncommitted >= FILLING_COMMIT {
-            (filling.uncommitted, filling.committed_at, filling.has_changes) = (0, Instant::now(), false);
-            let note = filling.note();
+        let every = if scan.has_changes { CHANGES_COMMIT_EVERY } else { REBUILD_COMMIT_EVERY };
+        let is_due = is_searched && scan.committed_at.elapsed() >= every;
+        if is_due || scan.uncommitted >= REBUILD_COMMIT {
+            (scan.uncommitted, scan.committed_at, scan.has_changes) = (0, Instant::now(), false);
+            let note = scan.note();
             let checkpoint = self.checkpoint(self.position, false);
-            self.engines.commit_filled(&checkpoint, note).await?;
+            self.engines.commit_rebuild(&checkpoint, note).await?;
             self.failures = 0;
             if is_searched {
                 self.announcer.reach(self.position);
@@ -308,10 +306,10 @@ impl Follower {
         Ok(())
     }
 
-    async fn finish_filling(&mut self) -> Result<(), IndexFailure> {
+    async fn finish_scan(&mut self) -> Result<(), IndexFailure> {
         let checkpoint = self.checkpoint(self.position, true);
         let was_beside = self.engines.is_beside();
-        self.engines.commit_filled(&checkpoint, None).await?;
+        self.engines.commit_rebuild(&checkpoint, None).await?;
         self.engines.exchange().await?;
         // The rebuild counts as done even if a later step fails.
         (self.rebuild, self.beside) = (false, RebuildState::None);
@@ -324,15 +322,15 @@ impl Follower {
                 self.announcer.fail();
             }
         }
-        let documents = self.filling.take().map_or(0, |filling| filling.filled.done());
-        tracing::info!(documents, "the full-text index is filled");
-        self.announcer.filled(self.position);
+        let documents = self.scan.take().map_or(0, |scan| scan.progress.done());
+        tracing::info!(documents, "the full-text index is rebuilt");
+        self.announcer.end_rebuild(self.position);
         Ok(())
     }
 
     /// Whether the served index lacks at most entries of the log.
     fn serves_what_follows(&self) -> bool {
-        self.filling.is_none() || self.engines.is_beside()
+        self.scan.is_none() || self.engines.is_beside()
     }
 
     fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
@@ -351,21 +349,21 @@ impl Follower {
         self.announcer.fail();
         match trouble {
             IndexFailure::Unusable(reason) => {
-                tracing::warn!(reason, "the full-text index is removed and filled anew");
-                (self.filling, self.beside) = (None, RebuildState::None);
+                tracing::warn!(reason, "the full-text index is removed and rebuilt");
+                (self.scan, self.beside) = (None, RebuildState::None);
                 self.engines.discard(reason).await;
                 return;
             }
             IndexFailure::Store(error) => {
-                tracing::error!(%error, "the database could not be read for the index; trying again");
+                tracing::error!(%error, "the indexer could not read the database and will retry");
                 // An empty fresh index must not pass for the one that follows the log.
-                if self.filling.is_none() && self.engines.is_beside() {
+                if self.scan.is_none() && self.engines.is_beside() {
                     self.engines.let_go().await;
                 }
             }
             IndexFailure::Failed(error) => {
-                tracing::error!(%error, "indexing failed; it goes on from its last commit");
-                self.filling = None;
+                tracing::error!(%error, "indexing failed and resumes from the last commit");
+                self.scan = None;
                 self.give_up_beside();
                 self.failures += 1;
                 if self.failures == DOUBTFUL {
@@ -406,7 +404,7 @@ impl Follower {
     }
 
     fn refusal(&self) -> Option<Refusal> {
-        if self.filling.is_some() {
+        if self.scan.is_some() {
             Some(Refusal::UnderWay)
         } else if !self.engines.has_room_beside() {
             Some(Refusal::NotBeside)
@@ -419,7 +417,7 @@ impl Follower {
 
     pub(super) fn give_up_beside(&mut self) {
         if self.beside == RebuildState::UnderWay {
-            tracing::error!("the rebuild of the index is given up; the index stays as it is");
+            tracing::error!("the rebuild of the index failed; the current index stays in use");
             (self.rebuild, self.beside) = (false, RebuildState::GivenUp);
             self.announcer.give_up();
             self.asked = None;
@@ -442,7 +440,7 @@ async fn cut_log(store: Store, position: i64) {
             Ok(removed) if removed < CUT_ENTRIES => return,
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(%error, "the change log could not be cut");
+                tracing::warn!(%error, "the change log could not be truncated");
                 return;
             }
         }

@@ -46,17 +46,17 @@ impl Announcer {
         self.progress.borrow().clone()
     }
 
-    pub(super) fn fill(&self, position: i64, filled: &RebuildProgress, is_beside: bool) {
+    pub(super) fn begin_rebuild(&self, position: i64, rebuilt: &RebuildProgress, is_beside: bool) {
         metrics::gauge!("trawl_index_rebuilding").set(1);
         self.progress.send_modify(|progress| {
             progress.position = position;
             progress.rebuild = if is_beside { Rebuild::Beside } else { Rebuild::InPlace };
         });
-        self.fill_on(filled);
+        self.report_rebuild(rebuilt);
     }
 
-    pub(super) fn fill_on(&self, filled: &RebuildProgress) {
-        let (done, known) = (filled.done(), filled.known());
+    pub(super) fn report_rebuild(&self, rebuilt: &RebuildProgress) {
+        let (done, known) = (rebuilt.done(), rebuilt.known());
         #[allow(clippy::cast_precision_loss, reason = "exact up to 2^53 items")]
         let [done_gauge, known_gauge] = [done as f64, known as f64];
         metrics::gauge!("trawl_index_rebuild_items_done").set(done_gauge);
@@ -70,7 +70,7 @@ impl Announcer {
         self.progress.send_modify(|progress| progress.rebuild = Rebuild::Failed);
     }
 
-    pub(super) fn filled(&self, position: i64) {
+    pub(super) fn end_rebuild(&self, position: i64) {
         metrics::gauge!("trawl_index_rebuilding").set(0);
         self.progress.send_modify(|progress| {
             if progress.is_rebuilding() {

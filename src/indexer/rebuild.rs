@@ -22,7 +22,7 @@ pub(super) struct RebuildScan {
     areas: Vec<Area>,
     /// The last row read in the first area.
     sequence: i64,
-    pub(super) filled: Arc<RebuildProgress>,
+    pub(super) progress: Arc<RebuildProgress>,
     pub(super) uncommitted: usize,
     pub(super) committed_at: Instant,
     /// Whether log changes were applied since then.
@@ -49,7 +49,7 @@ impl RebuildScan {
         Ok(Self {
             areas: Area::ALL[place.unwrap_or(0)..].to_vec(),
             sequence: if place.is_some() { sequence } else { 0 },
-            filled: Arc::new(RebuildProgress::new(if place.is_some() { done } else { 0 }, known)),
+            progress: Arc::new(RebuildProgress::new(if place.is_some() { done } else { 0 }, known)),
             uncommitted: 0,
             committed_at: Instant::now(),
             has_changes: false,
@@ -76,16 +76,16 @@ impl RebuildScan {
 
     pub(super) fn took(&mut self, documents: usize) {
         self.uncommitted += documents;
-        self.filled.add(documents);
+        self.progress.add(documents);
         if self.logged_at.elapsed() >= LOG_EVERY {
             self.logged_at = Instant::now();
-            let (done, known) = (self.filled.done(), self.filled.known());
-            tracing::info!(done, known, "filling the full-text index");
+            let (done, known) = (self.progress.done(), self.progress.known());
+            tracing::info!(done, known, "rebuilding the full-text index");
         }
     }
 
     pub(super) fn note(&self) -> Option<String> {
         let area = self.areas.first()?.name().to_owned();
-        serde_json::to_string(&Note { area, sequence: self.sequence, done: self.filled.done() }).ok()
+        serde_json::to_string(&Note { area, sequence: self.sequence, done: self.progress.done() }).ok()
     }
 }

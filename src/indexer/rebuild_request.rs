@@ -31,8 +31,8 @@ impl From<Refusal> for Error {
         match refusal {
             Refusal::UnderWay => Self::conflict("the index is being rebuilt already"),
             Refusal::NotBeside => Self::conflict(
-                "there cannot be a second index beside this one: index.writer_memory_bytes must be at least 30 MB, and the \
-                 index lie on the data directory's disk; `trawl serve --rebuild-index` fills it anew in its place",
+                "a second index does not fit: index.writer_memory_bytes must be at least 30 MB, and the \
+                 index on the data directory's disk; `trawl serve --rebuild-index` rebuilds in place",
             ),
             Refusal::NoRoom => {
                 Self::unavailable("the disk has no room for a second index; nothing was changed", FULL_FOR)

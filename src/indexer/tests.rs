@@ -116,8 +116,8 @@ async fn rebuilt_items_are_found_at_once_with_progress() {
     follower.prepare().await.unwrap();
     let message = |done| Some(format!("the index is being rebuilt; {done} of {ITEMS} items are there"));
     assert_eq!(found(&served, tenant), (0, message(0)));
-    follower.filling.as_mut().unwrap().committed_at -= Duration::from_mins(1);
-    follower.fill_on().await.unwrap();
+    follower.scan.as_mut().unwrap().committed_at -= Duration::from_mins(1);
+    follower.continue_scan().await.unwrap();
     assert_eq!(found(&served, tenant).0, 1_000);
     let (_, lacking) = found(&served, tenant);
     assert_ne!(lacking, None);
@@ -125,8 +125,8 @@ async fn rebuilt_items_are_found_at_once_with_progress() {
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
     assert_eq!(found(&served, tenant), (1_000, message(1_000)));
-    while follower.filling.is_some() {
-        follower.fill_on().await.unwrap();
+    while follower.scan.is_some() {
+        follower.continue_scan().await.unwrap();
     }
     assert_eq!(found(&served, tenant), (ITEMS as u64, None));
 }
@@ -137,7 +137,7 @@ async fn changes_during_a_rebuild_are_found() {
     let (store, tenant) = store(directory.path(), ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
-    follower.fill_on().await.unwrap();
+    follower.continue_scan().await.unwrap();
     remove(&store, tenant, "id00001").await;
     remove(&store, tenant, "id02400").await;
     put(&store, tenant, ITEMS..ITEMS + 50).await;
@@ -166,7 +166,7 @@ async fn requested_rebuild_serves_the_old_index_until_replaced() {
     follower.prepare().await.unwrap();
     assert!(follower.engines.is_beside());
     assert_eq!(found(&served, tenant), (ITEMS as u64, None));
-    follower.fill_on().await.unwrap();
+    follower.continue_scan().await.unwrap();
     assert_eq!(found(&served, tenant), (ITEMS as u64, None));
     // A kill: the next start begins the requested rebuild again. Earlier writes are not followed yet.
     drop(follower);
@@ -176,8 +176,8 @@ async fn requested_rebuild_serves_the_old_index_until_replaced() {
     assert!(follower.engines.is_beside());
     put(&store, tenant, ITEMS..ITEMS + 5).await;
     let (_, before) = (found(&served, tenant), served.view().unwrap().snapshot.generation());
-    while follower.filling.is_some() {
-        follower.fill_on().await.unwrap();
+    while follower.scan.is_some() {
+        follower.continue_scan().await.unwrap();
     }
     assert!(!follower.engines.is_beside());
     assert!(served.view().unwrap().snapshot.generation() > before);
@@ -196,12 +196,12 @@ async fn abandoned_rebuild_leaves_the_index_unchanged() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
-    follower.fill_on().await.unwrap();
+    follower.continue_scan().await.unwrap();
     assert!(follower.announcer.now().is_rebuilding());
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask), "one at a time");
     assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::UnderWay);
-    follower.filling = None;
+    follower.scan = None;
     follower.engines.let_go().await;
     follower.rows.store = store.clone().with_disk_reserve(directory.path(), u64::MAX / 2);
     follower.prepare().await.unwrap();
@@ -218,7 +218,7 @@ async fn failed_rebuild_is_repeated_only_on_request() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
-    follower.fill_on().await.unwrap();
+    follower.continue_scan().await.unwrap();
     assert!(follower.engines.is_beside());
     assert!(follower.announcer.now().rebuild != Rebuild::Failed);
     let trouble = follower.engines.panic().await.unwrap_err();
@@ -249,12 +249,12 @@ async fn refused_rebuild_leaves_the_index_in_place() {
     rename("ALTER TABLE contents RENAME TO away").await;
     let trouble = follower.prepare().await.unwrap_err();
     assert!(matches!(trouble, IndexFailure::Store(_)), "{trouble:?}");
-    assert!(follower.engines.is_beside() && follower.filling.is_none());
+    assert!(follower.engines.is_beside() && follower.scan.is_none());
     rename("ALTER TABLE away RENAME TO contents").await;
     put(&store, tenant, 10..15).await;
     follower.recover(trouble).await;
     follower.prepare().await.unwrap();
-    assert!(follower.engines.is_beside() && follower.filling.is_some());
+    assert!(follower.engines.is_beside() && follower.scan.is_some());
     assert_eq!(follower.position, position);
     assert_eq!(found(&served, tenant).0, 10);
 }
@@ -267,13 +267,13 @@ async fn damage_ends_a_rebuild_beside_the_index() {
     assert_eq!(follower.beside, rebuild_request::RebuildState::UnderWay);
     follower.recover(IndexFailure::Unusable("a test says so".to_owned())).await;
     follower.prepare().await.unwrap();
-    assert!(!follower.engines.is_beside() && follower.filling.is_some());
+    assert!(!follower.engines.is_beside() && follower.scan.is_some());
     let trouble = follower.engines.panic().await.unwrap_err();
     follower.recover(trouble).await;
     assert_eq!(follower.beside, rebuild_request::RebuildState::None, "nothing was given up");
     follower.prepare().await.unwrap();
-    while follower.filling.is_some() {
-        follower.fill_on().await.unwrap();
+    while follower.scan.is_some() {
+        follower.continue_scan().await.unwrap();
     }
     assert_eq!(found(&served, tenant), (10, None));
 }
@@ -417,7 +417,7 @@ async fn tenant_removed_during_a_rebuild_leaves_no_documents() {
     let (store, acme) = store(directory.path(), 1_500).await;
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
-    follower.fill_on().await.unwrap();
+    follower.continue_scan().await.unwrap();
     let removed =
         store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(removed.await.unwrap());

@@ -26,17 +26,17 @@ pub(super) async fn watch_over(
     loop {
         match verify(&index, number, &mut reports, is_urgent).await {
             Ok(()) if is_urgent => {
-                tracing::warn!("the index failed, and its files are whole");
+                tracing::warn!("the index failed, but its files are intact");
                 tokio::time::sleep(TRUSTED).await;
                 reports.mark_unchanged();
             }
-            Ok(()) => tracing::debug!("the files of the index are whole"),
+            Ok(()) => tracing::debug!("the index files are intact"),
             Err(Error::Unusable(what)) => {
                 let _ended = damages.send(IndexDamage { number, what }).await;
                 return;
             }
             Err(error) => {
-                tracing::warn!(%error, "the files of the index could not be verified; trying again");
+                tracing::warn!(%error, "the index files could not be verified; verification will be retried");
                 tokio::time::sleep(TRUSTED).await;
                 continue;
             }

@@ -136,7 +136,7 @@ impl Encoded {
             Some("css") => "text/css; charset=utf-8",
             Some("svg") => "image/svg+xml",
             Some("png") => "image/png",
-            _ => return Err(io::Error::other(format!("{name}: of which media type is it?"))),
+            _ => return Err(io::Error::other(format!("{name}: has an unknown media type"))),
         };
         let mut hash = Context::new(&SHA256);
         hash.update(&bytes);

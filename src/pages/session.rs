@@ -116,10 +116,10 @@ impl From<&SignIn> for SignInIssuer {
 /// Returns the browser's session; requires the header `x-trawl-session: 1`.
 #[operation(
     tag = "identity", security(()),
-    params(("x-trawl-session" = Option<String>, Header, description = "`1`, for the session to count")),
+    params(("x-trawl-session" = Option<String>, Header, description = "Must be `1`, or the session is ignored")),
     responses(
-        (status = 200, description = "Who is signed in; where nobody is, by what one can", body = Envelope<SessionShown>),
-        (status = 503, description = "The server cannot say now; `Retry-After` says when to come back", body = FailureEnvelope),
+        (status = 200, description = "Who is signed in, or else the ways to sign in", body = Envelope<SessionShown>),
+        (status = 503, description = "The server is unavailable; `Retry-After` says when to come back", body = FailureEnvelope),
     )
 )]
 pub async fn show_session(State(auth): State<AuthState>, headers: HeaderMap) -> Result<Response> {
@@ -146,12 +146,12 @@ pub async fn show_session(State(auth): State<AuthState>, headers: HeaderMap) -> 
 /// Signs out on request of a page of this server.
 #[operation(
     tag = "identity", security(()),
-    params(("x-trawl-session" = Option<String>, Header, description = "`1`: without it, a session stays what it is")),
+    params(("x-trawl-session" = Option<String>, Header, description = "Must be `1`, or the session stays")),
     responses(
         (status = 200, description = "Nobody is signed in any more", body = Envelope<Option<String>>),
         (status = 401, description = "The header is missing", body = FailureEnvelope),
-        (status = 403, description = "A page of another site asks", body = FailureEnvelope),
-        (status = 503, description = "The server cannot do it now; `Retry-After` says when to come back", body = FailureEnvelope),
+        (status = 403, description = "The request comes from another site's page", body = FailureEnvelope),
+        (status = 503, description = "The server is unavailable; `Retry-After` says when to come back", body = FailureEnvelope),
     )
 )]
 pub async fn end_session(State(auth): State<AuthState>, request: Request) -> Result<Response> {
@@ -247,7 +247,7 @@ fn redirect_uri(auth: &AuthState) -> String {
 
 fn page(auth: &AuthState, path: &str) -> Result<Place> {
     let place = Place::read(path, &auth.public_url);
-    place.ok_or_else(|| Error::internal("the server's own address is none"))
+    place.ok_or_else(|| Error::internal("the server's own address is malformed"))
 }
 
 struct Visit {

@@ -299,7 +299,7 @@ fn check_unused(id: &String, modules: &[Module]) -> Result<()> {
         more => format!(" and {more} more"),
     };
     Err(Error::conflict(format!(
-        "id: the source is shown by the modules {named}{more}; take it out of them first"
+        "id: the source is shown by the modules {named}{more}; remove it from them first"
     )))
 }
 

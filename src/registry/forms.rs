@@ -19,7 +19,7 @@ pub(super) fn new_id(requested: Option<&str>) -> Result<String> {
 pub(super) fn check_same_id(id: &str, stated: Option<&str>) -> Result<()> {
     match stated {
         Some(other) if other != id => {
-            Err(Error::bad_request("id: must be the one of the path; ids do not change"))
+            Err(Error::bad_request("id: must equal the one in the path; ids cannot change"))
         }
         _ => Ok(()),
     }

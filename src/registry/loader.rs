@@ -84,7 +84,7 @@ impl Loader {
             } else if let Some(row) = rows.remove(id) {
                 self.external(tenant_id, row)
             } else {
-                let message = "it is not registered (any more)".to_owned();
+                let message = "it is not registered".to_owned();
                 TenantSource::Inactive(InactiveSource::failing(id.clone(), id.clone(), message))
             };
             sources.insert(id.clone(), source);

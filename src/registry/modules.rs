@@ -117,9 +117,7 @@ pub(super) fn check_sources_exist(module: &Module, registered: &[String]) -> Res
 /// 409 for too many modules or a taken id or code: `moduleId` takes either.
 pub(super) fn check_beside(module: &Module, others: &[Module]) -> Result<()> {
     if others.len() >= MAX_MODULES {
-        return Err(Error::conflict(format!(
-            "a tenant may have {MAX_MODULES} modules, and has them already"
-        )));
+        return Err(Error::conflict(format!("the tenant already has {MAX_MODULES} modules, the maximum")));
     }
     for other in others {
         let taken = if other.id == module.id {
@@ -127,9 +125,9 @@ pub(super) fn check_beside(module: &Module, others: &[Module]) -> Result<()> {
         } else if other.code == module.code {
             "code: is taken by another module"
         } else if other.code == module.id {
-            "id: is another module's code, and `moduleId` takes either"
+            "id: is another module's code, and `moduleId` accepts both"
         } else if other.id == module.code {
-            "code: is another module's id, and `moduleId` takes either"
+            "code: is another module's id, and `moduleId` accepts both"
         } else {
             continue;
         };

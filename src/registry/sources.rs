@@ -233,8 +233,7 @@ impl SourceForm {
 fn check_secret(secret: &str) -> Result<()> {
     if secret.is_empty() || secret.len() > CREDENTIAL_BYTES || secret.chars().any(char::is_control) {
         return Err(Error::bad_request(format!(
-            "auth.clientSecret: must be 1 to {CREDENTIAL_BYTES} bytes of UTF-8 without control characters; leave it \
-             out to keep the one that is there"
+            "auth.clientSecret: must be 1 to {CREDENTIAL_BYTES} bytes of UTF-8 without control characters; omit it to keep the stored one"
         )));
     }
     Ok(())
@@ -247,9 +246,7 @@ pub(super) fn check_beside(id: &str, others: &[String]) -> Result<()> {
         return Err(Error::conflict("id: is taken by another source"));
     }
     if others.len() >= MAX_SOURCES {
-        return Err(Error::conflict(format!(
-            "a tenant may have {MAX_SOURCES} sources, and has them already"
-        )));
+        return Err(Error::conflict(format!("the tenant already has {MAX_SOURCES} sources, the maximum")));
     }
     Ok(())
 }
@@ -265,10 +262,10 @@ pub(super) fn check_secret_stays(stored: &SourceRow, row: &SourceRow) -> Result<
     }
     let origin = |url: &Option<String>| Some(Url::parse(url.as_deref()?).ok()?.origin());
     if origin(&stored.token_url).is_none_or(|before| origin(&row.token_url) != Some(before)) {
-        return anew(" anew, as auth.tokenUrl moves to another origin");
+        return anew(" again, as auth.tokenUrl moves to another origin");
     }
     if stored.client_id != row.client_id {
-        return anew(" anew, as auth.clientId changes");
+        return anew(" again, as auth.clientId changes");
     }
     Ok(())
 }

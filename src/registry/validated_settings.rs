@@ -91,7 +91,7 @@ pub(super) fn keep_sealed(key: &SealingKey, tenant_id: i64, stored: SourceRow) -
     }
     let secret = open(key, tenant_id, &stored.id, &sealed).map_err(|CannotOpen| {
         Error::bad_request(
-            "auth.clientSecret: must be given anew, as the stored one does not open with the server's master key",
+            "auth.clientSecret: must be given again, as the server's master key cannot open the stored one",
         )
     })?;
     seal(key, tenant_id, &stored.id, &secret).map_err(Error::internal)
@@ -161,7 +161,7 @@ fn authentication(
             let client_secret = secret().map_err(|CannotOpen| {
                 InvalidSettings::new(
                     "auth.clientSecret",
-                    "cannot be opened with the server's master key; it must be given anew",
+                    "cannot be opened with the server's master key; it must be given again",
                 )
             })?;
             let (scope, audience) = (row.scope.clone(), row.audience.clone());

@@ -58,7 +58,7 @@ impl AdmissionRecheck for Readmission {
             now.person() != self.caller.person()
         };
         if is_changed {
-            let changed = "who this caller is or what he may see has just changed; ask again";
+            let changed = "the caller or the caller's rights have just changed; try again";
             return Err(Error::unavailable(changed, CHANGED_FOR));
         }
         Ok(())
@@ -90,7 +90,7 @@ pub async fn enforce(
 ) -> Result<Response> {
     let rule = rule_for(request.method(), path.as_str()).ok_or_else(|| {
         if request.method() == Method::HEAD {
-            return Error::method_not_allowed("this operation writes; it does not answer HEAD");
+            return Error::method_not_allowed("this operation writes and does not support HEAD");
         }
         Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
     })?;

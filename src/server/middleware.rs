@@ -95,12 +95,12 @@ fn without_odd_request_id(mut request: Request) -> Request {
 }
 
 async fn unknown_path(uri: Uri) -> Error {
-    Error::not_found(format!("there is no {} here; /docs lists what there is", uri.path()))
+    Error::not_found(format!("there is no {} here; /docs lists the operations", uri.path()))
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Error {
     Error::method_not_allowed(format!(
-        "{} does not answer {method}; the Allow header lists what it answers",
+        "{} does not support {method}; the Allow header lists the supported methods",
         uri.path()
     ))
 }
@@ -111,7 +111,7 @@ fn into_envelope(panic: Box<dyn Any + Send>) -> Response {
         .downcast_ref::<String>()
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("a panic without a text");
+        .unwrap_or("a panic without a message");
     Error::internal(text.to_owned()).into_response()
 }
 

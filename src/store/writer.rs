@@ -167,7 +167,7 @@ impl Writer {
         let request = Request { job, answer, _reservation: BodyReservation::current() };
         self.requests.try_send(request).map_err(|refused| {
             let message = match refused {
-                mpsc::error::TrySendError::Full(_) => "too many writes wait already; nothing was changed",
+                mpsc::error::TrySendError::Full(_) => "too many writes are waiting; nothing was changed",
                 mpsc::error::TrySendError::Closed(_) => "the server is stopping; nothing was changed",
             };
             Error::unavailable(message, Duration::from_secs(1))

@@ -38,7 +38,7 @@ impl TransportError {
             Self::Forbidden(refusal) => SourceError::Forbidden(format!("the address of {name} {refusal}")),
             Self::Unreachable(why) => SourceError::unavailable(format!("{name} cannot be reached: {why}")),
             Self::Unsendable => SourceError::Invalid(format!(
-                "{name} cannot be asked: its address or credentials make no request"
+                "{name} cannot be asked: its address or credentials form no valid request"
             )),
             Self::NotHttp => SourceError::Invalid(format!("{name} did not answer in HTTP")),
             Self::Incomplete => SourceError::unavailable(format!(

@@ -82,7 +82,7 @@ impl Http {
             }
             target = Some(self.read_target(&response)?);
         }
-        Err(TransportError::Redirect(format!("there were more than {MAX_REDIRECTS} one after another")))
+        Err(TransportError::Redirect(format!("there were more than {MAX_REDIRECTS} in a row")))
     }
 
     async fn exchange(

@@ -106,7 +106,7 @@ async fn redirect_loop_ends_after_three() {
 
     let error = server.client().search(&QUESTION).await.unwrap_err();
 
-    assert_eq!(error, SourceError::Invalid(format!("{SHOWN}there were more than 3 one after another")));
+    assert_eq!(error, SourceError::Invalid(format!("{SHOWN}there were more than 3 in a row")));
     assert_eq!(server.received("/search").len(), 4);
 }
 

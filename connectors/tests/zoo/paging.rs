@@ -72,7 +72,7 @@ fn cursors() -> Vec<Fault> {
         Fault::partly(
             "cursors-in-a-circle",
             "cursor-ends",
-            "circle",
+            "loop",
             Act::Search(|call| lead_in_a_circle(call).map(send).boxed()),
         ),
         Fault::slip(

@@ -37,5 +37,5 @@ impl Authenticator {
 
 /// 401: a valid issuer's token that names nobody here.
 pub(super) fn nobody() -> Error {
-    Error::unauthorized("the token names nobody of the directory who may sign in")
+    Error::unauthorized("the token's person is unknown or may not sign in")
 }

@@ -105,7 +105,7 @@ impl Authenticator {
     ) -> Result<SecretString> {
         let secret = secrets::generate()?;
         let id = SessionId::of(secret.expose_secret());
-        let id = id.ok_or_else(|| Error::internal("a secret is not of the length that sessions have"))?;
+        let id = id.ok_or_else(|| Error::internal("a session secret has the wrong length"))?;
         if let Some(replaced) = replaced {
             self.end_session(replaced).await?;
         }
@@ -200,7 +200,7 @@ impl Authenticator {
                 (Kind::Admin, client_id, [Scope::Admin, Scope::Tenants].into_iter().collect(), None)
             }
             Role::Operator => {
-                let refusal = "this operation is for operators: console.operators names them";
+                let refusal = "this operation is for operators: console.operators lists them";
                 return Err(Error::forbidden(refusal));
             }
         };

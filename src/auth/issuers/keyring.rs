@@ -147,7 +147,7 @@ impl Keyring {
             }
             return Ok(Arc::clone(&current.endpoints));
         }
-        let away = || Error::unavailable("the issuer cannot be asked at the moment", FETCH_EVERY);
+        let away = || Error::unavailable("the issuer is unavailable at the moment", FETCH_EVERY);
         let keys = self.fetch().ok_or_else(away)?.await.map_err(|_| away())?;
         Ok(Arc::clone(&keys.endpoints))
     }
@@ -165,14 +165,14 @@ impl Keyring {
             match &fetched {
                 Ok(keys) => inner.current.store(Some(Arc::clone(keys))),
                 Err(reason) => {
-                    tracing::warn!(issuer = inner.issuer, %reason, "the keys of an issuer could not be had");
+                    tracing::warn!(issuer = inner.issuer, %reason, "the keys of an issuer could not be fetched");
                 }
             }
             fetched
         };
         let fetch = AssertUnwindSafe(bounded)
             .catch_unwind()
-            .map(|outcome| outcome.unwrap_or_else(|_| Err("fetching its keys broke off".into())))
+            .map(|outcome| outcome.unwrap_or_else(|_| Err("fetching its keys was aborted".into())))
             .boxed()
             .shared();
         tokio::spawn(fetch.clone());
@@ -182,7 +182,7 @@ impl Keyring {
 }
 
 fn unavailable() -> Error {
-    Error::unavailable("the keys of the token's issuer cannot be had at the moment", FETCH_EVERY)
+    Error::unavailable("the keys of the token's issuer cannot be fetched at the moment", FETCH_EVERY)
 }
 
 #[derive(Deserialize)]
@@ -203,7 +203,7 @@ impl Inner {
         let place = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
         let description: Description = read(&self.document(&place).await?, "description")?;
         if description.issuer != self.issuer {
-            return Err(format!("its description is of the issuer {:?}", shorten(&description.issuer)).into());
+            return Err(format!("its metadata names the issuer {:?}", shorten(&description.issuer)).into());
         }
         let set: KeySet = read(&self.document(&description.jwks_uri).await?, "key set")?;
         // A useless key does not discard the others.
@@ -223,7 +223,7 @@ impl Inner {
 }
 
 fn read<'d, T: Deserialize<'d>>(document: &'d [u8], name: &str) -> std::result::Result<T, Arc<str>> {
-    serde_json::from_slice(document).map_err(|_| format!("its {name} is not what it should be").into())
+    serde_json::from_slice(document).map_err(|_| format!("its {name} is malformed").into())
 }
 
 /// A public signing key with an id. Shared secrets are rejected.

@@ -133,7 +133,7 @@ impl SignIn {
     /// # Errors
     /// 503 if overloaded or unreachable, 502 without an identity.
     pub async fn redeem(&self, answer: SignInAnswer<'_>) -> Result<String> {
-        let busy = || Error::unavailable("too many sign in by this issuer at once", BUSY_FOR);
+        let busy = || Error::unavailable("too many people sign in by this issuer at once", BUSY_FOR);
         let _under_way = self.under_way.try_acquire().map_err(|_| busy())?;
         let late = || Err(self.away("the issuer did not answer in time"));
         tokio::time::timeout(TIMEOUT, self.use_code(answer)).await.unwrap_or_else(|_| late())
@@ -143,7 +143,7 @@ impl SignIn {
         let endpoints = self.issuer.keyring.endpoints().await?;
         let is_unsigned = answer.issuer.is_none() && endpoints.authorization_response_iss_parameter_supported;
         if is_unsigned || !self.may_have_answered(answer.issuer) {
-            return Err(self.failed("what came back does not say that it is of the issuer"));
+            return Err(self.failed("the response's iss is missing or names another issuer"));
         }
         let nonce = answer.nonce;
         let token = self.exchange(&endpoints, answer).await?;
@@ -151,7 +151,7 @@ impl SignIn {
         let verified =
             self.issuer.verify_id_token(&self.trust, client_id, nonce, token.expose_secret()).await;
         verified.map_err(|error| match error.kind {
-            Kind::Unauthorized => self.failed(&format!("its ID token was not taken: {}", error.message)),
+            Kind::Unauthorized => self.failed(&format!("its ID token was rejected: {}", error.message)),
             _ => error,
         })
     }
@@ -179,7 +179,7 @@ impl SignIn {
     fn usable(&self, address: Option<&str>, name: &str) -> Result<Url> {
         let url = address.and_then(|address| Url::parse(address).ok());
         let url = url.filter(|url| self.rules.check_url(url).is_ok());
-        url.ok_or_else(|| self.failed(&format!("its {name} is missing, or may not be called")))
+        url.ok_or_else(|| self.failed(&format!("its {name} is missing or not allowed")))
     }
 
     fn describe(&self, error: &RequestTokenError<SourceError, BasicErrorResponse>) -> Error {
@@ -194,19 +194,19 @@ impl SignIn {
                 self.failed(&format!("its token endpoint refused with {code:?}"))
             }
             RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-                self.failed("its token endpoint's answer is not the one of RFC 6749")
+                self.failed("its token endpoint's answer does not follow RFC 6749")
             }
         }
     }
 
     fn away(&self, reason: &str) -> Error {
         drop(self.failed(reason));
-        Error::unavailable("the issuer cannot be asked at the moment", BUSY_FOR)
+        Error::unavailable("the issuer is unavailable at the moment", BUSY_FOR)
     }
 
     fn failed(&self, reason: &str) -> Error {
-        tracing::warn!(issuer = self.trust.issuer, reason, "someone could not sign in by an issuer");
-        Error::bad_gateway("the issuer does not say who signs in")
+        tracing::warn!(issuer = self.trust.issuer, reason, "a sign-in by an issuer failed");
+        Error::bad_gateway("the issuer did not confirm the sign-in")
     }
 }
 

@@ -219,10 +219,10 @@ fn check(parameters: &Parameters, application: &Application) -> Result<Authoriza
         return Err(("invalid_request", format!("{name}: must be at most {most} bytes")));
     }
     if parameters.get("request").is_some() {
-        return Err(("request_not_supported", "request: parameters are not taken from an object".to_owned()));
+        return Err(("request_not_supported", "request: request objects are not supported".to_owned()));
     }
     if parameters.get("request_uri").is_some() {
-        return Err(("request_uri_not_supported", "request_uri: nothing is fetched".to_owned()));
+        return Err(("request_uri_not_supported", "request_uri: is not supported".to_owned()));
     }
     match parameters.get("response_type") {
         Some("code") => {}
@@ -244,7 +244,7 @@ fn check(parameters: &Parameters, application: &Application) -> Result<Authoriza
     };
     // There is no session to reuse.
     if parameters.get("prompt").is_some_and(|prompt| prompt.split(' ').any(|word| word == "none")) {
-        return Err(("login_required", "prompt: nobody signs in without the login page".to_owned()));
+        return Err(("login_required", "prompt: signing in requires the login page".to_owned()));
     }
     let owned = |name| parameters.get(name).map(str::to_owned);
     Ok(AuthorizationRequest {
@@ -261,7 +261,7 @@ fn check(parameters: &Parameters, application: &Application) -> Result<Authoriza
 fn check_scopes(asked: Option<&str>, possible: &Scopes) -> Result<Scopes, Failure> {
     let Some(asked) = asked.filter(|scope| !scope.trim().is_empty()) else { return Ok(possible.clone()) };
     // Not echoed: descriptions allow fewer characters.
-    let unknown = |_| ("invalid_scope", "scope: names a scope that there is not".to_owned());
+    let unknown = |_| ("invalid_scope", "scope: names an unknown scope".to_owned());
     let asked = Scopes::parse(asked).map_err(unknown)?;
     match asked.first_outside(possible) {
         Some(scope) => Err(("invalid_scope", format!("scope: this token may not carry {scope}"))),

@@ -161,14 +161,14 @@ impl Grants<'_> {
         let application = self.authenticate(client).await?;
         // Only this server redeems the codes of the pages.
         if sessions::application::is(&application) {
-            let refusal = "this application is the server's own: it gets no tokens";
+            let refusal = "this application is the server's own and gets no tokens";
             return Err(GrantError::UnauthorizedClient(refusal.to_owned()));
         }
         let grant_type = request.grant_type.as_deref();
         if application.login.is_public
             && grant_type.is_some_and(|grant_type| grant_type != AUTHORIZATION_CODE)
         {
-            let only = format!("a client without a secret may use {AUTHORIZATION_CODE} and nothing else");
+            let only = format!("a client without a secret may use only {AUTHORIZATION_CODE}");
             return Err(GrantError::UnauthorizedClient(only));
         }
         let wanted = match grant_type {

@@ -49,8 +49,8 @@ pub struct TokenFailure {
         (status = 401, description = "The client is not known or its secret is wrong", body = TokenFailure),
         (status = 408, description = "The form did not arrive in time", body = TokenFailure),
         (status = 413, description = "The form is larger than its limit", body = TokenFailure),
-        (status = 429, description = "Too many failed proofs; `Retry-After` says when to come back", body = TokenFailure),
-        (status = 503, description = "The server cannot take this now; `Retry-After` says when to come back", body = TokenFailure),
+        (status = 429, description = "Too many failed authentications; `Retry-After` says when to come back", body = TokenFailure),
+        (status = 503, description = "The server is unavailable; `Retry-After` says when to come back", body = TokenFailure),
     )
 )]
 pub async fn issue_token(State(auth): State<AuthState>, request: Request) -> Response {

@@ -25,7 +25,7 @@ pub fn browser_of(auth: &AuthState, headers: &HeaderMap) -> Option<String> {
 /// A new random browser value.
 pub fn new_browser() -> Result<String> {
     let mut bytes = [0; BROWSER_BYTES];
-    rand::fill(&mut bytes).map_err(|_| Error::internal("no random bytes could be had"))?;
+    rand::fill(&mut bytes).map_err(|_| Error::internal("the system returned no random bytes"))?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 

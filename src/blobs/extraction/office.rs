@@ -95,7 +95,7 @@ impl<'a> Parts<'a> {
         let read = read_xml(&mut bounded, vocabulary, text);
         self.left = bounded.limit();
         if self.left == 0 {
-            return Err(Stop::Unreadable("it inflates to more than is read".to_owned()));
+            return Err(Stop::Unreadable("it decompresses to more than the limit".to_owned()));
         }
         read?;
         text.push("\n")?;

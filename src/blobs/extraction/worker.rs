@@ -113,7 +113,7 @@ impl Texts {
         follow: Arc<Notify>,
     ) -> Result<Self> {
         if let Err(error) = put_nothing_off(&store).await {
-            tracing::warn!(%error, "what was put off by an earlier process is read when that said");
+            tracing::warn!(%error, "contents deferred by an earlier process keep their retry times");
         }
         let work = Arc::new(ExtractionState {
             store,
@@ -161,7 +161,7 @@ impl Texts {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for task in tasks {
             if let Err(error) = task.await {
-                tracing::error!(%error, "the reading of texts did not end in order");
+                tracing::error!(%error, "text extraction did not stop cleanly");
             }
         }
     }
@@ -195,7 +195,7 @@ impl ExtractionState {
             Ok(Some(sequence)) => sequence,
             Ok(None) => return Some(LOOK_EVERY),
             Err(error) => {
-                tracing::warn!(%error, "it could not be looked which contents were not read");
+                tracing::warn!(%error, "contents without extracted text could not be listed");
                 return Some(RETRY_AFTER);
             }
         };
@@ -207,7 +207,7 @@ impl ExtractionState {
             Ok(true) => None,
             Ok(false) => Some(RETRY_AFTER),
             Err(error) => {
-                tracing::warn!(%error, "a content could not be read; it is tried again");
+                tracing::warn!(%error, "the text of a content could not be extracted and will be retried");
                 Some(RETRY_AFTER)
             }
         }
@@ -252,7 +252,7 @@ impl ExtractionState {
             Ok(ExtractionOutcome::Ended(text)) => text,
             Ok(ExtractionOutcome::Cut { text, why }) => {
                 let after = usize::try_from(unread.tries).ok().and_then(|tries| TRIED_AGAIN_AFTER.get(tries));
-                tracing::warn!(sha256 = unread.sha256, why, "the reading of a content was cut short");
+                tracing::warn!(sha256 = unread.sha256, why, "the text extraction of a content was cut short");
                 match after {
                     Some(after) => self.put_off(sequence, *after, 1).await?,
                     None => self.keep(sequence, text).await?,

@@ -80,7 +80,7 @@ type ReadStep = JoinHandle<io::Result<(Bytes, RangeReader)>>;
 pub(super) async fn read(path: PathBuf, range: Range<u64>) -> Result<Pieces> {
     let opened = begin(move || RangeReader::open(&path, &range)?.step()).await;
     let first = opened.await.map_err(Error::internal)?.map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Error::not_found("this content is not there").caused_by(error),
+        ErrorKind::NotFound => Error::not_found("there is no such content").caused_by(error),
         _ => layout::failed(error),
     })?;
     Ok(stream::unfold(State::There(first), next).boxed())

@@ -44,7 +44,7 @@ impl ReceivedPart {
     pub async fn discard(mut self) {
         let file = self.file.take();
         if let Err(error) = spawn_blocking(move || drop(file)).await {
-            tracing::error!(%error, "a part that was refused could not be removed");
+            tracing::error!(%error, "a refused part could not be removed");
         }
     }
 }

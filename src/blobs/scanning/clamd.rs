@@ -104,7 +104,7 @@ impl Scanner for Clamd {
         match answer {
             Answer::Safe => Ok(Verdict::Safe),
             Answer::Found(what) => Ok(Verdict::Unsafe(what)),
-            Answer::TooLarge => Err(not_scanned("it is larger than what the scanner takes")),
+            Answer::TooLarge => Err(not_scanned("it exceeds the scanner's size limit")),
             Answer::Other(line) => Err(not_scanned("the scanner failed").caused_by(line)),
         }
     }
@@ -122,15 +122,15 @@ impl From<Failure> for Error {
     fn from(failure: Failure) -> Self {
         match failure {
             Failure::Content(error) => error,
-            Failure::Unreachable(cause) => not_scanned("the scanner is not reached").caused_by(cause),
-            Failure::Lost(cause) => not_scanned("the scanner went away").caused_by(cause),
+            Failure::Unreachable(cause) => not_scanned("the scanner is unreachable").caused_by(cause),
+            Failure::Lost(cause) => not_scanned("the scanner closed the connection").caused_by(cause),
             Failure::Late => not_scanned("the scanner did not answer in time"),
         }
     }
 }
 
 fn not_scanned(why: &str) -> Error {
-    Error::business(BusinessCode::General, format!("the file could not be scanned for harm, as {why}"))
+    Error::business(BusinessCode::General, format!("the file could not be scanned, as {why}"))
 }
 
 async fn send(

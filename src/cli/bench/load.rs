@@ -102,7 +102,7 @@ impl Load {
         for _ in 0..self.plan.concurrency() {
             tasks.spawn(Arc::clone(&self).search_in_turn());
         }
-        let no_thread = |error: std::io::Error| format!("no thread for the arrivals: {error}");
+        let no_thread = |error: std::io::Error| format!("cannot start the arrivals thread: {error}");
         self.searches.start().map_err(no_thread)?;
         if let (Some(writes), Some(arrivals)) = (&self.writes, &self.write_arrivals) {
             for _ in 0..self.plan.max_in_flight {

@@ -133,7 +133,7 @@ fn render(
     comparison: Option<&Comparison>,
 ) -> Result<String, String> {
     let mut environment = Environment::new();
-    let wrong = |error: minijinja::Error| format!("the report cannot be made: {error}");
+    let wrong = |error: minijinja::Error| format!("the report cannot be created: {error}");
     // The name `.html` turns on escaping.
     environment.add_template("report.html", TEMPLATE).map_err(wrong)?;
     let view = ReportView {

@@ -33,7 +33,7 @@ fn write_text(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
     let (failed, unknown) = (count(Verdict::Fail), count(Verdict::Unknown));
     writeln!(
         out,
-        "\n{} clauses: {} kept, {failed} broken, {unknown} could not be told",
+        "\n{} clauses: {} kept, {failed} broken, {unknown} undecided",
         report.clauses.len(),
         count(Verdict::Pass)
     )?;
@@ -42,7 +42,7 @@ fn write_text(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
     }
     let (style, verdict) = match (failed, unknown) {
         (0, 0) => (PASS, "The source keeps the contract."),
-        (0, _) => (UNKNOWN, "Nothing is broken as far as could be told."),
+        (0, _) => (UNKNOWN, "No clause is broken, but some are undecided."),
         _ => (FAIL, "The source breaks the contract."),
     };
     writeln!(out, "{style}{verdict}{style:#}")
@@ -155,7 +155,7 @@ mod tests {
             ]
         );
         assert_eq!(lines[7..9], [" ?    cursor-ends, order", "      because   one page"]);
-        assert!(text.contains("4 clauses: 1 kept, 1 broken, 2 could not be told"));
+        assert!(text.contains("4 clauses: 1 kept, 1 broken, 2 undecided"));
     }
 
     #[test]

@@ -25,10 +25,10 @@ use crate::{
 #[operation(
     tag = "identity", security(()),
     params(
-        ("state" = Option<String>, Query, description = "What `/session/start` sent along"),
-        ("code" = Option<String>, Query, description = "What the sign-in is worth"),
+        ("state" = Option<String>, Query, description = "The state from `/session/start`"),
+        ("code" = Option<String>, Query, description = "The authorization code"),
         ("iss" = Option<String>, Query, description = "Who sends him"),
-        ("error" = Option<String>, Query, description = "Why there is no code"),
+        ("error" = Option<String>, Query, description = "The error of the issuer"),
     ),
     responses(
         (status = 303, description =
@@ -47,8 +47,8 @@ pub async fn come_back(State(auth): State<AuthState>, request: Request) -> Resul
         None => Err(Outcome::Failed),
     };
     Ok(match outcome {
-        Ok(cookie) => send_to(&page.told(None), vec![cookie]),
-        Err(outcome) => send_to(&page.told(Some(outcome.as_str())), Vec::new()),
+        Ok(cookie) => send_to(&page.with_outcome(None), vec![cookie]),
+        Err(outcome) => send_to(&page.with_outcome(Some(outcome.as_str())), Vec::new()),
     })
 }
 
@@ -128,7 +128,7 @@ async fn redeem_at(
         .find_person(reader, tenant_id, SubjectKind::LoginId, &login_id)
         .await?;
     let Some((application, person)) = application.zip(person) else {
-        tracing::warn!(target: "trawl::audit", issuer = issuer.name(), tenant_id, "whom an issuer names may not sign in");
+        tracing::warn!(target: "trawl::audit", issuer = issuer.name(), tenant_id, "the issuer's person may not sign in");
         return Err(Outcome::Refused);
     };
     Ok(SignedIn {

@@ -37,7 +37,7 @@ impl Place {
         is_page.then_some(Self { url, path })
     }
 
-    pub(super) fn told(&self, outcome: Option<&str>) -> Url {
+    pub(super) fn with_outcome(&self, outcome: Option<&str>) -> Url {
         let mut url = self.url.clone();
         let kept: Vec<(String, String)> = self
             .url
@@ -46,8 +46,8 @@ impl Place {
             .map(|(name, value)| (name.into_owned(), value.into_owned()))
             .collect();
         if kept.len() != self.url.query_pairs().count() || outcome.is_some() {
-            let told = outcome.map(|outcome| ("signin".to_owned(), outcome.to_owned()));
-            url.query_pairs_mut().clear().extend_pairs(kept.into_iter().chain(told));
+            let signin = outcome.map(|outcome| ("signin".to_owned(), outcome.to_owned()));
+            url.query_pairs_mut().clear().extend_pairs(kept.into_iter().chain(signin));
             if url.query() == Some("") {
                 url.set_query(None);
             }
@@ -69,7 +69,7 @@ mod tests {
     const ROOT: &str = "https://search.example";
 
     fn to(text: &str) -> String {
-        Place::read(text, ROOT).unwrap().told(None).to_string()
+        Place::read(text, ROOT).unwrap().with_outcome(None).to_string()
     }
 
     #[test]
@@ -86,7 +86,10 @@ mod tests {
             assert_eq!(to(path), page);
         }
         let place = Place::read("/?q=x", "https://search.example/trawl").unwrap();
-        assert_eq!(place.told(Some("expired")).as_str(), "https://search.example/trawl/?q=x&signin=expired");
+        assert_eq!(
+            place.with_outcome(Some("expired")).as_str(),
+            "https://search.example/trawl/?q=x&signin=expired"
+        );
         assert_eq!(place.path(), "/?q=x");
         for (path, page) in [
             ("/console?a=b", "https://search.example/trawl/console?a=b"),
@@ -94,7 +97,7 @@ mod tests {
             ("/x/../console", "https://search.example/trawl/console"),
         ] {
             let place = Place::read(path, "https://search.example/trawl").unwrap();
-            assert_eq!(place.told(None).as_str(), page);
+            assert_eq!(place.with_outcome(None).as_str(), page);
         }
     }
 
@@ -147,7 +150,7 @@ mod tests {
             ".evil.example/",
         ] {
             let place = Place::read(other, "https://search.example/trawl").unwrap();
-            assert_eq!(place.told(None).as_str(), "https://search.example/trawl/", "{other:?}");
+            assert_eq!(place.with_outcome(None).as_str(), "https://search.example/trawl/", "{other:?}");
         }
     }
 
@@ -156,11 +159,11 @@ mod tests {
         fn nobody_is_sent_elsewhere(text in "[/\\\\.@:?#%a-z0-9 \t\u{80}-\u{2fff}]{0,40}", slash in any::<bool>()) {
             let text = if slash { format!("/{text}") } else { text };
             let below = Place::read(&text, "https://search.example/trawl").unwrap();
-            prop_assert!(below.told(None).as_str().starts_with("https://search.example/trawl/"), "{below:?}");
+            prop_assert!(below.with_outcome(None).as_str().starts_with("https://search.example/trawl/"), "{below:?}");
             prop_assert!(!below.path().starts_with("//"), "{below:?}");
             prop_assert_eq!(Place::read(&below.path(), "https://search.example/trawl").unwrap(), below);
             let place = Place::read(&text, ROOT).unwrap();
-            for url in [place.told(None), place.told(Some("failed"))] {
+            for url in [place.with_outcome(None), place.with_outcome(Some("failed"))] {
                 prop_assert!(url.as_str().starts_with("https://search.example/"), "{url}");
                 prop_assert!(!url.path().starts_with("//"), "{url}");
                 prop_assert!(url.as_str().bytes().all(|byte| byte.is_ascii_graphic()), "{url}");

@@ -41,15 +41,13 @@ pub async fn begin_sign_in(State(auth): State<AuthState>, request: Request) -> R
     let page = page(&auth, &visit.parameter("to").unwrap_or_default())?;
     Ok(match begin(&auth, &visit, &page).await {
         Ok(response) => response,
-        Err(outcome) => send_to(&page.told(Some(outcome.as_str())), Vec::new()),
+        Err(outcome) => send_to(&page.with_outcome(Some(outcome.as_str())), Vec::new()),
     })
 }
 
 async fn begin(auth: &AuthState, visit: &Visit, page: &Place) -> Result<Response, Outcome> {
     if is_nowhere(auth) {
-        tracing::warn!(
-            "nobody can sign in to the pages while public_url does not say where browsers find them"
-        );
+        tracing::warn!("signing in to the pages requires public_url");
         return Err(Outcome::Failed);
     }
     // Cookies belong to a host, so a sign-in must stay on one.

@@ -165,8 +165,7 @@ pub async fn create_badge(
         Box::pin(async move {
             let name = name_of(transaction, &creator).await?;
             if repo::has(transaction, creator.tenant.id, MOST_BADGES).await? {
-                let refusal =
-                    format!("there are {MOST_BADGES} badges already, the most that an enterprise may have");
+                let refusal = format!("the enterprise already has {MOST_BADGES} badges, the maximum");
                 return Err(Error::conflict(refusal));
             }
             Ok(repo::insert(transaction, creator.tenant.id, texts, name).await?)

@@ -60,7 +60,7 @@ pub async fn add_to_blacklist(
 ) -> Result<Envelope<Map<String, Value>>> {
     let (owner, black_user_id) = (owner(&caller)?, meant.checked()?);
     if black_user_id == owner.user_id {
-        return Err(Error::bad_request("blackUserId: nobody can blacklist himself"));
+        return Err(Error::bad_request("blackUserId: must not be the caller"));
     }
     let addition = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::add(transaction, &owner, &black_user_id).await?) })

@@ -126,23 +126,23 @@ pub struct ItemFailure {
 
 /// Valid items and failures; the last duplicate wins.
 pub fn read_batch(items: &[Box<RawValue>]) -> (Vec<Content>, Vec<ItemFailure>) {
-    let mut kept: Vec<Content> = Vec::with_capacity(items.len());
+    let mut contents: Vec<Content> = Vec::with_capacity(items.len());
     let mut places = HashMap::new();
     let mut failures = Vec::new();
     for raw in items {
         match read_item(raw) {
             Ok(item) => {
                 if let Some(&place) = places.get(&item.id) {
-                    kept[place] = item;
+                    contents[place] = item;
                 } else {
-                    places.insert(item.id.clone(), kept.len());
-                    kept.push(item);
+                    places.insert(item.id.clone(), contents.len());
+                    contents.push(item);
                 }
             }
             Err(message) => failures.push(ItemFailure { id: json::field_as_text(raw, "id"), message }),
         }
     }
-    (kept, failures)
+    (contents, failures)
 }
 
 fn read_item(raw: &RawValue) -> Result<Content, String> {
@@ -225,9 +225,9 @@ mod tests {
             raw(r#"{"id":7,"title":"x"}"#),
             raw(r#"{"id":"1","title":"second"}"#),
         ];
-        let (kept, failures) = read_batch(&batch);
-        assert_eq!(kept.len(), 1);
-        assert_eq!(kept[0].title.as_deref(), Some("second"));
+        let (contents, failures) = read_batch(&batch);
+        assert_eq!(contents.len(), 1);
+        assert_eq!(contents[0].title.as_deref(), Some("second"));
         assert_eq!(failures[0].id, "7");
     }
 }

@@ -37,14 +37,14 @@ pub async fn put_contents(
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     check_module(&state, &caller, &module).await?;
     check_length(&state, items.len())?;
-    let (kept, failures) = forms::read_batch(&items);
+    let (contents, failures) = forms::read_batch(&items);
     let tenant_id = caller.tenant.id;
-    if !kept.is_empty() {
-        state.bulk.wait_for_room(kept.len()).await?;
+    if !contents.is_empty() {
+        state.bulk.wait_for_room(contents.len()).await?;
         state
             .store
             .write(move |transaction| {
-                Box::pin(async move { repo::upsert(transaction, tenant_id, &module, &kept).await })
+                Box::pin(async move { repo::upsert(transaction, tenant_id, &module, &contents).await })
             })
             .await?;
     }
@@ -92,7 +92,7 @@ async fn check_module(state: &ContentsState, caller: &Caller, module: &str) -> R
     }
     match forms::owning_endpoint(module) {
         Some(endpoint) => Err(Error::bad_request(format!(
-            "moduleCode: the content of {module} comes in by {endpoint}, not here"
+            "moduleCode: must be another module; content of {module} is sent by {endpoint}"
         ))),
         None => Ok(()),
     }

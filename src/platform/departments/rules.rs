@@ -59,7 +59,7 @@ impl OrganizationWrite {
             .or_else(|| known.map(|known| known.platform_org_id.clone()))
             .unwrap_or_else(|| Uuid::new_v4().to_string());
         if tree.by_platform_id(&platform_org_id).is_some_and(|owner| *owner != self.org_id) {
-            return Err(format!("platformOrgId: {platform_org_id:?} is another department's already"));
+            return Err(format!("platformOrgId: {platform_org_id:?} belongs to another department"));
         }
         let parent_id = self.parent(known, tree)?;
         // Children of a deleted department stay editable.

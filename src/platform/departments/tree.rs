@@ -94,7 +94,7 @@ impl Tree {
             ));
         }
         if self.above(parent_id).any(|above| above == org_id) {
-            return Err(format!("parentId: {parent_id:?} lies below this department"));
+            return Err(format!("parentId: {parent_id:?} is below this department"));
         }
         if self.depth(parent_id) + 1 + self.levels(org_id) > MOST_LEVELS {
             return Err(format!("parentId: departments may be at most {MOST_LEVELS} levels deep"));
@@ -131,7 +131,7 @@ mod tests {
         chain(&mut tree, "a", 40);
         chain(&mut tree, "b", 24);
         assert_eq!(tree.check_parent("b1", "a40"), Ok(()));
-        assert!(tree.check_parent("b1", "b24").unwrap_err().contains("lies below"));
+        assert!(tree.check_parent("b1", "b24").unwrap_err().contains("is below"));
         chain(&mut tree, "b", 25);
         assert!(tree.check_parent("b1", "a40").unwrap_err().contains("64 levels"));
         assert_eq!(tree.check_parent("b1", "a39"), Ok(()));

@@ -44,7 +44,7 @@ pub async fn bind_device(
             let is_known = known.iter().any(|device| device.device_id == form.device_id);
             if !is_known && known.len() >= MOST_DEVICES {
                 return Err(Error::conflict(format!(
-                    "deviceId: the user has {MOST_DEVICES} devices already, the most that one may have"
+                    "deviceId: the user already has {MOST_DEVICES} devices, the maximum"
                 )));
             }
             let name = form.name.as_deref().filter(|name| !name.is_empty());
@@ -137,6 +137,6 @@ async fn find_user(
         (None, None) => Err(Error::not_found("id: there is no such user")),
         (Some(found), Some(oneself)) if found == *oneself => Ok(found),
         // Hides the existence of other users.
-        (_, Some(_)) => Err(Error::forbidden("id: a user token is for one's own devices only")),
+        (_, Some(_)) => Err(Error::forbidden("id: a user token may access only the user's own devices")),
     }
 }

@@ -142,7 +142,7 @@ async fn check_room(transaction: &Transaction, owner: &Owner) -> Result<()> {
     if !statement.exists(transaction).await? {
         return Ok(());
     }
-    let refusal = format!("there are {MOST_FAVORITES} favorites already, the most that a person may have");
+    let refusal = format!("you already have {MOST_FAVORITES} favorites, the maximum");
     Err(Error::conflict(refusal))
 }
 

@@ -13,8 +13,8 @@ pub(super) async fn cancel(state: &FilesState, caller: Arc<Caller>, upload_id: S
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let present = FreshCaller::of(transaction, &caller).await?;
-            let seer = present.seer();
-            let upload = repo::find_upload(transaction, seer.tenant_id, seer.user_id, &id).await?;
+            let viewer = present.viewer();
+            let upload = repo::find_upload(transaction, viewer.tenant_id, viewer.user_id, &id).await?;
             repo::remove_upload(transaction, &upload.ok_or_else(no_such_upload)?.id).await?;
             Ok(())
         })

@@ -109,13 +109,13 @@ impl Drop for UploadLock {
 pub(super) async fn commit(
     state: &FilesState,
     caller: Arc<Caller>,
-    wanted: ValidatedCommit,
+    commit: ValidatedCommit,
 ) -> Result<FileInfo> {
     let places = state.commits.wait(&caller).await?;
     let (state, texts) = (state.clone(), &state.texts);
     let going_on = async move {
         let _places = places;
-        run(&state, &caller, wanted).await
+        run(&state, &caller, commit).await
     };
     let file = tokio::spawn(going_on.in_current_span()).await.map_err(Error::internal)??;
     // The file is searchable by its text shortly after the response.
@@ -123,15 +123,15 @@ pub(super) async fn commit(
     Ok(file)
 }
 
-async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: ValidatedCommit) -> Result<FileInfo> {
-    let upload = find(state, caller, &wanted).await?;
+async fn run(state: &FilesState, caller: &Arc<Caller>, commit: ValidatedCommit) -> Result<FileInfo> {
+    let upload = find(state, caller, &commit).await?;
     let _begun = state.commits.begin(&upload.id)?;
     let claim =
-        Claim { seer: FolderViewer::of(caller)?, upload: &upload, wanted: &wanted, limits: &state.limits };
+        Claim { viewer: FolderViewer::of(caller)?, upload: &upload, commit: &commit, limits: &state.limits };
     commit_transaction::look(&state.store, caller, claim).await?;
-    let chosen = choose(state, &wanted).await?;
+    let chosen = choose(state, &commit).await?;
     let upload_id = upload.id.clone();
-    match make(state, caller, upload, wanted, &chosen).await {
+    match make(state, caller, upload, commit, &chosen).await {
         Ok(file) => {
             discard(state, &upload_id).await;
             Ok(file)
@@ -139,7 +139,7 @@ async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: ValidatedCommit) 
         Err(refusal) => {
             // Quotas do not count composed contents, and commits can be repeated.
             if let Err(error) = state.blobs.remove_composed(&upload_id).await {
-                tracing::warn!(%error, "what was composed for a commit that was refused could not be removed");
+                tracing::warn!(%error, "the composed content of a refused commit could not be removed");
             }
             Err(refusal)
         }
@@ -149,7 +149,7 @@ async fn run(state: &FilesState, caller: &Arc<Caller>, wanted: ValidatedCommit) 
 /// `storage/contents` removes any remainder.
 pub(super) async fn discard(state: &FilesState, upload_id: &str) {
     if let Err(error) = state.blobs.discard(upload_id).await {
-        tracing::warn!(%error, "what was left of an upload could not be removed yet");
+        tracing::warn!(%error, "the remains of an upload could not be removed yet");
     }
 }
 
@@ -157,49 +157,49 @@ async fn make(
     state: &FilesState,
     caller: &Arc<Caller>,
     upload: Upload,
-    wanted: ValidatedCommit,
+    commit: ValidatedCommit,
     chosen: &[UploadPart],
 ) -> Result<FileInfo> {
     let content = compose(state, &upload.id, chosen).await?;
-    check_content(&content, &upload, &wanted)?;
-    keep(state, caller, wanted, content).await
+    check_content(&content, &upload, &commit)?;
+    keep(state, caller, commit, content).await
 }
 
-async fn find(state: &FilesState, caller: &Caller, wanted: &ValidatedCommit) -> Result<Upload> {
+async fn find(state: &FilesState, caller: &Caller, commit: &ValidatedCommit) -> Result<Upload> {
     let user_id = &caller.require_user()?.person.user_id;
-    let found = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &wanted.upload_id).await?;
+    let found = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &commit.upload_id).await?;
     let upload = found.ok_or_else(no_such_upload)?;
-    match (wanted.way, upload.is_multipart) {
-        (UploadKind::Single, true) => {
-            Err(general("uploadId: this upload is in parts; commit it by /v1/stream/multipart/upload/commit"))
-        }
+    match (commit.way, upload.is_multipart) {
+        (UploadKind::Single, true) => Err(general(
+            "uploadId: this is a multipart upload; commit it by /v1/stream/multipart/upload/commit",
+        )),
         (UploadKind::Multipart, false) => {
-            Err(general("uploadId: this upload is not in parts; commit it by /v1/stream/upload/commit"))
+            Err(general("uploadId: this is not a multipart upload; commit it by /v1/stream/upload/commit"))
         }
         _ => Ok(upload),
     }
 }
 
-async fn choose(state: &FilesState, wanted: &ValidatedCommit) -> Result<Vec<UploadPart>> {
-    let sent = state.blobs.parts(&wanted.upload_id).await?;
-    let chosen = match wanted.way {
+async fn choose(state: &FilesState, commit: &ValidatedCommit) -> Result<Vec<UploadPart>> {
+    let sent = state.blobs.parts(&commit.upload_id).await?;
+    let chosen = match commit.way {
         UploadKind::Single if sent.is_empty() => {
-            return Err(general("uploadId: nothing has been sent to the address of this upload"));
+            return Err(general("uploadId: nothing has been sent to this upload's address"));
         }
         UploadKind::Single => sent,
         UploadKind::Multipart => {
-            parts::choose(&wanted.parts, &sent, state.limits.part_bytes).map_err(general)?
+            parts::choose(&commit.parts, &sent, state.limits.part_bytes).map_err(general)?
         }
     };
-    check_size(chosen.iter().map(|part| part.size).sum(), wanted)?;
+    check_size(chosen.iter().map(|part| part.size).sum(), commit)?;
     Ok(chosen)
 }
 
-fn check_size(bytes: u64, wanted: &ValidatedCommit) -> Result<()> {
-    if u64::try_from(wanted.bytes).is_ok_and(|expected| expected == bytes) {
+fn check_size(bytes: u64, commit: &ValidatedCommit) -> Result<()> {
+    if u64::try_from(commit.bytes).is_ok_and(|expected| expected == bytes) {
         return Ok(());
     }
-    Err(general(format!("fileSize: {bytes} bytes have come in, not {}", wanted.bytes)))
+    Err(general(format!("fileSize: {bytes} bytes were received, not {}", commit.bytes)))
 }
 
 /// The scanner reads along.
@@ -229,13 +229,15 @@ fn unsafe_file() -> Error {
     Error::business(BusinessCode::UnsafeFile, "the file is unsafe")
 }
 
-fn check_content(content: &ComposedContent, upload: &Upload, wanted: &ValidatedCommit) -> Result<()> {
-    check_size(content.size, wanted)?;
-    for (expected, said) in
-        [(&wanted.sha256, "said"), (&upload.declared_sha256, "said when the upload was signed")]
+fn check_content(content: &ComposedContent, upload: &Upload, commit: &ValidatedCommit) -> Result<()> {
+    check_size(content.size, commit)?;
+    for (expected, given) in
+        [(&commit.sha256, "given"), (&upload.declared_sha256, "given when the upload was signed")]
     {
         if expected.as_ref().is_some_and(|expected| *expected != content.sha256) {
-            return Err(general(format!("fileHash: what has come in has another SHA-256 than was {said}")));
+            return Err(general(format!(
+                "fileHash: the received content has another SHA-256 than was {given}"
+            )));
         }
     }
     Ok(())
@@ -244,17 +246,17 @@ fn check_content(content: &ComposedContent, upload: &Upload, wanted: &ValidatedC
 async fn keep(
     state: &FilesState,
     caller: &Arc<Caller>,
-    wanted: ValidatedCommit,
+    commit: ValidatedCommit,
     content: ComposedContent,
 ) -> Result<FileInfo> {
     // From here on nobody removes it for lack of versions.
     let _claim = state.contents.claim(&content.sha256).await;
     note(state, &content).await?;
-    state.blobs.keep(&wanted.upload_id, &content).await?;
+    state.blobs.keep(&commit.upload_id, &content).await?;
     let (caller, limits) = (Arc::clone(caller), state.limits.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(
-            async move { commit_transaction::put(transaction, &caller, &limits, &wanted, &content).await },
+            async move { commit_transaction::put(transaction, &caller, &limits, &commit, &content).await },
         )
     });
     job.await

@@ -41,23 +41,23 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<StoredVers
          WHERE files.id = ? AND file_versions.version = ?",
         [signed.file_id.as_str().into(), signed.version.into()],
     );
-    let kept = statement.fetch_optional::<StoredVersion>(reader).await?.ok_or_else(gone)?;
-    let tenant = tenants::find_by_id(reader, kept.tenant_id).await?.ok_or_else(gone)?;
+    let stored = statement.fetch_optional::<StoredVersion>(reader).await?.ok_or_else(gone)?;
+    let tenant = tenants::find_by_id(reader, stored.tenant_id).await?.ok_or_else(gone)?;
     tenants::refuse_frozen(tenant.is_frozen)?;
     let person = users::service::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
     let person = person.ok_or_else(gone)?;
     let principals = directory::standing(reader, tenant.id, &person).await?;
-    let seer = FolderViewer { tenant_id: tenant.id, user_id: &person.user_id, principals: &principals };
-    let access = Access::find(reader, &seer, &kept.directory_id).await?;
+    let viewer = FolderViewer { tenant_id: tenant.id, user_id: &person.user_id, principals: &principals };
+    let access = Access::find(reader, &viewer, &stored.directory_id).await?;
     if access.is_none_or(|access| access.check(RequiredPermission::Download).is_err()) {
         return Err(gone());
     }
-    if kept.verdict.is_some() {
-        return Err(Error::forbidden("this file is unsafe; it is not given"));
+    if stored.verdict.is_some() {
+        return Err(Error::forbidden("this file is unsafe and cannot be downloaded"));
     }
-    Ok(kept)
+    Ok(stored)
 }
 
 fn gone() -> Error {
-    Error::not_found("there is no such file, or you may not take it any more")
+    Error::not_found("there is no such file, or you may no longer download it")
 }

@@ -215,7 +215,7 @@ pub(super) fn check_deletion(ids: &[String], most: usize) -> Result<()> {
     for (place, id) in ids.iter().enumerate() {
         check_id_of(&format!("body: [{place}]"), id).map_err(Error::bad_request)?;
         if !seen.insert(id.as_str()) {
-            return Err(Error::bad_request(format!("body: [{place}]: stands in it twice")));
+            return Err(Error::bad_request(format!("body: [{place}]: is given twice")));
         }
     }
     Ok(())

@@ -32,7 +32,7 @@ impl FreshCaller {
         Ok(Self { tenant_id, person, principals })
     }
 
-    pub(super) fn seer(&self) -> FolderViewer<'_> {
+    pub(super) fn viewer(&self) -> FolderViewer<'_> {
         FolderViewer {
             tenant_id: self.tenant_id,
             user_id: &self.person.user_id,

@@ -49,7 +49,7 @@ pub(super) fn choose(
         if let Some(before) = chosen.last() {
             if before.number >= *number {
                 return Err(format!(
-                    "partETags: part {number} stands behind part {}; the order must be ascending, each part once",
+                    "partETags: part {number} follows part {}; parts must ascend, each given once",
                     before.number
                 ));
             }
@@ -61,9 +61,9 @@ pub(super) fn choose(
             }
         }
         let found = sent.iter().find(|part| part.number == *number);
-        let part = found.ok_or_else(|| format!("partETags: part {number} has not come in"))?;
+        let part = found.ok_or_else(|| format!("partETags: part {number} has not been uploaded"))?;
         if bare(&part.e_tag) != bare(e_tag) {
-            return Err(format!("partETags: the eTag of part {number} is not that of what came in last"));
+            return Err(format!("partETags: the eTag of part {number} is not that of its last upload"));
         }
         chosen.push(part.clone());
     }
@@ -127,10 +127,10 @@ mod tests {
         let sent = [part(1, 5), part(2, 4), part(3, 5)];
         for (named, reason) in [
             (vec![], "at least one part"),
-            (vec![tag(3), tag(1)], "part 1 stands behind part 3"),
-            (vec![tag(1), tag(1)], "part 1 stands behind part 1"),
+            (vec![tag(3), tag(1)], "part 1 follows part 3"),
+            (vec![tag(1), tag(1)], "part 1 follows part 1"),
             (vec![tag(2), tag(3)], "part 2 has 4 bytes; each but the last must have at least 5"),
-            (vec![tag(1), tag(4)], "part 4 has not come in"),
+            (vec![tag(1), tag(4)], "part 4 has not been uploaded"),
             (vec![PartTag { e_tag: "e2".to_owned(), part_number: 1 }], "the eTag of part 1 is not"),
         ] {
             let refused = choose(&named, &sent, 5).unwrap_err();

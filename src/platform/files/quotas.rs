@@ -38,14 +38,13 @@ pub(super) async fn check(connection: &Connection, counted: QuotaScope<'_>, byte
         && let Some(usage) = root_usage(connection, counted, root_id).await?
         && !usage.has_room_for(bytes)
     {
-        let message =
-            format!("fileSize: {bytes} bytes are more than is left of the quota of the folder's owner");
+        let message = format!("fileSize: {bytes} bytes exceed the remaining quota of the folder's owner");
         return Err(Error::business(BusinessCode::SubjectQuota, message));
     }
     if tenant_usage(connection, counted).await?.has_room_for(bytes) {
         return Ok(());
     }
-    let message = format!("fileSize: {bytes} bytes are more than is left of the enterprise's quota");
+    let message = format!("fileSize: {bytes} bytes exceed the remaining quota of the enterprise");
     Err(Error::business(BusinessCode::EnterpriseQuota, message))
 }
 

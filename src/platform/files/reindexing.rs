@@ -37,8 +37,8 @@ pub async fn follow_portion(store: &Store) -> Result<bool> {
     let job = store.write(|transaction| {
         Box::pin(async move {
             let are_below = record_below(transaction).await?;
-            let Some(told) = PendingText::next(transaction).await? else { return Ok(are_below) };
-            tell(transaction, &told).await?;
+            let Some(pending) = PendingText::next(transaction).await? else { return Ok(are_below) };
+            tell(transaction, &pending).await?;
             Ok(false)
         })
     });
@@ -119,13 +119,13 @@ impl PendingText {
     }
 }
 
-async fn tell(transaction: &Transaction, told: &PendingText) -> Result<bool> {
+async fn tell(transaction: &Transaction, pending: &PendingText) -> Result<bool> {
     let limit = u64::try_from(PORTION + 1).unwrap_or(u64::MAX);
     let statement = sql(
         "SELECT files.sequence, tenant_id, id FROM blob_texts \
          CROSS JOIN files ON files.sha256 = blob_texts.sha256 AND files.read_as = blob_texts.read_as \
          WHERE blob_texts.sequence = ? AND files.sequence > ? ORDER BY files.sequence LIMIT ?",
-        [told.sequence.into(), told.told_after.into(), limit.into()],
+        [pending.sequence.into(), pending.told_after.into(), limit.into()],
     );
     let rows: Vec<(i64, i64, String)> = statement.fetch_all(transaction).await?;
     let mut last = None;
@@ -137,7 +137,7 @@ async fn tell(transaction: &Transaction, told: &PendingText) -> Result<bool> {
     let told_after = if is_last { None } else { last };
     let statement = sql(
         "UPDATE blob_texts SET told_after = ? WHERE sequence = ?",
-        [told_after.into(), told.sequence.into()],
+        [told_after.into(), pending.sequence.into()],
     );
     statement.execute(transaction).await?;
     Ok(is_last)

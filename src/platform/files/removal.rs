@@ -32,7 +32,7 @@ pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<Str
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let present = FreshCaller::of(transaction, &caller).await?;
-            delete_all(transaction, &present.seer(), &ids).await?;
+            delete_all(transaction, &present.viewer(), &ids).await?;
             let deeds = ids.into_iter().map(|id| Deed::new("delete", "file", id)).collect();
             audit::record(transaction, &Actor::caller(&caller), &caller.tenant, deeds).await?;
             transaction.after_commit(move || upkeep.maintenance.notify_one());
@@ -42,12 +42,12 @@ pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<Str
     job.await
 }
 
-async fn delete_all(transaction: &Transaction, seer: &FolderViewer<'_>, ids: &[String]) -> Result<()> {
-    let files = repo::find(transaction, seer.tenant_id, ids).await?;
+async fn delete_all(transaction: &Transaction, viewer: &FolderViewer<'_>, ids: &[String]) -> Result<()> {
+    let files = repo::find(transaction, viewer.tenant_id, ids).await?;
     if files.len() < ids.len() {
         return Err(no_such_file());
     }
-    let folders = folders_of(transaction, seer, &files).await?;
+    let folders = folders_of(transaction, viewer, &files).await?;
     // Locks are reported only to permitted callers.
     let checks: [fn(&Access, RequiredPermission) -> Result<()>; 2] =
         [Access::check_role, Access::check_locks];
@@ -63,13 +63,13 @@ async fn delete_all(transaction: &Transaction, seer: &FolderViewer<'_>, ids: &[S
         if let Some(folder) = folders.get(file.directory_id.as_str()) {
             *freed.entry(&folder.root_id).or_default() += file.stored_bytes;
         }
-        transaction.record_change(seer.tenant_id, FILE, &file.id);
+        transaction.record_change(viewer.tenant_id, FILE, &file.id);
     }
     for (root_id, bytes) in freed {
-        quotas::count(transaction, seer.tenant_id, root_id, -bytes).await?;
+        quotas::count(transaction, viewer.tenant_id, root_id, -bytes).await?;
     }
-    let gone = make_removed(transaction, seer).await?;
-    Ok(repo::move_into(transaction, seer.tenant_id, ids, &gone).await?)
+    let gone = make_removed(transaction, viewer).await?;
+    Ok(repo::move_into(transaction, viewer.tenant_id, ids, &gone).await?)
 }
 
 fn in_order<'f>(ids: &[String], files: &'f [File]) -> impl Iterator<Item = &'f File> {
@@ -79,14 +79,14 @@ fn in_order<'f>(ids: &[String], files: &'f [File]) -> impl Iterator<Item = &'f F
 
 async fn folders_of<'f>(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     files: &'f [File],
 ) -> Result<HashMap<&'f str, Access>> {
     let mut folders = HashMap::new();
     for file in files {
         if !folders.contains_key(file.directory_id.as_str()) {
             let folder =
-                Access::find(transaction, seer, &file.directory_id).await?.ok_or_else(no_such_file)?;
+                Access::find(transaction, viewer, &file.directory_id).await?.ok_or_else(no_such_file)?;
             folders.insert(file.directory_id.as_str(), folder);
         }
     }

@@ -57,8 +57,8 @@ pub async fn commit_upload(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CommitForm>,
 ) -> Result<TimedEnvelope<FileInfo>> {
-    let wanted = form.checked(UploadKind::Single)?;
-    Ok(TimedEnvelope::of(commit::commit(&state, caller, wanted).await?))
+    let form = form.checked(UploadKind::Single)?;
+    Ok(TimedEnvelope::of(commit::commit(&state, caller, form).await?))
 }
 
 /// Aborts an upload, unless it is being committed.
@@ -168,8 +168,8 @@ pub async fn commit_multipart(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<CommitForm>,
 ) -> Result<TimedEnvelope<FileInfo>> {
-    let wanted = form.checked(UploadKind::Multipart)?;
-    Ok(TimedEnvelope::of(commit::commit(&state, caller, wanted).await?))
+    let form = form.checked(UploadKind::Multipart)?;
+    Ok(TimedEnvelope::of(commit::commit(&state, caller, form).await?))
 }
 
 /// Signs a temporary download URL, which supports range requests.

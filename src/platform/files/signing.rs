@@ -53,7 +53,7 @@ pub(super) async fn sign_part(
     let upload = upload.ok_or_else(no_such_upload)?;
     if !upload.is_multipart {
         return Err(general(
-            "uploadId: this upload is not in parts; its content goes to the address that it was signed with",
+            "uploadId: this is not a multipart upload; send its content to the address it was signed with",
         ));
     }
     if let Some(bytes) = part.bytes {
@@ -65,7 +65,7 @@ pub(super) async fn sign_part(
 }
 
 pub(super) fn no_such_upload() -> Error {
-    general("uploadId: there is no such upload; it may be committed already, or given up")
+    general("uploadId: there is no such upload; it may have been committed or cancelled")
 }
 
 /// Fails for a bad name or folder, too many open uploads, or an exceeded quota.
@@ -85,7 +85,7 @@ async fn begin(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let present = FreshCaller::of(transaction, &caller).await?;
-            note(transaction, &present.seer(), announced, way).await
+            note(transaction, &present.viewer(), announced, way).await
         })
     });
     job.await
@@ -93,18 +93,18 @@ async fn begin(
 
 async fn note(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     announced: ValidatedUpload,
     way: UploadKind,
 ) -> Result<Upload> {
-    let root_id = folder_for(transaction, seer, &announced.directory_id).await?.root_id;
-    if repo::count_uploads(transaction, seer.tenant_id, seer.user_id).await? >= MOST_UPLOADS {
+    let root_id = folder_for(transaction, viewer, &announced.directory_id).await?.root_id;
+    if repo::count_uploads(transaction, viewer.tenant_id, viewer.user_id).await? >= MOST_UPLOADS {
         return Err(general(format!(
-            "you have {MOST_UPLOADS} open uploads already; commit some of them first, or give them up by /v1/stream/upload/cancel"
+            "you already have {MOST_UPLOADS} open uploads; commit some, or cancel them by /v1/stream/upload/cancel"
         )));
     }
     let reserved_bytes = announced.bytes.unwrap_or(0);
-    let counted = QuotaScope { tenant: seer.tenant_id, root: Some(&root_id), but: "" };
+    let counted = QuotaScope { tenant: viewer.tenant_id, root: Some(&root_id), but: "" };
     quotas::check(transaction, counted, reserved_bytes).await?;
     let upload = Upload {
         id: Uuid::now_v7().to_string(),
@@ -114,20 +114,20 @@ async fn note(
         root_id: Some(root_id),
         reserved_bytes,
     };
-    repo::insert_upload(transaction, seer.tenant_id, seer.user_id, &upload, now_millis()).await?;
+    repo::insert_upload(transaction, viewer.tenant_id, viewer.user_id, &upload, now_millis()).await?;
     Ok(upload)
 }
 
 /// Creates the person's own root if needed. 430001, 430011, 430017.
 pub(super) async fn folder_for(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     directory_id: &str,
 ) -> Result<Access> {
     if directory_id == ROOT {
-        own_root(transaction, seer).await?;
+        own_root(transaction, viewer).await?;
     }
-    let folder = Access::require(transaction, seer, directory_id, BusinessCode::NoParentOfFile).await?;
+    let folder = Access::require(transaction, viewer, directory_id, BusinessCode::NoParentOfFile).await?;
     folder.check(RequiredPermission::Upload)?;
     Ok(folder)
 }
@@ -157,12 +157,13 @@ fn expiry(state: &FilesState) -> i64 {
 
 /// 430003 missing or unreadable, 430011 no right to download, 430012 unsafe.
 pub(super) async fn download(state: &FilesState, caller: &Caller, form: DownloadForm) -> Result<String> {
-    let seer = FolderViewer::of(caller)?;
+    let viewer = FolderViewer::of(caller)?;
     let reader = state.store.reader();
-    let file = repo::find(reader, seer.tenant_id, &[&form.file_id]).await?.pop().ok_or_else(no_such_file)?;
-    let folder = Access::find(reader, &seer, &file.directory_id).await?.ok_or_else(no_such_file)?;
+    let file =
+        repo::find(reader, viewer.tenant_id, &[&form.file_id]).await?.pop().ok_or_else(no_such_file)?;
+    let folder = Access::find(reader, &viewer, &file.directory_id).await?.ok_or_else(no_such_file)?;
     let version = form.version.unwrap_or(file.version);
-    let content = repo::find_content(reader, seer.tenant_id, &file.id, version).await?;
+    let content = repo::find_content(reader, viewer.tenant_id, &file.id, version).await?;
     let content = content.ok_or_else(|| {
         Error::business(BusinessCode::NotFound, format!("version: the file has no version {version}"))
     })?;
@@ -174,8 +175,8 @@ pub(super) async fn download(state: &FilesState, caller: &Caller, form: Download
         file_id: file.id,
         version: content.version,
         name: file.name,
-        user_id: seer.user_id.to_owned(),
-        tenant_id: seer.tenant_id,
+        user_id: viewer.user_id.to_owned(),
+        tenant_id: viewer.tenant_id,
         store_key: content.store_key,
         expires_at: expiry(state),
     };

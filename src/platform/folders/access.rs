@@ -95,39 +95,39 @@ impl Access {
     /// Readable folder; [`ROOT`] may not exist yet.
     pub async fn find(
         connection: &Connection,
-        seer: &FolderViewer<'_>,
+        viewer: &FolderViewer<'_>,
         directory_id: &str,
     ) -> store::Result<Option<Self>> {
-        let links = Link::chain(connection, seer, directory_id).await?;
-        Ok(Self::of(seer, &links))
+        let links = Link::chain(connection, viewer, directory_id).await?;
+        Ok(Self::of(viewer, &links))
     }
 
     /// Readable folder; fails with `missing`.
     pub async fn require(
         connection: &Connection,
-        seer: &FolderViewer<'_>,
+        viewer: &FolderViewer<'_>,
         directory_id: &str,
         missing: BusinessCode,
     ) -> Result<Self> {
-        let found = Self::find(connection, seer, directory_id).await?;
+        let found = Self::find(connection, viewer, directory_id).await?;
         found.ok_or_else(|| Error::business(missing, "there is no folder with this id that you may read"))
     }
 
-    pub(super) fn of(seer: &FolderViewer<'_>, links: &[Link]) -> Option<Self> {
+    pub(super) fn of(viewer: &FolderViewer<'_>, links: &[Link]) -> Option<Self> {
         let root = links.last()?;
         let subject = root.subject.clone()?;
         let granted = links.iter().filter_map(|link| link.role).max().and_then(Role::from_number);
-        let role = if seer.owns(&subject) { Some(Role::Manager) } else { granted }?;
+        let role = if viewer.owns(&subject) { Some(Role::Manager) } else { granted }?;
         // Names of unreadable ancestors stay hidden (decisions 2.2).
         let first_level = links.len().saturating_sub(2);
         let topmost =
-            if seer.owns(&subject) { None } else { links.iter().rposition(|link| link.role.is_some()) };
+            if viewer.owns(&subject) { None } else { links.iter().rposition(|link| link.role.is_some()) };
         let topmost = topmost.map_or(first_level, |topmost| topmost.min(first_level));
         let locked: Vec<&Link> = links.iter().filter(|link| link.locked_by.is_some()).collect();
         let locks = Locks {
             itself: links[0].locked_by.is_some(),
             above: links[1..].iter().any(|link| link.locked_by.is_some()),
-            by_another: locked.iter().any(|link| link.locked_by.as_deref() != Some(seer.user_id)),
+            by_another: locked.iter().any(|link| link.locked_by.as_deref() != Some(viewer.user_id)),
         };
         let shown = if links.len() == 1 { &[] } else { &links[..=topmost] };
         let names = shown.iter().rev().map(|link| format!("/{}", link.name));
@@ -152,12 +152,13 @@ impl Access {
         self.parent_id.is_none()
     }
 
-    pub(super) fn child(&self, seer: &FolderViewer<'_>, link: Link) -> Self {
+    pub(super) fn child(&self, viewer: &FolderViewer<'_>, link: Link) -> Self {
         let is_locked = link.locked_by.is_some();
         let locks = Locks {
             itself: is_locked,
             above: self.locks.itself || self.locks.above,
-            by_another: self.locks.by_another || is_locked && link.locked_by.as_deref() != Some(seer.user_id),
+            by_another: self.locks.by_another
+                || is_locked && link.locked_by.as_deref() != Some(viewer.user_id),
         };
         Self {
             full_path: format!("{}/{}", self.full_path, link.name),
@@ -220,14 +221,14 @@ impl Access {
 pub fn locked() -> Error {
     Error::business(
         BusinessCode::Locked,
-        "the folder or one above it is locked by somebody else; he alone may change what is in it",
+        "the folder or one above it is locked by another user, who alone may change its contents",
     )
 }
 
 /// Root id of a subject, created on demand.
 pub async fn root_of(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     subject: &str,
 ) -> store::Result<String> {
     let now = now_millis();
@@ -235,14 +236,14 @@ pub async fn root_of(
     let statement = sql(
         "INSERT INTO directories (id, tenant_id, subject, name, name_key, created_by, created_at, updated_at) \
          VALUES (?, ?, ?, '', '', ?, ?, ?) ON CONFLICT (tenant_id, subject) DO UPDATE SET subject = excluded.subject RETURNING id",
-        [id.into(), seer.tenant_id.into(), subject.into(), seer.user_id.into(), now.into(), now.into()],
+        [id.into(), viewer.tenant_id.into(), subject.into(), viewer.user_id.into(), now.into(), now.into()],
     );
     statement.fetch_value(transaction).await
 }
 
 /// Root id of the person, created on demand.
-pub async fn own_root(transaction: &Transaction, seer: &FolderViewer<'_>) -> store::Result<String> {
-    root_of(transaction, seer, &user_principal(seer.user_id)).await
+pub async fn own_root(transaction: &Transaction, viewer: &FolderViewer<'_>) -> store::Result<String> {
+    root_of(transaction, viewer, &user_principal(viewer.user_id)).await
 }
 
 #[derive(Clone, Debug, FromRow)]
@@ -260,15 +261,15 @@ pub(super) struct Link {
 impl Link {
     async fn chain(
         connection: &Connection,
-        seer: &FolderViewer<'_>,
+        viewer: &FolderViewer<'_>,
         directory_id: &str,
     ) -> store::Result<Vec<Self>> {
         let (column, value) = if directory_id == ROOT {
-            ("subject", user_principal(seer.user_id))
+            ("subject", user_principal(viewer.user_id))
         } else {
             ("id", directory_id.to_owned())
         };
-        let targets = seer.targets()?;
+        let targets = viewer.targets()?;
         let text = format!(
             "WITH RECURSIVE above (depth, id, name, parent_id, subject, version, locked_by, locked_at) AS ( \
                SELECT 0, id, name, parent_id, subject, version, locked_by, locked_at FROM directories \
@@ -281,7 +282,7 @@ impl Link {
              FROM above ORDER BY depth"
         );
         let text = if column == "subject" { text.replace("+tenant_id", "tenant_id") } else { text };
-        let statement = sql(text, [seer.tenant_id.into(), value.into(), targets]);
+        let statement = sql(text, [viewer.tenant_id.into(), value.into(), targets]);
         statement.fetch_all::<Self>(connection).await
     }
 }

@@ -6,7 +6,7 @@ use super::{
     access::{self, Access, FolderViewer, MOST_DEPTH, ROOT, RequiredPermission},
     forms::{Directory, NewDirectory, ParentFolder},
     names, removal, repo,
-    subjects::{find_owned, principals_now, seer},
+    subjects::{find_owned, principals_now, viewer},
 };
 use crate::{
     audit::{self, Actor, Deed},
@@ -28,8 +28,8 @@ pub(super) async fn create(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
-            let seer = seer(&caller, &principals)?;
-            let parent = find_place(transaction, &caller, &seer, &new.place).await?;
+            let viewer = viewer(&caller, &principals)?;
+            let parent = find_place(transaction, &caller, &viewer, &new.place).await?;
             parent.check(RequiredPermission::Upload)?;
             let name = name?;
             let id = match repo::find_named(transaction, &parent.id, &name).await? {
@@ -37,10 +37,10 @@ pub(super) async fn create(
                 Some(_) => return Err(exists()),
                 None => {
                     check_room(transaction, &parent).await?;
-                    repo::insert(transaction, &seer, &parent.id, &name).await?
+                    repo::insert(transaction, &viewer, &parent.id, &name).await?
                 }
             };
-            let made = Access::require(transaction, &seer, &id, BusinessCode::NotFound).await?;
+            let made = Access::require(transaction, &viewer, &id, BusinessCode::NotFound).await?;
             Ok(Directory::from(made))
         })
     });
@@ -50,33 +50,33 @@ pub(super) async fn create(
 async fn find_place(
     transaction: &Transaction,
     caller: &Caller,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     place: &ParentFolder,
 ) -> Result<Access> {
     let id = match place {
         ParentFolder::Directory(id) if id != ROOT => id.clone(),
-        ParentFolder::Directory(_) | ParentFolder::Own => access::own_root(transaction, seer).await?,
+        ParentFolder::Directory(_) | ParentFolder::Own => access::own_root(transaction, viewer).await?,
         ParentFolder::Subject(id) => {
-            let subject = find_owned(transaction, caller, seer, id).await?;
-            access::root_of(transaction, seer, &subject).await?
+            let subject = find_owned(transaction, caller, viewer, id).await?;
+            access::root_of(transaction, viewer, &subject).await?
         }
     };
-    Access::require(transaction, seer, &id, BusinessCode::NotFound).await
+    Access::require(transaction, viewer, &id, BusinessCode::NotFound).await
 }
 
 async fn check_room(transaction: &Transaction, parent: &Access) -> Result<()> {
     let refuse = |reason: String| Err(Error::business(BusinessCode::General, reason));
     if parent.depth + 2 > MOST_DEPTH {
-        return refuse(format!("folders lie at most {} deep", MOST_DEPTH - 1));
+        return refuse(format!("folders may be at most {} levels deep", MOST_DEPTH - 1));
     }
     if repo::count_children(transaction, &parent.id).await? >= MOST_CHILDREN {
-        return refuse(format!("a folder holds at most {MOST_CHILDREN} folders"));
+        return refuse(format!("a folder may hold at most {MOST_CHILDREN} folders"));
     }
     Ok(())
 }
 
 fn exists() -> Error {
-    Error::business(BusinessCode::FolderExists, "name: there is a folder of this name already")
+    Error::business(BusinessCode::FolderExists, "name: a folder of this name already exists")
 }
 
 pub(super) async fn rename(
@@ -90,8 +90,8 @@ pub(super) async fn rename(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
-            let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &directory_id, RequiredPermission::Edit).await?;
+            let viewer = viewer(&caller, &principals)?;
+            let found = find(transaction, &viewer, &directory_id, RequiredPermission::Edit).await?;
             let (name, parent_id) = (name?, found.parent_id.unwrap_or_default());
             let named = repo::find_named(transaction, &parent_id, &name).await?;
             if named.is_some_and(|named| named != found.id) {
@@ -100,7 +100,7 @@ pub(super) async fn rename(
             if name.shown != found.name {
                 repo::rename(transaction, &found.id, &name).await?;
                 // Indexed files show folder names.
-                if reindexing::record_renamed(transaction, seer.tenant_id, &found.id).await? {
+                if reindexing::record_renamed(transaction, viewer.tenant_id, &found.id).await? {
                     transaction.after_commit(move || upkeep.maintenance.notify_one());
                 }
             }
@@ -120,15 +120,15 @@ pub(super) async fn remove(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
-            let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &directory_id, RequiredPermission::Delete).await?;
-            if repo::is_locked_below(transaction, &seer, &found.id).await? {
+            let viewer = viewer(&caller, &principals)?;
+            let found = find(transaction, &viewer, &directory_id, RequiredPermission::Delete).await?;
+            if repo::is_locked_below(transaction, &viewer, &found.id).await? {
                 return Err(Error::business(
                     BusinessCode::Locked,
-                    "a folder below this one is locked by somebody else; he alone may remove it",
+                    "a folder below this one is locked by another user, who alone may remove it",
                 ));
             }
-            removal::remove(transaction, seer.tenant_id, &found).await?;
+            removal::remove(transaction, viewer.tenant_id, &found).await?;
             record(transaction, &caller, "delete", &found.id).await?;
             transaction.after_commit(move || upkeep.maintenance.notify_one());
             Ok(Directory::only(found.id))
@@ -145,16 +145,16 @@ pub(super) async fn lock(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
-            let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &directory_id, RequiredPermission::Manage).await?;
+            let viewer = viewer(&caller, &principals)?;
+            let found = find(transaction, &viewer, &directory_id, RequiredPermission::Manage).await?;
             if found.locks.itself || found.locks.above {
                 return Err(Error::business(
                     BusinessCode::Locked,
                     "the folder or one above it is locked already",
                 ));
             }
-            check_safe(transaction, &seer, &found.id).await?;
-            repo::set_lock(transaction, &found.id, Some(seer.user_id)).await?;
+            check_safe(transaction, &viewer, &found.id).await?;
+            repo::set_lock(transaction, &found.id, Some(viewer.user_id)).await?;
             record(transaction, &caller, "lock", &found.id).await?;
             Ok(Directory::only(found.id))
         })
@@ -171,15 +171,15 @@ pub(super) async fn unlock(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
-            let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &directory_id, RequiredPermission::Manage).await?;
+            let viewer = viewer(&caller, &principals)?;
+            let found = find(transaction, &viewer, &directory_id, RequiredPermission::Manage).await?;
             if found.locks.above {
                 return Err(Error::business(
                     BusinessCode::Locked,
-                    "a folder above this one is locked; that one is to be unlocked first",
+                    "a folder above this one is locked; unlock that one first",
                 ));
             }
-            check_safe(transaction, &seer, &found.id).await?;
+            check_safe(transaction, &viewer, &found.id).await?;
             if !found.locks.itself {
                 return Err(Error::business(BusinessCode::General, "dirId: this folder is not locked"));
             }
@@ -194,28 +194,28 @@ pub(super) async fn unlock(
 /// Folder, not a root, on which the person has the permission.
 async fn find(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     directory_id: &str,
     needed: RequiredPermission,
 ) -> Result<Access> {
     let refuse_root = || {
-        let message = "dirId: a root is neither renamed nor removed nor locked";
+        let message = "dirId: a root cannot be renamed, removed or locked";
         Error::business(BusinessCode::NotPermitted, message)
     };
     // The own root exists implicitly.
     if directory_id == ROOT {
         return Err(refuse_root());
     }
-    let found = Access::require(transaction, seer, directory_id, BusinessCode::NotFound).await?;
+    let found = Access::require(transaction, viewer, directory_id, BusinessCode::NotFound).await?;
     found.check(needed)?;
     if found.is_root() { Err(refuse_root()) } else { Ok(found) }
 }
 
-async fn check_safe(transaction: &Transaction, seer: &FolderViewer<'_>, id: &str) -> Result<()> {
-    if repo::is_unsafe(transaction, seer.tenant_id, id).await? {
+async fn check_safe(transaction: &Transaction, viewer: &FolderViewer<'_>, id: &str) -> Result<()> {
+    if repo::is_unsafe(transaction, viewer.tenant_id, id).await? {
         return Err(Error::business(
             BusinessCode::UnsafeFolder,
-            "the folder holds a file that was found unsafe; it is to be deleted, or to get a safe version, first",
+            "the folder holds an unsafe file; delete it or upload a safe version first",
         ));
     }
     Ok(())

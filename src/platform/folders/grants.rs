@@ -6,7 +6,7 @@ use super::{
     access::{self, Access, FolderViewer, ROOT, RequiredPermission},
     forms::{GrantToRemove, NewGrants, TargetKind},
     permissions::Role,
-    subjects::{find_group_or_department, principals_now, seer},
+    subjects::{find_group_or_department, principals_now, viewer},
 };
 use crate::{
     audit::{self, Actor, Deed},
@@ -31,13 +31,13 @@ pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: Ne
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
-            let seer = seer(&caller, &principals)?;
-            let found = find(transaction, &seer, &new.directory_id).await?;
-            let targets = find_targets(transaction, &caller, &seer, &new).await?;
+            let viewer = viewer(&caller, &principals)?;
+            let found = find(transaction, &viewer, &new.directory_id).await?;
+            let targets = find_targets(transaction, &caller, &viewer, &new).await?;
             for target in &targets {
-                put(transaction, &seer, &found, target, new.role).await?;
+                put(transaction, &viewer, &found, target, new.role).await?;
             }
-            check_room(transaction, &seer, &found, &targets).await?;
+            check_room(transaction, &viewer, &found, &targets).await?;
             let deed = Deed::new("authorize", "folder", found.id)
                 .with("role", new.role.id())
                 .with("targets", targets);
@@ -53,13 +53,13 @@ pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: Gra
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
-            let seer = seer(&caller, &principals)?;
+            let viewer = viewer(&caller, &principals)?;
             // People may revoke their own rights.
-            let is_own = grant.kind == TargetKind::User && grant.target == seer.user_id;
+            let is_own = grant.kind == TargetKind::User && grant.target == viewer.user_id;
             let found = if is_own && grant.directory_id != ROOT {
-                Access::require(transaction, &seer, &grant.directory_id, BusinessCode::NotFound).await?
+                Access::require(transaction, &viewer, &grant.directory_id, BusinessCode::NotFound).await?
             } else {
-                find(transaction, &seer, &grant.directory_id).await?
+                find(transaction, &viewer, &grant.directory_id).await?
             };
             // Missing or invisible targets can still lose rights.
             let targets = match grant.kind {
@@ -90,14 +90,14 @@ pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: Gra
 }
 
 /// Folder whose rights the person may manage; roots require ownership.
-async fn find(transaction: &Transaction, seer: &FolderViewer<'_>, directory_id: &str) -> Result<Access> {
+async fn find(transaction: &Transaction, viewer: &FolderViewer<'_>, directory_id: &str) -> Result<Access> {
     if directory_id == ROOT {
-        access::own_root(transaction, seer).await?;
+        access::own_root(transaction, viewer).await?;
     }
-    let found = Access::require(transaction, seer, directory_id, BusinessCode::NotFound).await?;
+    let found = Access::require(transaction, viewer, directory_id, BusinessCode::NotFound).await?;
     found.check(RequiredPermission::Manage)?;
-    if found.is_root() && !seer.owns(&found.subject) {
-        let message = "dirId: only its owner gives and takes rights on a root";
+    if found.is_root() && !viewer.owns(&found.subject) {
+        let message = "dirId: only the owner of a root may grant and revoke rights on it";
         return Err(Error::business(BusinessCode::NotPermitted, message));
     }
     Ok(found)
@@ -107,7 +107,7 @@ async fn find(transaction: &Transaction, seer: &FolderViewer<'_>, directory_id: 
 async fn find_targets(
     transaction: &Transaction,
     caller: &Caller,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     new: &NewGrants,
 ) -> Result<Vec<String>> {
     let unknown = |kind: &str, id: &str| {
@@ -117,9 +117,9 @@ async fn find_targets(
     let mut principals = Vec::with_capacity(new.targets.len());
     match new.kind {
         TargetKind::User => {
-            let people = find_shown(transaction, seer.tenant_id, NamedBy::UserId, &new.targets).await?;
+            let people = find_shown(transaction, viewer.tenant_id, NamedBy::UserId, &new.targets).await?;
             for id in &new.targets {
-                if id != seer.user_id && !people.iter().any(|person| person.user_id == *id) {
+                if id != viewer.user_id && !people.iter().any(|person| person.user_id == *id) {
                     return Err(unknown("user", id));
                 }
                 principals.push(user_principal(id));
@@ -127,7 +127,7 @@ async fn find_targets(
         }
         TargetKind::Group => {
             for id in &new.targets {
-                let found = find_group_or_department(transaction, caller, seer, id).await?;
+                let found = find_group_or_department(transaction, caller, viewer, id).await?;
                 principals.push(found.ok_or_else(|| unknown("group or department", id))?);
             }
         }
@@ -137,7 +137,7 @@ async fn find_targets(
 
 async fn put(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     found: &Access,
     target: &str,
     role: Role,
@@ -148,7 +148,7 @@ async fn put(
         [
             found.id.as_str().into(),
             target.into(),
-            seer.tenant_id.into(),
+            viewer.tenant_id.into(),
             found.root_id.as_str().into(),
             role.number().into(),
             now_millis().into(),
@@ -160,7 +160,7 @@ async fn put(
 /// Checked after the insert; a failure rolls back.
 async fn check_room(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     found: &Access,
     targets: &[String],
 ) -> Result<()> {
@@ -170,18 +170,18 @@ async fn check_room(
     );
     if statement.fetch_value::<i64>(transaction).await? > MOST_OF_A_FOLDER {
         let message =
-            format!("a folder has rights of at most {MOST_OF_A_FOLDER} users, groups and departments");
+            format!("a folder may have rights for at most {MOST_OF_A_FOLDER} users, groups and departments");
         return Err(Error::business(BusinessCode::General, message));
     }
     for target in targets {
         let statement = sql(
             "SELECT COUNT(*) AS count FROM directory_grants WHERE tenant_id = ? AND target = ? AND root_id = ?",
-            [seer.tenant_id.into(), target.as_str().into(), found.root_id.as_str().into()],
+            [viewer.tenant_id.into(), target.as_str().into(), found.root_id.as_str().into()],
         );
         if statement.fetch_value::<i64>(transaction).await? > MOST_OF_A_TARGET {
             let id = target.split_once(':').map_or(target.as_str(), |(_, id)| id);
             let message = format!(
-                "authTarget: {id:?} has a right on {MOST_OF_A_TARGET} folders of this subject, as many as one may"
+                "authTarget: {id:?} already has rights on {MOST_OF_A_TARGET} folders of this subject, the maximum"
             );
             return Err(Error::business(BusinessCode::General, message));
         }

@@ -22,8 +22,8 @@ pub(super) async fn list_files(
     directory_id: String,
 ) -> Result<Vec<ListedFile>> {
     let read = |store: Store| async move {
-        let seer = FolderViewer::of(&caller)?;
-        match find(store.reader(), &seer, &directory_id).await? {
+        let viewer = FolderViewer::of(&caller)?;
+        match find(store.reader(), &viewer, &directory_id).await? {
             Some(access) => Ok(repo::files_in(store.reader(), &access.id).await?),
             None => Ok(Vec::new()),
         }
@@ -38,11 +38,11 @@ pub(super) async fn list_directories(
     parent_id: Option<String>,
 ) -> Result<Vec<Directory>> {
     let read = |store: Store| async move {
-        let (reader, seer) = (store.reader(), FolderViewer::of(&caller)?);
+        let (reader, viewer) = (store.reader(), FolderViewer::of(&caller)?);
         let found = match parent_id {
-            None => topmost(reader, &seer).await?,
-            Some(id) => match find(reader, &seer, &id).await? {
-                Some(parent) => repo::children(reader, &seer, &parent).await?,
+            None => topmost(reader, &viewer).await?,
+            Some(id) => match find(reader, &viewer, &id).await? {
+                Some(parent) => repo::children(reader, &viewer, &parent).await?,
                 None => Vec::new(),
             },
         };
@@ -52,20 +52,20 @@ pub(super) async fn list_directories(
 }
 
 /// The own root exists implicitly.
-async fn find(reader: &Connection, seer: &FolderViewer<'_>, directory_id: &str) -> Result<Option<Access>> {
+async fn find(reader: &Connection, viewer: &FolderViewer<'_>, directory_id: &str) -> Result<Option<Access>> {
     if directory_id == ROOT {
-        return Ok(Access::find(reader, seer, ROOT).await?);
+        return Ok(Access::find(reader, viewer, ROOT).await?);
     }
-    Access::require(reader, seer, directory_id, BusinessCode::NotFound).await.map(Some)
+    Access::require(reader, viewer, directory_id, BusinessCode::NotFound).await.map(Some)
 }
 
 /// Owned first-level folders, then the uppermost granted ones. Children replace invisible roots.
-async fn topmost(reader: &Connection, seer: &FolderViewer<'_>) -> Result<Vec<Access>> {
+async fn topmost(reader: &Connection, viewer: &FolderViewer<'_>) -> Result<Vec<Access>> {
     let mut found = BTreeMap::new();
-    for starts in repo::starts(reader, seer).await?.chunks(STARTS_AT_A_TIME) {
-        for start in repo::find_all(reader, seer, starts).await? {
+    for starts in repo::starts(reader, viewer).await?.chunks(STARTS_AT_A_TIME) {
+        for start in repo::find_all(reader, viewer, starts).await? {
             let folders =
-                if start.is_root() { repo::children(reader, seer, &start).await? } else { vec![start] };
+                if start.is_root() { repo::children(reader, viewer, &start).await? } else { vec![start] };
             for folder in folders.into_iter().filter(|folder| folder.is_topmost) {
                 if found.len() >= MOST_TOPMOST {
                     return Ok(found.into_values().collect());

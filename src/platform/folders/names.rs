@@ -122,9 +122,7 @@ fn check_characters(name: &str) -> Result<(), String> {
         }
         let code = u32::from(character);
         if is_nonsense(character) {
-            return Err(format!(
-                "must not hold the character U+{code:04X}, which stands for nothing that is seen"
-            ));
+            return Err(format!("must not hold the character U+{code:04X}, which is not displayable"));
         }
         let (before, behind) = (&name[..place], &name[place + character.len_utf8()..]);
         if is_invisible(character) && !has_a_sense(character, before, behind) {

@@ -32,12 +32,19 @@ pub(super) async fn remove(transaction: &Transaction, tenant_id: i64, found: &Ac
 }
 
 /// Detached folder for separate removal; the caller wakes maintenance.
-pub async fn make_removed(transaction: &Transaction, seer: &FolderViewer<'_>) -> store::Result<String> {
+pub async fn make_removed(transaction: &Transaction, viewer: &FolderViewer<'_>) -> store::Result<String> {
     let (id, now) = (uuid::Uuid::now_v7().to_string(), now_millis());
     let statement = sql(
         "INSERT INTO directories (id, tenant_id, name, name_key, created_by, created_at, updated_at, removed_at) \
          VALUES (?, ?, '', '', ?, ?, ?, ?)",
-        [id.as_str().into(), seer.tenant_id.into(), seer.user_id.into(), now.into(), now.into(), now.into()],
+        [
+            id.as_str().into(),
+            viewer.tenant_id.into(),
+            viewer.user_id.into(),
+            now.into(),
+            now.into(),
+            now.into(),
+        ],
     );
     statement.execute(transaction).await?;
     Ok(id)

@@ -48,7 +48,7 @@ pub(super) async fn files_in(reader: &Connection, directory_id: &str) -> store::
 
 pub(super) async fn children(
     reader: &Connection,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     parent: &Access,
 ) -> store::Result<Vec<Access>> {
     let statement = sql(
@@ -56,10 +56,10 @@ pub(super) async fn children(
            (SELECT MAX(role) FROM directory_grants WHERE directory_id = directories.id \
              AND target IN (SELECT value FROM json_each(?2))) AS role \
          FROM directories WHERE parent_id = ?1 ORDER BY name_key",
-        [parent.id.as_str().into(), seer.targets()?],
+        [parent.id.as_str().into(), viewer.targets()?],
     );
     let links = statement.fetch_all::<Link>(reader).await?;
-    Ok(links.into_iter().map(|link| parent.child(seer, link)).collect())
+    Ok(links.into_iter().map(|link| parent.child(viewer, link)).collect())
 }
 
 #[derive(FromRow)]
@@ -70,23 +70,23 @@ struct StartLink {
 }
 
 /// Owned roots, the person's own first, then granted folders.
-pub(super) async fn starts(reader: &Connection, seer: &FolderViewer<'_>) -> store::Result<Vec<String>> {
+pub(super) async fn starts(reader: &Connection, viewer: &FolderViewer<'_>) -> store::Result<Vec<String>> {
     let subjects: Vec<&str> =
-        seer.principals.iter().filter_map(|principal| principal.strip_prefix("o:")).collect();
+        viewer.principals.iter().filter_map(|principal| principal.strip_prefix("o:")).collect();
     let statement = sql(
         "SELECT id FROM directories WHERE tenant_id = ?1 AND subject IN (SELECT value FROM json_each(?2)) \
          ORDER BY subject <> ?3, subject",
-        [seer.tenant_id.into(), Value::json(&subjects)?, user_principal(seer.user_id).into()],
+        [viewer.tenant_id.into(), Value::json(&subjects)?, user_principal(viewer.user_id).into()],
     );
     let mut starts: Vec<String> = statement.fetch_values(reader).await?;
-    starts.extend(folders_given(reader, seer.tenant_id, seer.user_id, seer.principals).await?);
+    starts.extend(folders_given(reader, viewer.tenant_id, viewer.user_id, viewer.principals).await?);
     Ok(starts)
 }
 
 /// Readable ones; reads all ancestors, so pass few.
 pub(super) async fn find_all(
     reader: &Connection,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     ids: &[String],
 ) -> store::Result<Vec<Access>> {
     let statement = sql(
@@ -100,13 +100,13 @@ pub(super) async fn find_all(
          SELECT above.*, (SELECT MAX(role) FROM directory_grants WHERE directory_id = above.id \
              AND target IN (SELECT value FROM json_each(?3))) AS role \
          FROM above ORDER BY place, depth",
-        [seer.tenant_id.into(), Value::json(ids)?, seer.targets()?],
+        [viewer.tenant_id.into(), Value::json(ids)?, viewer.targets()?],
     );
     let rows = statement.fetch_all::<StartLink>(reader).await?;
     let chains = rows.chunk_by(|one, next| one.start == next.start);
     let read = chains.filter_map(|chain| {
         let links: Vec<Link> = chain.iter().map(|row| row.link.clone()).collect();
-        Access::of(seer, &links)
+        Access::of(viewer, &links)
     });
     Ok(read.collect())
 }
@@ -130,7 +130,7 @@ pub(super) async fn count_children(transaction: &Transaction, parent_id: &str) -
 
 pub(super) async fn insert(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     parent_id: &str,
     name: &Name,
 ) -> store::Result<String> {
@@ -140,11 +140,11 @@ pub(super) async fn insert(
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [
             id.as_str().into(),
-            seer.tenant_id.into(),
+            viewer.tenant_id.into(),
             parent_id.into(),
             name.shown.as_str().into(),
             name.key.as_str().into(),
-            seer.user_id.into(),
+            viewer.user_id.into(),
             now.into(),
             now.into(),
         ],
@@ -177,7 +177,7 @@ pub(super) async fn set_lock(
 /// Whether another person locked something below; starts from the few locks.
 pub(super) async fn is_locked_below(
     transaction: &Transaction,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     id: &str,
 ) -> store::Result<bool> {
     let statement = sql(
@@ -186,7 +186,7 @@ pub(super) async fn is_locked_below(
              WHERE tenant_id = ?1 AND locked_by IS NOT NULL AND locked_by <> ?2 \
            UNION SELECT next.id, next.parent_id FROM above CROSS JOIN directories AS next ON next.id = above.parent_id) \
          SELECT 1 FROM above WHERE id = ?3 LIMIT 1",
-        [seer.tenant_id.into(), seer.user_id.into(), id.into()],
+        [viewer.tenant_id.into(), viewer.user_id.into(), id.into()],
     );
     statement.exists(transaction).await
 }

@@ -15,7 +15,7 @@ pub(super) async fn principals_now(transaction: &Transaction, caller: &Caller) -
     Ok(directory::standing(transaction, caller.tenant.id, person).await?)
 }
 
-pub(super) fn seer<'a>(caller: &'a Caller, principals: &'a [String]) -> Result<FolderViewer<'a>> {
+pub(super) fn viewer<'a>(caller: &'a Caller, principals: &'a [String]) -> Result<FolderViewer<'a>> {
     Ok(FolderViewer { principals, ..FolderViewer::of(caller)? })
 }
 
@@ -23,41 +23,41 @@ pub(super) fn seer<'a>(caller: &'a Caller, principals: &'a [String]) -> Result<F
 pub(super) async fn find_owned(
     transaction: &Transaction,
     caller: &Caller,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     id: &str,
 ) -> Result<String> {
-    let subject = find(transaction, caller, seer, id).await?.ok_or_else(|| {
-        Error::business(BusinessCode::NotFound, "principalId: there is no such subject that you may see")
+    let subject = find(transaction, caller, viewer, id).await?.ok_or_else(|| {
+        Error::business(BusinessCode::NotFound, "principalId: there is no such subject visible to you")
     })?;
-    if seer.owns(&subject) {
+    if viewer.owns(&subject) {
         return Ok(subject);
     }
     Err(Error::business(
         BusinessCode::NotPermitted,
-        "principalId: only who owns the folders of this subject makes first-level folders there: a group's owner, who is in \
-         charge of a department, and for the enterprise whom its operator named",
+        "principalId: only owners of this subject's folders may create first-level folders: a group's owner, \
+         a department's head, for the enterprise its named administrators",
     ))
 }
 
 async fn find(
     transaction: &Transaction,
     caller: &Caller,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     id: &str,
 ) -> Result<Option<String>> {
-    if id == seer.user_id {
+    if id == viewer.user_id {
         return Ok(Some(user_principal(id)));
     }
     if id == caller.tenant.code {
         return Ok(Some(ENTERPRISE.to_owned()));
     }
-    find_group_or_department(transaction, caller, seer, id).await
+    find_group_or_department(transaction, caller, viewer, id).await
 }
 
 pub(super) async fn find_group_or_department(
     transaction: &Transaction,
     caller: &Caller,
-    seer: &FolderViewer<'_>,
+    viewer: &FolderViewer<'_>,
     id: &str,
 ) -> Result<Option<String>> {
     match SeenGroup::find(transaction, caller, id).await {
@@ -67,10 +67,10 @@ pub(super) async fn find_group_or_department(
     }
     let department = department_principal(id);
     // Owners may use hidden departments.
-    let there = if seer.owns(&department) {
-        departments::service::existing(transaction, seer.tenant_id, &[id]).await?
+    let there = if viewer.owns(&department) {
+        departments::service::existing(transaction, viewer.tenant_id, &[id]).await?
     } else {
-        departments::service::shown(transaction, seer.tenant_id, &[id]).await?
+        departments::service::shown(transaction, viewer.tenant_id, &[id]).await?
     };
     Ok(there.contains(id).then_some(department))
 }

@@ -33,7 +33,7 @@ pub(super) async fn apply(state: &GroupsState, caller: Arc<Caller>, group_id: St
             group.permit(GroupOperation::Apply)?;
             if !joining::somebody_decides(transaction, &group_id, group.tenant_id).await? {
                 return Err(Error::conflict(
-                    "groupId: nobody of this group is there at present who could decide it",
+                    "groupId: nobody in this group can decide the application at present",
                 ));
             }
             let (id, user_id) = (Uuid::now_v7().to_string(), &caller.require_user()?.person.user_id);

@@ -83,7 +83,7 @@ async fn check_chat(
     let Some(departments) = departments else { return Ok(()) };
     if departments::service::are_without_chat(transaction, tenant_id, &departments).await? {
         return Err(Error::forbidden(
-            "users: this department has no chat, and so no group of its people alone",
+            "users: chat is disabled in this department, so its people alone cannot form a group",
         ));
     }
     Ok(())

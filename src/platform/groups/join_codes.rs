@@ -117,7 +117,7 @@ fn random_code() -> Result<String> {
     let mut code = String::with_capacity(LENGTH);
     while code.len() < LENGTH {
         let mut bytes = [0; 2 * LENGTH];
-        rand::fill(&mut bytes).map_err(|_| Error::internal("the system gave no random bytes"))?;
+        rand::fill(&mut bytes).map_err(|_| Error::internal("the system returned no random bytes"))?;
         // Values without a character are redrawn, to avoid bias.
         let characters = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte % 32)));
         code.extend(characters.take(LENGTH - code.len()).map(|byte| char::from(*byte)));

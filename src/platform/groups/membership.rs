@@ -142,7 +142,7 @@ pub(super) async fn check_room(
         .map(|person| person.given.as_str())
         .collect();
     Err(Error::conflict(format!(
-        "a person is in at most {MOST_GROUPS} groups of his tenant, and in {MOST_OUTER_GROUPS} of others: {}",
+        "a person may be in at most {MOST_GROUPS} groups of the own tenant and {MOST_OUTER_GROUPS} of others: {}",
         named(&full)
     )))
 }
@@ -161,7 +161,7 @@ pub(super) async fn admit(
     let there = members::count(transaction, group_id).await?;
     if there + people.len() > MOST_MEMBERS {
         return Err(Error::conflict(format!(
-            "groupId: a group has at most {MOST_MEMBERS} members; this one has {there}"
+            "groupId: a group may have at most {MOST_MEMBERS} members; this one has {there}"
         )));
     }
     check_room(transaction, tenant_id, people).await?;
@@ -279,9 +279,7 @@ fn check_removal(field: &str, role: GroupRole, member: &Member, is_caller: bool)
         return Ok(());
     }
     if is_caller {
-        return Err(Error::conflict(format!(
-            "{field}: the owner has to hand the group over before he leaves"
-        )));
+        return Err(Error::conflict(format!("{field}: the owner must transfer the group before leaving")));
     }
     let login = &member.login_id;
     Err(Error::forbidden(match operation {

@@ -75,13 +75,13 @@ impl RobotLimits {
         let robot = self.robot(robot_id);
         let group = self.groups.get_with_by_ref(group_id, Arc::default);
         let (mut of_robot, mut of_group) = (lock(&robot.messages), lock(&group));
-        for (times, most, whose) in [
+        for (times, most, sender) in [
             (&mut of_robot, self.messages.get() as usize, "this robot"),
             (&mut of_group, self.messages_of_group, "all robots of the group"),
         ] {
             if let Some(wait) = times.wait(most, now) {
                 return Err(Error::too_many_requests(
-                    format!("more than {most} messages of {whose} in a minute"),
+                    format!("more than {most} messages of {sender} in a minute"),
                     wait,
                 ));
             }

@@ -112,7 +112,7 @@ pub async fn get_search_all(
 ) -> Result<Response> {
     // A search for HEAD would be wasted.
     if request.method() == Method::HEAD {
-        let refusal = Error::method_not_allowed("/contents/search/all does not answer HEAD");
+        let refusal = Error::method_not_allowed("/contents/search/all does not support HEAD");
         let allowed = [(header::ALLOW, HeaderValue::from_static("GET,POST"))];
         return Ok((allowed, refusal).into_response());
     }

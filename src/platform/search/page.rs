@@ -123,23 +123,23 @@ pub(super) fn write_envelope<T>(
     Ok(text)
 }
 
-/// If no source of `whom` answered (decisions 5.5).
-pub(super) fn say_no_source(whom: &str, all_timed_out: bool) -> (StatusCode, String) {
+/// If no source of `target` answered (decisions 5.5).
+pub(super) fn say_no_source(target: &str, all_timed_out: bool) -> (StatusCode, String) {
     if all_timed_out {
-        (StatusCode::GATEWAY_TIMEOUT, format!("no source of {whom} answered in time"))
+        (StatusCode::GATEWAY_TIMEOUT, format!("no source of {target} answered in time"))
     } else {
-        (StatusCode::BAD_GATEWAY, format!("no source of {whom} answered; `sources` says why"))
+        (StatusCode::BAD_GATEWAY, format!("no source of {target} answered; `sources` says why"))
     }
 }
 
-/// Response if no source of `whom` answered, with `Retry-After`.
+/// Response if no source of `target` answered, with `Retry-After`.
 pub(super) fn no_source(
-    whom: &str,
+    target: &str,
     all_timed_out: bool,
     retry_after: Option<Duration>,
     sources: Vec<SourceReport>,
 ) -> Response {
-    let (status, message) = say_no_source(whom, all_timed_out);
+    let (status, message) = say_no_source(target, all_timed_out);
     let failure = FailureEnvelope { code: status.as_u16().into(), message, data: (), date: now_millis() };
     let counts = SourceCounts::of(&sources);
     let mut response = json(status, &NoSourceEnvelope { failure, sources });

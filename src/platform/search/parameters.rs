@@ -233,13 +233,13 @@ fn start(cursor: Option<String>, order: Order) -> Result<PageStart> {
     }
     if order == Order::Relevance {
         return Err(Error::bad_request(
-            "cursor: a time does not page by relevance; send the cursor of the last answer",
+            "cursor: relevance order needs the cursor of the last answer, not a time",
         ));
     }
     cursor
         .parse()
         .map(PageStart::Before)
-        .map_err(|_| Error::bad_request("cursor: as digits it must be epoch milliseconds"))
+        .map_err(|_| Error::bad_request("cursor: digits must be epoch milliseconds"))
 }
 
 fn parse<T: FromStr + PartialOrd + Display>(

@@ -254,9 +254,9 @@ impl NewTask {
     }
 
     /// Compares with a stored task; 500 if it is malformed.
-    pub fn is_same(&self, kept: &str) -> Result<bool> {
+    pub fn is_same(&self, stored: &str) -> Result<bool> {
         // An earlier version may have written another text.
-        Ok(self.text == kept || serde_json::from_str::<Task>(kept).map_err(Error::internal)? == self.task)
+        Ok(self.text == stored || serde_json::from_str::<Task>(stored).map_err(Error::internal)? == self.task)
     }
 }
 

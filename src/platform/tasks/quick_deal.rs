@@ -131,12 +131,7 @@ impl QuickDeals {
             Ok(()) => self.finish(request, due, took_ms).await,
             Err(error) => {
                 let reason = error.to_string();
-                tracing::info!(
-                    task = request.task_id,
-                    reason,
-                    took_ms,
-                    "the callback of a quick handling failed"
-                );
+                tracing::info!(task = request.task_id, reason, took_ms, "a quick-handling callback failed");
                 self.note_failure(request, due.begun, HandlingOutcome { failure: Some(reason), took_ms })
                     .await;
                 Err(Error::bad_gateway(format!("quickDealCallback: {error}; nothing has changed")))
@@ -165,13 +160,13 @@ impl QuickDeals {
             handler_login_id: &request.handler_login_id,
             handled_at: due.begun.handled_at,
         };
-        let url = Url::parse(&due.handling.callback).map_err(|_| unsendable("its address is none"))?;
-        let body = serde_json::to_vec(&info).map_err(|_| unsendable("the task cannot be written as JSON"))?;
+        let url = Url::parse(&due.handling.callback).map_err(|_| unsendable("its address is malformed"))?;
+        let body =
+            serde_json::to_vec(&info).map_err(|_| unsendable("the task cannot be serialised as JSON"))?;
         let signature = sign(&due.callback_key, now_millis() / 1_000, &body);
         let mut headers = HeaderMap::new();
         for (name, text) in [("x-trawl-signature", signature), ("x-trawl-delivery", info.delivery())] {
-            let text =
-                HeaderValue::try_from(text).map_err(|_| unsendable("its headers cannot be written"))?;
+            let text = HeaderValue::try_from(text).map_err(|_| unsendable("its headers are malformed"))?;
             headers.insert(name, text);
         }
         self.callbacks.post(&url, headers, body, self.timeout, permit).await
@@ -195,7 +190,7 @@ impl QuickDeals {
             Box::pin(async move { Ok(repo::end(transaction, &request.task_id, begun, &end).await?) })
         });
         if let Err(error) = noted.await {
-            tracing::warn!(%error, "how a quick handling ended could not be written down");
+            tracing::warn!(%error, "the outcome of a quick handling could not be saved");
         }
     }
 }

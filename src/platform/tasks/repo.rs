@@ -100,13 +100,18 @@ pub(super) async fn create(
     let mut creations = Vec::with_capacity(new.len());
     for portion in new.chunks(ROWS_PER_STATEMENT) {
         let inserted = insert(transaction, tenant_id, application, portion).await?;
-        let kept = if inserted == portion.len() {
+        let existing = if inserted == portion.len() {
             HashMap::new()
         } else {
             find_existing(transaction, tenant_id, application, portion).await?
         };
         for one in portion {
-            creations.push(resolve(transaction, tenant_id, one, kept.get(one.task.app_task_id.as_str()))?);
+            creations.push(resolve(
+                transaction,
+                tenant_id,
+                one,
+                existing.get(one.task.app_task_id.as_str()),
+            )?);
         }
     }
     Ok(creations)
@@ -178,23 +183,23 @@ async fn find_existing(
     let text =
         "SELECT app_task_id, id, task FROM tasks WHERE tenant_id = ? AND application = ? AND app_task_id";
     let first = [tenant_id.into(), application.into()];
-    let kept: Vec<ExistingTask> = find_in(transaction, text, &first, &app_task_ids).await?;
-    Ok(kept.into_iter().map(|kept| (kept.app_task_id.clone(), kept)).collect())
+    let existing: Vec<ExistingTask> = find_in(transaction, text, &first, &app_task_ids).await?;
+    Ok(existing.into_iter().map(|existing| (existing.app_task_id.clone(), existing)).collect())
 }
 
 fn resolve(
     transaction: &Transaction,
     tenant_id: i64,
     new: &NewTask,
-    kept: Option<&ExistingTask>,
+    existing: Option<&ExistingTask>,
 ) -> Result<CreationOutcome> {
-    let id = kept.map_or(&new.id, |kept| &kept.id);
+    let id = existing.map_or(&new.id, |existing| &existing.id);
     if *id == new.id {
         if let Some(module) = new.status.module() {
             transaction.record_change(tenant_id, module, id);
         }
-    } else if let Some(kept) = kept
-        && !new.is_same(&kept.task)?
+    } else if let Some(existing) = existing
+        && !new.is_same(&existing.task)?
     {
         return Ok(CreationOutcome::Other(id.clone()));
     }

@@ -105,27 +105,26 @@ pub async fn create(
     let (keys, described) = (Arc::clone(&state.keys), new.clone());
     let credentials = off_the_runtime(move || Credentials::generate(&keys, &described)).await?;
     let is_public = new.login.is_public;
-    let (calling, kept) = (Arc::clone(caller), credentials.clone());
+    let (calling, stored) = (Arc::clone(caller), credentials.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
             if repo::count(transaction, tenant.id).await? >= MOST_APPLICATIONS {
-                let full =
-                    format!("a tenant may have {MOST_APPLICATIONS} applications, and has them already");
+                let full = format!("the tenant already has {MOST_APPLICATIONS} applications, the maximum");
                 return Err(Error::conflict(full));
             }
             check_tenants_exist(transaction, &new.bound, &[]).await?;
-            applications::insert(transaction, tenant.id, &new, &kept).await?;
-            let id = kept.client_id.as_str();
+            applications::insert(transaction, tenant.id, &new, &stored).await?;
+            let id = stored.client_id.as_str();
             if is_disabled {
                 repo::disable(transaction, id).await?;
             }
             let deed = Deed::new("create", "application", id)
                 .with("kind", new.kind.as_str())
-                .with("scopes", kept.scopes.to_string());
+                .with("scopes", stored.scopes.to_string());
             audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
             let row = repo::find(transaction, tenant.id, id).await?;
-            row.ok_or_else(|| Error::internal("an application that was just stored is not there"))
+            row.ok_or_else(|| Error::internal("a just-stored application is missing"))
         })
     });
     let row = job.await?;
@@ -152,7 +151,7 @@ pub async fn change(
             let after = form.over(&before)?;
             if *calling.client_id == *client_id && (after.is_disabled || !after.scopes.allow(Scope::Admin)) {
                 return Err(Error::conflict(
-                    "this is the application that calls: it cannot disable itself or give up the scope admin",
+                    "an application cannot disable itself or give up its scope admin",
                 ));
             }
             if calling.is_by(&client_id) && after.is_disabled {
@@ -182,7 +181,7 @@ pub async fn change(
 /// Removes an application and its tokens; 409 for the caller's own.
 pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: String) -> Result<()> {
     if *caller.client_id == *client_id {
-        return Err(Error::conflict("this is the application that calls: it cannot remove itself"));
+        return Err(Error::conflict("an application cannot remove itself"));
     }
     if caller.is_by(&client_id) {
         return Err(signed_in("remove"));
@@ -226,7 +225,7 @@ pub async fn rotate(
             // A retry must not end the promised overlap.
             if overlap_seconds > 0 && known.previous_secret_until.is_some_and(|until| until > now_millis()) {
                 return Err(Error::conflict(
-                    "the secret before the last rotation is still valid; overlapSeconds 0 ends it, and the one before this",
+                    "the previous secret is still valid; overlapSeconds 0 ends both older secrets",
                 ));
             }
             let until = (overlap_seconds > 0).then(|| now_millis() + overlap_seconds * 1_000);
@@ -301,9 +300,7 @@ fn text(secret: &SecretString) -> String {
 }
 
 fn signed_in(deed: &str) -> Error {
-    Error::conflict(format!(
-        "this is the application that you are signed in by: an application has to {deed} it"
-    ))
+    Error::conflict(format!("you are signed in by this application; only an application may {deed} it"))
 }
 
 fn unknown() -> Error {

@@ -161,7 +161,7 @@ pub async fn decide(
             let tenant = managed(transaction, &caller, &code).await?;
             if fate != EnterpriseAction::Unfreeze && caller.is_signed_in_to(&tenant) {
                 return Err(Error::conflict(
-                    "eCode: this is the tenant that you are signed in to, and you would lock yourself out: an application has to do it",
+                    "eCode: you are signed in to this tenant and would lock yourself out; use an application",
                 ));
             }
             let actor = Actor::caller(&caller);
@@ -184,7 +184,8 @@ pub async fn decide(
                         remembering.maintenance.notify_one();
                     });
                 }
-                EnterpriseAction::Freeze | EnterpriseAction::Unfreeze if tenant.is_frozen == (fate == EnterpriseAction::Freeze) => {}
+                EnterpriseAction::Freeze | EnterpriseAction::Unfreeze
+                    if tenant.is_frozen == (fate == EnterpriseAction::Freeze) => {}
                 EnterpriseAction::Freeze | EnterpriseAction::Unfreeze => {
                     let is_frozen = fate == EnterpriseAction::Freeze;
                     tenants::set_frozen(transaction, tenant_id, is_frozen).await?;

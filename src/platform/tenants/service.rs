@@ -31,18 +31,18 @@ pub struct Registered {
 /// 400 for an invalid tenant code, scope or binding.
 pub async fn register_application(store: &Store, keys: &Keys, new: NewApplication) -> Result<Registered> {
     let credentials = Arc::new(Credentials::generate(keys, &new)?);
-    let kept = Arc::clone(&credentials);
+    let stored = Arc::clone(&credentials);
     let (tenant, tenant_created) = store
         .write(move |transaction| {
             Box::pin(async move {
                 let (tenant, created) = find_or_create(transaction, &new.tenant).await?;
-                applications::insert(transaction, tenant.id, &new, &kept).await?;
+                applications::insert(transaction, tenant.id, &new, &stored).await?;
                 let mut deeds = Vec::new();
                 if created {
                     deeds.push(Deed::new("register", "tenant", tenant.code.as_str()));
                 }
-                let deed = Deed::new("create", "application", kept.client_id.as_str());
-                deeds.push(deed.with("kind", new.kind.to_string()).with("scopes", kept.scopes.to_string()));
+                let deed = Deed::new("create", "application", stored.client_id.as_str());
+                deeds.push(deed.with("kind", new.kind.to_string()).with("scopes", stored.scopes.to_string()));
                 audit::record(transaction, &Actor::command_line(), &tenant, deeds).await?;
                 Ok((tenant, created))
             })

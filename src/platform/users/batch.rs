@@ -98,17 +98,17 @@ impl UserBatch {
 
     /// Avatar change; an identical avatar is none.
     fn written_picture(&self, known: Option<&User>, picture: Option<&Picture>) -> Written<String> {
-        let kept = known.and_then(|known| known.picture.as_deref().map(|picture| (known, picture)));
+        let stored = known.and_then(|known| known.picture.as_deref().map(|picture| (known, picture)));
         match picture {
             None => Written::Keep,
             Some(Picture::None) => Written::Clear,
-            Some(Picture::Address(address)) => match kept {
-                Some((_, kept)) if is_address_of(kept, address) => Written::Keep,
+            Some(Picture::Address(address)) => match stored {
+                Some((_, stored)) if is_address_of(stored, address) => Written::Keep,
                 _ => Written::Set(address.clone()),
             },
-            Some(Picture::Content(content)) => match kept {
-                Some((known, kept))
-                    if kept.starts_with(picture::PATH)
+            Some(Picture::Content(content)) => match stored {
+                Some((known, stored))
+                    if stored.starts_with(picture::PATH)
                         && self.digests.get(&known.user_id) == Some(&content.digest) =>
                 {
                     Written::Keep
@@ -122,10 +122,10 @@ impl UserBatch {
     fn put(&mut self, user: User) -> Result<(), String> {
         let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
         if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
-            return Err(format!("loginId: {:?} is another user's already", user.login_id));
+            return Err(format!("loginId: {:?} belongs to another user", user.login_id));
         }
         if others(self.id_by_platform_id.get(&user.platform_user_id)) {
-            return Err(format!("platformUserId: {:?} is another user's already", user.platform_user_id));
+            return Err(format!("platformUserId: {:?} belongs to another user", user.platform_user_id));
         }
         if let Some(before) = self.users.find(&user.user_id) {
             self.id_by_platform_id.remove(&before.platform_user_id);
@@ -148,8 +148,8 @@ impl UserBatch {
 }
 
 /// Whether `address` is the stored avatar's on any host: the server may be renamed.
-fn is_address_of(kept: &str, address: &str) -> bool {
-    kept == address || (kept.starts_with(picture::PATH) && address.ends_with(kept))
+fn is_address_of(stored: &str, address: &str) -> bool {
+    stored == address || (stored.starts_with(picture::PATH) && address.ends_with(stored))
 }
 
 /// New departments must exist; membership of deleted ones may stay.

@@ -118,11 +118,11 @@ fn other_names(row: &PersonRow, details: &Details) -> Vec<String> {
         names.into_iter().flatten().filter(|name| **name != row.name).cloned().collect();
     let numbers = [row.mobile.as_deref(), details.telephone.as_deref()];
     // A login may equal a confidential detail.
-    let mut kept: Vec<&str> = details.home_telephone.as_deref().into_iter().collect();
+    let mut own_details: Vec<&str> = details.home_telephone.as_deref().into_iter().collect();
     if !row.is_public() {
-        kept.extend(numbers.into_iter().chain([details.email.as_deref()]).flatten());
+        own_details.extend(numbers.into_iter().chain([details.email.as_deref()]).flatten());
     }
-    names.retain(|name| !kept.iter().any(|detail| tells(name, detail)));
+    names.retain(|name| !own_details.iter().any(|detail| tells(name, detail)));
     if row.is_public() {
         names.extend(numbers.into_iter().flatten().flat_map(number_words));
     }

@@ -118,7 +118,7 @@ fn content(data: &str, most_bytes: usize) -> Result<PictureContent, String> {
         .ok_or_else(|| format!("pictureParam.data: the picture must be at most {most_bytes} bytes"))?;
     let content_type = content_type(&content)
         .ok_or("pictureParam.data: must be a PNG, JPEG, GIF or WebP picture, whatever its name")?;
-    let id = secrets::generate().map_err(|_| "pictureParam: could not be kept; try again")?;
+    let id = secrets::generate().map_err(|_| "pictureParam: could not be saved; try again")?;
     let digest = digest(&SHA256, &content).as_ref().to_vec();
     Ok(PictureContent { id: id.expose_secret().to_owned(), content_type, content, digest })
 }

@@ -91,10 +91,10 @@ async fn hash_passwords(state: &UsersState, tenant_id: i64, changes: &mut [Unhas
         return Ok(());
     }
     let ids: Vec<String> = with_passwords.iter().map(|(change, _)| change.form.user_id.clone()).collect();
-    let kept = kept_hashes(state.store.reader(), tenant_id, &ids).await?;
+    let hashes_before = kept_hashes(state.store.reader(), tenant_id, &ids).await?;
     let secrets = with_passwords
         .iter()
-        .map(|(change, password)| (password.clone(), kept.get(&change.form.user_id).cloned()));
+        .map(|(change, password)| (password.clone(), hashes_before.get(&change.form.user_id).cloned()));
     let hashes = state.secret_checker.hash_all(secrets.collect()).await?;
     for ((change, _), hash) in with_passwords.iter_mut().zip(hashes) {
         change.password_hash = Written::Set(PasswordHash::new(hash));

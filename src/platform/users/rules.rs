@@ -109,7 +109,7 @@ impl UserChange {
         let own_login = written_text(given.as_ref(), known_login);
         let has_own_login = own_login.is_some();
         let login_id =
-            own_login.or_else(|| mobile.clone()).ok_or("loginId: either loginId or mobile must be there")?;
+            own_login.or_else(|| mobile.clone()).ok_or("loginId: either loginId or mobile is required")?;
         let name =
             written_text(form.name.as_ref(), known.map(|user| &user.name)).ok_or("name: is required")?;
         NAME.check("loginId", &login_id)?;

@@ -27,7 +27,7 @@ impl From<ModuleRow> for Module {
             Vec::new()
         });
         let duplicates = Duplicates::named(&row.duplicates).unwrap_or_else(|| {
-            tracing::error!(module = row.id, "what a module does with duplicates cannot be read");
+            tracing::error!(module = row.id, "the duplicate handling of a module cannot be read");
             Duplicates::Keep
         });
         Self {

@@ -169,8 +169,8 @@ async fn operator_cannot_disable_or_remove_its_own_application() {
     let app = TestApp::start().await;
     let operator = app.operator().await;
     let path = format!("{PATH}/{}", operator.client_id);
-    operator.caller.delete(&path).await.fails(409, "calls");
-    operator.caller.put(&path, &json!({"disabled": true})).await.fails(409, "calls");
+    operator.caller.delete(&path).await.fails(409, "itself");
+    operator.caller.put(&path, &json!({"disabled": true})).await.fails(409, "itself");
     operator.caller.put(&path, &json!({"scopes": ["contents:read"]})).await.fails(409, "admin");
     operator.caller.put(&path, &json!({"name": "Ops"})).await.ok();
     let second = app.operator().await;

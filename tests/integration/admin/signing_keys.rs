@@ -149,7 +149,7 @@ async fn keys_are_managed_by_operators_and_limited() {
     for _ in 1..20 {
         operator.post_empty(PATH).await.ok();
     }
-    operator.post_empty(PATH).await.fails(409, "20 keys");
+    operator.post_empty(PATH).await.fails(409, "20 signing keys");
     assert_eq!(published(&app).await.keys.len(), 20);
     acme.caller.post_empty("/modules").await.ok();
 }

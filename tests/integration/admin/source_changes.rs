@@ -192,7 +192,7 @@ async fn source_with_invalidated_settings_fails_alone() {
     assert_eq!(operator.get("/admin/v1/sources").await.ok().total(), 2);
     let mut kept = secret.clone();
     kept["auth"].as_object_mut().unwrap().remove("clientSecret");
-    operator.put("/admin/v1/sources/s", &kept).await.fails(400, "auth.clientSecret: must be given anew");
+    operator.put("/admin/v1/sources/s", &kept).await.fails(400, "auth.clientSecret: must be given again");
     operator.put("/admin/v1/sources/s", &secret).await.ok();
     operator.put(X, &system.registration("x")).await.ok();
     assert_eq!(searcher.search(&ALL).await.ok().total(), 9);

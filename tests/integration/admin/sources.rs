@@ -160,7 +160,7 @@ async fn invalid_source_fields_are_refused_by_name() {
     }
     operator.post(SOURCES, &without_secret(crm())).await.fails(400, "auth.clientSecret: is required");
     operator.post(SOURCES, &with(crm(), "id", "stored")).await.fails(409, "id: ");
-    operator.put("/admin/v1/sources/stored", &crm()).await.fails(400, "id: must be the one of the path");
+    operator.put("/admin/v1/sources/stored", &crm()).await.fails(400, "id: must equal the one in the path");
     assert_eq!(
         operator.get("/admin/v1/sources/stored").await.ok().data(),
         &with(shown(crm()), "id", "stored")
@@ -186,7 +186,7 @@ async fn secret_is_kept_and_sent_nowhere_else() {
         ("clientId", "other"),
     ] {
         let moved = with_auth(kept.clone(), field, elsewhere);
-        let refused = put(moved.clone()).await.fails(400, "auth.clientSecret: must be given anew");
+        let refused = put(moved.clone()).await.fails(400, "auth.clientSecret: must be given again");
         assert!(refused.message().contains(&format!("auth.{field}")), "{}", refused.text);
         put(with_auth(moved, "clientSecret", "another")).await.ok();
         put(crm()).await.ok();

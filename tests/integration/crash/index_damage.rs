@@ -185,7 +185,7 @@ async fn damaged_index_file_fails_one_search_and_is_rebuilt() {
         }
         if is_met {
             crate::util::eventually("the damage", async || {
-                server.log().contains("removed and filled anew").then_some(())
+                server.log().contains("removed and rebuilt").then_some(())
             })
             .await;
             met += 1;

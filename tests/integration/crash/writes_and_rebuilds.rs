@@ -213,7 +213,7 @@ async fn index_is_rebuilt_on_request() {
     let directory = tempfile::tempdir().unwrap();
     let (application, expected) = filled(directory.path()).await;
     let server = Server::start_at(directory.path(), "127.0.0.1:0", &["--rebuild-index"]).await;
-    assert!(server.log().contains("filling the full-text index anew"), "{}", server.log());
+    assert!(server.log().contains("starting to rebuild the full-text index"), "{}", server.log());
     all_there(&server, &application, &expected).await;
 }
 
@@ -265,7 +265,7 @@ async fn rebuild_killed_at_startup_restarts() {
         let log = child.stderr.take().unwrap();
         tokio::task::spawn_blocking(move || {
             use std::io::{BufRead, BufReader};
-            let begun = BufReader::new(log).lines().any(|line| line.unwrap().contains("anew"));
+            let begun = BufReader::new(log).lines().any(|line| line.unwrap().contains("starting to rebuild"));
             assert!(begun, "no rebuild started");
             child.kill().unwrap();
             child.wait().unwrap();

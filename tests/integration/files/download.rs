@@ -139,10 +139,10 @@ async fn altered_or_expired_download_url_is_refused() {
     let file = app.file(&acme, "mei", "a.txt", b"abc".to_vec()).await;
     let address = app.file_address(&file, "mei", NEVER).await;
     for changed in with_changed_pieces(&address) {
-        get(&app, &changed).await.fails(403, "this address is not valid, or no longer");
+        get(&app, &changed).await.fails(403, "this address is invalid or expired");
     }
     let expired = app.file_address(&file, "mei", 1_700_000_000).await;
-    get(&app, &expired).await.fails(403, "this address is not valid, or no longer");
+    get(&app, &expired).await.fails(403, "this address is invalid or expired");
     assert_eq!(get(&app, &address).await.text, "abc");
 }
 
@@ -155,7 +155,7 @@ async fn download_url_dies_with_file_right_or_person() {
     let root = app.root(acme.tenant_id, "mei").await;
     let (meis, lins) =
         (app.file_address(&file, "mei", NEVER).await, app.file_address(&file, "lin", NEVER).await);
-    let gone = "there is no such file, or you may not take it any more";
+    let gone = "there is no such file, or you may no longer download it";
     get(&app, &lins).await.fails(404, gone);
     let grant = "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) VALUES (?1, 'u:lin', ?2, ?1, 1, 0)";
     app.execute_with(grant, vec![root.into(), acme.tenant_id.into()]).await;
@@ -185,7 +185,7 @@ async fn lost_content_is_a_server_error() {
     let file = app.file(&acme, "mei", "a.txt", b"abc".to_vec()).await;
     let address = app.file_address(&file, "mei", NEVER).await;
     app.app.blobs.remove(&file.sha256).await.unwrap();
-    get(&app, &address).await.fails(500, "something inside failed");
+    get(&app, &address).await.fails(500, "internal error");
 }
 
 #[tokio::test]

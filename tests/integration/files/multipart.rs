@@ -59,13 +59,13 @@ async fn wrong_part_list_names_the_part_and_keeps_the_upload() {
     let [first, second, third]: [&str; 3] = [&e_tags[0], &e_tags[1], &e_tags[2]];
     let form = commit_form(&upload, "root", "list.txt", 10);
     let lists: [(&[(u32, &str)], &str); 7] = [
-        (&[(3, third), (1, first)], "part 1 stands behind part 3"),
-        (&[(1, first), (1, first)], "part 1 stands behind part 1"),
+        (&[(3, third), (1, first)], "part 1 follows part 3"),
+        (&[(1, first), (1, first)], "part 1 follows part 1"),
         (&[(2, second), (3, third)], "part 2 has 4 bytes"),
-        (&[(1, first), (7, third)], "part 7 has not come in"),
+        (&[(1, first), (7, third)], "part 7 has not been uploaded"),
         (&[(1, third)], "the eTag of part 1"),
         (&[], "at least one part"),
-        (&[(1, first), (2, second)], "fileSize: 9 bytes have come in, not 10"),
+        (&[(1, first), (2, second)], "fileSize: 9 bytes were received, not 10"),
     ];
     for (list, message) in lists {
         commit_parts(&mei, form.clone(), list).await.fails_in_business(400, message);
@@ -131,7 +131,7 @@ async fn multipart_upload_continues_after_a_restart() {
     let upload = start(&before).await;
     let first = send_part(&before, &upload, 1, b"before").await;
     let form = commit_form(&upload, "root", "over.txt", 11);
-    commit_parts(&before, form.clone(), &[(1, &first)]).await.fails_in_business(400, "6 bytes have come in");
+    commit_parts(&before, form.clone(), &[(1, &first)]).await.fails_in_business(400, "6 bytes were received");
     let token = before.token.clone();
     drop(before);
     let app = app.restart().await;

@@ -194,7 +194,7 @@ async fn verify_reports_damaged_missing_unknown_and_miscounted() {
     assert_eq!(
         Value::from(damaged),
         json!([
-            {"sha256": longer.sha256, "problem": "it has 16 bytes and not 6", "files": files(&longer)},
+            {"sha256": longer.sha256, "problem": "it has 16 bytes, not 6", "files": files(&longer)},
             {"sha256": lost.sha256, "problem": "it is missing", "files": files(&lost)},
             {"sha256": bad.sha256, "problem": format!("its SHA-256 is {}", sha256(b"wrong")), "files": files(&bad)},
         ])
@@ -214,7 +214,7 @@ async fn verify_reports_damaged_missing_unknown_and_miscounted() {
         format!("damaged  {}: it is missing", lost.sha256),
         format!("{} version 1 in acme: \"bad\\n.txt\"", bad.id),
         format!("unknown  {unknown}"),
-        "sum      tenant acme: 600016 bytes are told, 600020 are there".to_owned(),
+        "sum      tenant acme: 600016 bytes are recorded, 600020 are there".to_owned(),
         "something is wrong".to_owned(),
     ] {
         assert!(printed.contains(&told), "{told}: {printed}");

@@ -34,7 +34,7 @@ fn infected() -> Vec<u8> {
 fn assert_not_scanned(scanned: Result<Verdict>, why: &str) {
     let failure = scanned.unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Business(BusinessCode::General));
-    assert_eq!(failure.message, format!("the file could not be scanned for harm, as {why}"));
+    assert_eq!(failure.message, format!("the file could not be scanned, as {why}"));
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn content_beyond_the_scanner_limit_is_reported() {
     for scanner in [scanner(&daemon.address()), scanner(&daemon.socket())] {
         for size in [STREAM_MAX + 1, STREAM_MAX * 20] {
             let scanned = scan(&scanner, pieces(&vec![b'.'; size], 1 << 20)).await;
-            assert_not_scanned(scanned, "it is larger than what the scanner takes");
+            assert_not_scanned(scanned, "it exceeds the scanner's size limit");
         }
     }
 }
@@ -81,7 +81,7 @@ async fn unreachable_scanner_is_reported() {
     let scanners = [scanner(&daemon.address()), scanner(&daemon.socket())];
     daemon.stop();
     for scanner in &scanners {
-        assert_not_scanned(scan(scanner, pieces(b"calm sea", 3)).await, "the scanner is not reached");
+        assert_not_scanned(scan(scanner, pieces(b"calm sea", 3)).await, "the scanner is unreachable");
     }
 }
 
@@ -101,10 +101,10 @@ async fn answering(answer: &'static [u8]) -> String {
 #[tokio::test]
 async fn truncated_scanner_answer_is_a_failure() {
     for (answer, why) in [
-        (&b""[..], "the scanner went away"),
-        (b"stream: OK", "the scanner went away"),
-        (b"stream: OK\n", "the scanner went away"),
-        (b"stream: ", "the scanner went away"),
+        (&b""[..], "the scanner closed the connection"),
+        (b"stream: OK", "the scanner closed the connection"),
+        (b"stream: OK\n", "the scanner closed the connection"),
+        (b"stream: ", "the scanner closed the connection"),
         (b"stream: Can't allocate memory ERROR\0", "the scanner failed"),
         (b"UNKNOWN COMMAND\0", "the scanner failed"),
         (b"\0", "the scanner failed"),

@@ -87,16 +87,14 @@ async fn scan_failure_refuses_the_commit_with_its_reason() {
     let mut scanner = Clamd::start().await;
     let (app, mei) = harbour(&scanner).await;
     let large = vec![b'.'; STREAM_MAX + 1];
-    put(&mei, "root", "large", &large)
-        .await
-        .fails_in_business(400, "it is larger than what the scanner takes");
+    put(&mei, "root", "large", &large).await.fails_in_business(400, "it exceeds the scanner's size limit");
     put(&mei, "root", "huge", &vec![b'.'; STREAM_MAX * 10])
         .await
-        .fails_in_business(400, "it is larger than what the scanner takes");
+        .fails_in_business(400, "it exceeds the scanner's size limit");
     let upload = sent(&mei, b"calm sea").await;
     let form = commit_form(&upload, "root", "calm.txt", 8);
     scanner.stop();
-    let refused = commit(&mei, &form).await.fails_in_business(400, "the scanner is not reached");
+    let refused = commit(&mei, &form).await.fails_in_business(400, "the scanner is unreachable");
     assert!(!refused.text.contains("127.0.0.1"), "{}", refused.text);
     assert_nothing_was_committed(&app, &mei).await;
     scanner.restart_with(&[("Harbour.Marker", MARKER)]).await;
@@ -167,14 +165,14 @@ async fn failed_rescan_is_reported_and_changes_nothing() {
     std::fs::remove_file(content_path(&app, b"calm sea")).unwrap();
     let report = report(app.data(), &scanner, 1).await;
     assert_eq!(report["contents"], 1);
-    assert_eq!(report["notScanned"][0]["reason"], "this content is not there", "{report}");
+    assert_eq!(report["notScanned"][0]["reason"], "there is no such content", "{report}");
     assert_eq!(report["notScanned"][0]["files"][0]["fileId"], id);
     assert_eq!(app.number("SELECT COUNT(*) FROM blobs WHERE verdict = 'Harbour.Earlier'").await, 1);
 
     scanner.stop();
     let output = run(scan(app.data(), &scanner.address())).await;
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("the scanner is not reached"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the scanner is unreachable"), "{}", text(&output.stderr));
     let mut none = trawl(&["storage", "scan"]);
     none.arg("--data").arg(app.data()).current_dir(app.data());
     let output = run(none).await;

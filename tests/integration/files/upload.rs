@@ -157,7 +157,7 @@ async fn stalled_sender_times_out() {
     connection.write(b"abc").await;
     let answer = connection.read().await;
     assert_eq!(
-        (answer.status, answer.body.contains("nothing of it came for 2000 ms")),
+        (answer.status, answer.body.contains("no bytes arrived for 2000 ms")),
         (408, true),
         "{}",
         answer.body
@@ -187,8 +187,8 @@ async fn sum_of_parts_is_limited_to_the_file_size() {
     let first = app.part_address(&upload, 1, 1_000).await;
     assert_eq!(put(&app, &first, bytes(600)).await.status, 200);
     let second = app.part_address(&upload, 2, 1_000).await;
-    put(&app, &second, bytes(401)).await.fails(413, "1000 bytes, as a file may have");
-    put(&app, &second, in_chunks(&bytes(401), 100)).await.fails(413, "1000 bytes, as a file may have");
+    put(&app, &second, bytes(401)).await.fails(413, "1000 bytes, the maximum of a file");
+    put(&app, &second, in_chunks(&bytes(401), 100)).await.fails(413, "1000 bytes, the maximum of a file");
     assert_eq!(put(&app, &second, in_chunks(&bytes(400), 100)).await.status, 200);
     // A replacement may use the space of the old part.
     assert_eq!(put(&app, &first, bytes(600)).await.status, 200);
@@ -200,11 +200,11 @@ async fn altered_or_expired_upload_url_is_refused() {
     let upload = app.upload(&acme, "mei", None).await;
     let address = app.part_address(&upload, 1, 100).await;
     for changed in with_changed_pieces(&address) {
-        put(&app, &changed, "abc").await.fails(403, "this address is not valid, or no longer");
+        put(&app, &changed, "abc").await.fails(403, "this address is invalid or expired");
     }
     let expired = Expected { upload_id: &upload, part_number: 1, most_bytes: 100, expires_at: 1_700_000_000 };
     let expired = app.app.blobs.sign_upload(expired).await.unwrap().url;
-    put(&app, &expired, "abc").await.fails(403, "this address is not valid, or no longer");
+    put(&app, &expired, "abc").await.fails(403, "this address is invalid or expired");
     assert!(files_of(&app, &upload).is_empty());
     assert_eq!(put(&app, &address, "abc").await.status, 200);
 }
@@ -237,9 +237,14 @@ async fn ended_upload_accepts_and_leaves_nothing() {
     app.execute("DELETE FROM uploads").await;
     connection.write(b"def").await;
     let answer = connection.read().await;
-    assert_eq!((answer.status, answer.body.contains("this upload is over")), (404, true), "{}", answer.body);
+    assert_eq!(
+        (answer.status, answer.body.contains("this upload was committed or cancelled")),
+        (404, true),
+        "{}",
+        answer.body
+    );
     assert!(!app.files().join("uploads").join(&upload).exists());
-    put(&app, &address, "abc").await.fails(404, "this upload is over");
+    put(&app, &address, "abc").await.fails(404, "this upload was committed or cancelled");
     assert!(!app.files().join("uploads").join(&upload).exists());
 }
 
@@ -253,12 +258,12 @@ async fn disabled_person_cannot_upload() {
     put(&app, &address, "abc").await.fails(403, "tenant is frozen");
     operator.caller.post_empty("/v1/enterprises/unfreeze?eCode=acme").await.ok();
     app.execute("UPDATE users SET status = 0 WHERE user_id = 'mei'").await;
-    put(&app, &address, "abc").await.fails(404, "this upload is over");
+    put(&app, &address, "abc").await.fails(404, "this upload was committed or cancelled");
     app.execute("UPDATE users SET status = 1 WHERE user_id = 'mei'").await;
     assert_eq!(put(&app, &address, "abc").await.status, 200);
     operator.caller.post_empty("/v1/enterprises/delete?eCode=acme").await;
     app.execute("UPDATE tenants SET removed_at = 1, code = 'gone' WHERE code = 'acme'").await;
-    put(&app, &address, "abc").await.fails(404, "this upload is over");
+    put(&app, &address, "abc").await.fails(404, "this upload was committed or cancelled");
 }
 
 #[tokio::test]
@@ -269,7 +274,7 @@ async fn quotas_count_bytes_in_flight() {
     app.execute("UPDATE directories SET file_bytes = 100").await;
     let upload = app.upload(&acme, "mei", Some(&root)).await;
     let first = app.part_address(&upload, 1, 10_000).await;
-    let subject = "the quota of whom the folder belongs to does not suffice";
+    let subject = "the quota of the folder's owner does not suffice";
     put(&app, &first, bytes(401)).await.fails(413, subject);
     assert!(files_of(&app, &upload).is_empty());
     assert_eq!(put(&app, &first, bytes(300)).await.status, 200);

@@ -137,8 +137,8 @@ async fn refused_commit_keeps_the_upload() {
         form
     };
     for (field, value, code, message) in [
-        ("fileSize", json!(8), 400, "fileSize: 9 bytes have come in, not 8"),
-        ("fileHash", json!(sha256(b"low tide")), 400, "fileHash: what has come in has another SHA-256"),
+        ("fileSize", json!(8), 400, "fileSize: 9 bytes were received, not 8"),
+        ("fileHash", json!(sha256(b"low tide")), 400, "fileHash: the received content has another SHA-256"),
         ("dirId", json!("nowhere"), 430_001, "no folder"),
         ("fileName", json!("a/b"), 400, "fileName: "),
         ("fileName", json!("x".repeat(256)), 430_005, "fileName: must be at most 255 bytes"),
@@ -169,7 +169,9 @@ async fn refused_commit_keeps_the_upload() {
         .await
         .fails_in_business(400, "commit it by /v1/stream/upload/commit");
     let part = json!({"uploadId": upload, "partNumber": 1});
-    mei.post("/v1/stream/multipart/upload/parts", &part).await.fails_in_business(400, "not in parts");
+    mei.post("/v1/stream/multipart/upload/parts", &part)
+        .await
+        .fails_in_business(400, "not a multipart upload");
     commit(&mei, &good).await.ok();
 }
 
@@ -193,7 +195,7 @@ async fn commit_must_match_the_signed_announcement() {
     let signed = sign(&omar, &json!({"dirId": folder, "fileHash": sha256(b"low tide")})).await;
     send_to(&omar, &signed, b"high tide").await;
     let form = commit_form(signed["uploadId"].as_str().unwrap(), &folder, "tide.txt", 9);
-    commit(&omar, &form).await.fails_in_business(400, "than was said when the upload was signed");
+    commit(&omar, &form).await.fails_in_business(400, "than was given when the upload was signed");
     send_to(&omar, &signed, b"low tide").await;
     let form = commit_form(signed["uploadId"].as_str().unwrap(), &folder, "tide.txt", 8);
     let file = commit(&omar, &form).await.ok();
@@ -223,7 +225,7 @@ async fn files_are_deleted_all_or_nothing() {
     delete(&omar, &[&own, first]).await.fails_in_business(430_011, "editor");
     for (ids, message) in [
         (json!([]), "1 to 1000"),
-        (json!([first, second, first]), "[2]: stands in it twice"),
+        (json!([first, second, first]), "[2]: is given twice"),
         (json!({}), "array"),
         (json!([1]), "[0]"),
     ] {
@@ -270,7 +272,7 @@ async fn open_uploads_of_a_person_are_limited() {
     }
     mei.post("/v1/stream/upload", &json!({}))
         .await
-        .fails_in_business(400, "give them up by /v1/stream/upload/cancel");
+        .fails_in_business(400, "cancel them by /v1/stream/upload/cancel");
     sign(&omar, &json!({})).await;
 }
 

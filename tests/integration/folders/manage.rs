@@ -290,7 +290,7 @@ async fn folder_depth_is_limited() {
         parent = folder(&mei, &parent, &depth.to_string()).await;
     }
     let too_deep = json!({"name": "64", "parentId": parent});
-    ask(&mei, "create", too_deep).await.fails_in_business(400, "63 deep");
+    ask(&mei, "create", too_deep).await.fails_in_business(400, "63 levels deep");
     give(&mei, &parent, "viewer", &["omar"]).await;
 }
 

@@ -213,7 +213,7 @@ async fn member_named_with_own_tenant_code_is_removed_once() {
     assert_eq!(removed.data(), &json!([{"loginId": "omar@acme", "name": "User omar"}]));
     assert_eq!(role(&omar, &id).await, Some(-1));
     members(&mei, Method::POST, &id, &["omar"]).await.ok();
-    outer(&mei, Method::DELETE, &id, &["mei@acme"]).await.fails(409, "hand");
+    outer(&mei, Method::DELETE, &id, &["mei@acme"]).await.fails(409, "transfer");
     let removed = outer(&mei, Method::DELETE, &id, &["omar@acme", "omar"]).await.ok();
     assert_eq!(removed.data(), &json!([{"loginId": "omar", "name": "User omar"}]));
     assert_eq!(member_ids(&mei, &id).await, ["mei"]);

@@ -218,7 +218,7 @@ async fn second_use_of_a_code_revokes_its_token() {
     assert_eq!((&said["sub"], &said["client_id"]), (&json!("mei"), &json!(setup.portal.client_id)));
     let mei = setup.app.caller(token);
     mei.post_empty("/modules").await.ok();
-    refused(&setup.use_code(&code).await, 400, "invalid_grant", "used already");
+    refused(&setup.use_code(&code).await, 400, "invalid_grant", "is unknown, used");
     mei.post_empty("/modules").await.fails(401, "revoked");
 }
 
@@ -230,12 +230,12 @@ async fn code_is_bound_to_application_redirect_and_challenge() {
     let public = app.portal(&[CALLBACK], true).await;
 
     let code = setup.sign_in().await;
-    refused(&app.grant(&other, &code_form(&code)).await, 400, "invalid_grant", "not known");
+    refused(&app.grant(&other, &code_form(&code)).await, 400, "invalid_grant", "is unknown");
     let mut stolen = code_form(&code).to_vec();
     stolen.push(("client_id", &public.client_id));
     let post =
         |form: Vec<(&str, &str)>| send(app.http.post(format!("{}/oauth2/token", app.base)).form(&form));
-    refused(&post(stolen).await, 400, "invalid_grant", "not known");
+    refused(&post(stolen).await, 400, "invalid_grant", "is unknown");
     // A confidential application must authenticate.
     let mut unproved = code_form(&code).to_vec();
     unproved.push(("client_id", &setup.portal.client_id));
@@ -250,8 +250,8 @@ async fn code_is_bound_to_application_redirect_and_challenge() {
     ] {
         let code = setup.sign_in().await;
         let form = code_form(&code).map(|(key, value)| if key == name { (key, wrong) } else { (key, value) });
-        refused(&app.grant(&setup.portal, &form).await, 400, "invalid_grant", "not known");
-        refused(&setup.use_code(&code).await, 400, "invalid_grant", "not known");
+        refused(&app.grant(&setup.portal, &form).await, 400, "invalid_grant", "is unknown");
+        refused(&setup.use_code(&code).await, 400, "invalid_grant", "is unknown");
     }
     for name in ["code", "redirect_uri", "code_verifier"] {
         let form: Vec<_> = code_form("x").into_iter().filter(|(key, _)| *key != name).collect();
@@ -319,7 +319,7 @@ async fn disabled_application_tenant_or_person_cannot_sign_in() {
     for statement in ["UPDATE users SET status = 0", "UPDATE users SET status = 1, epoch = epoch + 1"] {
         let code = setup.sign_in().await;
         app.execute(statement).await;
-        refused(&setup.use_code(&code).await, 400, "invalid_grant", "may not sign in");
+        refused(&setup.use_code(&code).await, 400, "invalid_grant", "may no longer sign in");
         app.execute("UPDATE users SET status = 1").await;
     }
     app.execute("UPDATE applications SET redirect_uris = '[]'").await;
@@ -365,7 +365,7 @@ async fn restart_keeps_forms_and_drops_codes() {
     let mut browser = app.browser();
     browser.cookie = cookie;
     let setup = LoginSetup { app, acme, portal };
-    refused(&setup.use_code(&code).await, 400, "invalid_grant", "not known");
+    refused(&setup.use_code(&code).await, 400, "invalid_grant", "is unknown");
     let back = location(&browser.submit(&shown, "mei", "correct horse").await);
     assert_eq!(setup.use_code(&parameter(&back, "code")).await.status, 200);
 }

@@ -61,7 +61,7 @@ async fn people_of_an_issuer_search_as_themselves() {
 #[tokio::test]
 async fn unknown_or_disabled_person_is_401_at_once() {
     let setup = TrustedIssuer::start(Provider::start(people("ES256")).await).await;
-    setup.caller("nobody").await.post_empty("/modules").await.fails(401, "names nobody");
+    setup.caller("nobody").await.post_empty("/modules").await.fails(401, "is unknown or may not sign in");
     let (mei, omar) = (setup.caller("mei").await, setup.caller("omar").await);
     for caller in [&mei, &omar] {
         caller.post_empty("/modules").await.ok();
@@ -69,7 +69,7 @@ async fn unknown_or_disabled_person_is_401_at_once() {
     let changes = json!([{"userId": "mei", "status": 0}, {"userId": "omar", "isDeleted": true}]);
     setup.app.sync(&setup.acme.caller, "users", &changes).await;
     for caller in [&mei, &omar] {
-        caller.post_empty("/modules").await.fails(401, "names nobody");
+        caller.post_empty("/modules").await.fails(401, "is unknown or may not sign in");
     }
     setup.app.sync(&setup.acme.caller, "users", &json!([{"userId": "mei", "status": 1}])).await;
     let operator = setup.app.operator().await.caller;
@@ -79,7 +79,7 @@ async fn unknown_or_disabled_person_is_401_at_once() {
     mei.post_empty("/modules").await.ok();
     // An earlier token recognises a person synchronised later.
     let new = setup.caller("lin").await;
-    new.post_empty("/modules").await.fails(401, "names nobody");
+    new.post_empty("/modules").await.fails(401, "is unknown or may not sign in");
     setup.app.sync(&setup.acme.caller, "users", &json!([user("lin", "")])).await;
     new.post_empty("/modules").await.ok();
 }
@@ -153,7 +153,7 @@ async fn issuer_is_configured_by_the_settings_file() {
     let unknown = format!("{}.{}", encoded(&json!(header)), good.access_token.split_once('.').unwrap().1);
     with(&unknown).post_empty("/modules").await.fails(401, "not valid");
     let log = server.log();
-    assert!(log.contains("the keys of an issuer could not be had"), "{log}");
+    assert!(log.contains("the keys of an issuer could not be fetched"), "{log}");
     for token in [&good.access_token, &good.id_token, &unknown] {
         let parts: Vec<&str> = token.split('.').collect();
         assert!(parts.iter().all(|part| !log.contains(part)), "a token is logged: {log}");

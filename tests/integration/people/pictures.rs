@@ -186,6 +186,9 @@ async fn pictures_beyond_the_byte_budget_fail_the_call() {
         person
     };
     app.sync(&acme.caller, "users", &json!([person("mei")])).await;
-    acme.caller.put("/v1/users/sync", &json!([person("lin"), person("omar")])).await.fails(503, "room");
+    acme.caller
+        .put("/v1/users/sync", &json!([person("lin"), person("omar")]))
+        .await
+        .fails(503, "memory for bodies");
     app.sync(&acme.caller, "users", &json!([person("lin")])).await;
 }

@@ -120,14 +120,14 @@ async fn late_search_body_is_answered_by_current_visibility() {
     begun.ends_with(200, "\"total\":0").await;
     let begun = Begun::begin(&mei, "POST", "/contents/search", &search).await;
     app.sync(&acme.caller, "users", &json!([{"userId": "mei", "orgId": ""}])).await;
-    begun.ends_with(503, "has just changed").await;
+    begun.ends_with(503, "have just changed").await;
     let group = json!({"name": "Harbour"});
     let begun = Begun::begin(&mei, "POST", "/v1/groups", &group).await;
     mei.post("/v1/groups", &group).await.ok();
     begun.ends_with(200, "\"code\":200").await;
     let begun = Begun::begin(&mei, "POST", "/v1/groups", &group).await;
     app.sync(&acme.caller, "users", &json!([{"userId": "mei", "loginId": "mei.chen"}])).await;
-    begun.ends_with(503, "has just changed").await;
+    begun.ends_with(503, "have just changed").await;
 }
 
 #[tokio::test]

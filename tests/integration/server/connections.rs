@@ -184,7 +184,7 @@ async fn unread_answers_share_one_byte_budget() {
         let answer = acme.caller.get(path).await;
         (answer.status == 503).then_some(answer)
     };
-    let refused = eventually("taken budget", full).await.fails(503, "answers that are not taken");
+    let refused = eventually("taken budget", full).await.fails(503, "pending answers use all memory");
     assert_eq!(refused.header("retry-after"), "1");
     acme.caller.get("/contents/search?moduleId=article&keyword=harbour&limit=1&paging=cursor").await.ok();
     drop(connection);

@@ -13,7 +13,7 @@ use crate::util::{
     session::WebSession,
 };
 
-const REFUSED: &str = "this operation is for operators: console.operators names them";
+const REFUSED: &str = "this operation is for operators: console.operators lists them";
 
 async fn start() -> (TestApp, Application) {
     let app = TestApp::start_with(|config| {

@@ -223,7 +223,7 @@ fn endless_source_stops_at_the_page_limit_and_continues() {
         vec![Arc::new(endless), Arc::new(failing("b", external(10), [20, 9], &[]))];
     paused_runtime().block_on(async {
         let first = search_reading(&sources, &request(10), 7).await.unwrap();
-        assert_eq!(message(&first, 0), "read 7 pages without getting to the end of this one");
+        assert_eq!(message(&first, 0), "read 7 pages without finishing this one");
         assert_eq!((first.partial, statuses(&first)), (true, vec![Status::Ok, Status::Ok]));
         let next = TestSearch { start: PageStart::Cursor(first.cursor.clone().unwrap()), ..request(10) };
         let second = search_reading(&sources, &next, 7).await.unwrap();
@@ -253,7 +253,7 @@ fn cursors_in_a_circle_end_their_source() {
     };
     let answer = paused_runtime().block_on(search(&shared(vec![circling()]), &request(10))).unwrap();
     assert_eq!((statuses(&answer), answer.cursor.is_some()), (vec![Status::Invalid], false));
-    assert!(message(&answer, 0).contains("circle"), "{}", message(&answer, 0));
+    assert!(message(&answer, 0).contains("loop"), "{}", message(&answer, 0));
     assert_eq!(ids(&[answer]), ["first", "b", "c"]);
     let pages = paused_runtime().block_on(follow_cursor(&shared(vec![circling()]), request(1), &[1]));
     assert!(pages.len() < 8, "{} pages", pages.len());

@@ -57,9 +57,7 @@ impl Incompleteness {
                     progress.known()
                 )
             }
-            Self::Behind => {
-                "the index is behind: what was changed last may be missing or shown as it was".to_owned()
-            }
+            Self::Behind => "the index is behind: recent changes may be missing".to_owned(),
         }
     }
 }

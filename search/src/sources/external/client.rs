@@ -46,7 +46,7 @@ impl LazyClient {
         let failed = |reason: String| {
             SourceFailure::new(FailureKind::Error, format!("its settings are not usable: {reason}"))
         };
-        made.map_err(|_panic| failed("its client could not be made".to_owned()))?
+        made.map_err(|_panic| failed("its client could not be created".to_owned()))?
             .map_err(|error| failed(error.to_string()))
     }
 

@@ -43,8 +43,9 @@ impl RawPage {
         let Answer { items, total, cursor: next, notes, mut broken } = answer;
         let stands_still = next.is_some() && next.as_deref() == cursor;
         if stands_still {
-            broken
-                .get_or_insert_with(|| "its cursor stands still: the next page would be this one".to_owned());
+            broken.get_or_insert_with(|| {
+                "its cursor does not advance: the next page would be this one".to_owned()
+            });
         }
         let in_time_order = items.is_sorted_by_key(|item| Reverse(item.display_time));
         if declared == DeclaredOrder::Time && !in_time_order {
@@ -54,7 +55,7 @@ impl RawPage {
             .into_iter()
             .map(RawItem::write)
             .collect::<Result<_, serde_json::Error>>()
-            .map_err(|_| SourceFailure::new(FailureKind::Error, "an item could not be written down"))?;
+            .map_err(|_| SourceFailure::new(FailureKind::Error, "an item could not be serialised"))?;
         let note = notes.into_iter().next();
         Ok(Self { items, in_time_order, cursor: next.filter(|_| !stands_still), total, note, broken })
     }

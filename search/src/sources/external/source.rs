@@ -145,7 +145,7 @@ impl ExternalSource {
             Origin::Call => page,
             Origin::Cache => SourcePage { cached: true, ..page },
             Origin::Stale { failure, .. } => {
-                let note = format!("an earlier answer, as now: {}", failure.message);
+                let note = format!("an earlier answer, because now: {}", failure.message);
                 SourcePage { note: Some(note), cached: true, stale: true, ..page }
             }
         }

@@ -196,7 +196,7 @@ fn refusal(suspended: Suspended, now: i64) -> SourceFailure {
     let Suspended { until, cause, times } = suspended;
     let why = match cause {
         FailureKind::Timeout => "it did not answer in time",
-        FailureKind::Unavailable => "it could not be reached or took no calls",
+        FailureKind::Unavailable => "it was unreachable or accepted no calls",
         FailureKind::Unauthorized => "it refused the credentials",
         FailureKind::Invalid => "nothing in its answers was usable",
         FailureKind::Error => "its searches failed",

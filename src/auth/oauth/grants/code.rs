@@ -21,7 +21,7 @@ use crate::{
 
 /// One text for every failure, so that guesses learn nothing.
 const REFUSED: &str =
-    "the code is not known, used already, too old, or not of this client, redirect_uri and code_verifier";
+    "the code is unknown, used, expired, or of another client, redirect_uri or code_verifier";
 
 pub(super) async fn user_token(
     grants: Grants<'_>,
@@ -94,7 +94,7 @@ async fn person(
         .await?;
     person
         .filter(|person| person.epoch == granted.user_epoch)
-        .ok_or(GrantError::InvalidGrant("the user may not sign in any more, or has to do so again"))
+        .ok_or(GrantError::InvalidGrant("the user may no longer sign in, or must sign in again"))
 }
 
 /// A reused code may be stolen (RFC 6749 §4.1.2).

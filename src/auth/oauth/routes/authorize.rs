@@ -63,13 +63,13 @@ struct LoginForm {
         ("response_type" = String, Query, description = "`code`"),
         ("client_id" = String, Query, description = "The application"),
         ("redirect_uri" = String, Query, description =
-            "One that is registered for the application, letter for letter; of the loopback interface with any port"),
+            "A registered one, matched exactly; on the loopback interface the port may differ"),
         ("code_challenge" = String, Query, description = "RFC 7636"),
         ("code_challenge_method" = String, Query, description = "`S256`"),
-        ("scope" = Option<String>, Query, description = "Without it, all that a user token of the application may carry"),
+        ("scope" = Option<String>, Query, description = "Default: every scope that a user token of the application may carry"),
         ("state" = Option<String>, Query, description = "Given back to the application"),
-        ("login_hint" = Option<String>, Query, description = "Whom the application takes the person for"),
-        ("device_id" = Option<String>, Query, description = "The person's device: the token dies when it is unbound"),
+        ("login_hint" = Option<String>, Query, description = "Login account that the application expects"),
+        ("device_id" = Option<String>, Query, description = "The person's device; unbinding it revokes the token"),
     ),
     responses(
         (status = 200, description = "The login page", content_type = "text/html"),
@@ -96,14 +96,14 @@ pub async fn show_login(State(auth): State<AuthState>, request: Request) -> Resp
     request_body(content_type = "application/x-www-form-urlencoded", content = String, description = "The login page's form"),
     responses(
         (status = 303, description = "Back to the application with `code`, or with `error`; with `state` and `iss`"),
-        (status = 400, description = "The login page: the form is too old, or of another browser", content_type = "text/html"),
+        (status = 400, description = "The login page: the form has expired, or is of another browser", content_type = "text/html"),
         (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),
         (status = 429, description = "The login page: too many attempts; `Retry-After` says when to come back",
             content_type = "text/html"),
         (status = 408, description = "The login page: the form did not arrive in time", content_type = "text/html"),
         (status = 413, description = "The login page: the form is larger than its limit", content_type = "text/html"),
-        (status = 415, description = "The login page: the body is no form", content_type = "text/html"),
-        (status = 503, description = "The login page: the server cannot take this now; `Retry-After` says when to come back",
+        (status = 415, description = "The login page: the body is not a form", content_type = "text/html"),
+        (status = 503, description = "The login page: the server is unavailable; `Retry-After` says when to come back",
             content_type = "text/html"),
     )
 )]
@@ -173,7 +173,7 @@ fn send_back(
     };
     let code = auth.codes.give(granted, Instant::now())?;
     let back = authorization::answer(&auth.public_url, request, code.expose_secret());
-    let back = back.ok_or_else(|| Error::internal("a redirect URI that was good leads nowhere"))?;
+    let back = back.ok_or_else(|| Error::internal("a valid redirect URI could not be parsed again"))?;
     Ok(send_to(back.as_str()))
 }
 

@@ -53,7 +53,7 @@ impl ClientRequest {
         let client = presented(&self.headers, client_id, client_secret);
         let account = client.as_ref().ok().map(|client| Account::client(&client.client_id));
         auth.throttle.check_client(self.address, account).map_err(|Throttled(wait)| {
-            let refusal = "too many failed proofs of a client; try again later";
+            let refusal = "too many failed authentications of a client; try again later";
             GrantError::from(Error::too_many_requests(refusal, wait))
         })?;
         let has_secret = client.as_ref().is_ok_and(|client| client.client_secret.is_some());
@@ -64,7 +64,7 @@ impl ClientRequest {
         match (&answer, account) {
             (Err(GrantError::InvalidClient), _) => {
                 auth.throttle.client_failed(self.address);
-                tracing::warn!(target: "trawl::audit", address = %self.address, "a client did not prove who it is");
+                tracing::warn!(target: "trawl::audit", address = %self.address, "a client failed to authenticate");
             }
             (Err(GrantError::Failed(_)), _) => {}
             // Public clients prove nothing.
@@ -91,7 +91,7 @@ fn presented(
     let client = basic(value).ok_or(GrantError::InvalidClient)?;
     // Some clients repeat their id in the form.
     if client_id.is_some_and(|client_id| client_id != client.client_id) {
-        let other = "client_id is another one than the client authenticates as";
+        let other = "client_id differs from the client that authenticates";
         return Err(GrantError::InvalidRequest(other.to_owned()));
     }
     Ok(client)

@@ -104,9 +104,7 @@ pub async fn add_label(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             if repo::count(transaction, &owner).await? >= MOST_LABELS as u64 {
-                return Err(Error::conflict(format!(
-                    "there are {MOST_LABELS} labels already, the most that a person may have"
-                )));
+                return Err(Error::conflict(format!("you already have {MOST_LABELS} labels, the maximum")));
             }
             repo::insert(transaction, &owner, form).await?.ok_or_else(taken)
         })

@@ -45,21 +45,21 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
     tag = "storage", security(()),
     params(
         ("fileId" = String, Path, description = "The file"),
-        ("version" = String, Path, description = "Which version of it"),
-        ("user" = Option<String>, Query, description = "Whom the address was made for"),
-        ("expires" = Option<String>, Query, description = "Until when, epoch seconds"),
-        ("signature" = Option<String>, Query, description = "What says that the server made this address"),
+        ("version" = String, Path, description = "Version of the file"),
+        ("user" = Option<String>, Query, description = "User the address was made for"),
+        ("expires" = Option<String>, Query, description = "Expiry, epoch seconds"),
+        ("signature" = Option<String>, Query, description = "Signature of the address"),
     ),
     responses(
         (status = 200, description = "The content", content_type = "application/octet-stream", body = Vec<u8>),
         (status = 206, description = "A range of it", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 304, description = "The caller has it already"),
+        (status = 304, description = "The caller has the current content"),
         (status = 400, description = "The request is malformed", body = FailureEnvelope),
-        (status = 403, description = "The address is not valid, or no longer; the tenant is frozen; or the file is unsafe", body = FailureEnvelope),
-        (status = 404, description = "The file is not there any more, or may not be taken any more", body = FailureEnvelope),
-        (status = 412, description = "It is not what `If-Match` names", body = FailureEnvelope),
-        (status = 416, description = "There are no such bytes", body = FailureEnvelope),
-        (status = 503, description = "The server cannot give it at the moment", body = FailureEnvelope),
+        (status = 403, description = "The address is invalid or expired; the tenant is frozen; or the file is unsafe", body = FailureEnvelope),
+        (status = 404, description = "The file is gone, or may no longer be downloaded", body = FailureEnvelope),
+        (status = 412, description = "Its ETag differs from `If-Match`", body = FailureEnvelope),
+        (status = 416, description = "The range is beyond the end", body = FailureEnvelope),
+        (status = 503, description = "The content is unavailable at the moment", body = FailureEnvelope),
     )
 )]
 pub async fn give_file(
@@ -70,23 +70,23 @@ pub async fn give_file(
     headers: HeaderMap,
 ) -> Result<Response> {
     let signed = embedded(&state)?.signer().check_download(&file_id, &version, &query, now())?;
-    let kept = download::find(state.store.reader(), &signed).await?;
-    let e_tag: ETag = format!("\"{}\"", kept.sha256).parse().map_err(Error::internal)?;
-    let changed = Duration::from_millis(u64::try_from(kept.created_at).unwrap_or(0));
+    let stored = download::find(state.store.reader(), &signed).await?;
+    let e_tag: ETag = format!("\"{}\"", stored.sha256).parse().map_err(Error::internal)?;
+    let changed = Duration::from_millis(u64::try_from(stored.created_at).unwrap_or(0));
     let last_modified = LastModified::from(UNIX_EPOCH + changed);
-    let size = u64::try_from(kept.size).unwrap_or(0);
+    let size = u64::try_from(stored.size).unwrap_or(0);
     let (status, range) = match asked(&method, &headers, size, &e_tag, last_modified) {
         PreconditionOutcome::Whole => (StatusCode::OK, 0..size),
         PreconditionOutcome::Part(range) => (StatusCode::PARTIAL_CONTENT, range),
         PreconditionOutcome::Known => (StatusCode::NOT_MODIFIED, 0..0),
         PreconditionOutcome::Other => {
-            return Err(Error::precondition_failed("If-Match: the content is another one"));
+            return Err(Error::precondition_failed("If-Match: the content has another ETag"));
         }
         PreconditionOutcome::Beyond => return beyond(size),
     };
     let is_given = status != StatusCode::NOT_MODIFIED && method != Method::HEAD;
     let body = if is_given {
-        let pieces = match state.blobs.read(&kept.store_key, range.clone()).await {
+        let pieces = match state.blobs.read(&stored.store_key, range.clone()).await {
             Err(error) if error.kind == Kind::NotFound => return Err(missing(&state, &signed, error).await),
             opened => opened?,
         };
@@ -102,33 +102,34 @@ pub async fn give_file(
     headers.typed_insert(last_modified);
     if status != StatusCode::NOT_MODIFIED {
         for (name, text) in [
-            (header::CONTENT_TYPE, shown::content_type(&kept.name).to_string()),
-            (header::CONTENT_DISPOSITION, shown::disposition(&kept.name)),
+            (header::CONTENT_TYPE, shown::content_type(&stored.name).to_string()),
+            (header::CONTENT_DISPOSITION, shown::disposition(&stored.name)),
         ] {
             headers.insert(name, HeaderValue::try_from(text).map_err(Error::internal)?);
         }
         headers.insert(header::CONTENT_LENGTH, (range.end - range.start).into());
     }
     if status == StatusCode::PARTIAL_CONTENT {
-        let told = format!("bytes {}-{}/{size}", range.start, range.end - 1);
-        headers.insert(header::CONTENT_RANGE, HeaderValue::try_from(told).map_err(Error::internal)?);
+        let content_range = format!("bytes {}-{}/{size}", range.start, range.end - 1);
+        headers.insert(header::CONTENT_RANGE, HeaderValue::try_from(content_range).map_err(Error::internal)?);
     }
     Ok(response)
 }
 
 /// 416 with the content's size.
 fn beyond(size: u64) -> Result<Response> {
-    let refusal = Error::range_not_satisfiable(format!("Range: lies behind the end; there are {size} bytes"));
+    let refusal =
+        Error::range_not_satisfiable(format!("Range: is beyond the end; the content has {size} bytes"));
     let mut response = refusal.into_response();
-    let told = HeaderValue::try_from(format!("bytes */{size}")).map_err(Error::internal)?;
-    response.headers_mut().insert(header::CONTENT_RANGE, told);
+    let content_range = HeaderValue::try_from(format!("bytes */{size}")).map_err(Error::internal)?;
+    response.headers_mut().insert(header::CONTENT_RANGE, content_range);
     Ok(response)
 }
 
 /// Distinguishes a file deleted just now from an inconsistent store.
 async fn missing(state: &SignedUrlsState, signed: &SignedFile, error: Error) -> Error {
     match download::find(state.store.reader(), signed).await {
-        Ok(kept) => Error::internal(format!("the content {} is not in the store", kept.sha256)),
+        Ok(stored) => Error::internal(format!("the content {} is not in the store", stored.sha256)),
         Err(refusal) if refusal.kind == Kind::NotFound => refusal,
         Err(_) => error,
     }

@@ -44,19 +44,19 @@ const ANNOUNCED_STEP: u64 = 64 << 20;
     params(
         ("uploadId" = String, Path, description = "The upload"),
         ("partNumber" = String, Path, description = "The part's number"),
-        ("size" = Option<String>, Query, description = "The bytes that it may have"),
-        ("expires" = Option<String>, Query, description = "Until when, epoch seconds"),
-        ("signature" = Option<String>, Query, description = "What says that the server made this address"),
+        ("size" = Option<String>, Query, description = "Maximum size in bytes"),
+        ("expires" = Option<String>, Query, description = "Expiry, epoch seconds"),
+        ("signature" = Option<String>, Query, description = "Signature of the address"),
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
     responses(
-        (status = 200, description = "The part is there; `ETag` names it", headers(("etag" = String, description = "Its SHA-256"))),
-        (status = 400, description = "The request is malformed, or the content broke off", body = FailureEnvelope),
-        (status = 403, description = "The address is not valid, or no longer; or the tenant is frozen", body = FailureEnvelope),
-        (status = 404, description = "The upload is over", body = FailureEnvelope),
-        (status = 408, description = "Nothing came for too long", body = FailureEnvelope),
-        (status = 413, description = "It is larger than it may be, or a quota does not suffice", body = FailureEnvelope),
-        (status = 503, description = "There is no room for it at the moment", body = FailureEnvelope),
+        (status = 200, description = "The part is stored; `ETag` identifies it", headers(("etag" = String, description = "Its SHA-256"))),
+        (status = 400, description = "The request is malformed, or the content ended early", body = FailureEnvelope),
+        (status = 403, description = "The address is invalid or expired; or the tenant is frozen", body = FailureEnvelope),
+        (status = 404, description = "The upload was committed or cancelled", body = FailureEnvelope),
+        (status = 408, description = "No bytes arrived for too long", body = FailureEnvelope),
+        (status = 413, description = "It exceeds its maximum size, or a quota does not suffice", body = FailureEnvelope),
+        (status = 503, description = "The server has no room for it at the moment", body = FailureEnvelope),
     )
 )]
 pub async fn receive_part(State(state): State<SignedUrlsState>, request: Request) -> Result<Response> {
@@ -105,7 +105,7 @@ async fn admit(state: &SignedUrlsState, parts: &mut Parts) -> Result<Admitted> {
     let part = local.signer().check_upload(&upload_id, &part_number, &query, now())?;
     let announced = announced_bytes(&parts.headers);
     if announced.is_some_and(|bytes| bytes > part.most_bytes) {
-        return Err(Error::too_large(format!("body: this address allows {} bytes at most", part.most_bytes)));
+        return Err(Error::too_large(format!("body: this address allows at most {} bytes", part.most_bytes)));
     }
     let upload = reservations::find_open(state.store.reader(), &part.upload_id).await?;
     let mut coming = local.expect(&part).await?;
@@ -122,7 +122,7 @@ fn check_size(state: &SignedUrlsState, bytes: u64) -> Result<()> {
         return Ok(());
     }
     Err(Error::too_large(format!(
-        "body: with it the parts of this upload have more than {most} bytes, as a file may have"
+        "body: with it the parts of this upload exceed {most} bytes, the maximum of a file"
     )))
 }
 
@@ -228,10 +228,10 @@ fn impatiently(
 ) -> impl Stream<Item = Result<Bytes>> + Send + Unpin {
     let pieces = stream::unfold(chunks, move |chunks| async move {
         let piece = match timeout(patience, chunks.next()).await {
-            Ok(piece) => piece?.map_err(|error| Error::bad_request("body: it broke off").caused_by(error)),
+            Ok(piece) => piece?.map_err(|error| Error::bad_request("body: ended early").caused_by(error)),
             Err(_elapsed) => {
-                let told = format!("body: nothing of it came for {} ms", patience.as_millis());
-                Err(Error::request_timeout(told))
+                let message = format!("body: no bytes arrived for {} ms", patience.as_millis());
+                Err(Error::request_timeout(message))
             }
         };
         Some((piece, chunks))

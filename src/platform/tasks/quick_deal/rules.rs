@@ -41,7 +41,7 @@ impl Handling {
         task.status = Some(status.number());
         // True, the default, means not supported.
         if task.quick_deal.unwrap_or(true) {
-            let refusal = "quickDeal: this task does not support quick handling (it is true)";
+            let refusal = "quickDeal: this task does not support quick handling (quickDeal is true)";
             return Err(Error::conflict(refusal));
         }
         let callback = task.quick_deal_callback.clone().filter(|callback| !callback.is_empty());

@@ -88,8 +88,7 @@ pub async fn create_dones(
     create_batch(&state, &caller, TaskForm::Done, &items).await.map(Envelope::of)
 }
 
-const OTHER_CONTENT: &str = "appTaskId: this application has a task of this id with other content already; send the same \
-    content again, or another appTaskId";
+const OTHER_CONTENT: &str = "appTaskId: this application has a task of this id with other content; send the same content or another appTaskId";
 
 async fn create_one(state: &TasksState, caller: &Caller, form: TaskForm, task: Task) -> Result<CreatedTask> {
     let (task, status) = task.checked(form).map_err(Error::bad_request)?;
@@ -97,7 +96,7 @@ async fn create_one(state: &TasksState, caller: &Caller, form: TaskForm, task: T
     match create(state, caller, vec![new]).await?.pop() {
         Some(CreationOutcome::There(created)) => Ok(created),
         Some(CreationOutcome::Other(_)) => Err(Error::conflict(OTHER_CONTENT)),
-        None => Err(Error::internal("creating a task gave no outcome")),
+        None => Err(Error::internal("creating a task returned no outcome")),
     }
 }
 
@@ -140,7 +139,7 @@ async fn create_batch(
                     let message = OTHER_CONTENT.to_owned();
                     result.error.push(FailedTask { id: Some(id), message, app_task_id });
                 }
-                None => return Err(Error::internal("creating a task gave no outcome")),
+                None => return Err(Error::internal("creating a task returned no outcome")),
             },
         }
     }

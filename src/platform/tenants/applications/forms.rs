@@ -71,23 +71,23 @@ impl ApplicationForm {
             login: LoginClient { redirect_uris: Vec::new(), is_public: self.public == Some(true) },
             is_disabled: false,
         };
-        let wanted = self.over(&blank)?;
-        wanted.check()?;
-        Ok(wanted)
+        let application = self.over(&blank)?;
+        application.check()?;
+        Ok(application)
     }
 
     pub(super) fn over(self, known: &ValidatedApplication) -> Result<ValidatedApplication> {
         if self.kind.is_some_and(|kind| kind != known.kind.as_str()) {
-            return Err(Error::bad_request(format!("kind: does not change, this one is {}", known.kind)));
+            return Err(Error::bad_request(format!("kind: cannot change; this one is {}", known.kind)));
         }
         if self.public.is_some_and(|public| public != known.login.is_public) {
-            return Err(Error::bad_request("public: does not change; register another application"));
+            return Err(Error::bad_request("public: cannot change; register another application"));
         }
         let name = match self.name {
             None => known.name.clone(),
             name => text("name", name, NAME_BYTES, false)?.unwrap_or_default(),
         };
-        let wanted = ValidatedApplication {
+        let application = ValidatedApplication {
             kind: known.kind,
             name,
             bound: self.bound.unwrap_or_else(|| known.bound.clone()),
@@ -99,20 +99,23 @@ impl ApplicationForm {
             is_disabled: self.disabled.unwrap_or(known.is_disabled),
         };
         // Unchanged values stay unchecked, so that disabling and restricting always work.
-        if wanted.bound != known.bound {
-            check_bound("bound", wanted.kind, &wanted.bound)?;
+        if application.bound != known.bound {
+            check_bound("bound", application.kind, &application.bound)?;
         }
-        if wanted.scopes != known.scopes {
-            check_scopes("scopes", wanted.kind, &wanted.scopes)?;
+        if application.scopes != known.scopes {
+            check_scopes("scopes", application.kind, &application.scopes)?;
         }
-        if wanted.scopes != known.scopes {
-            wanted.login.check_public(wanted.kind, &wanted.scopes).map_err(Error::bad_request)?;
+        if application.scopes != known.scopes {
+            application
+                .login
+                .check_public(application.kind, &application.scopes)
+                .map_err(Error::bad_request)?;
         }
         // The built-in pages redirect to the server itself, at any address.
-        if wanted.login != known.login {
-            wanted.login.check(wanted.kind, &wanted.scopes).map_err(Error::bad_request)?;
+        if application.login != known.login {
+            application.login.check(application.kind, &application.scopes).map_err(Error::bad_request)?;
         }
-        Ok(wanted)
+        Ok(application)
     }
 }
 

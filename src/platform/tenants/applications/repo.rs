@@ -64,16 +64,16 @@ pub(super) async fn count(transaction: &Transaction, tenant_id: i64) -> store::R
 pub(super) async fn update(
     transaction: &Transaction,
     client_id: &str,
-    wanted: &ValidatedApplication,
+    application: &ValidatedApplication,
 ) -> Result<()> {
     let statement = sql(
         "UPDATE applications SET name = ?, bound = ?, scopes = ?, redirect_uris = ?, is_disabled = ? WHERE client_id = ?",
         [
-            wanted.name.as_str().into(),
-            serde_json::to_string(&wanted.bound).map_err(Error::internal)?.into(),
-            serde_json::to_string(&wanted.scopes).map_err(Error::internal)?.into(),
-            serde_json::to_string(&wanted.login.redirect_uris).map_err(Error::internal)?.into(),
-            wanted.is_disabled.into(),
+            application.name.as_str().into(),
+            serde_json::to_string(&application.bound).map_err(Error::internal)?.into(),
+            serde_json::to_string(&application.scopes).map_err(Error::internal)?.into(),
+            serde_json::to_string(&application.login.redirect_uris).map_err(Error::internal)?.into(),
+            application.is_disabled.into(),
             client_id.into(),
         ],
     );
