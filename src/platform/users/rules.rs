@@ -59,7 +59,7 @@ pub struct User {
     pub details: Json<UserDetails>,
     /// Hash of the canonical password.
     pub password_hash: Option<PasswordHash>,
-    /// Avatar address, or path of a stored picture ([`public_address`]).
+    /// Avatar address, or path of a stored picture ([`super::picture::public_address`]).
     pub picture: Option<String>,
     /// Earlier epochs' tokens are invalid.
     pub epoch: i64,
