@@ -1,5 +1,6 @@
 //! Basic identity types.
 
+pub mod frozen;
 pub mod principals;
 pub mod scopes;
 pub mod tenant;

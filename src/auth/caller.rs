@@ -28,6 +28,7 @@ use super::{
 use crate::{
     audit::Actor,
     error::{Error, Result},
+    identity::frozen::refuse_frozen,
     identity::scopes::{Scope, Scopes},
     store::{Store, Transaction},
 };
@@ -122,7 +123,7 @@ impl Caller {
             if application.epoch != epoch || application.is_disabled || has_lost_a_scope {
                 return Err(revoked());
             }
-            tenants::refuse_frozen(application.is_frozen)?;
+            refuse_frozen(application.is_frozen)?;
             if self.kind == Kind::Domain
                 && self.tenant.id != self.home.id
                 && !application.bound.contains(&self.tenant.code)
@@ -139,7 +140,7 @@ impl Caller {
             return Err(revoked());
         }
         let tenant = tenants::find_by_id(transaction, self.tenant.id).await?.ok_or_else(gone)?;
-        tenants::refuse_frozen(tenant.is_frozen)
+        refuse_frozen(tenant.is_frozen)
     }
 
     fn note_use(&self) {

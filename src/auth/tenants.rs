@@ -1,6 +1,6 @@
 //! Tenants: look-up, creation, freezing and removal.
 
-pub use crate::identity::tenant::{FROZEN, Tenant, refuse_frozen};
+pub use crate::identity::tenant::Tenant;
 use crate::store::{self, Connection, Transaction, Value, now_millis, sql};
 
 /// A new tenant.

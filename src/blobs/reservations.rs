@@ -2,8 +2,8 @@
 
 use super::local::upload_gone;
 use crate::{
-    auth::tenants::refuse_frozen,
     error::{Error, Result},
+    identity::frozen::refuse_frozen,
     store::{Connection, FromRow, Store, Transaction, sql},
 };
 

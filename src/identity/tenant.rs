@@ -1,10 +1,5 @@
 //! Tenants.
 
-use crate::error::{Error, Result};
-
-/// The refusal of calls of and on a frozen tenant (decisions 3.6).
-pub const FROZEN: &str = "tenant is frozen";
-
 /// An enterprise: a number inside, a code outside.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Tenant {
@@ -20,11 +15,6 @@ pub struct Tenant {
     pub allow_manage: bool,
     /// The registering application's client id; `None` for the command line.
     pub registered_by: Option<String>,
-}
-
-/// Fails with 403 for a frozen tenant.
-pub fn refuse_frozen(is_frozen: bool) -> Result<()> {
-    if is_frozen { Err(Error::forbidden(FROZEN)) } else { Ok(()) }
 }
 
 /// Checks a tenant code: 1 to 64 letters, digits, `-`, `_` or `.`.

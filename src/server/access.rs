@@ -21,12 +21,12 @@ use crate::{
         applications::Kind,
         caller::{Caller, Role},
         credential::Credential,
-        tenants::refuse_frozen,
     },
     budget::BodyReservation,
     config::Limits,
     error::{Error, Result},
     http::extract::{AdmissionRecheck, BodyRule},
+    identity::frozen::refuse_frozen,
     identity::scopes::Scope,
 };
 

@@ -4,7 +4,7 @@
 //!
 //! 1. `source` finds the key of the page: registration, keyword and the source's own cursor.
 //! 2. `page_cache` answers with a fresh page, else calls the layers below. A stale page stands in for a failure.
-//! 3. `timed_call` takes the suspension's permission before a call is joined: nobody waits for another's probe. It
+//! 3. `call_timeout` takes the suspension's permission before a call is joined: nobody waits for another's probe. It
 //!    limits the call and records its end. A call given up at the search's deadline runs on to its own limit, to
 //!    tell slow from down. A probe always does, else one call of each source.
 //! 4. `single_flight` shares the call with identical ones; a call without waiters is dropped.
@@ -16,6 +16,7 @@
 //! Sources are called as the application, never as a person, so a tenant shares its pages. The span and the trace
 //! of a call are those of the search that began it.
 
+mod call_timeout;
 mod client;
 pub mod health;
 mod hedge_budget;
@@ -28,7 +29,6 @@ mod resume;
 mod single_flight;
 mod source;
 mod suspension;
-mod timed_call;
 
 pub use client::{ClientSettings, PropagateTrace};
 pub use health::SourceState;

@@ -16,6 +16,7 @@ use crate::{
         usage::LastUse,
     },
     error::{Error, Result},
+    identity::frozen::refuse_frozen,
     identity::scopes::{Scope, Scopes},
     store::{Connection, Transaction, now_millis},
 };
@@ -54,7 +55,7 @@ impl Session {
         if has_lost_a_scope {
             return Err(ended());
         }
-        tenants::refuse_frozen(application.is_frozen)
+        refuse_frozen(application.is_frozen)
     }
 }
 

@@ -18,6 +18,7 @@ use crate::{
         tenants::{self, Tenant},
     },
     error::Error,
+    identity::frozen::FROZEN,
     identity::scopes::Scopes,
     store::Store,
 };
@@ -203,7 +204,7 @@ async fn find_tenant(
     let tenant = tenants::find_by_id(store.reader(), application.tenant_id).await?;
     let tenant = tenant.ok_or(Refusal::Shown(Shown::UnknownApplication))?;
     if tenant.is_frozen {
-        return Ok(Err(("access_denied", tenants::FROZEN.to_owned())));
+        return Ok(Err(("access_denied", FROZEN.to_owned())));
     }
     Ok(Ok(RequestingApplication { application, tenant }))
 }

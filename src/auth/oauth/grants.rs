@@ -18,10 +18,10 @@ use crate::{
         directory::{Directory, Person},
         secrets::SecretChecker,
         sessions::{self, SignedIn},
-        tenants,
         tokens::{Subject, UserClaims},
     },
     error::Error,
+    identity::frozen::FROZEN,
     identity::scopes::Scopes,
     store::Store,
 };
@@ -113,7 +113,7 @@ impl GrantError {
     pub fn from_client(error: ClientError) -> Self {
         match error {
             ClientError::Unknown => Self::InvalidClient,
-            ClientError::Frozen => Self::UnauthorizedClient(tenants::FROZEN.to_owned()),
+            ClientError::Frozen => Self::UnauthorizedClient(FROZEN.to_owned()),
             ClientError::Failed(error) => Self::Failed(error),
         }
     }

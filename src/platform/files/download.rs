@@ -4,6 +4,7 @@ use crate::{
     auth::{directory::SubjectKind, tenants},
     blobs::signing::SignedFile,
     error::{Error, Result},
+    identity::frozen::refuse_frozen,
     platform::{
         directory,
         folders::access::{Access, FolderViewer, RequiredPermission},
@@ -43,7 +44,7 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<StoredVers
     );
     let stored = statement.fetch_optional::<StoredVersion>(reader).await?.ok_or_else(gone)?;
     let tenant = tenants::find_by_id(reader, stored.tenant_id).await?.ok_or_else(gone)?;
-    tenants::refuse_frozen(tenant.is_frozen)?;
+    refuse_frozen(tenant.is_frozen)?;
     let person = users::service::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
     let person = person.ok_or_else(gone)?;
     let principals = directory::standing(reader, tenant.id, &person).await?;

@@ -13,13 +13,13 @@ use tracing::Span;
 use trawl_connectors::DeclaredOrder;
 
 use super::{
+    call_timeout::{GuardedClient, PageCall},
     client::{ClientSettings, LazyClient, PropagateTrace},
     health::SourceState,
     hedging::HedgedClient,
     page::{into_page, resume_point},
     page_cache::{CachedPage, Origin, SourcePageCache},
     raw_page::SourcePageKey,
-    timed_call::{GuardedClient, PageCall},
 };
 use crate::{
     request::Order,

@@ -17,6 +17,7 @@ use crate::{
         sessions::SignedIn,
         tenants,
     },
+    identity::frozen::FROZEN,
 };
 
 /// One text for every failure, so that guesses learn nothing.
@@ -85,7 +86,7 @@ async fn person(
 ) -> Result<Person, GrantError> {
     let reader = grants.store.reader();
     if application.tenant_id != granted.tenant_id || application.is_frozen {
-        return Err(GrantError::InvalidGrant(tenants::FROZEN));
+        return Err(GrantError::InvalidGrant(FROZEN));
     }
     let person = grants
         .authenticator

@@ -8,12 +8,12 @@ use serde::Deserialize;
 use trawl_macros::operation;
 
 use crate::{
-    auth::tenants::refuse_frozen,
     error::{Error, Result},
     http::{
         envelope::{BodyRefusals, Envelope, Refusals},
         extract::{QueryParameters, check_content_type, read_body},
     },
+    identity::frozen::refuse_frozen,
     platform::{
         groups::service::tenants_of,
         robots::{

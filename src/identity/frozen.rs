@@ -1,0 +1,11 @@
+//! Refusal of calls of and on a frozen tenant (decisions 3.6).
+
+use crate::error::{Error, Result};
+
+/// Its message.
+pub const FROZEN: &str = "tenant is frozen";
+
+/// Fails with 403 for a frozen tenant.
+pub fn refuse_frozen(is_frozen: bool) -> Result<()> {
+    if is_frozen { Err(Error::forbidden(FROZEN)) } else { Ok(()) }
+}
