@@ -110,7 +110,7 @@ async fn assets_are_immutable_and_named_by_content() {
     for path in
         [format!("/assets/0000000000000000/{rest}"), asset.replace(rest, "search.html"), format!("{asset}/x")]
     {
-        app.caller("").get(&path).await.fails(404, "no such file");
+        app.caller("").get(&path).await.fails(404, "no such page file");
     }
 }
 
