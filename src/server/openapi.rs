@@ -30,7 +30,7 @@ use crate::app::App;
         (name = "contents", description = "Articles, news, feeds and an operator's own modules"),
         (name = "tasks", description = "To-do items"),
         (name = "robots", description = "Group robots, their messages, and the templates of cards"),
-        (name = "favorites", description = "What people keep for themselves, and their labels"),
+        (name = "favorites", description = "Personal favorites and their labels"),
         (name = "badges", description = "An enterprise's badges"),
         (name = "tenants", description = "Enterprises: registering, freezing and deleting them"),
         (name = "directory", description = "Users and departments"),

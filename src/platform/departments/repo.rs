@@ -99,7 +99,9 @@ pub async fn with_ancestors(
     statement.fetch_values(connection).await
 }
 
-/// Departments whose `principal` names a person by id or login, and whether each is a top-level one.
+/// Departments headed by a person, and whether each is at the top.
+///
+/// `principal` names the head by id or login.
 pub async fn headed_by(
     connection: &Connection,
     tenant_id: i64,

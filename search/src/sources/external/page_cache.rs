@@ -19,7 +19,7 @@ use crate::{
     sources::{cache_shares, count_page},
 };
 
-/// The wait ends this early if a stale page is at hand, at most a tenth of the time.
+/// With a stale page at hand, the wait ends this early: at most a tenth of it.
 const STALE_LEAD: Duration = Duration::from_millis(100);
 /// The part of the bytes for positions.
 const POSITIONS_PART: u64 = 16;
