@@ -44,26 +44,28 @@ enum Command {
     Storage(storage::StorageCommand),
 }
 
-impl Program {
-    /// Runs a command that must not start threads.
-    pub fn run_alone(&self) -> Option<ExitCode> {
-        if let Command::ExtractText(options) = &self.command { Some(extract_text(options)) } else { None }
+/// Runs the command of the process's arguments to its end.
+///
+/// The runtime starts here, not in the binary: a crate compiles the futures that it polls.
+pub fn run() -> ExitCode {
+    match Program::parse().command {
+        // No thread may run before the sandbox is closed.
+        Command::ExtractText(options) => extract_text(&options),
+        command => run_async(command),
     }
+}
 
-    /// Runs the command to its end.
-    pub async fn run(self) -> ExitCode {
-        match self.command {
-            Command::Serve(options) => serve::run(options).await,
-            Command::App(app::AppCommand::Create(options)) => app::create(options).await,
-            Command::Import(options) => import::run(*options).await,
-            Command::Bench(options) => bench::run(*options).await,
-            Command::Connector(connector::ConnectorCommand::Check(options)) => {
-                connector::check(*options).await
-            }
-            Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
-            Command::ExtractText(options) => extract_text(&options),
-            Command::Storage(command) => command.run().await,
-        }
+#[tokio::main]
+async fn run_async(command: Command) -> ExitCode {
+    match command {
+        Command::Serve(options) => serve::run(options).await,
+        Command::App(app::AppCommand::Create(options)) => app::create(options).await,
+        Command::Import(options) => import::run(*options).await,
+        Command::Bench(options) => bench::run(*options).await,
+        Command::Connector(connector::ConnectorCommand::Check(options)) => connector::check(*options).await,
+        Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
+        Command::ExtractText(options) => extract_text(&options),
+        Command::Storage(command) => command.run().await,
     }
 }
 

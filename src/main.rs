@@ -2,9 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use trawl::cli::Program;
-
 #[cfg(not(debug_assertions))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -17,11 +14,5 @@ static ALLOCATOR: cap::Cap<mimalloc::MiMalloc> = cap::Cap::new(mimalloc::MiMallo
 fn main() -> ExitCode {
     #[cfg(debug_assertions)]
     trawl::telemetry::report_allocated(|| ALLOCATOR.allocated());
-    let program = Program::parse();
-    program.run_alone().unwrap_or_else(|| run(program))
-}
-
-#[tokio::main]
-async fn run(program: Program) -> ExitCode {
-    program.run().await
+    trawl::cli::run()
 }
