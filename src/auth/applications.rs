@@ -334,7 +334,7 @@ pub async fn find_callback_key(
 ) -> Result<Option<SecretString>> {
     let statement = sql(
         "SELECT callback_key_sealed FROM applications \
-         JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ? AND is_disabled = 0",
+         JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ? AND NOT is_disabled",
         [client_id.into()],
     );
     let sealed: Option<Vec<u8>> = statement.fetch_optional_value(connection).await?;

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     error::{Error, Result},
-    store::{Store, now_millis, sql},
+    store::{Store, Value, now_millis, sql},
 };
 
 const PORTION: usize = 1_000;
@@ -32,7 +32,9 @@ impl LastUse {
 /// Last uses by client id, or by a session id's hexadecimal digits.
 #[derive(Debug)]
 pub struct Usage {
-    statement: &'static str,
+    /// What comes before and after the rows of ids and times.
+    statement: (&'static str, &'static str),
+    row: fn(&str, i64) -> Result<[Value; 2]>,
     used: Mutex<HashMap<Arc<str>, Arc<LastUse>>>,
 }
 
@@ -40,21 +42,27 @@ impl Usage {
     /// The uses of applications.
     pub fn for_applications() -> Self {
         Self::written_by(
-            "UPDATE applications SET last_used_at = noted.value FROM json_each(?) AS noted \
-             WHERE client_id = noted.key",
+            (
+                "UPDATE applications SET last_used_at = noted.column2 FROM (VALUES ",
+                ") AS noted WHERE client_id = noted.column1",
+            ),
+            |client_id, at| Ok([client_id.into(), at.into()]),
         )
     }
 
     /// The uses of sessions.
     pub fn for_sessions() -> Self {
         Self::written_by(
-            "UPDATE sessions SET used_at = MAX(used_at, noted.value) FROM json_each(?) AS noted \
-             WHERE sessions.id = unhex(noted.key)",
+            (
+                "UPDATE sessions SET used_at = MAX(used_at, noted.column2) FROM (VALUES ",
+                ") AS noted WHERE sessions.id = noted.column1",
+            ),
+            |id, at| Ok([hex::decode(id).map_err(Error::internal)?.into(), at.into()]),
         )
     }
 
-    fn written_by(statement: &'static str) -> Self {
-        Self { statement, used: Mutex::default() }
+    fn written_by(statement: (&'static str, &'static str), row: fn(&str, i64) -> Result<[Value; 2]>) -> Self {
+        Self { statement, row, used: Mutex::default() }
     }
 
     /// The last use of this id.
@@ -90,9 +98,11 @@ impl Usage {
     }
 
     async fn write_portion(&self, store: &Store, noted: &[(Arc<str>, Arc<LastUse>, i64)]) -> Result<()> {
-        let values: HashMap<&str, i64> = noted.iter().map(|(id, _, at)| (&**id, *at)).collect();
-        let values = serde_json::to_string(&values).map_err(Error::internal)?;
-        let statement = sql(self.statement, [values.into()]);
+        let rows: Vec<[Value; 2]> =
+            noted.iter().map(|(id, _, at)| (self.row)(id, *at)).collect::<Result<_>>()?;
+        let (before, after) = self.statement;
+        let text = format!("{before}{}{after}", vec!["(?, ?)"; rows.len()].join(", "));
+        let statement = sql(text, rows.into_iter().flatten());
         let job = store.write(move |transaction| {
             Box::pin(async move {
                 statement.execute(transaction).await?;

@@ -29,7 +29,7 @@ pub async fn find_open(connection: &Connection, upload_id: &str) -> Result<OpenU
         "SELECT uploads.id, uploads.tenant_id, uploads.reserved_bytes, tenants.is_frozen FROM uploads \
          JOIN tenants ON tenants.id = uploads.tenant_id AND tenants.removed_at IS NULL \
          JOIN users ON users.tenant_id = uploads.tenant_id AND users.user_id = uploads.user_id \
-           AND users.is_deleted = 0 AND users.status = 1 \
+           AND NOT users.is_deleted AND users.status = 1 \
          WHERE uploads.id = ?",
         [upload_id.into()],
     );
@@ -83,10 +83,10 @@ async fn check_quotas(transaction: &Transaction, upload_id: &str) -> Result<()> 
     let statement = sql(
         "SELECT tenants.quota_bytes, tenants.subject_quota_bytes, \
            CASE WHEN tenants.quota_bytes > 0 THEN tenants.file_bytes \
-             + (SELECT SUM(reserved_bytes) FROM uploads AS every WHERE every.tenant_id = tenants.id) ELSE 0 END AS of_tenant, \
+             + (SELECT CAST(SUM(reserved_bytes) AS BIGINT) FROM uploads AS every WHERE every.tenant_id = tenants.id) ELSE 0 END AS of_tenant, \
            CASE WHEN tenants.subject_quota_bytes > 0 THEN \
              (SELECT file_bytes FROM directories WHERE id = uploads.root_id AND directories.tenant_id = tenants.id) \
-             + (SELECT SUM(reserved_bytes) FROM uploads AS every WHERE every.root_id = uploads.root_id) END AS of_root \
+             + (SELECT CAST(SUM(reserved_bytes) AS BIGINT) FROM uploads AS every WHERE every.root_id = uploads.root_id) END AS of_root \
          FROM uploads JOIN tenants ON tenants.id = uploads.tenant_id WHERE uploads.id = ?",
         [upload_id.into()],
     );

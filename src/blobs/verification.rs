@@ -240,19 +240,21 @@ async fn wrong_sums(reader: &Connection) -> Result<Vec<WrongSum>> {
             GROUP BY root_id, tree.tenant_id)";
     let statements = [
         format!(
-            "{live} SELECT 'tenant' AS of, code AS id, file_bytes AS told, \
-               COALESCE((SELECT SUM(bytes) FROM live WHERE live.tenant_id = tenants.id), 0) AS counted \
-             FROM tenants WHERE removed_at IS NULL AND told <> counted ORDER BY code"
+            "SELECT of, id, told, counted FROM ({live} SELECT 'tenant' AS of, code AS id, file_bytes AS told, \
+               CAST(COALESCE((SELECT SUM(bytes) FROM live WHERE live.tenant_id = tenants.id), 0) AS BIGINT) AS counted \
+             FROM tenants WHERE removed_at IS NULL) AS sums WHERE told <> counted ORDER BY id"
         ),
         format!(
-            "{live} SELECT 'root' AS of, directories.id, file_bytes AS told, \
-               COALESCE((SELECT bytes FROM live WHERE live.root_id = directories.id), 0) AS counted \
-             FROM directories WHERE id IN (SELECT root_id FROM tree WHERE tree.id = root_id) AND told <> counted ORDER BY sequence"
+            "SELECT of, id, told, counted FROM ({live} SELECT 'root' AS of, sequence, directories.id, file_bytes AS told, \
+               CAST(COALESCE((SELECT bytes FROM live WHERE live.root_id = directories.id), 0) AS BIGINT) AS counted \
+             FROM directories WHERE id IN (SELECT root_id FROM tree WHERE tree.id = root_id)) AS sums \
+             WHERE told <> counted ORDER BY sequence"
         ),
         format!(
-            "{live} SELECT 'file' AS of, id, stored_bytes AS told, \
-               COALESCE((SELECT SUM(size) FROM file_versions WHERE file_id = files.id), 0) AS counted \
-             FROM files WHERE directory_id IN (SELECT id FROM tree) AND told <> counted ORDER BY sequence"
+            "SELECT of, id, told, counted FROM ({live} SELECT 'file' AS of, sequence, id, stored_bytes AS told, \
+               CAST(COALESCE((SELECT SUM(size) FROM file_versions WHERE file_id = files.id), 0) AS BIGINT) AS counted \
+             FROM files WHERE directory_id IN (SELECT id FROM tree)) AS sums \
+             WHERE told <> counted ORDER BY sequence"
         ),
     ];
     let mut wrong = Vec::new();

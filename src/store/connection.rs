@@ -9,7 +9,7 @@ use sqlx_sqlite::{
 };
 use tokio::sync::Mutex;
 
-use super::{DatabaseError, Result, Statement, Value};
+use super::{DatabaseError, Json, Result, Statement, Value};
 
 /// Timeout for another process's write lock (`trawl app create` beside a running server).
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -115,6 +115,7 @@ fn query(statement: Statement) -> Result<Query<'static, Sqlite, SqliteArguments>
             Value::Real(value) => arguments.add(value),
             Value::Text(value) => arguments.add(value),
             Value::Bytes(value) => arguments.add(value),
+            Value::List(texts) => arguments.add(Json(texts)),
         }
         .map_err(DatabaseError::Encode)?;
     }

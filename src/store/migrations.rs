@@ -2,7 +2,7 @@
 
 use super::{Connection, Result, now_millis, sql};
 
-const MIGRATIONS: [(&str, &str); 8] = [
+const MIGRATIONS: [(&str, &str); 9] = [
     ("0001_foundation", include_str!("migrations/0001_foundation.sql")),
     ("0002_module_ids", include_str!("migrations/0002_module_ids.sql")),
     ("0003_weights_and_duplicates", include_str!("migrations/0003_weights_and_duplicates.sql")),
@@ -11,6 +11,7 @@ const MIGRATIONS: [(&str, &str); 8] = [
     ("0006_collaboration", include_str!("migrations/0006_collaboration.sql")),
     ("0007_files", include_str!("migrations/0007_files.sql")),
     ("0008_sessions", include_str!("migrations/0008_sessions.sql")),
+    ("0009_portable", include_str!("migrations/0009_portable.sql")),
 ];
 
 /// The applied schema changes and when, in seconds since 1970. Name and shape are those of `sea-orm-migration`.

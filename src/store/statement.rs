@@ -24,6 +24,8 @@ pub enum Value {
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
+    /// Texts, which `json_each(?)` gives as rows of `key` (from 0) and `value`.
+    List(Vec<String>),
 }
 
 impl Value {
@@ -33,6 +35,11 @@ impl Value {
     /// It cannot be written as JSON.
     pub fn json(value: &(impl serde::Serialize + ?Sized)) -> Result<Self> {
         serde_json::to_string(value).map(Self::Text).map_err(|error| DatabaseError::Encode(error.into()))
+    }
+
+    /// `texts` as the argument of `json_each`.
+    pub fn list(texts: impl IntoIterator<Item: Into<String>>) -> Self {
+        Self::List(texts.into_iter().map(Into::into).collect())
     }
 }
 

@@ -72,8 +72,8 @@ pub(in crate::auth) async fn remove_above(
 ) -> store::Result<bool> {
     let statement = sql(
         "DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE tenant_id = ? AND user_id = ? \
-         ORDER BY used_at DESC, id LIMIT -1 OFFSET ?)",
-        [tenant_id.into(), user_id.into(), most.into()],
+         ORDER BY used_at DESC, id LIMIT ? OFFSET ?)",
+        [tenant_id.into(), user_id.into(), u64::MAX.into(), most.into()],
     );
     Ok(statement.execute(transaction).await? > 0)
 }
@@ -101,7 +101,7 @@ mod tests {
                 vec!["sessions_by_age", "sessions_by_use"],
             ),
             (
-                "SELECT id FROM sessions WHERE tenant_id = ? AND user_id = ? ORDER BY used_at DESC, id LIMIT -1 OFFSET 50",
+                "SELECT id FROM sessions WHERE tenant_id = ? AND user_id = ? ORDER BY used_at DESC, id LIMIT 1000 OFFSET 50",
                 2,
                 vec!["sessions_by_person (tenant_id=? AND user_id=?)"],
             ),

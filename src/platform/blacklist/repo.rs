@@ -36,7 +36,7 @@ pub(super) async fn add(
     black_user_id: &str,
 ) -> store::Result<Addition> {
     let known = sql(
-        "SELECT 1 FROM users WHERE tenant_id = ? AND user_id = ? AND is_deleted = 0 AND is_hidden = 0",
+        "SELECT 1 FROM users WHERE tenant_id = ? AND user_id = ? AND NOT is_deleted AND NOT is_hidden",
         [owner.tenant_id.into(), black_user_id.into()],
     );
     if !known.exists(transaction).await? {
@@ -69,8 +69,8 @@ pub(super) async fn remove(
 const SHOWN: &str = "FROM blacklist \
     JOIN users ON users.tenant_id = blacklist.tenant_id AND users.user_id = blacklist.black_user_id \
     LEFT JOIN organizations ON organizations.tenant_id = users.tenant_id AND organizations.org_id = users.org_id \
-    AND organizations.is_deleted = 0 AND organizations.is_hidden = 0 \
-    WHERE blacklist.tenant_id = ? AND blacklist.user_id = ? AND users.is_deleted = 0 AND users.is_hidden = 0";
+    AND NOT organizations.is_deleted AND NOT organizations.is_hidden \
+    WHERE blacklist.tenant_id = ? AND blacklist.user_id = ? AND NOT users.is_deleted AND NOT users.is_hidden";
 
 /// Entries, oldest first, and their total.
 pub(super) async fn list(

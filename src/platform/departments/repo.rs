@@ -19,7 +19,7 @@ pub async fn existing(
     tenant_id: i64,
     org_ids: &[impl AsRef<str>],
 ) -> Result<HashSet<String>> {
-    ids_of(transaction, tenant_id, "is_deleted = 0", org_ids).await
+    ids_of(transaction, tenant_id, "NOT is_deleted", org_ids).await
 }
 
 /// Visible departments with these ids.
@@ -28,7 +28,7 @@ pub async fn shown(
     tenant_id: i64,
     org_ids: &[impl AsRef<str>],
 ) -> Result<HashSet<String>> {
-    ids_of(transaction, tenant_id, "is_deleted = 0 AND is_hidden = 0", org_ids).await
+    ids_of(transaction, tenant_id, "NOT is_deleted AND NOT is_hidden", org_ids).await
 }
 
 async fn ids_of(
@@ -55,10 +55,10 @@ pub async fn are_without_chat(
     // UNION terminates on cycles.
     let text = "WITH RECURSIVE above (org_id, parent_id, enable_chat) AS ( \
           SELECT org_id, parent_id, enable_chat FROM organizations \
-            WHERE tenant_id = ?1 AND org_id = ?2 AND is_deleted = 0 \
+            WHERE tenant_id = ?1 AND org_id = ?2 AND NOT is_deleted \
           UNION \
           SELECT next.org_id, next.parent_id, next.enable_chat FROM organizations AS next \
-            JOIN above ON next.org_id = above.parent_id WHERE next.tenant_id = ?1 AND next.is_deleted = 0) \
+            JOIN above ON next.org_id = above.parent_id WHERE next.tenant_id = ?1 AND NOT next.is_deleted) \
         SELECT org_id FROM above WHERE enable_chat = 0";
     let mut above_all: Option<HashSet<String>> = None;
     for org_id in org_ids {
@@ -88,11 +88,11 @@ pub async fn with_ancestors(
     // UNION also ends cycles.
     let statement = sql(
         "WITH RECURSIVE mine (org_id, parent_id) AS ( \
-           SELECT org_id, parent_id FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 \
+           SELECT org_id, parent_id FROM organizations WHERE tenant_id = ?1 AND NOT is_deleted \
              AND (org_id = ?2 OR org_id IN (SELECT value FROM json_each(?3))) \
            UNION \
            SELECT above.org_id, above.parent_id FROM organizations AS above JOIN mine ON above.org_id = mine.parent_id \
-             WHERE above.tenant_id = ?1 AND above.is_deleted = 0) \
+             WHERE above.tenant_id = ?1 AND NOT above.is_deleted) \
          SELECT DISTINCT org_id FROM mine",
         [tenant_id.into(), org_id.into(), deputy_org_ids.into()],
     );
@@ -109,8 +109,8 @@ pub async fn headed_by(
     login_id: &str,
 ) -> store::Result<Vec<(String, bool)>> {
     let statement = sql(
-        "SELECT org_id, parent_id IS NULL AS is_top FROM organizations WHERE tenant_id = ?1 AND is_deleted = 0 \
-         AND json_extract(details, '$.principal') IN (?2, ?3)",
+        "SELECT org_id, parent_id IS NULL AS is_top FROM organizations WHERE tenant_id = ?1 AND NOT is_deleted \
+         AND principal IN (?2, ?3)",
         [tenant_id.into(), user_id.into(), login_id.into()],
     );
     statement.fetch_all(connection).await

@@ -15,7 +15,7 @@ pub(super) async fn find_user(
         IdType::Login => "login_id",
         IdType::Source => "user_id",
     };
-    let text = format!("SELECT user_id FROM users WHERE tenant_id = ? AND {column} = ? AND is_deleted = 0");
+    let text = format!("SELECT user_id FROM users WHERE tenant_id = ? AND {column} = ? AND NOT is_deleted");
     sql(text, [tenant_id.into(), id.into()]).fetch_optional_value(reader).await
 }
 

@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
-use serde_json::json;
 
 use super::{
     repo::SHOWN,
@@ -10,7 +9,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     platform::shared::keyword_filter::fold_keyword,
-    store::{self, Connection, Value, sql},
+    store::{self, Connection, Value, placeholders, sql},
 };
 
 const LIMIT: u64 = 100;
@@ -96,10 +95,13 @@ pub(super) async fn read(
     values.push(filter.before.into());
     let types = &filter.content_types;
     if types.is_empty() {
-        text += " AND is_favorite = 1";
+        text += " AND is_favorite";
     } else {
-        text += " AND (is_favorite = 1 AND content_type IN (SELECT value FROM json_each(?)) OR ? AND is_feed_favorite = 1)";
-        values.extend([json!(types).to_string().into(), types.contains(&FEED).into()]);
+        let types_given = placeholders(types.len());
+        text =
+            format!("{text} AND (is_favorite AND content_type IN ({types_given}) OR ? AND is_feed_favorite)");
+        values.extend(types.iter().map(|kind| Value::from(*kind)));
+        values.push(types.contains(&FEED).into());
     }
     if let Some(label_name) = &filter.label_name {
         text += " AND sequence IN (SELECT favorite FROM labels_of_favorites WHERE label_id = \

@@ -30,7 +30,7 @@ pub(super) struct StoredFavorite {
 
 /// The unary plus makes SQLite look up each id.
 fn find_text() -> String {
-    format!("SELECT {COLUMNS} FROM favorites WHERE +tenant_id = ? AND is_favorite = 1 AND id")
+    format!("SELECT {COLUMNS} FROM favorites WHERE +tenant_id = ? AND is_favorite AND id")
 }
 
 pub(super) async fn find(
@@ -48,7 +48,7 @@ pub(super) async fn scan(
 ) -> store::Result<Vec<StoredFavorite>> {
     sql(
         format!(
-            "SELECT {COLUMNS} FROM favorites WHERE sequence > ? AND is_favorite = 1 ORDER BY sequence LIMIT ?"
+            "SELECT {COLUMNS} FROM favorites WHERE sequence > ? AND is_favorite ORDER BY sequence LIMIT ?"
         ),
         [sequence.into(), limit.into()],
     )
@@ -57,7 +57,7 @@ pub(super) async fn scan(
 }
 
 pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
-    let text = "SELECT COUNT(*) AS favorites FROM favorites WHERE is_favorite = 1";
+    let text = "SELECT COUNT(*) AS favorites FROM favorites WHERE is_favorite";
     sql(text, []).fetch_value(reader).await
 }
 
@@ -203,7 +203,7 @@ pub(super) async fn remove(
         )
     } else {
         sql(
-            "UPDATE favorites SET is_favorite = 0 WHERE tenant_id = ? AND sequence = ?",
+            "UPDATE favorites SET is_favorite = FALSE WHERE tenant_id = ? AND sequence = ?",
             [owner.tenant_id.into(), known.sequence.into()],
         )
     };

@@ -51,7 +51,7 @@ pub(super) async fn check(connection: &Connection, counted: QuotaScope<'_>, byte
 async fn tenant_usage(connection: &Connection, counted: QuotaScope<'_>) -> store::Result<Usage> {
     // Uploads are summed only under a quota.
     let text = "SELECT file_bytes AS used, quota_bytes AS most, CASE WHEN quota_bytes = 0 THEN 0 ELSE \
-          (SELECT COALESCE(SUM(reserved_bytes), 0) FROM uploads WHERE tenant_id = ?1 AND id <> ?2) END AS reserved \
+          (SELECT CAST(COALESCE(SUM(reserved_bytes), 0) AS BIGINT) FROM uploads WHERE tenant_id = ?1 AND id <> ?2) END AS reserved \
         FROM tenants WHERE id = ?1";
     let usage = find(connection, text, [counted.tenant.into(), counted.but.into()]).await?;
     usage.ok_or(DatabaseError::RowNotFound)
@@ -63,7 +63,7 @@ async fn root_usage(
     root_id: &str,
 ) -> store::Result<Option<Usage>> {
     let text = "SELECT directories.file_bytes AS used, subject_quota_bytes AS most, CASE WHEN subject_quota_bytes = 0 THEN 0 ELSE \
-          (SELECT COALESCE(SUM(reserved_bytes), 0) FROM uploads WHERE root_id = ?2 AND id <> ?3) END AS reserved \
+          (SELECT CAST(COALESCE(SUM(reserved_bytes), 0) AS BIGINT) FROM uploads WHERE root_id = ?2 AND id <> ?3) END AS reserved \
         FROM directories JOIN tenants ON tenants.id = directories.tenant_id \
         WHERE directories.id = ?2 AND directories.tenant_id = ?1";
     find(connection, text, [counted.tenant.into(), root_id.into(), counted.but.into()]).await

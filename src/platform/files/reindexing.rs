@@ -14,7 +14,8 @@ pub const PORTION: usize = 500;
 /// Records the first files below a renamed folder, [`follow_portion`] the others. Returns whether any are left.
 pub async fn record_renamed(transaction: &Transaction, tenant_id: i64, directory_id: &str) -> Result<bool> {
     let statement = sql(
-        "INSERT OR REPLACE INTO renamed_directories (directory_id, tenant_id, reached) VALUES (?, ?, '')",
+        "INSERT INTO renamed_directories (directory_id, tenant_id, reached) VALUES (?, ?, '') \
+         ON CONFLICT (directory_id) DO UPDATE SET reached = ''",
         [directory_id.into(), tenant_id.into()],
     );
     statement.execute(transaction).await?;
@@ -82,8 +83,9 @@ impl RenamedFolder {
         let text = "DELETE FROM renamed_directories WHERE sequence = ?";
         sql(text, [self.sequence.into()]).execute(transaction).await?;
         let statement = sql(
-            "INSERT OR REPLACE INTO renamed_directories (directory_id, tenant_id, reached) \
-             SELECT id, tenant_id, '' FROM directories WHERE parent_id = ?",
+            "INSERT INTO renamed_directories (directory_id, tenant_id, reached) \
+             SELECT id, tenant_id, '' FROM directories WHERE parent_id = ? \
+             ON CONFLICT (directory_id) DO UPDATE SET reached = ''",
             [self.directory_id.as_str().into()],
         );
         statement.execute(transaction).await?;

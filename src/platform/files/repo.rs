@@ -152,7 +152,7 @@ pub(super) async fn move_into(
     ids: &[String],
     directory_id: &str,
 ) -> store::Result<()> {
-    let ids = Value::json(ids)?;
+    let ids = Value::list(ids);
     let statement = sql(
         "UPDATE files SET directory_id = ?, name_key = id \
          WHERE +tenant_id = ? AND id IN (SELECT value FROM json_each(?))",
@@ -200,8 +200,10 @@ pub(super) async fn note_content(
         ],
     );
     let verdict = statement.fetch_value(transaction).await?;
-    let doubt =
-        sql("INSERT OR IGNORE INTO doubtful_blobs (sha256) VALUES (?)", [content.sha256.as_str().into()]);
+    let doubt = sql(
+        "INSERT INTO doubtful_blobs (sha256) VALUES (?) ON CONFLICT DO NOTHING",
+        [content.sha256.as_str().into()],
+    );
     doubt.execute(transaction).await?;
     Ok(verdict)
 }
@@ -223,7 +225,7 @@ pub(super) async fn find_upload(
     upload_id: &str,
 ) -> store::Result<Option<Upload>> {
     let text = "SELECT id, is_multipart, declared_bytes, declared_sha256, root_id, reserved_bytes FROM uploads \
-        WHERE id = ? AND +tenant_id = ? AND +user_id = ?";
+        WHERE id = ? AND +tenant_id = ? AND user_id = ?";
     let values = [upload_id.into(), tenant_id.into(), user_id.into()];
     sql(text, values).fetch_optional::<Upload>(connection).await
 }

@@ -40,10 +40,8 @@ impl<'a> FolderViewer<'a> {
         self.principals.binary_search(&principal).is_ok()
     }
 
-    pub(super) fn targets(&self) -> store::Result<Value> {
-        let targets: Vec<&String> =
-            self.principals.iter().filter(|principal| may_be_given_rights(principal)).collect();
-        Value::json(&targets)
+    pub(super) fn targets(&self) -> Value {
+        Value::list(self.principals.iter().filter(|principal| may_be_given_rights(principal)))
     }
 }
 
@@ -269,7 +267,7 @@ impl Link {
         } else {
             ("id", directory_id.to_owned())
         };
-        let targets = viewer.targets()?;
+        let targets = viewer.targets();
         let text = format!(
             "WITH RECURSIVE above (depth, id, name, parent_id, subject, version, locked_by, locked_at) AS ( \
                SELECT 0, id, name, parent_id, subject, version, locked_by, locked_at FROM directories \

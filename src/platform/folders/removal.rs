@@ -3,7 +3,7 @@
 use super::access::{Access, FolderViewer};
 use crate::{
     error::Result,
-    store::{self, Store, Transaction, now_millis, sql},
+    store::{self, Store, Transaction, Value, now_millis, sql},
 };
 
 /// Change log type; the index drops documents below the folder.
@@ -77,7 +77,7 @@ async fn bytes_below(transaction: &Transaction, id: &str) -> store::Result<i64> 
            SELECT ? \
            UNION ALL SELECT next.id FROM below CROSS JOIN directories AS next INDEXED BY directories_by_parent \
              ON next.parent_id = below.id) \
-         SELECT COALESCE(SUM(stored_bytes), 0) AS bytes FROM below \
+         SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) AS bytes FROM below \
          CROSS JOIN files INDEXED BY bytes_of_directories ON files.directory_id = below.id",
         [id.into()],
     );
@@ -137,20 +137,21 @@ async fn remove_some(transaction: &Transaction, id: &str, most: u64) -> store::R
 /// Versions before files, since cascades exceed the batch. Returns the number of rows.
 async fn remove_files(transaction: &Transaction, id: &str, most: u64) -> store::Result<u64> {
     let files = sql(
-        "SELECT COALESCE(json_group_array(id), '[]') AS ids FROM (SELECT id FROM files WHERE directory_id = ? LIMIT ?)",
+        "SELECT id FROM files WHERE directory_id = ? LIMIT ?",
         [id.into(), most.min(FILES_AT_A_TIME).into()],
     );
-    let ids: String = files.fetch_value(transaction).await?;
+    let ids: Vec<String> = files.fetch_values(transaction).await?;
+    let ids = Value::List(ids);
     let versions = sql(
         "DELETE FROM file_versions WHERE (file_id, version) IN (SELECT file_id, version FROM json_each(?1) AS file \
            CROSS JOIN file_versions ON file_versions.file_id = file.value LIMIT ?2)",
-        [ids.as_str().into(), most.into()],
+        [ids.clone(), most.into()],
     );
     let removed = versions.execute(transaction).await?;
     let files = sql(
         "DELETE FROM files WHERE id IN (SELECT file.value FROM json_each(?1) AS file \
            WHERE NOT EXISTS (SELECT 1 FROM file_versions WHERE file_id = file.value) LIMIT ?2)",
-        [ids.into(), most.saturating_sub(removed).into()],
+        [ids, most.saturating_sub(removed).into()],
     );
     Ok(removed + files.execute(transaction).await?)
 }

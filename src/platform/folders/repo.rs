@@ -56,7 +56,7 @@ pub(super) async fn children(
            (SELECT MAX(role) FROM directory_grants WHERE directory_id = directories.id \
              AND target IN (SELECT value FROM json_each(?2))) AS role \
          FROM directories WHERE parent_id = ?1 ORDER BY name_key",
-        [parent.id.as_str().into(), viewer.targets()?],
+        [parent.id.as_str().into(), viewer.targets()],
     );
     let links = statement.fetch_all::<Link>(reader).await?;
     Ok(links.into_iter().map(|link| parent.child(viewer, link)).collect())
@@ -76,7 +76,7 @@ pub(super) async fn starts(reader: &Connection, viewer: &FolderViewer<'_>) -> st
     let statement = sql(
         "SELECT id FROM directories WHERE tenant_id = ?1 AND subject IN (SELECT value FROM json_each(?2)) \
          ORDER BY subject <> ?3, subject",
-        [viewer.tenant_id.into(), Value::json(&subjects)?, user_principal(viewer.user_id).into()],
+        [viewer.tenant_id.into(), Value::list(subjects), user_principal(viewer.user_id).into()],
     );
     let mut starts: Vec<String> = statement.fetch_values(reader).await?;
     starts.extend(folders_given(reader, viewer.tenant_id, viewer.user_id, viewer.principals).await?);
@@ -100,7 +100,7 @@ pub(super) async fn find_all(
          SELECT above.*, (SELECT MAX(role) FROM directory_grants WHERE directory_id = above.id \
              AND target IN (SELECT value FROM json_each(?3))) AS role \
          FROM above ORDER BY place, depth",
-        [viewer.tenant_id.into(), Value::json(ids)?, viewer.targets()?],
+        [viewer.tenant_id.into(), Value::list(ids), viewer.targets()],
     );
     let rows = statement.fetch_all::<StartLink>(reader).await?;
     let chains = rows.chunk_by(|one, next| one.start == next.start);

@@ -10,7 +10,7 @@ const MOST_ORPHANED: u64 = 1_000;
 
 /// Deleted subjects; a synchronisation may restore them.
 const ORPHANED: &str = "SELECT subject FROM directories INDEXED BY orphaned_directories \
-    WHERE tenant_id = ? AND is_orphaned = 1 ORDER BY subject LIMIT ?";
+    WHERE tenant_id = ? AND is_orphaned ORDER BY subject LIMIT ?";
 
 /// Deleted subjects whose folders fall to the enterprise's owners.
 pub async fn orphaned_subjects(connection: &Connection, tenant_id: i64) -> store::Result<Vec<String>> {
@@ -39,7 +39,7 @@ pub async fn folders_given(
     let mut folders = Vec::new();
     for targets in [vec![&own], others] {
         let left = MOST_RIGHTS.saturating_sub(u64::try_from(folders.len()).unwrap_or(MOST_RIGHTS));
-        let statement = sql(FOLDERS_GIVEN, [tenant_id.into(), Value::json(&targets)?, left.into()]);
+        let statement = sql(FOLDERS_GIVEN, [tenant_id.into(), Value::list(targets), left.into()]);
         folders.extend(statement.fetch_values::<String>(connection).await?);
     }
     folders.sort_unstable();

@@ -10,12 +10,11 @@ use crate::store::{
 
 /// With a person's membership (`?1` tenant, `?2` user id).
 pub(super) const GROUPS: &str = "FROM groups \
-    JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL AND tenants.is_frozen = 0 \
+    JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL AND NOT tenants.is_frozen \
     LEFT JOIN group_members ON group_members.group_id = groups.id \
       AND group_members.tenant_id = ?1 AND group_members.user_id = ?2 WHERE groups.removed_at IS NULL";
 
-pub(super) const IS_SEEN: &str =
-    "(group_members.role IS NOT NULL OR is_public = 1 AND groups.tenant_id = ?1)";
+pub(super) const IS_SEEN: &str = "(group_members.role IS NOT NULL OR is_public AND groups.tenant_id = ?1)";
 
 /// SQL of a member's role in their group, or null.
 ///
@@ -24,7 +23,7 @@ pub(super) const ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant
     SELECT first.user_id FROM group_members AS first INDEXED BY members_by_rank CROSS JOIN users AS present \
     ON present.tenant_id = first.tenant_id AND present.user_id = first.user_id \
     WHERE first.group_id = groups.id AND first.tenant_id = groups.tenant_id \
-      AND present.is_deleted = 0 AND present.status = 1 \
+      AND NOT present.is_deleted AND present.status = 1 \
     ORDER BY first.role DESC, first.joined_at, first.user_id LIMIT 1) \
     THEN 2 ELSE MIN(group_members.role, 1) END";
 
@@ -130,7 +129,7 @@ pub(super) async fn change(
     let statement = sql(
         "UPDATE groups SET name = COALESCE(?2, name), icon = CASE WHEN ?3 IS NULL THEN icon ELSE NULLIF(?3, '') END, \
          is_public = COALESCE(?4, is_public) WHERE id = ?1 \
-         AND (name, COALESCE(icon, ''), is_public) IS NOT \
+         AND (name, COALESCE(icon, ''), is_public) <> \
            (COALESCE(?2, name), COALESCE(?3, icon, ''), COALESCE(?4, is_public))",
         [
             group_id.into(),
@@ -196,7 +195,7 @@ pub async fn memberships(
          FROM group_members JOIN groups ON groups.id = group_members.group_id \
          JOIN tenants ON tenants.id = groups.tenant_id \
          WHERE group_members.tenant_id = ?1 AND user_id = ?2 AND groups.removed_at IS NULL \
-           AND tenants.removed_at IS NULL AND tenants.is_frozen = 0"
+           AND tenants.removed_at IS NULL AND NOT tenants.is_frozen"
     );
     sql(text, [tenant_id.into(), user_id.into()]).fetch_all(connection).await
 }

@@ -116,6 +116,9 @@ pub fn ids_where<'a, T: DirectoryRow>(
     selected.map(|change| change.row.id()).collect()
 }
 
+/// Begins a unique value that is given up; no stored value holds control characters.
+const VACANT: &str = "\u{1}";
+
 /// Writes changed rows in order, with change times from `first_time` on, and audits them.
 pub async fn store<T: DirectoryRow + Sync>(
     transaction: &Transaction,
@@ -126,14 +129,15 @@ pub async fn store<T: DirectoryRow + Sync>(
 ) -> Result<()> {
     let (table, id) = (T::TABLE, T::COLUMNS[0]);
     // Unique values may move between rows.
-    let vacated: Vec<String> = T::UNIQUE.iter().map(|column| format!("{column} = char(0) || {id}")).collect();
+    let vacated: Vec<String> = T::UNIQUE.iter().map(|column| format!("{column} = ? || {id}")).collect();
     for chunk in ids_where(changes, T::leaves_something_unique).chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "UPDATE {table} SET {} WHERE tenant_id = ? AND {id} IN ({})",
             vacated.join(", "),
             placeholders(chunk.len())
         );
-        let values = std::iter::once(Value::from(tenant.id)).chain(chunk.iter().map(|id| (*id).into()));
+        let vacant = T::UNIQUE.iter().map(|_| Value::from(VACANT));
+        let values = vacant.chain([tenant.id.into()]).chain(chunk.iter().map(|id| (*id).into()));
         sql(text, values).execute(transaction).await?;
     }
     let updates: Vec<String> =

@@ -13,6 +13,7 @@ pub use super::states::TaskStatus;
 use crate::{
     error::{Error, Result},
     platform::shared::patch::{ID_BYTES, TextRule},
+    store::FromRow,
 };
 
 const ID: TextRule = TextRule::Line(ID_BYTES);
@@ -297,7 +298,7 @@ pub struct TaskDetails {
 }
 
 /// A quick handling of a task (decisions 8.4).
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, FromRow, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuickDealEntry {
     /// Login account of the handler.

@@ -2,7 +2,7 @@
 //!
 //! No transaction spans the callback. One records the start, a second moves the task from the state it finds.
 
-mod repo;
+pub(super) mod repo;
 pub mod routes;
 mod rules;
 mod single_flight;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::{
     forms::{CreatedTask, Ending, NewTask, Task, TaskDetails},
+    quick_deal,
     states::{DONE, TaskMove, TaskStatus, after},
 };
 use crate::{
@@ -168,7 +169,7 @@ async fn assignees(
     }
     let logins: BTreeSet<&str> = new.iter().map(|one| one.task.assignee_login_id.as_str()).collect();
     let logins: Vec<&str> = logins.into_iter().collect();
-    let text = "SELECT login_id, user_id FROM users WHERE tenant_id = ? AND is_deleted = 0 AND login_id";
+    let text = "SELECT login_id, user_id FROM users WHERE tenant_id = ? AND NOT is_deleted AND login_id";
     let found: Vec<Assignee> = find_in(transaction, text, &[tenant_id.into()], &logins).await?;
     Ok(found.into_iter().map(|Assignee { login_id, user_id }| (login_id, user_id)).collect())
 }
@@ -210,7 +211,7 @@ pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[S
     for portion in logins.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "UPDATE tasks SET assignee_user_id = (SELECT user_id FROM users WHERE users.tenant_id = tasks.tenant_id \
-             AND users.login_id = tasks.assignee_login_id AND users.is_deleted = 0) \
+             AND users.login_id = tasks.assignee_login_id AND NOT users.is_deleted) \
              WHERE tenant_id = ? AND assignee_user_id IS NULL AND assignee_login_id IN ({}) RETURNING id, status",
             placeholders(portion.len())
         );
@@ -244,7 +245,6 @@ struct DetailsRow {
     row: StoredTask,
     end_comment: Option<String>,
     end_result: Option<String>,
-    quick_deal_log: String,
 }
 
 pub(super) async fn find_details(
@@ -253,21 +253,16 @@ pub(super) async fn find_details(
     id: &str,
 ) -> Result<Option<(StoredTask, TaskDetails)>> {
     let statement = sql(
-        format!(
-            "SELECT {COLUMNS}, end_comment, end_result, (SELECT json_group_array(json_object( \
-               'handlerLoginId', handler_login_id, 'handledAt', handled_at, 'outcome', outcome, 'message', message, \
-               'tookMs', took_ms) ORDER BY quick_deals.sequence) \
-             FROM quick_deals WHERE task_id = tasks.id) AS quick_deal_log FROM tasks WHERE tenant_id = ? AND id = ?"
-        ),
+        format!("SELECT {COLUMNS}, end_comment, end_result FROM tasks WHERE tenant_id = ? AND id = ?"),
         [tenant_id.into(), id.into()],
     );
     let Some(found) = statement.fetch_optional::<DetailsRow>(reader).await? else { return Ok(None) };
-    let DetailsRow { row, end_comment, end_result, quick_deal_log } = found;
+    let DetailsRow { row, end_comment, end_result } = found;
     let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
     let details = TaskDetails {
         id: row.id.clone(),
         task: Task { status: Some(row.status), end_comment, end_result, ..task },
-        quick_deal_log: serde_json::from_str(&quick_deal_log).map_err(Error::internal)?,
+        quick_deal_log: quick_deal::repo::list(reader, id).await?,
     };
     Ok(Some((row, details)))
 }

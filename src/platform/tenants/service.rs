@@ -95,7 +95,7 @@ pub async fn open_to_outer_groups(
         code: String,
     }
     let text = "SELECT id, code FROM tenants \
-         WHERE removed_at IS NULL AND is_frozen = 0 AND allow_outer_members = 1 AND code";
+         WHERE removed_at IS NULL AND NOT is_frozen AND allow_outer_members AND code";
     let rows: Vec<Row> = find_in(connection, text, &[], codes).await?;
     Ok(rows.into_iter().map(|row| (row.code, row.id)).collect())
 }

@@ -34,7 +34,7 @@ pub(super) async fn load(
         logins.extend(changes.iter().filter_map(|change| change.form.mobile.clone()));
     }
     let logins: Vec<String> = logins.into_iter().filter(|login| !batch.has_login(login)).collect();
-    read(batch, transaction, tenant_id, "is_deleted = 0 AND login_id", &logins).await?;
+    read(batch, transaction, tenant_id, "NOT is_deleted AND login_id", &logins).await?;
 
     let with_pictures: Vec<&str> = changes
         .iter()
@@ -123,7 +123,7 @@ pub async fn find_shown(
     };
     let text = format!(
         "SELECT user_id, login_id, org_id FROM users \
-         WHERE tenant_id = ? AND is_deleted = 0 AND is_hidden = 0 AND {column}"
+         WHERE tenant_id = ? AND NOT is_deleted AND NOT is_hidden AND {column}"
     );
     Ok(find_in(reader, &text, &[tenant_id.into()], names).await?)
 }
@@ -142,7 +142,7 @@ pub async fn find_person(
     sql(
         format!(
             "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch FROM users \
-             WHERE tenant_id = ? AND {column} = ? AND is_deleted = 0 AND status = 1"
+             WHERE tenant_id = ? AND {column} = ? AND NOT is_deleted AND status = 1"
         ),
         [tenant_id.into(), subject.into()],
     )
@@ -158,7 +158,7 @@ pub async fn find_account(
 ) -> store::Result<Option<Account>> {
     sql(
         "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch, password_hash, status = 1 AS may_sign_in \
-         FROM users WHERE tenant_id = ? AND login_id = ? AND is_deleted = 0",
+         FROM users WHERE tenant_id = ? AND login_id = ? AND NOT is_deleted",
         [tenant_id.into(), login_id.into()],
     ).fetch_optional::<Account>(connection)
     .await

@@ -20,7 +20,7 @@ pub(super) async fn update(
     changes: Vec<WorkStatus>,
 ) -> Result<Vec<SyncFailure>> {
     let ids: Vec<&str> = changes.iter().map(|change| change.user_id.as_str()).collect();
-    let text = "SELECT user_id, work_status FROM users WHERE tenant_id = ? AND is_deleted = 0 AND user_id";
+    let text = "SELECT user_id, work_status FROM users WHERE tenant_id = ? AND NOT is_deleted AND user_id";
     let rows: Vec<Row> = find_in(transaction, text, &[tenant_id.into()], &ids).await?;
     let known: HashMap<String, Option<String>> =
         rows.into_iter().map(|row| (row.user_id, row.work_status)).collect();

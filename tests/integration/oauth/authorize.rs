@@ -302,18 +302,18 @@ async fn disabled_application_tenant_or_person_cannot_sign_in() {
     let mut browser = app.browser();
     let shown = browser.open(&setup.parameters()).await;
     let code = setup.sign_in().await;
-    app.execute("UPDATE tenants SET is_frozen = 1 WHERE code = 'acme'").await;
+    app.execute("UPDATE tenants SET is_frozen = TRUE WHERE code = 'acme'").await;
     told(&setup, &app.browser().open(&setup.parameters()).await, "access_denied", "frozen");
     told(&setup, &browser.submit(&shown, "mei", "correct horse").await, "access_denied", "frozen");
     refused(&setup.use_code(&code).await, 400, "unauthorized_client", "frozen");
-    app.execute("UPDATE tenants SET is_frozen = 0 WHERE code = 'acme'").await;
+    app.execute("UPDATE tenants SET is_frozen = FALSE WHERE code = 'acme'").await;
 
     let code = setup.sign_in().await;
-    app.execute("UPDATE applications SET is_disabled = 1 WHERE redirect_uris <> '[]'").await;
+    app.execute("UPDATE applications SET is_disabled = TRUE WHERE redirect_uris <> '[]'").await;
     page(&app.browser().open(&setup.parameters()).await, 400, "out of use");
     page(&browser.submit(&shown, "mei", "correct horse").await, 400, "out of use");
     refused(&setup.use_code(&code).await, 401, "invalid_client", "");
-    app.execute("UPDATE applications SET is_disabled = 0").await;
+    app.execute("UPDATE applications SET is_disabled = FALSE").await;
 
     // Between login and token request.
     for statement in ["UPDATE users SET status = 0", "UPDATE users SET status = 1, epoch = epoch + 1"] {

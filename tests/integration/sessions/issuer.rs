@@ -308,9 +308,9 @@ async fn unknown_or_disabled_person_is_refused_despite_the_issuer() {
     setup.told(&setup.sign_in(|claims| claims["preferred_username"] = json!("omar")).await, "refused");
     let mut begun = setup.begin().await;
     setup.issuer.give(&sign(&setup.issuer.key, &setup.issuer.claims(&begun.nonce()), |_| {}));
-    app.execute("UPDATE applications SET is_disabled = 1 WHERE client_id LIKE 'search-page-%'").await;
+    app.execute("UPDATE applications SET is_disabled = TRUE WHERE client_id LIKE 'search-page-%'").await;
     setup.told(&begun.come_back(&[("code", "x")]).await, "refused");
-    app.execute("UPDATE tenants SET is_frozen = 1 WHERE code = 'acme'").await;
+    app.execute("UPDATE tenants SET is_frozen = TRUE WHERE code = 'acme'").await;
     let start = format!("{}/session/start?to=/x&issuer={}", app.base, setup.id().await);
     setup.told(&app.browser().follow(&start).await, "refused");
 }

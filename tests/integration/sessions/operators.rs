@@ -202,7 +202,7 @@ async fn queued_write_rechecks_the_session() {
         "UPDATE users SET epoch = epoch + 1",
         "UPDATE users SET status = 0",
         "UPDATE sessions SET created_at = 0",
-        "UPDATE applications SET is_disabled = 1 WHERE client_id LIKE 'search-page-%'",
+        "UPDATE applications SET is_disabled = TRUE WHERE client_id LIKE 'search-page-%'",
         "UPDATE applications SET epoch = epoch + 1 WHERE client_id LIKE 'search-page-%'",
         "DELETE FROM applications WHERE client_id LIKE 'search-page-%'",
         "UPDATE users SET login_id = 'other' WHERE tenant_id = (SELECT id FROM tenants WHERE code = 'acme') AND user_id = 'mei'",

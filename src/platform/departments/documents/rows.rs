@@ -77,7 +77,7 @@ pub(super) async fn scan(
 
 /// Documents in a full scan.
 pub async fn count(reader: &Connection) -> Result<i64> {
-    let text = "SELECT COUNT(*) AS departments FROM organizations WHERE is_hidden = 0 AND is_deleted = 0";
+    let text = "SELECT COUNT(*) AS departments FROM organizations WHERE NOT is_hidden AND NOT is_deleted";
     Ok(sql(text, []).fetch_value(reader).await?)
 }
 
@@ -92,10 +92,10 @@ pub(super) async fn above(
         let text = format!(
             "WITH RECURSIVE above (org_id, parent_id, name, is_hidden) AS ( \
                SELECT org_id, parent_id, name, is_hidden FROM organizations \
-                 WHERE tenant_id = ? AND is_deleted = 0 AND org_id IN ({}) \
+                 WHERE tenant_id = ? AND NOT is_deleted AND org_id IN ({}) \
                UNION \
                SELECT next.org_id, next.parent_id, next.name, next.is_hidden FROM organizations AS next \
-                 JOIN above ON next.org_id = above.parent_id WHERE next.tenant_id = ? AND next.is_deleted = 0) \
+                 JOIN above ON next.org_id = above.parent_id WHERE next.tenant_id = ? AND NOT next.is_deleted) \
              SELECT org_id, parent_id, name, is_hidden FROM above",
             placeholders(portion.len())
         );
@@ -112,7 +112,7 @@ pub async fn shown_names(
     ids: &[&str],
 ) -> Result<HashMap<String, String>> {
     let text = "SELECT org_id, parent_id, name, is_hidden FROM organizations \
-                WHERE tenant_id = ? AND is_hidden = 0 AND is_deleted = 0 AND org_id";
+                WHERE tenant_id = ? AND NOT is_hidden AND NOT is_deleted AND org_id";
     let shown: Vec<Above> = find_in(reader, text, &[tenant_id.into()], ids).await?;
     Ok(shown.into_iter().map(|department| (department.org_id, department.name)).collect())
 }
@@ -124,10 +124,10 @@ pub async fn record_below(transaction: &Transaction, tenant_id: i64, ids: &[&str
     for portion in ids.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "WITH RECURSIVE below (org_id) AS ( \
-               SELECT org_id FROM organizations WHERE tenant_id = ? AND is_deleted = 0 AND parent_id IN ({}) \
+               SELECT org_id FROM organizations WHERE tenant_id = ? AND NOT is_deleted AND parent_id IN ({}) \
                UNION \
                SELECT next.org_id FROM organizations AS next \
-                 JOIN below ON next.parent_id = below.org_id WHERE next.tenant_id = ? AND next.is_deleted = 0) \
+                 JOIN below ON next.parent_id = below.org_id WHERE next.tenant_id = ? AND NOT next.is_deleted) \
              SELECT org_id FROM below",
             placeholders(portion.len())
         );

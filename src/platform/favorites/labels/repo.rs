@@ -6,7 +6,7 @@ use super::forms::{Label, LabelForm, check_known, distinct};
 use crate::{
     error::{Error, Result},
     platform::{favorites::rules::Owner, tenants},
-    store::{self, Connection, FromRow, Transaction, find_in, now_millis, sql},
+    store::{self, Connection, FromRow, Transaction, Value, find_in, now_millis, sql},
 };
 
 const SHOWN: &str = "favorite_labels.id, favorite_labels.name, favorite_labels.remark, \
@@ -142,11 +142,10 @@ pub(in crate::platform::favorites) async fn replace(
         [owner.tenant_id.into(), favorite.into()],
     );
     statement.execute(transaction).await?;
-    let ids = serde_json::to_string(&ids).map_err(Error::internal)?;
     let statement = sql(
         "INSERT INTO labels_of_favorites (tenant_id, favorite, label_id, position) \
          SELECT ?, ?, value, key FROM json_each(?)",
-        [owner.tenant_id.into(), favorite.into(), ids.into()],
+        [owner.tenant_id.into(), favorite.into(), Value::list(&ids)],
     );
     statement.execute(transaction).await?;
     Ok(())

@@ -78,7 +78,7 @@ pub(super) async fn chains(
     reader: &Connection,
     directories: BTreeSet<&str>,
 ) -> store::Result<HashMap<String, Chain>> {
-    let ids = Value::json(&directories)?;
+    let ids = Value::list(directories);
     let statement = sql(
         "WITH RECURSIVE above (of_directory, depth, id, name, parent_id, subject) AS ( \
            SELECT id, 0, id, name, parent_id, subject FROM directories \

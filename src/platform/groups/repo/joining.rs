@@ -85,7 +85,7 @@ pub(in crate::platform::groups) async fn somebody_decides(
         "SELECT 1 FROM group_members CROSS JOIN users ON users.tenant_id = group_members.tenant_id \
            AND users.user_id = group_members.user_id \
          WHERE group_members.group_id = ? AND group_members.tenant_id = ? \
-           AND users.is_deleted = 0 AND users.status = 1 LIMIT 1",
+           AND NOT users.is_deleted AND users.status = 1 LIMIT 1",
         [group_id.into(), tenant_id.into()],
     );
     statement.exists(transaction).await
@@ -94,7 +94,7 @@ pub(in crate::platform::groups) async fn somebody_decides(
 const APPLICATIONS: &str = "SELECT group_applications.id, users.user_id, users.name, users.picture, \
     CAST(group_applications.created_at AS TEXT) AS created_date FROM group_applications \
     JOIN users ON users.tenant_id = group_applications.tenant_id AND users.user_id = group_applications.user_id \
-      AND users.is_deleted = 0 AND users.is_hidden = 0 WHERE group_applications.group_id = ?";
+      AND NOT users.is_deleted AND NOT users.is_hidden WHERE group_applications.group_id = ?";
 
 pub(in crate::platform::groups) async fn open_applications(
     reader: &Connection,
@@ -121,7 +121,7 @@ pub(in crate::platform::groups) async fn find_application(
     let statement = sql(
         "SELECT users.user_id, state FROM group_applications \
          JOIN users ON users.tenant_id = group_applications.tenant_id AND users.user_id = group_applications.user_id \
-           AND users.is_deleted = 0 AND users.is_hidden = 0 \
+           AND NOT users.is_deleted AND NOT users.is_hidden \
          WHERE group_applications.id = ? AND group_applications.group_id = ?",
         [id.into(), group_id.into()],
     );

@@ -54,7 +54,7 @@ pub(in crate::platform::groups) async fn find(
          users.status = 1 AS is_enabled, users.is_hidden FROM group_members \
          JOIN groups ON groups.id = group_members.group_id \
          JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
-         WHERE users.is_deleted = 0 AND group_members.group_id = ? AND group_members.tenant_id = ? AND users.{column}"
+         WHERE NOT users.is_deleted AND group_members.group_id = ? AND group_members.tenant_id = ? AND users.{column}"
     );
     let mut found: Vec<Member> =
         find_in(transaction, &text, &[group_id.into(), tenant_id.into()], names).await?;
@@ -73,7 +73,7 @@ pub(in crate::platform::groups) async fn has_outer(
          JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
          JOIN tenants ON tenants.id = group_members.tenant_id AND tenants.removed_at IS NULL \
          WHERE group_members.group_id = ? AND group_members.tenant_id <> ? AND group_members.user_id = ? \
-           AND users.is_deleted = 0 AND users.is_hidden = 0",
+           AND NOT users.is_deleted AND NOT users.is_hidden",
         [group_id.into(), tenant_id.into(), user_id.into()],
     );
     statement.exists(transaction).await
@@ -124,7 +124,7 @@ pub(in crate::platform::groups) async fn full(
         let most = i64::try_from(if is_outer { MOST_OUTER_GROUPS } else { MOST_GROUPS }).unwrap_or(i64::MAX);
         let text = "SELECT value FROM json_each(?2) WHERE ?4 <= (SELECT COUNT(*) FROM ( \
             SELECT 1 FROM group_members WHERE tenant_id = ?1 AND user_id = value AND is_outer = ?3 LIMIT ?4))";
-        let ids = Value::json(&ids)?;
+        let ids = Value::list(ids);
         let statement = sql(text, [tenant_id.into(), ids, is_outer.into(), most.into()]);
         let rows = statement.fetch_all::<Row>(transaction).await?;
         full.extend(rows.into_iter().map(|row| (tenant_id, row.value)));
@@ -204,7 +204,7 @@ pub(in crate::platform::groups) async fn hand_over(
     let selection = || [group_id.into(), tenant_id.into(), user_id.into()];
     // A unique index allows one owner at a time.
     let statement = sql(
-        "UPDATE group_members SET role = 1 WHERE group_id = ? AND role = 2 AND (tenant_id, user_id) IS NOT (?, ?)",
+        "UPDATE group_members SET role = 1 WHERE group_id = ? AND role = 2 AND (tenant_id, user_id) <> (?, ?)",
         selection(),
     );
     statement.execute(transaction).await?;

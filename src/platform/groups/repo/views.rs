@@ -7,7 +7,7 @@ use crate::{
 const SHOWN: &str = "FROM group_members \
     JOIN tenants AS homes ON homes.id = group_members.tenant_id AND homes.removed_at IS NULL \
     JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
-      AND users.is_deleted = 0 AND users.is_hidden = 0";
+      AND NOT users.is_deleted AND NOT users.is_hidden";
 
 const NOT_SHOWN: &str = "FROM group_tenants CROSS JOIN users INDEXED BY users_not_shown \
     ON users.tenant_id = group_tenants.tenant_id AND (users.is_deleted OR users.is_hidden)";
@@ -57,7 +57,7 @@ pub(in crate::platform::groups) async fn list(
     let text = format!(
         "{} AND {IS_SEEN} AND groups.updated_at >= ?3 AND groups.id IN ( \
            SELECT group_id FROM group_members WHERE tenant_id = ?1 AND user_id = ?2 \
-           UNION SELECT id FROM groups WHERE tenant_id = ?1 AND is_public = 1 AND updated_at >= ?3) \
+           UNION SELECT id FROM groups WHERE tenant_id = ?1 AND is_public AND updated_at >= ?3) \
          ORDER BY groups.sequence",
         groups()
     );
@@ -94,7 +94,7 @@ pub(in crate::platform::groups) async fn members(
         "SELECT users.user_id, users.name, users.type, users.picture, organizations.org_id, \
          organizations.name AS org_name, homes.code AS e_code, homes.name AS enterprise {SHOWN} \
          LEFT JOIN organizations ON organizations.tenant_id = users.tenant_id AND organizations.org_id = users.org_id \
-           AND organizations.is_deleted = 0 AND organizations.is_hidden = 0 WHERE group_members.group_id = ? \
+           AND NOT organizations.is_deleted AND NOT organizations.is_hidden WHERE group_members.group_id = ? \
          ORDER BY group_members.role DESC, group_members.joined_at, group_members.user_id, group_members.tenant_id"
     );
     sql(text, [group_id.into()]).fetch_all::<GroupMember>(reader).await

@@ -1,6 +1,9 @@
 //! `quickDealLog` (decisions 8.4).
 
-use crate::store::{self, FromRow, Transaction, sql};
+use crate::{
+    platform::tasks::forms::QuickDealEntry,
+    store::{self, Connection, FromRow, Transaction, sql},
+};
 
 const KEPT: u32 = 100;
 
@@ -33,6 +36,18 @@ pub(super) async fn begin(
     );
     statement.execute(transaction).await?;
     Ok(begun)
+}
+
+/// Oldest first.
+pub(in crate::platform::tasks) async fn list(
+    reader: &Connection,
+    task_id: &str,
+) -> store::Result<Vec<QuickDealEntry>> {
+    let statement = sql(
+        "SELECT handler_login_id, handled_at, outcome, message, took_ms FROM quick_deals WHERE task_id = ? ORDER BY sequence",
+        [task_id.into()],
+    );
+    statement.fetch_all(reader).await
 }
 
 #[derive(Clone, Debug)]

@@ -82,7 +82,7 @@ pub(super) async fn update(
 }
 
 pub(super) async fn disable(transaction: &Transaction, client_id: &str) -> store::Result<()> {
-    let statement = sql("UPDATE applications SET is_disabled = 1 WHERE client_id = ?", [client_id.into()]);
+    let statement = sql("UPDATE applications SET is_disabled = TRUE WHERE client_id = ?", [client_id.into()]);
     statement.execute(transaction).await.map(drop)
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn rotate(
     until: Option<i64>,
 ) -> store::Result<()> {
     let statement = sql(
-        "UPDATE applications SET previous_secret_hash = iif(?1 IS NULL, NULL, secret_hash), \
+        "UPDATE applications SET previous_secret_hash = CASE WHEN ?1 IS NULL THEN NULL ELSE secret_hash END, \
            previous_secret_until = ?1, secret_hash = ?2 WHERE client_id = ?3",
         [until.into(), hash.into(), client_id.into()],
     );

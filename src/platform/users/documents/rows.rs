@@ -93,7 +93,7 @@ pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> stor
 
 /// Documents in a full scan.
 pub async fn count(reader: &Connection) -> Result<i64> {
-    let statement = sql("SELECT COUNT(*) AS people FROM users WHERE is_hidden = 0 AND is_deleted = 0", []);
+    let statement = sql("SELECT COUNT(*) AS people FROM users WHERE NOT is_hidden AND NOT is_deleted", []);
     Ok(statement.fetch_value(reader).await?)
 }
 

@@ -68,7 +68,7 @@ pub(in crate::platform::users) async fn find_picture(
 ) -> store::Result<Option<(String, Vec<u8>)>> {
     let statement = sql(
         "SELECT content_type, content FROM pictures JOIN tenants ON tenants.id = pictures.tenant_id \
-         WHERE pictures.id = ? AND tenants.removed_at IS NULL AND tenants.is_frozen = 0",
+         WHERE pictures.id = ? AND tenants.removed_at IS NULL AND NOT tenants.is_frozen",
         [id.into()],
     );
     statement.fetch_optional(reader).await
