@@ -32,7 +32,7 @@ impl LastUse {
 /// Last uses by client id, or by a session id's hexadecimal digits.
 #[derive(Debug)]
 pub struct Usage {
-    /// What comes before and after the rows of ids and times.
+    /// Its text before and after the rows of ids and times.
     statement: (&'static str, &'static str),
     row: fn(&str, i64) -> Result<[Value; 2]>,
     used: Mutex<HashMap<Arc<str>, Arc<LastUse>>>,

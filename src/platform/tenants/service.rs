@@ -75,7 +75,6 @@ pub async fn label_limit(connection: &Connection, tenant_id: i64) -> Result<usiz
     Ok(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or_default())
 }
 
-/// Unfrozen tenants with `allowOuterMembers` (decisions 9.4, 9.8).
 /// Whether the operator named this person an administrator of folders (decisions 9.8).
 pub async fn is_administrator(connection: &Connection, tenant_id: i64, user_id: &str) -> store::Result<bool> {
     let statement = sql(
@@ -85,6 +84,7 @@ pub async fn is_administrator(connection: &Connection, tenant_id: i64, user_id: 
     statement.exists(connection).await
 }
 
+/// Unfrozen tenants with `allowOuterMembers` (decisions 9.4, 9.8).
 pub async fn open_to_outer_groups(
     connection: &Connection,
     codes: &[impl AsRef<str>],

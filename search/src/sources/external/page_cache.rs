@@ -19,7 +19,7 @@ use crate::{
     sources::{cache_shares, count_page},
 };
 
-/// With a stale page at hand, the wait ends this early: at most a tenth of it.
+/// A stale page at hand ends the wait this early, by at most a tenth of it.
 const STALE_LEAD: Duration = Duration::from_millis(100);
 /// The part of the bytes for positions.
 const POSITIONS_PART: u64 = 16;
