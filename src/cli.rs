@@ -13,6 +13,7 @@ mod storage;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tokio::runtime::Runtime;
 
 use self::exit::fail;
 use crate::blobs::extraction::sandbox;
@@ -49,23 +50,24 @@ enum Command {
 /// The runtime starts here, not in the binary: a crate compiles the futures that it polls.
 pub fn run() -> ExitCode {
     match Program::parse().command {
-        // No thread may run before the sandbox is closed.
+        Command::Serve(options) => block_on(serve::run(options)),
+        Command::App(app::AppCommand::Create(options)) => block_on(app::create(options)),
+        Command::Import(options) => block_on(import::run(*options)),
+        Command::Bench(options) => block_on(bench::run(*options)),
+        Command::Connector(connector::ConnectorCommand::Check(options)) => {
+            block_on(connector::check(*options))
+        }
+        Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
+        // Without a runtime: no thread may run before the sandbox is closed.
         Command::ExtractText(options) => extract_text(&options),
-        command => run_async(command),
+        Command::Storage(command) => block_on(command.run()),
     }
 }
 
-#[tokio::main]
-async fn run_async(command: Command) -> ExitCode {
-    match command {
-        Command::Serve(options) => serve::run(options).await,
-        Command::App(app::AppCommand::Create(options)) => app::create(options).await,
-        Command::Import(options) => import::run(*options).await,
-        Command::Bench(options) => bench::run(*options).await,
-        Command::Connector(connector::ConnectorCommand::Check(options)) => connector::check(*options).await,
-        Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
-        Command::ExtractText(options) => extract_text(&options),
-        Command::Storage(command) => command.run().await,
+fn block_on(command: impl Future<Output = ExitCode>) -> ExitCode {
+    match Runtime::new() {
+        Ok(runtime) => runtime.block_on(command),
+        Err(error) => fail(1, format!("the runtime could not start: {error}")),
     }
 }
 
