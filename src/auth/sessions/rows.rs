@@ -101,8 +101,8 @@ mod tests {
                 vec!["sessions_by_age", "sessions_by_use"],
             ),
             (
-                "SELECT id FROM sessions WHERE tenant_id = ? AND user_id = ? ORDER BY used_at DESC, id LIMIT 1000 OFFSET 50",
-                2,
+                "SELECT id FROM sessions WHERE tenant_id = ? AND user_id = ? ORDER BY used_at DESC, id LIMIT ? OFFSET ?",
+                4,
                 vec!["sessions_by_person (tenant_id=? AND user_id=?)"],
             ),
         ] {
