@@ -28,8 +28,10 @@ use super::{
 use crate::{
     audit::Actor,
     error::{Error, Result},
-    identity::frozen::refuse_frozen,
-    identity::scopes::{Scope, Scopes},
+    identity::{
+        frozen::refuse_frozen,
+        scopes::{Scope, Scopes},
+    },
     store::{Store, Transaction},
 };
 

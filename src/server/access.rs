@@ -26,8 +26,7 @@ use crate::{
     config::Limits,
     error::{Error, Result},
     http::extract::{AdmissionRecheck, BodyRule},
-    identity::frozen::refuse_frozen,
-    identity::scopes::Scope,
+    identity::{frozen::refuse_frozen, scopes::Scope},
 };
 
 const FORM_BYTES: usize = 16 << 10;

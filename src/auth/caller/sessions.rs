@@ -16,8 +16,10 @@ use crate::{
         usage::LastUse,
     },
     error::{Error, Result},
-    identity::frozen::refuse_frozen,
-    identity::scopes::{Scope, Scopes},
+    identity::{
+        frozen::refuse_frozen,
+        scopes::{Scope, Scopes},
+    },
     store::{Connection, Transaction, now_millis},
 };
 

@@ -18,8 +18,7 @@ use crate::{
         tenants::{self, Tenant},
     },
     error::Error,
-    identity::frozen::FROZEN,
-    identity::scopes::Scopes,
+    identity::{frozen::FROZEN, scopes::Scopes},
     store::Store,
 };
 

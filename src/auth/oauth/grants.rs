@@ -21,8 +21,7 @@ use crate::{
         tokens::{Subject, UserClaims},
     },
     error::Error,
-    identity::frozen::FROZEN,
-    identity::scopes::Scopes,
+    identity::{frozen::FROZEN, scopes::Scopes},
     store::Store,
 };
 
