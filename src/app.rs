@@ -158,7 +158,7 @@ impl App {
         let data = &config.data;
         std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
         let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
-        let store = Store::open(data, config.store.readers).await?;
+        let store = Store::open_configured(&config, config.store.readers, config.store.wait_seconds).await?;
         let store = store.with_disk_reserve(data, config.store.reserve_bytes);
         let tokens = Tokens::load(&store, &keys, config.public_url(), config.auth.token_seconds).await?;
 

@@ -6,6 +6,7 @@
 pub mod contents;
 pub mod extraction;
 pub mod local;
+mod none;
 pub mod rescanning;
 pub mod reservations;
 #[cfg(feature = "s3")]
@@ -112,7 +113,7 @@ pub struct Stored {
 /// A store of contents: local disk or S3-compatible.
 #[async_trait::async_trait]
 pub trait BlobStore: Send + Sync {
-    /// The store's name in rows: `local` or `s3`.
+    /// The store's name in rows: `local`, `s3` or `none`.
     fn name(&self) -> &'static str;
 
     /// Signs a reusable upload URL for a part.
@@ -207,6 +208,7 @@ pub fn open(config: &Config, keys: &Keys) -> Result<OpenedStore, OpenError> {
             let local = Arc::new(Local::open(config, keys.addresses.clone())?);
             Ok(OpenedStore { store: Arc::clone(&local) as _, embedded: Some(local) })
         }
+        StorageKind::None => Ok(OpenedStore { store: Arc::new(none::NoStore), embedded: None }),
         #[cfg(not(feature = "s3"))]
         StorageKind::S3 => {
             Err(OpenError::Settings("storage.kind: this build lacks the feature `s3`".to_owned()))

@@ -1,24 +1,27 @@
-//! The store: an embedded SQLite database with one writer, many readers and a change log.
+//! The store: a database with one writer, many readers and a change log.
 //!
-//! The full-text index follows the database by the change log and can be rebuilt from it.
+//! It is SQLite in the data directory, or PostgreSQL. The full-text index follows it by the change log and can be rebuilt
+//! from it.
 
 pub mod change_log;
 pub(crate) mod commits;
 mod connection;
+mod dialect;
 pub(crate) mod disk_reserve;
 mod errors;
+mod json_column;
 mod migrations;
+mod postgres;
+pub mod schema;
+mod sqlite;
 mod statement;
 #[cfg(test)]
 pub(crate) mod tests;
 mod writer;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{path::Path, sync::Arc, time::Duration};
 
+use backon::{ConstantBuilder, Retryable as _};
 use tokio::{
     sync::{Semaphore, watch},
     time::timeout,
@@ -26,23 +29,26 @@ use tokio::{
 use uuid::Uuid;
 
 pub use crate::time::{now_millis, rfc3339};
-pub use connection::Connection;
-pub use sqlx::{Error as DatabaseError, FromRow, Type as ColumnType, types::Json};
+pub use connection::{Connection, DatabaseAddress};
+pub use dialect::Dialect;
+pub use json_column::Json;
+pub use sqlx::{Error as DatabaseError, FromRow, Type as ColumnType};
 pub use statement::{
     ROWS_PER_STATEMENT, Record, RowResult, Statement, Value, batch_end, find_in, placeholders, sql,
 };
 pub use writer::{Transaction, WriteFuture};
 
 use self::{commits::Commits, disk_reserve::DiskReserve};
-use crate::error::Error;
+use crate::{config::Config, error::Error};
 
 /// The result of a statement.
 pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
 
-const FILE_NAME: &str = "trawl.db";
-
 /// The indexer reads two batches of changes at once, and the log.
 const INDEX_READERS: u32 = 3;
+
+/// Between attempts to reach the database at start.
+const WAIT_INTERVAL: Duration = Duration::from_secs(1);
 
 const SCAN_QUEUE_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -62,46 +68,85 @@ pub struct Store {
 pub enum OpenError {
     /// The database was written by a later version of trawl.
     #[error(
-        "the database {path} has the schema change `{migration}`, which this version of trawl does not know; start the newer trawl that wrote it"
+        "the database {address} has the schema change `{migration}`, which this version of trawl does not know; start the newer trawl that wrote it"
     )]
     NewerSchema {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        address: DatabaseAddress,
         /// The first unknown schema change.
         migration: String,
     },
     /// The database could not be opened or migrated.
-    #[error("the database {path} could not be opened: {cause}")]
+    #[error("the database {address} could not be opened: {cause}")]
     Database {
-        /// The database file.
-        path: PathBuf,
+        /// The database.
+        address: DatabaseAddress,
         /// The database's error.
         cause: DatabaseError,
     },
+    /// The server or its database cannot hold a store.
+    #[error("the database {address} cannot be used: {reason}")]
+    Unsuitable {
+        /// The database.
+        address: DatabaseAddress,
+        /// The missing property.
+        reason: &'static str,
+    },
+    /// The address of the database is invalid.
+    #[error("{0}")]
+    Address(String),
 }
 
 impl Store {
-    /// Opens the database in `directory`, creating or migrating it.
+    /// Opens the SQLite database in `directory`, creating or migrating it.
     pub async fn open(directory: &Path, readers: u32) -> Result<Self, OpenError> {
-        let path = directory.join(FILE_NAME);
-        let fail = |cause| OpenError::Database { path: path.clone(), cause };
+        Self::open_at(DatabaseAddress::in_directory(directory), readers).await
+    }
 
-        let writer = Connection::open_writer(&path).await.map_err(fail)?;
+    /// Opens the database of the settings.
+    ///
+    /// A server that cannot be reached is tried again for `wait_seconds`.
+    pub async fn open_configured(
+        config: &Config,
+        readers: u32,
+        wait_seconds: u32,
+    ) -> Result<Self, OpenError> {
+        let address =
+            DatabaseAddress::new(config.store.url.as_ref(), &config.data).map_err(OpenError::Address)?;
+        let attempts =
+            ConstantBuilder::default().with_delay(WAIT_INTERVAL).with_max_times(wait_seconds as usize);
+        (|| Self::open_at(address.clone(), readers))
+            .retry(attempts)
+            .when(|error: &OpenError| matches!(error, OpenError::Database { cause, .. } if errors::is_unreachable(cause)))
+            .notify(|error, _| tracing::warn!(%error, "waiting for the database"))
+            .await
+    }
+
+    /// Opens a database, creating its tables or migrating them.
+    pub async fn open_at(address: DatabaseAddress, readers: u32) -> Result<Self, OpenError> {
+        let fail = |cause| OpenError::Database { address: address.clone(), cause };
+
+        let writer = Connection::open_writer(&address).await.map_err(fail)?;
+        if writer.dialect() == Dialect::Postgres
+            && let Some(reason) = postgres::missing_requirement(&writer).await.map_err(fail)?
+        {
+            return Err(OpenError::Unsuitable { address, reason });
+        }
         if let Some(migration) = migrations::first_unknown(&writer).await.map_err(fail)? {
-            return Err(OpenError::NewerSchema { path, migration });
+            return Err(OpenError::NewerSchema { address, migration });
         }
         migrations::run(&writer).await.map_err(fail)?;
         let id = store_id(&writer).await.map_err(fail)?;
         let last_position = change_log::last_position(&writer).await.map_err(fail)?;
-        let reader = Connection::open_readers(&path, readers).await.map_err(fail)?;
-        let index_reader = Connection::open_readers(&path, INDEX_READERS).await.map_err(fail)?;
+        let reader = Connection::open_readers(&address, readers).await.map_err(fail)?;
+        let index_reader = Connection::open_readers(&address, INDEX_READERS).await.map_err(fail)?;
         Ok(Self {
             reader: Arc::new(reader),
             index_reader: Arc::new(index_reader),
             scans: Arc::new(Semaphore::new((readers as usize / 2).max(1))),
-            writer: writer::Writer::start(writer, path, last_position),
+            writer: writer::Writer::start(writer, address, last_position),
             id,
-            disk_reserve: Arc::new(DiskReserve::new(directory, 0)),
+            disk_reserve: Arc::default(),
         })
     }
 

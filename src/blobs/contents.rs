@@ -16,7 +16,7 @@ use super::OpenError;
 use super::{BlobStore, is_upload_id};
 use crate::{
     error::Result,
-    store::{FromRow, Store, find_in, placeholders, sql},
+    store::{FromRow, Store, Value, find_in, sql},
 };
 
 const PORTION: u64 = 100;
@@ -199,8 +199,8 @@ async fn settle(store: &Store, sure: Vec<String>, removed: Vec<String>) -> Resul
     let settling = store.write(move |transaction| {
         Box::pin(async move {
             let of = |text: &str, sha256s: &[String]| {
-                let text = format!("{text} AND sha256 IN ({})", placeholders(sha256s.len()));
-                sql(text, sha256s.iter().map(Into::into))
+                let text = format!("{text} AND sha256 IN (SELECT value FROM json_each(?))");
+                sql(text, [Value::list(sha256s)])
             };
             of("DELETE FROM blobs WHERE TRUE", &removed).execute(transaction).await?;
             of("DELETE FROM doubtful_blobs WHERE TRUE", &removed).execute(transaction).await?;

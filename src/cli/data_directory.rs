@@ -21,6 +21,9 @@ impl DataDirectory {
     /// The exit code, after printing the reason.
     pub(super) fn load_config(self) -> Result<Config, ExitCode> {
         let flags = Flags { data: self.data, listen: None };
-        Config::load(self.config.as_deref(), flags).map_err(|reason| fail(WRONG_USAGE, reason))
+        let config =
+            Config::load(self.config.as_deref(), flags).map_err(|reason| fail(WRONG_USAGE, reason))?;
+        config.check_shared_store().map_err(|reason| fail(1, reason))?;
+        Ok(config)
     }
 }

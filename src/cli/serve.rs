@@ -73,6 +73,7 @@ pub(super) async fn run(options: ServeOptions) -> ExitCode {
         match tempfile::tempdir() {
             Ok(directory) => {
                 directory.path().clone_into(&mut config.data);
+                config.store.url = None;
                 // Address of the external system.
                 config.connectors.allow_http_hosts.push(Ipv4Addr::LOCALHOST.to_string());
                 config.console.operators.push(Demo::operator());
@@ -83,6 +84,9 @@ pub(super) async fn run(options: ServeOptions) -> ExitCode {
     } else {
         None
     };
+    if let Err(reason) = config.check_shared_store() {
+        return fail(1, reason);
+    }
     let listener = match bind(&config, options.demo && options.listen.is_none()).await {
         Ok(listener) => listener,
         Err(error) => return fail(1, format!("cannot listen on {}: {error}", config.listen)),

@@ -39,6 +39,8 @@ pub enum StorageKind {
     Local,
     /// S3-compatible store.
     S3,
+    /// No contents of files.
+    None,
 }
 
 /// An S3-compatible store.
@@ -131,7 +133,7 @@ impl Storage {
         }
         let Some(s3) = &self.s3 else {
             return match self.kind {
-                StorageKind::Local => Ok(()),
+                StorageKind::Local | StorageKind::None => Ok(()),
                 StorageKind::S3 => Err("storage.s3: is required where storage.kind is s3".to_owned()),
             };
         };

@@ -41,27 +41,37 @@ impl Entry {
     }
 }
 
-pub(super) async fn append(transaction: &Transaction, items: &[ItemKey]) -> Result<Option<i64>> {
-    let mut position = None;
-    let mut left = items.len();
-    for batch in items.chunks(ROWS_PER_STATEMENT) {
-        let mut text =
-            String::from("INSERT INTO change_log (tenant_id, module, item_id, is_last) VALUES (?, ?, ?, ?)");
-        text.extend(std::iter::repeat_n(", (?, ?, ?, ?)", batch.len() - 1));
-        text.push_str(" RETURNING position");
-        let values = batch.iter().flat_map(|item| {
-            left -= 1;
+/// Changed items with whether each is its request's last.
+pub(super) type Changes = Vec<(ItemKey, bool)>;
+
+/// Gives the changes of a transaction their positions; returns the last one.
+///
+/// A rolled-back request has taken none by then, so positions have no gaps.
+pub(super) async fn append(transaction: &Transaction, changes: &Changes) -> Result<Option<i64>> {
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let text = "UPDATE change_log_end SET position = position + ? RETURNING position";
+    let last: i64 = sql(text, [(changes.len() as u64).into()]).fetch_value(transaction).await?;
+    let mut position = last.saturating_sub_unsigned(changes.len() as u64);
+    for batch in changes.chunks(ROWS_PER_STATEMENT) {
+        let mut text = String::from(
+            "INSERT INTO change_log (position, tenant_id, module, item_id, is_last) VALUES (?, ?, ?, ?, ?)",
+        );
+        text.extend(std::iter::repeat_n(", (?, ?, ?, ?, ?)", batch.len() - 1));
+        let values = batch.iter().flat_map(|(item, is_last)| {
+            position += 1;
             [
+                Value::from(position),
                 Value::from(item.tenant_id),
                 Value::from(item.module.as_str()),
                 Value::from(item.item_id.as_str()),
-                Value::from(left == 0),
+                Value::from(*is_last),
             ]
         });
-        let positions: Vec<i64> = sql(text, values).fetch_values(transaction).await?;
-        position = positions.into_iter().max();
+        sql(text, values).execute(transaction).await?;
     }
-    Ok(position)
+    Ok(Some(last))
 }
 
 /// Up to `limit` entries after `position`, oldest first.
@@ -72,8 +82,7 @@ pub async fn entries_after(connection: &Connection, position: i64, limit: u64) -
 
 /// The last position that was ever given; 0 before the first.
 pub async fn last_position(connection: &Connection) -> Result<i64> {
-    let statement = sql("SELECT seq FROM sqlite_sequence WHERE name = 'change_log'", []);
-    Ok(statement.fetch_optional_value(connection).await?.unwrap_or(0))
+    sql("SELECT position FROM change_log_end", []).fetch_value(connection).await
 }
 
 /// The oldest position in the log.

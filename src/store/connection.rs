@@ -1,123 +1,246 @@
-//! Connections to the SQLite database: pools that only read, and the one that writes.
+//! Connections to the database: pools that only read, and the one that writes.
 
-use std::{path::Path, time::Duration};
-
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, pool::PoolOptions, query::Query};
-use sqlx_sqlite::{
-    Sqlite, SqliteArguments, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteRow,
-    SqliteSynchronous,
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr as _,
 };
+
+use secrecy::{ExposeSecret as _, SecretString};
+use sqlx::{AssertSqlSafe, Connection as _, Row as _};
+use sqlx_postgres::{PgConnectOptions, PgConnection, Postgres};
+use sqlx_sqlite::{Sqlite, SqliteConnection};
 use tokio::sync::Mutex;
 
-use super::{DatabaseError, Json, Result, Statement, Value};
+use super::{
+    DatabaseError, Result, Statement,
+    dialect::{self, Dialect},
+    postgres, sqlite,
+    statement::DatabaseRow,
+};
 
-/// Timeout for another process's write lock (`trawl app create` beside a running server).
-const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const FILE_NAME: &str = "trawl.db";
 
-const PREPARED_STATEMENTS: usize = 256;
+/// Where the database is.
+#[derive(Clone)]
+pub enum DatabaseAddress {
+    /// A file of SQLite.
+    File(PathBuf),
+    /// A database of a PostgreSQL server.
+    Server(Box<PgConnectOptions>),
+}
+
+impl DatabaseAddress {
+    /// The PostgreSQL database of `store.url` where it is set, else SQLite in the data directory.
+    ///
+    /// # Errors
+    /// A message that names the setting.
+    pub fn new(url: Option<&SecretString>, data: &Path) -> Result<Self, String> {
+        match url {
+            Some(url) => Self::of_server(url.expose_secret()).map_err(|error| format!("store.url: {error}")),
+            None => Ok(Self::in_directory(data)),
+        }
+    }
+
+    /// The SQLite database in a data directory.
+    pub fn in_directory(directory: &Path) -> Self {
+        Self::File(directory.join(FILE_NAME))
+    }
+
+    /// The PostgreSQL database of an address such as `postgres://user@host:5432/database`.
+    ///
+    /// Missing parts come from libpq's environment variables and password file.
+    ///
+    /// # Errors
+    /// A message without the address, which may hold a password.
+    pub fn of_server(address: &str) -> Result<Self, String> {
+        let scheme = address.split_once("://").map(|(scheme, _)| scheme);
+        if !matches!(scheme, Some("postgres" | "postgresql")) {
+            return Err("must be postgres://USER@HOST:PORT/DATABASE".to_owned());
+        }
+        let server = PgConnectOptions::from_str(address).map_err(|error| match error {
+            DatabaseError::Configuration(cause) => cause.to_string(),
+            _ => "must be postgres://USER@HOST:PORT/DATABASE".to_owned(),
+        })?;
+        Ok(Self::Server(Box::new(server)))
+    }
+
+    /// Its dialect of SQL.
+    pub fn dialect(&self) -> Dialect {
+        match self {
+            Self::File(_) => Dialect::Sqlite,
+            Self::Server(_) => Dialect::Postgres,
+        }
+    }
+}
+
+impl fmt::Display for DatabaseAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => path.display().fmt(formatter),
+            Self::Server(server) => {
+                let database = server.get_database().unwrap_or(server.get_username());
+                match server.get_socket() {
+                    Some(socket) => write!(formatter, "postgres://{}/{database}", socket.display()),
+                    None => {
+                        write!(formatter, "postgres://{}:{}/{database}", server.get_host(), server.get_port())
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseAddress {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "DatabaseAddress({self})")
+    }
+}
+
+/// Names a transaction of PostgreSQL, to ask for its outcome.
+pub(super) struct TransactionId(String);
 
 /// Runs statements on a pool of readers or in the writer's transaction.
 pub struct Connection(Backend);
 
+/// Only the running write job locks a writer, so the lock is free.
 enum Backend {
-    Readers(sqlx::Pool<Sqlite>),
-    /// Only the running write job locks it, so the lock is free.
-    Writer(Mutex<SqliteConnection>),
+    SqliteReaders(sqlx::Pool<Sqlite>),
+    SqliteWriter(Mutex<SqliteConnection>),
+    PostgresReaders(sqlx::Pool<Postgres>),
+    PostgresWriter(Mutex<PgConnection>),
+}
+
+/// Calls a method of a query, and a function of the database with its result.
+macro_rules! run {
+    ($connection:expr, $statement:expr, $method:ident, $sqlite:expr, $postgres:expr) => {
+        match &$connection.0 {
+            Backend::SqliteReaders(pool) => sqlite_query($statement)?.$method(pool).await.map($sqlite),
+            Backend::SqliteWriter(writer) => {
+                sqlite_query($statement)?.$method(&mut *writer.lock().await).await.map($sqlite)
+            }
+            Backend::PostgresReaders(pool) => {
+                postgres::answered(postgres_query($statement)?.$method(pool)).await.map($postgres)
+            }
+            Backend::PostgresWriter(writer) => {
+                let mut writer = writer.lock().await;
+                postgres::answered(postgres_query($statement)?.$method(&mut *writer)).await.map($postgres)
+            }
+        }
+    };
 }
 
 impl Connection {
-    pub(super) async fn open_readers(path: &Path, count: u32) -> Result<Self> {
-        let pool = PoolOptions::new()
-            .max_connections(count)
-            .min_connections(1)
-            // An embedded database does not hang up.
-            .test_before_acquire(false)
-            .idle_timeout(None)
-            .max_lifetime(None);
-        let options = options(path).pragma("query_only", "on");
-        Ok(Self(Backend::Readers(pool.connect_with(options).await?)))
+    pub(super) async fn open_readers(address: &DatabaseAddress, count: u32) -> Result<Self> {
+        Ok(Self(match address {
+            DatabaseAddress::File(path) => Backend::SqliteReaders(sqlite::open_readers(path, count).await?),
+            DatabaseAddress::Server(server) => {
+                Backend::PostgresReaders(postgres::open_readers(server, count).await?)
+            }
+        }))
     }
 
-    pub(super) async fn open_writer(path: &Path) -> Result<Self> {
-        let connection = options(path).create_if_missing(true).connect().await?;
-        Ok(Self(Backend::Writer(Mutex::new(connection))))
+    pub(super) async fn open_writer(address: &DatabaseAddress) -> Result<Self> {
+        Ok(Self(match address {
+            DatabaseAddress::File(path) => {
+                Backend::SqliteWriter(Mutex::new(sqlite::open_writer(path).await?))
+            }
+            DatabaseAddress::Server(server) => {
+                Backend::PostgresWriter(Mutex::new(postgres::open_writer(server).await?))
+            }
+        }))
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        match &self.0 {
+            Backend::SqliteReaders(_) | Backend::SqliteWriter(_) => Dialect::Sqlite,
+            Backend::PostgresReaders(_) | Backend::PostgresWriter(_) => Dialect::Postgres,
+        }
     }
 
     pub(super) async fn close_readers(&self) {
-        if let Backend::Readers(pool) = &self.0 {
-            pool.close().await;
+        match &self.0 {
+            Backend::SqliteReaders(pool) => pool.close().await,
+            Backend::PostgresReaders(pool) => pool.close().await,
+            Backend::SqliteWriter(_) | Backend::PostgresWriter(_) => {}
         }
     }
 
     pub(super) async fn close_writer(self) -> Result<()> {
         match self.0 {
-            Backend::Readers(_) => Ok(()),
-            Backend::Writer(connection) => connection.into_inner().close().await,
+            Backend::SqliteWriter(connection) => connection.into_inner().close().await,
+            Backend::PostgresWriter(connection) => connection.into_inner().close().await,
+            Backend::SqliteReaders(_) | Backend::PostgresReaders(_) => Ok(()),
         }
     }
 
+    /// Runs statements without values, in the database's own dialect.
     pub(super) async fn run_script(&self, text: impl Into<String>) -> Result<()> {
         let script = sqlx::raw_sql(AssertSqlSafe(text.into()));
         match &self.0 {
-            Backend::Readers(pool) => script.execute(pool).await,
-            Backend::Writer(connection) => script.execute(&mut *connection.lock().await).await,
+            Backend::SqliteReaders(pool) => script.execute(pool).await.map(drop),
+            Backend::SqliteWriter(writer) => script.execute(&mut *writer.lock().await).await.map(drop),
+            Backend::PostgresReaders(pool) => postgres::answered(script.execute(pool)).await.map(drop),
+            Backend::PostgresWriter(writer) => {
+                let mut writer = writer.lock().await;
+                postgres::answered(script.execute(&mut *writer)).await.map(drop)
+            }
         }
-        .map(drop)
+    }
+
+    /// Begins a write transaction and runs `then` in it.
+    pub(super) async fn begin(&self, then: &str) -> Result<Option<TransactionId>> {
+        let script = format!("{}; {then}", self.dialect().begin());
+        let Backend::PostgresWriter(writer) = &self.0 else {
+            return self.run_script(script).await.map(|()| None);
+        };
+        let mut writer = writer.lock().await;
+        let rows = postgres::answered(sqlx::raw_sql(AssertSqlSafe(script)).fetch_all(&mut *writer)).await?;
+        drop(writer);
+        let id = rows.first().map(|row| row.try_get(1)).transpose()?;
+        Ok(id.map(TransactionId))
+    }
+
+    /// Whether a transaction of PostgreSQL was committed.
+    ///
+    /// `None`: it is running, or the server does not know it.
+    pub(super) async fn is_committed(&self, id: &TransactionId) -> Result<Option<bool>> {
+        let statement = Statement {
+            text: "SELECT pg_xact_status(?::text::xid8)".into(),
+            values: vec![id.0.as_str().into()],
+        };
+        let status: Option<String> = statement.fetch_value(self).await?;
+        Ok(match status.as_deref() {
+            Some("committed") => Some(true),
+            Some("aborted") => Some(false),
+            _ => None,
+        })
     }
 
     pub(super) async fn execute(&self, statement: Statement) -> Result<u64> {
-        let query = query(statement)?;
-        let done = match &self.0 {
-            Backend::Readers(pool) => query.execute(pool).await?,
-            Backend::Writer(connection) => query.execute(&mut *connection.lock().await).await?,
-        };
-        Ok(done.rows_affected())
+        run!(self, statement, execute, |done| done.rows_affected(), |done| done.rows_affected())
     }
 
-    pub(super) async fn fetch_optional(&self, statement: Statement) -> Result<Option<SqliteRow>> {
-        let query = query(statement)?;
-        match &self.0 {
-            Backend::Readers(pool) => query.fetch_optional(pool).await,
-            Backend::Writer(connection) => query.fetch_optional(&mut *connection.lock().await).await,
-        }
+    pub(super) async fn fetch_optional(&self, statement: Statement) -> Result<Option<DatabaseRow>> {
+        run!(self, statement, fetch_optional, |row| row.map(DatabaseRow::Sqlite), |row| row
+            .map(DatabaseRow::Postgres))
     }
 
-    pub(super) async fn fetch_all(&self, statement: Statement) -> Result<Vec<SqliteRow>> {
-        let query = query(statement)?;
-        match &self.0 {
-            Backend::Readers(pool) => query.fetch_all(pool).await,
-            Backend::Writer(connection) => query.fetch_all(&mut *connection.lock().await).await,
-        }
+    pub(super) async fn fetch_all(&self, statement: Statement) -> Result<Vec<DatabaseRow>> {
+        run!(self, statement, fetch_all, |rows| rows.into_iter().map(DatabaseRow::Sqlite).collect(), |rows| {
+            rows.into_iter().map(DatabaseRow::Postgres).collect()
+        })
     }
 }
 
-fn options(path: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(path)
-        .foreign_keys(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .busy_timeout(BUSY_TIMEOUT)
-        .statement_cache_capacity(PREPARED_STATEMENTS)
-        .disable_statement_logging()
-}
+type Query<DB> = sqlx::query::Query<'static, DB, <DB as sqlx::Database>::Arguments>;
 
 /// Callers pass data as values: the text of a statement is code.
-fn query(statement: Statement) -> Result<Query<'static, Sqlite, SqliteArguments>> {
-    use sqlx::Arguments as _;
+fn sqlite_query(statement: Statement) -> Result<Query<Sqlite>> {
+    Ok(sqlx::query_with(AssertSqlSafe(statement.text), sqlite::arguments(statement.values)?))
+}
 
-    let mut arguments = SqliteArguments::default();
-    for value in statement.values {
-        match value {
-            Value::Null => arguments.add(None::<i64>),
-            Value::Bool(value) => arguments.add(value),
-            Value::Integer(value) => arguments.add(value),
-            Value::Real(value) => arguments.add(value),
-            Value::Text(value) => arguments.add(value),
-            Value::Bytes(value) => arguments.add(value),
-            Value::List(texts) => arguments.add(Json(texts)),
-        }
-        .map_err(DatabaseError::Encode)?;
-    }
-    Ok(sqlx::query_with(AssertSqlSafe(statement.text), arguments))
+fn postgres_query(statement: Statement) -> Result<Query<Postgres>> {
+    let text = dialect::postgres(&statement.text);
+    Ok(sqlx::query_with(AssertSqlSafe(text), postgres::arguments(statement.values)?))
 }

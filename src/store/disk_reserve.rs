@@ -15,6 +15,8 @@ const READING_LIFETIME: Duration = Duration::from_millis(200);
 
 const RETRY_AFTER: Duration = Duration::from_secs(10);
 
+/// The default reserves nothing and knows no disk.
+#[derive(Default)]
 pub(crate) struct DiskReserve {
     directory: PathBuf,
     bytes: u64,

@@ -2,28 +2,34 @@
 
 use std::time::Duration;
 
-use super::DatabaseError;
+use sqlx_postgres::PgDatabaseError;
+
+use super::{DatabaseError, statement::NullCharacter};
 use crate::error::{Error, disk_full};
 
-/// SQLite's primary result codes: disk full, read-only file, failed read or write.
-const FULL: u32 = 13;
-const READ_ONLY: u32 = 8;
-const INPUT_OUTPUT: u32 = 10;
-
-const FOREIGN_KEY: u32 = 787;
+/// A failure of the database, by its meaning for the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DatabaseFailure {
+    DiskFull,
+    CannotWrite,
+    Unreachable,
+    /// Every foreign key refers to the tenant.
+    TenantGone,
+    NullCharacter,
+    Unexpected,
+}
 
 impl From<DatabaseError> for Error {
     fn from(error: DatabaseError) -> Self {
-        let code = result_code(&error);
-        if code == Some(FOREIGN_KEY) {
-            // Every foreign key refers to the tenant.
-            return Self::unauthorized("the tenant no longer exists").caused_by(error);
-        }
-        match code.map(primary) {
-            Some(FULL) => disk_full().caused_by(error),
-            Some(READ_ONLY | INPUT_OUTPUT) => cannot_write().caused_by(error),
-            _ => Self::internal(error),
-        }
+        let answer = match failure(&error) {
+            DatabaseFailure::DiskFull => disk_full(),
+            DatabaseFailure::CannotWrite => cannot_write(),
+            DatabaseFailure::Unreachable => unreachable_store(),
+            DatabaseFailure::TenantGone => Self::unauthorized("the tenant no longer exists"),
+            DatabaseFailure::NullCharacter => Self::bad_request(NullCharacter.to_string()),
+            DatabaseFailure::Unexpected => return Self::internal(error),
+        };
+        answer.caused_by(error)
     }
 }
 
@@ -32,14 +38,73 @@ pub(super) fn cannot_write() -> Error {
 }
 
 pub(super) fn cannot_commit(error: &DatabaseError) -> Error {
-    if result_code(error).map(primary) == Some(FULL) { disk_full() } else { cannot_write() }
+    if failure(error) == DatabaseFailure::DiskFull { disk_full() } else { cannot_write() }
 }
 
-/// The extended result code, whose low byte is the primary one.
-fn result_code(error: &DatabaseError) -> Option<u32> {
-    error.as_database_error()?.code()?.parse().ok()
+pub(super) fn is_unreachable(error: &DatabaseError) -> bool {
+    failure(error) == DatabaseFailure::Unreachable
 }
 
-fn primary(extended: u32) -> u32 {
-    extended & 0xff
+/// The database did not say whether it committed.
+pub(super) fn unknown_outcome() -> Error {
+    Error::unavailable(
+        "the store was lost during the change; it may have been made, so look before repeating it",
+        Duration::from_secs(10),
+    )
+}
+
+fn unreachable_store() -> Error {
+    Error::unavailable(
+        "the store cannot be reached at the moment; nothing was changed",
+        Duration::from_secs(1),
+    )
+}
+
+fn failure(error: &DatabaseError) -> DatabaseFailure {
+    let database = match error {
+        DatabaseError::Database(database) => database,
+        DatabaseError::Encode(cause) if cause.is::<NullCharacter>() => return DatabaseFailure::NullCharacter,
+        DatabaseError::Io(_) | DatabaseError::Tls(_) | DatabaseError::PoolTimedOut => {
+            return DatabaseFailure::Unreachable;
+        }
+        _ => return DatabaseFailure::Unexpected,
+    };
+    match database.try_downcast_ref::<PgDatabaseError>() {
+        Some(error) => postgres_failure(error.code()),
+        None => database
+            .code()
+            .and_then(|code| code.parse().ok())
+            .map_or(DatabaseFailure::Unexpected, sqlite_failure),
+    }
+}
+
+/// By extended result code, whose low byte is the primary one.
+fn sqlite_failure(code: u32) -> DatabaseFailure {
+    const FOREIGN_KEY: u32 = 787;
+    const READ_ONLY: u32 = 8;
+    const INPUT_OUTPUT: u32 = 10;
+    const FULL: u32 = 13;
+
+    match (code, code & 0xff) {
+        (FOREIGN_KEY, _) => DatabaseFailure::TenantGone,
+        (_, FULL) => DatabaseFailure::DiskFull,
+        (_, READ_ONLY | INPUT_OUTPUT) => DatabaseFailure::CannotWrite,
+        _ => DatabaseFailure::Unexpected,
+    }
+}
+
+/// By SQLSTATE (PostgreSQL manual, appendix A).
+fn postgres_failure(state: &str) -> DatabaseFailure {
+    match state {
+        "23503" => DatabaseFailure::TenantGone,
+        "53100" => DatabaseFailure::DiskFull,
+        // In JSON.
+        "22P05" => DatabaseFailure::NullCharacter,
+        // Read-only (a standby), no lock in time, a deadlock.
+        "25006" | "55P03" | "40001" | "40P01" => DatabaseFailure::CannotWrite,
+        // Too many connections, no answer in time, the end of the server or of an idle transaction.
+        "53300" | "57014" | "57P01" | "57P02" | "57P03" | "25P03" => DatabaseFailure::Unreachable,
+        _ if state.starts_with("08") => DatabaseFailure::Unreachable,
+        _ => DatabaseFailure::Unexpected,
+    }
 }

@@ -1,69 +1,98 @@
 //! Schema changes, oldest first. One that has been released is never edited: a new one follows it.
+//!
+//! PostgreSQL begins with the schema that SQLite has after its tenth. From there on each name has a script for either.
 
-use super::{Connection, Result, now_millis, sql};
+use super::{Connection, Result, dialect::Dialect, now_millis, sql};
 
-const MIGRATIONS: [(&str, &str); 9] = [
-    ("0001_foundation", include_str!("migrations/0001_foundation.sql")),
-    ("0002_module_ids", include_str!("migrations/0002_module_ids.sql")),
-    ("0003_weights_and_duplicates", include_str!("migrations/0003_weights_and_duplicates.sql")),
-    ("0004_hedging", include_str!("migrations/0004_hedging.sql")),
-    ("0005_directory", include_str!("migrations/0005_directory.sql")),
-    ("0006_collaboration", include_str!("migrations/0006_collaboration.sql")),
-    ("0007_files", include_str!("migrations/0007_files.sql")),
-    ("0008_sessions", include_str!("migrations/0008_sessions.sql")),
-    ("0009_portable", include_str!("migrations/0009_portable.sql")),
-];
+struct Migration {
+    name: &'static str,
+    script: &'static str,
+}
+
+/// The scripts of a database by their names.
+macro_rules! migrations {
+    ($database:literal: $($name:literal),+ $(,)?) => {
+        [$(Migration {
+            name: $name,
+            script: include_str!(concat!("migrations/", $database, "/", $name, ".sql")),
+        }),+]
+    };
+}
+
+static SQLITE: [Migration; 10] = migrations!("sqlite":
+    "0001_foundation",
+    "0002_module_ids",
+    "0003_weights_and_duplicates",
+    "0004_hedging",
+    "0005_directory",
+    "0006_collaboration",
+    "0007_files",
+    "0008_sessions",
+    "0009_portable",
+    "0010_change_log_end",
+);
+
+static POSTGRES: [Migration; 1] = migrations!("postgres": "0010_base");
+
+fn of(dialect: Dialect) -> &'static [Migration] {
+    match dialect {
+        Dialect::Sqlite => &SQLITE,
+        Dialect::Postgres => &POSTGRES,
+    }
+}
 
 /// The applied schema changes and when, in seconds since 1970. Name and shape are those of `sea-orm-migration`.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations \
-                     (version varchar NOT NULL PRIMARY KEY, applied_at integer NOT NULL)";
+                     (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";
 
+/// The first applied schema change that this program does not know.
+pub(super) async fn first_unknown(connection: &Connection) -> Result<Option<String>> {
+    in_transaction(connection, async || connection.run_script(TABLE).await).await?;
+    let applied = sql("SELECT version FROM seaql_migrations ORDER BY version", []);
+    let applied: Vec<String> = applied.fetch_values(connection).await?;
+    let known = of(connection.dialect());
+    Ok(applied.into_iter().find(|version| known.iter().all(|migration| migration.name != version)))
+}
+
+/// Applies what is missing. Another process may be opening the database, too.
 pub(super) async fn run(connection: &Connection) -> Result<()> {
-    run_first(connection, MIGRATIONS.len()).await
+    run_first(connection, of(connection.dialect()).len()).await
 }
 
 async fn run_first(connection: &Connection, count: usize) -> Result<()> {
-    connection.run_script(TABLE).await?;
-    for (name, script) in &MIGRATIONS[..count] {
-        if is_applied(connection, name).await? {
-            continue;
+    for migration in of(connection.dialect()).iter().take(count) {
+        if !is_applied(connection, migration).await? {
+            in_transaction(connection, async || apply(connection, migration).await).await?;
         }
-        // IMMEDIATE: another process may be opening the database, too.
-        connection.run_script("BEGIN IMMEDIATE").await?;
-        let applied = apply(connection, name, script).await;
-        let ended = connection.run_script(if applied.is_ok() { "COMMIT" } else { "ROLLBACK" }).await;
-        applied.and(ended)?;
     }
     Ok(())
 }
 
-async fn apply(connection: &Connection, name: &str, script: &'static str) -> Result<()> {
-    if is_applied(connection, name).await? {
+async fn in_transaction(connection: &Connection, work: impl AsyncFnOnce() -> Result<()>) -> Result<()> {
+    connection.run_script(connection.dialect().begin()).await?;
+    let done = work().await;
+    let ended = connection.run_script(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await;
+    done.and(ended)
+}
+
+async fn apply(connection: &Connection, migration: &Migration) -> Result<()> {
+    if is_applied(connection, migration).await? {
         return Ok(());
     }
-    connection.run_script(script).await?;
-    let values = [name.into(), (now_millis() / 1_000).into()];
+    connection.run_script(migration.script).await?;
+    let values = [migration.name.into(), (now_millis() / 1_000).into()];
     let insert = sql("INSERT INTO seaql_migrations (version, applied_at) VALUES (?, ?)", values);
     insert.execute(connection).await.map(drop)
 }
 
-async fn is_applied(connection: &Connection, name: &str) -> Result<bool> {
-    sql("SELECT 1 FROM seaql_migrations WHERE version = ?", [name.into()]).exists(connection).await
-}
-
-pub(super) async fn first_unknown(connection: &Connection) -> Result<Option<String>> {
-    let table = sql("SELECT name FROM sqlite_master WHERE name = 'seaql_migrations'", []);
-    if !table.exists(connection).await? {
-        return Ok(None);
-    }
-    let applied = sql("SELECT version FROM seaql_migrations ORDER BY version", []);
-    let applied: Vec<String> = applied.fetch_values(connection).await?;
-    Ok(applied.into_iter().find(|version| MIGRATIONS.iter().all(|(name, _)| name != version)))
+async fn is_applied(connection: &Connection, migration: &Migration) -> Result<bool> {
+    sql("SELECT 1 FROM seaql_migrations WHERE version = ?", [migration.name.into()]).exists(connection).await
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::DatabaseAddress;
 
     async fn lines(connection: &Connection, select: &'static str) -> Vec<String> {
         sql(select, []).fetch_values(connection).await.unwrap()
@@ -72,7 +101,9 @@ mod tests {
     #[tokio::test]
     async fn directory_of_the_fourth_schema_is_converted() {
         let directory = tempfile::tempdir().unwrap();
-        let connection = Connection::open_writer(&directory.path().join("trawl.db")).await.unwrap();
+        let connection =
+            Connection::open_writer(&DatabaseAddress::in_directory(directory.path())).await.unwrap();
+        assert_eq!(first_unknown(&connection).await.unwrap(), None);
         run_first(&connection, 4).await.unwrap();
         for statement in [
             "INSERT INTO tenants (id, code, name, created_at) VALUES (1, 'acme', 'acme', 1000), (2, 'other', 'other', 2000)",

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use sqlx_postgres::PgRow;
 use sqlx_sqlite::SqliteRow;
 
-use super::{Connection, DatabaseError, Result};
+use super::{Connection, DatabaseError, Result, json_column::to_json};
 
-/// Rows of one `INSERT`, or values of one `IN`: SQLite takes 32,766 values in a statement.
+/// Rows of one `INSERT`, or values of one `IN`: SQLite takes 32,766 values in a statement, PostgreSQL 65,535.
 pub const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// A value of a statement.
@@ -34,13 +35,23 @@ impl Value {
     /// # Errors
     /// It cannot be written as JSON.
     pub fn json(value: &(impl serde::Serialize + ?Sized)) -> Result<Self> {
-        serde_json::to_string(value).map(Self::Text).map_err(|error| DatabaseError::Encode(error.into()))
+        to_json(value).map(Self::Text)
     }
 
     /// `texts` as the argument of `json_each`.
     pub fn list(texts: impl IntoIterator<Item: Into<String>>) -> Self {
         Self::List(texts.into_iter().map(Into::into).collect())
     }
+}
+
+/// A text that PostgreSQL would not take; SQLite is given none either.
+#[derive(Debug, thiserror::Error)]
+#[error("a text holds the character U+0000, which cannot be stored")]
+pub(super) struct NullCharacter;
+
+/// `text`, unless it holds U+0000.
+pub(super) fn storable(text: String) -> Result<String> {
+    if text.contains('\0') { Err(DatabaseError::Encode(NullCharacter.into())) } else { Ok(text) }
 }
 
 impl From<bool> for Value {
@@ -117,9 +128,24 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 }
 
 /// A struct or tuple that is read from a row; derive [`FromRow`](super::FromRow) for it.
-pub trait Record: for<'r> sqlx::FromRow<'r, SqliteRow> {}
+pub trait Record: for<'r> sqlx::FromRow<'r, SqliteRow> + for<'r> sqlx::FromRow<'r, PgRow> {}
 
-impl<R: for<'r> sqlx::FromRow<'r, SqliteRow>> Record for R {}
+impl<R> Record for R where R: for<'r> sqlx::FromRow<'r, SqliteRow> + for<'r> sqlx::FromRow<'r, PgRow> {}
+
+/// A row of either database.
+pub(super) enum DatabaseRow {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl DatabaseRow {
+    fn read<R: Record>(&self) -> Result<R> {
+        match self {
+            Self::Sqlite(row) => R::from_row(row),
+            Self::Postgres(row) => R::from_row(row),
+        }
+    }
+}
 
 /// A record, or its row's error, which does not fail the other rows.
 #[derive(Debug)]
@@ -156,12 +182,12 @@ impl Statement {
 
     /// The first row, if there is one.
     pub async fn fetch_optional<R: Record>(self, connection: &Connection) -> Result<Option<R>> {
-        connection.fetch_optional(self).await?.as_ref().map(R::from_row).transpose()
+        connection.fetch_optional(self).await?.as_ref().map(DatabaseRow::read).transpose()
     }
 
     /// All rows.
     pub async fn fetch_all<R: Record>(self, connection: &Connection) -> Result<Vec<R>> {
-        connection.fetch_all(self).await?.iter().map(R::from_row).collect()
+        connection.fetch_all(self).await?.iter().map(DatabaseRow::read).collect()
     }
 
     /// The first column of the first row; [`DatabaseError::RowNotFound`] when there is none.
@@ -231,7 +257,7 @@ pub async fn batch_end(
     limit: u64,
 ) -> Result<Option<i64>> {
     let text = format!(
-        "SELECT MAX(sequence) AS last FROM (SELECT sequence FROM {table} WHERE sequence > ? ORDER BY sequence LIMIT ?)"
+        "SELECT MAX(sequence) AS last FROM (SELECT sequence FROM {table} WHERE sequence > ? ORDER BY sequence LIMIT ?) AS next"
     );
     sql(text, [sequence.into(), limit.into()]).fetch_value(connection).await
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Connection, FILE_NAME, FromRow, OpenError, Statement, Store, Value, change_log, placeholders, sql,
+    Connection, DatabaseAddress, FromRow, OpenError, Statement, Store, Value, change_log, placeholders, sql,
 };
 use crate::error::{Error, Kind};
 
@@ -162,9 +162,9 @@ async fn readers_cannot_write() {
 #[tokio::test]
 async fn modules_of_the_first_schema_are_kept() {
     let directory = tempfile::tempdir().unwrap();
-    let first = Connection::open_writer(&directory.path().join(FILE_NAME)).await.unwrap();
+    let first = Connection::open_writer(&DatabaseAddress::in_directory(directory.path())).await.unwrap();
     for statements in [
-        include_str!("migrations/0001_foundation.sql"),
+        include_str!("migrations/sqlite/0001_foundation.sql"),
         "CREATE TABLE seaql_migrations (version TEXT NOT NULL PRIMARY KEY, applied_at INTEGER NOT NULL);
          INSERT INTO seaql_migrations VALUES ('0001_foundation', 1);
          INSERT INTO tenants (id, code, name, created_at) VALUES (1, 'acme', 'acme', 1), (2, 'other', 'other', 1);

@@ -1,14 +1,14 @@
 //! The writer: gathers waiting requests into a transaction, so that many callers share one durable commit.
 //!
-//! SQLite allows one writer at a time, and a commit costs an fsync. Each request runs in its own savepoint: a failing
-//! request undoes only itself. Each answer leaves after the commit that contains the request is durable.
+//! Transactions run one at a time, on PostgreSQL over all replicas, and a commit costs an fsync. Each request runs in its
+//! own savepoint: a failing request undoes only itself. Each answer leaves after the commit that contains the request is
+//! durable.
 
 use std::{
     any::Any,
     io,
     ops::Deref,
     panic::AssertUnwindSafe,
-    path::PathBuf,
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
@@ -18,13 +18,16 @@ use futures::FutureExt;
 use tokio::{
     sync::{Notify, mpsc, oneshot, watch},
     task::JoinHandle,
+    time::timeout,
 };
 
 use super::{
-    Connection, DatabaseError,
-    change_log::{self, ItemKey},
+    Connection, DatabaseAddress, DatabaseError,
+    change_log::{self, Changes, ItemKey},
     commits::Commits,
-    errors::{cannot_commit, cannot_write},
+    connection::TransactionId,
+    dialect::Dialect,
+    errors::{cannot_commit, cannot_write, is_unreachable, unknown_outcome},
 };
 use crate::{
     budget::BodyReservation,
@@ -35,6 +38,14 @@ use crate::{
 const QUEUE_LENGTH: usize = 1_024;
 
 const GROUP_LENGTH: usize = 256;
+
+/// PostgreSQL caches 64 subtransactions of a transaction; more slow down every reader.
+const GROUP_LENGTH_ON_POSTGRES: usize = 64;
+
+/// Time to learn whether a commit took place whose answer was lost.
+const OUTCOME_TIMEOUT: Duration = Duration::from_secs(10);
+
+const OUTCOME_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Time after which a group is closed, to bound the first request's wait.
 const GROUP_TIME: Duration = Duration::from_millis(20);
@@ -110,17 +121,39 @@ struct Pending {
 
 impl Pending {
     fn committed(self) {
-        for job in self.after_commit {
-            if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
-                tracing::error!("a job after a commit panicked");
-            }
-        }
+        run_jobs(self.after_commit);
         drop(self.answer.send(self.result));
     }
 
-    fn failed(self, error: &DatabaseError) {
-        drop(self.answer.send(Err(cannot_commit(error))));
+    fn failed(self, failure: &GroupFailure) {
+        let error = match failure {
+            GroupFailure::Undone(error) => cannot_commit(error),
+            GroupFailure::Unknown(_) => {
+                // They forget what may have changed.
+                run_jobs(self.after_commit);
+                unknown_outcome()
+            }
+        };
+        drop(self.answer.send(Err(error)));
     }
+}
+
+fn run_jobs(jobs: Vec<AfterCommit>) {
+    for job in jobs {
+        if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
+            tracing::error!("a job after a commit panicked");
+        }
+    }
+}
+
+/// Why a group of writes was not committed.
+#[derive(Debug, thiserror::Error)]
+enum GroupFailure {
+    #[error("undone: {0}")]
+    Undone(#[from] DatabaseError),
+    /// The server's answer to the commit was lost, and it could not be asked about it.
+    #[error("unknown outcome: {0}")]
+    Unknown(DatabaseError),
 }
 
 #[derive(Clone)]
@@ -133,14 +166,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, path: PathBuf, last_position: i64) -> Self {
+    pub(super) fn start(connection: Connection, address: DatabaseAddress, last_position: i64) -> Self {
         let (requests, received) = mpsc::channel(QUEUE_LENGTH);
         let (announce, positions) = watch::channel(last_position);
         let closing = Arc::new(Notify::new());
         let commits = Arc::new(Commits::default());
         let task = WriterTask {
             transaction: Transaction::new(connection),
-            path,
+            address,
             is_doubtful: false,
             requests: received,
             announce,
@@ -189,8 +222,8 @@ impl Writer {
 
 struct WriterTask {
     transaction: Transaction,
-    path: PathBuf,
-    /// After a failure on the connection, SQLite may have ended the transaction or not.
+    address: DatabaseAddress,
+    /// After a failure on the connection, the database may have ended the transaction or not.
     is_doubtful: bool,
     requests: mpsc::Receiver<Request>,
     announce: watch::Sender<i64>,
@@ -225,13 +258,15 @@ impl WriterTask {
                 }
                 group.into_iter().for_each(Pending::committed);
             }
-            Err(error) => {
-                tracing::error!(%error, requests = group.len(), "a group of writes could not be committed");
-                // Other processes may write again. It fails where SQLite has ended the transaction.
-                drop(self.transaction.run_script("ROLLBACK").await);
-                self.is_doubtful = true;
+            Err(failure) => {
+                tracing::error!(%failure, requests = group.len(), "a group of writes could not be committed");
+                if !self.is_doubtful {
+                    // Other processes may write again. It fails where the database has ended the transaction.
+                    drop(self.transaction.run_script("ROLLBACK").await);
+                    self.is_doubtful = true;
+                }
                 for request in group {
-                    request.failed(&error);
+                    request.failed(&failure);
                 }
             }
         }
@@ -239,52 +274,107 @@ impl WriterTask {
 
     /// Returns the last position in the change log if searchable items changed.
     ///
-    /// Each hand-over to the driver's thread takes time. One script therefore ends a request's savepoint and begins the
-    /// next.
+    /// Each hand-over to the driver takes time. One script therefore ends a request's savepoint and begins the next, and
+    /// the commit ends the last one.
     async fn run_group(
         &mut self,
         first: Request,
         group: &mut Vec<Pending>,
-    ) -> Result<Option<i64>, DatabaseError> {
+    ) -> Result<Option<i64>, GroupFailure> {
         let started = Instant::now();
-        self.replace_doubtful_connection().await?;
-        // IMMEDIATE: a deferred transaction that reads and then writes fails when another process wrote in between.
-        let mut before = "BEGIN IMMEDIATE";
-        let mut position = None;
+        let id = self.begin().await?;
+        let mut changes = Changes::new();
         let mut next = Some(first);
         while let Some(Request { job, answer, _reservation }) = next {
-            self.transaction.run_script(format!("{before}; SAVEPOINT request")).await?;
             let outcome = AssertUnwindSafe(async { job(&self.transaction).await }).catch_unwind().await;
             let result = outcome.unwrap_or_else(|_| Err(Error::internal("a write panicked")));
-            let changed = self.transaction.take_changed();
+            let items = self.transaction.take_changed();
             let mut request = Pending { answer, result, after_commit: self.transaction.take_after_commit() };
-            match &request.result {
+            let end = match &request.result {
                 Ok(_) => {
-                    position = change_log::append(&self.transaction, &changed).await?.or(position);
-                    before = "RELEASE request";
+                    let count = items.len();
+                    changes.extend(items.into_iter().zip(1..).map(|(item, number)| (item, number == count)));
+                    "RELEASE request"
                 }
                 Err(error) if error.kind == Kind::Unavailable => {
-                    // SQLite may have rolled back the whole transaction; a later request would then commit by itself.
+                    // The database may have rolled back the whole transaction; on SQLite a later request would then
+                    // commit by itself.
                     request.after_commit.clear();
                     request.committed();
-                    return Err(DatabaseError::Io(io::Error::other("a write of the group failed")));
+                    return Err(DatabaseError::Io(io::Error::other("a write of the group failed")).into());
                 }
                 Err(_) => {
                     request.after_commit.clear();
-                    before = "ROLLBACK TO request; RELEASE request";
+                    "ROLLBACK TO request"
                 }
-            }
+            };
+            let is_undone = request.result.is_err();
             group.push(request);
-            let is_full = group.len() >= GROUP_LENGTH || started.elapsed() >= GROUP_TIME;
+            let is_full = group.len() >= self.group_length() || started.elapsed() >= GROUP_TIME;
             next = if is_full { None } else { self.requests.try_recv().ok() };
+            if next.is_some() {
+                let begin = if is_undone { "" } else { "; SAVEPOINT request" };
+                self.transaction.run_script(format!("{end}{begin}")).await?;
+            } else if is_undone {
+                self.transaction.run_script(end).await?;
+            }
         }
-        self.transaction.run_script(format!("{before}; COMMIT")).await?;
+        let position = change_log::append(&self.transaction, &changes).await?;
+        self.commit(id).await?;
         Ok(position)
+    }
+
+    fn group_length(&self) -> usize {
+        match self.address.dialect() {
+            Dialect::Sqlite => GROUP_LENGTH,
+            Dialect::Postgres => GROUP_LENGTH_ON_POSTGRES,
+        }
+    }
+
+    /// Begins a transaction and the savepoint of its first request.
+    ///
+    /// A server may have hung up since the last group, which a second connection tells.
+    async fn begin(&mut self) -> Result<Option<TransactionId>, DatabaseError> {
+        self.replace_doubtful_connection().await?;
+        match self.transaction.begin("SAVEPOINT request").await {
+            Err(error) if is_unreachable(&error) => {
+                self.is_doubtful = true;
+                self.replace_doubtful_connection().await?;
+                self.transaction.begin("SAVEPOINT request").await
+            }
+            begun => begun,
+        }
+    }
+
+    /// Commits the transaction. Where the server's answer is lost, it is asked about the outcome.
+    async fn commit(&mut self, id: Option<TransactionId>) -> Result<(), GroupFailure> {
+        let Err(error) = self.transaction.run_script("COMMIT").await else { return Ok(()) };
+        let Some(id) = id else { return Err(GroupFailure::Undone(error)) };
+        self.is_doubtful = true;
+        match timeout(OUTCOME_TIMEOUT, self.outcome(&id)).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(GroupFailure::Undone(error)),
+            Err(_late) => Err(GroupFailure::Unknown(error)),
+        }
+    }
+
+    /// Whether a transaction of the lost connection was committed, as soon as the server tells.
+    async fn outcome(&mut self, id: &TransactionId) -> bool {
+        loop {
+            if let Err(error) = self.replace_doubtful_connection().await {
+                tracing::warn!(%error, "the database does not tell the outcome of a commit yet");
+            } else if let Ok(Some(is_committed)) = self.transaction.is_committed(id).await {
+                return is_committed;
+            } else {
+                self.is_doubtful = true;
+            }
+            tokio::time::sleep(OUTCOME_INTERVAL).await;
+        }
     }
 
     async fn replace_doubtful_connection(&mut self) -> Result<(), DatabaseError> {
         if self.is_doubtful {
-            let fresh = Transaction::new(Connection::open_writer(&self.path).await?);
+            let fresh = Transaction::new(Connection::open_writer(&self.address).await?);
             let doubtful = std::mem::replace(&mut self.transaction, fresh);
             self.is_doubtful = false;
             if let Err(error) = doubtful.connection.close_writer().await {

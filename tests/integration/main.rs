@@ -216,6 +216,12 @@ mod sessions {
     mod sign_in;
 }
 #[cfg(test)]
+mod store {
+    mod failures;
+    mod schema;
+    mod settings;
+}
+#[cfg(test)]
 mod tasks {
     mod batches;
     mod concurrent_handling;

@@ -27,6 +27,7 @@ pub(crate) mod login;
 pub(crate) mod openid;
 pub(crate) mod paging;
 pub(crate) mod paths;
+pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod protected;
 pub(crate) mod quick_handling;

@@ -102,7 +102,7 @@ pub(super) async fn has(transaction: &Transaction, tenant_id: i64, badges: u64) 
 async fn give_time(transaction: &Transaction, tenant_id: i64) -> store::Result<i64> {
     let statement = sql(
         "INSERT INTO badge_times (tenant_id, last_created_at) VALUES (?, ?) ON CONFLICT (tenant_id) \
-         DO UPDATE SET last_created_at = MAX(last_created_at + 1, excluded.last_created_at) RETURNING last_created_at",
+         DO UPDATE SET last_created_at = MAX(badge_times.last_created_at + 1, excluded.last_created_at) RETURNING last_created_at",
         [tenant_id.into(), now_millis().into()],
     );
     statement.fetch_value(transaction).await

@@ -85,8 +85,7 @@ pub(super) async fn list(
         "SELECT organizations.name AS org_name, users.name, users.user_id, users.picture, organizations.org_id {SHOWN} \
          ORDER BY blacklist.created_at, blacklist.black_user_id LIMIT ? OFFSET ?"
     );
-    // SQLite reads a negative limit as none.
-    let limit = limit.map_or(-1, i64::from);
+    let limit = limit.map_or(i64::MAX, i64::from);
     let values = whose.into_iter().chain([limit.into(), offset.into()]);
     let entries = sql(text, values).fetch_all::<BlacklistEntry>(reader).await?;
     Ok((entries, total))

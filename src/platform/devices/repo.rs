@@ -39,7 +39,7 @@ pub(super) async fn bind(
 ) -> store::Result<Device> {
     let row = sql(
         "INSERT INTO devices (tenant_id, user_id, device_id, name, bound_at) VALUES (?, ?, ?, ?, ?) \
-         ON CONFLICT (tenant_id, user_id, device_id) DO UPDATE SET name = COALESCE(excluded.name, name) \
+         ON CONFLICT (tenant_id, user_id, device_id) DO UPDATE SET name = COALESCE(excluded.name, devices.name) \
          RETURNING device_id, name, bound_at",
         [tenant_id.into(), user_id.into(), device_id.into(), name.into(), now_millis().into()],
     )
@@ -56,7 +56,7 @@ pub(super) async fn unbind(
     device_id: Option<&str>,
 ) -> store::Result<Vec<String>> {
     let statement = sql(
-        "DELETE FROM devices WHERE tenant_id = ?1 AND user_id = ?2 AND (?3 IS NULL OR device_id = ?3) \
+        "DELETE FROM devices WHERE tenant_id = ?1 AND user_id = ?2 AND device_id = COALESCE(?3, device_id) \
          RETURNING device_id",
         [tenant_id.into(), user_id.into(), device_id.into()],
     );

@@ -105,7 +105,7 @@ async fn give_time(transaction: &Transaction, owner: &Owner) -> Result<i64> {
     let statement = sql(
         "INSERT INTO favorite_times (tenant_id, user_id, last_created_at) VALUES (?, ?, ?) \
          ON CONFLICT (tenant_id, user_id) \
-         DO UPDATE SET last_created_at = MAX(last_created_at + 1, excluded.last_created_at) RETURNING last_created_at",
+         DO UPDATE SET last_created_at = MAX(favorite_times.last_created_at + 1, excluded.last_created_at) RETURNING last_created_at",
         [owner.tenant_id.into(), owner.user_id.as_str().into(), now_millis().into()],
     );
     Ok(statement.fetch_value(transaction).await?)

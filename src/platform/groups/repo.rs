@@ -64,7 +64,7 @@ pub(super) async fn scan(
 }
 
 pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
-    sql(format!("SELECT COUNT(*) AS groups FROM ({FOUND})"), []).fetch_value(reader).await
+    sql(format!("SELECT COUNT(*) AS groups FROM ({FOUND}) AS found"), []).fetch_value(reader).await
 }
 
 pub(super) async fn tenants_of(connection: &Connection, group_id: &str) -> store::Result<Vec<i64>> {

@@ -39,7 +39,7 @@ impl SeenGroup {
         let statement = sql(
             format!(
                 "SELECT groups.id, groups.tenant_id, groups.name, groups.type, is_public, {ROLE} AS role, \
-                 COALESCE(group_members.role = 2, 0) AS is_owner \
+                 COALESCE(group_members.role = 2, FALSE) AS is_owner \
                  {GROUPS} AND {IS_SEEN} AND groups.id = ?3"
             ),
             [caller.tenant.id.into(), user.person.user_id.as_str().into(), id.into()],

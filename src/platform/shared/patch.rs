@@ -48,7 +48,7 @@ pub fn written_text(field: Option<&String>, known: Option<&String>) -> Option<St
 pub enum TextRule {
     /// One line of at most these bytes, without control characters.
     Line(usize),
-    /// Lines of at most these bytes.
+    /// Lines of at most these bytes, without U+0000, which PostgreSQL does not take.
     Lines(usize),
 }
 
@@ -59,8 +59,8 @@ impl TextRule {
             Self::Line(most) if text.len() > most || text.chars().any(char::is_control) => {
                 Err(format!("{field}: must be at most {most} bytes of UTF-8 without control characters"))
             }
-            Self::Lines(most) if text.len() > most => {
-                Err(format!("{field}: must be at most {most} bytes of UTF-8"))
+            Self::Lines(most) if text.len() > most || text.contains('\0') => {
+                Err(format!("{field}: must be at most {most} bytes of UTF-8 without U+0000"))
             }
             _ => Ok(()),
         }

@@ -8,14 +8,14 @@ use super::{field_rules::text, removal};
 use crate::{
     audit::{self, Actor, Deed},
     auth::{
-        applications::Kind,
+        applications::{self, Kind},
         caller::Caller,
         tenants::{self, NewTenant, Tenant},
     },
     error::{Error, Result},
     platform::{groups, tenants::TenantsState},
     registry,
-    store::{Transaction, sql},
+    store::Transaction,
 };
 
 const TEXT_BYTES: usize = 512;
@@ -110,11 +110,7 @@ pub async fn register(state: &TenantsState, caller: Arc<Caller>, form: Enterpris
 }
 
 async fn join(transaction: &Transaction, actor: &Actor, caller: &Caller, tenant: &Tenant) -> Result<()> {
-    let statement = sql(
-        "UPDATE applications SET bound = json_insert(bound, '$[#]', ?) WHERE client_id = ?",
-        [tenant.code.as_str().into(), caller.client_id.as_ref().into()],
-    );
-    if statement.execute(transaction).await? == 0 {
+    if !applications::bind(transaction, &caller.client_id, &tenant.code).await? {
         return Err(Error::unauthorized("the application no longer exists"));
     }
     let deed =

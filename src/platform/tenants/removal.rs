@@ -2,14 +2,19 @@
 //!
 //! Deleting a million rows in one transaction would block writes for seconds.
 
-use std::collections::BTreeSet;
-
 use crate::{
     audit::{self, Actor, Deed},
-    auth::tenants::{self, Tenant},
+    auth::{
+        applications,
+        tenants::{self, Tenant},
+    },
     error::Result,
     platform::groups,
-    store::{self, FromRow, Json, ROWS_PER_STATEMENT, Store, Transaction, sql},
+    store::{
+        self, ROWS_PER_STATEMENT, Store, Transaction,
+        schema::{self, Table},
+        sql,
+    },
 };
 
 /// Pictures are large.
@@ -29,15 +34,8 @@ pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
 
 /// Unbinds a freed code, so that no application acts on its next tenant. Returns the applications' tenants.
 pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> Result<Vec<i64>> {
-    let statement = sql(
-        "UPDATE applications \
-         SET bound = (SELECT json_group_array(value) FROM json_each(applications.bound) WHERE value <> ?1) \
-         WHERE EXISTS (SELECT 1 FROM json_each(applications.bound) WHERE value = ?1) \
-         RETURNING client_id, tenant_id",
-        [gone.code.as_str().into()],
-    );
     let mut homes = Vec::new();
-    for (client_id, home) in statement.fetch_all::<(String, i64)>(transaction).await? {
+    for (client_id, home) in applications::unbind(transaction, &gone.code).await? {
         homes.push(home);
         if let Some(tenant) = tenants::find_by_id(transaction, home).await? {
             let deed = Deed::new("unbind", "application", client_id).with("tenant", gone.code.as_str());
@@ -63,7 +61,7 @@ pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
                     if left == 0 {
                         return Ok(false);
                     }
-                    left = left.saturating_sub(table.remove(transaction, tenant_id, left).await?);
+                    left = left.saturating_sub(remove_rows(table, transaction, tenant_id, left).await?);
                 }
                 if left == 0 {
                     return Ok(false);
@@ -78,61 +76,36 @@ pub async fn remove_portion(store: &Store, tenant_id: i64) -> Result<bool> {
         .await
 }
 
-#[derive(Clone, Debug, FromRow)]
-struct Table {
-    name: String,
-    key: String,
-    parents: Json<BTreeSet<String>>,
+/// Removes up to `most` rows of a tenant.
+async fn remove_rows(
+    table: &Table,
+    transaction: &Transaction,
+    tenant_id: i64,
+    most: usize,
+) -> store::Result<usize> {
+    let (name, key) = (&table.name, table.key.join(", "));
+    let text =
+        format!("DELETE FROM {name} WHERE ({key}) IN (SELECT {key} FROM {name} WHERE tenant_id = ? LIMIT ?)");
+    let most = u64::try_from(most).unwrap_or(ROWS_PER_STATEMENT as u64);
+    let removed = sql(text, [tenant_id.into(), most.into()]).execute(transaction).await?;
+    Ok(usize::try_from(removed).unwrap_or(PORTION))
 }
 
-impl Table {
-    async fn remove(&self, transaction: &Transaction, tenant_id: i64, most: usize) -> store::Result<usize> {
-        let Self { name, key, .. } = self;
-        let text = format!(
-            "DELETE FROM {name} WHERE ({key}) IN (SELECT {key} FROM {name} WHERE tenant_id = ? LIMIT ?)"
-        );
-        let most = u64::try_from(most).unwrap_or(ROWS_PER_STATEMENT as u64);
-        let removed = sql(text, [tenant_id.into(), most.into()]).execute(transaction).await?;
-        Ok(usize::try_from(removed).unwrap_or(PORTION))
-    }
-}
-
-/// By schema; children first, since cascades are not counted.
+/// Tables of tenants' rows by schema; children first, since cascades are not counted.
 async fn tables(store: &Store) -> Result<Vec<Table>> {
-    let statement = sql(
-        "SELECT tables.name AS name, \
-           (SELECT group_concat(columns.name, ', ') FROM pragma_table_info(tables.name) AS columns WHERE columns.pk > 0) AS key, \
-           (SELECT json_group_array(parents.\"table\") FROM pragma_foreign_key_list(tables.name) AS parents) AS parents \
-         FROM sqlite_schema AS tables JOIN pragma_foreign_key_list(tables.name) AS reference \
-         WHERE tables.type = 'table' AND reference.\"table\" = 'tenants' AND reference.\"from\" = 'tenant_id' \
-         GROUP BY tables.name ORDER BY tables.name",
-        [],
-    );
-    Ok(children_first(statement.fetch_all(store.reader()).await?))
-}
-
-/// Orders children first; cycles in any order.
-fn children_first(mut tables: Vec<Table>) -> Vec<Table> {
-    let mut ordered = Vec::with_capacity(tables.len());
-    while !tables.is_empty() {
-        let is_referred_to = |table: &Table| {
-            tables.iter().any(|other| other.name != table.name && other.parents.contains(&table.name))
-        };
-        let (waiting, free): (Vec<Table>, Vec<Table>) = tables.iter().cloned().partition(is_referred_to);
-        if free.is_empty() {
-            ordered.extend(waiting);
-            break;
-        }
-        ordered.extend(free);
-        tables = waiting;
-    }
-    ordered
+    let mut tables = schema::tables(store.reader()).await?;
+    tables.retain(|table| {
+        table.foreign_keys.iter().any(|key| key.column == "tenant_id" && key.parent == "tenants")
+    });
+    Ok(schema::children_first(tables))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
-    use crate::store::tests::query_plan;
+    use crate::store::{schema::ForeignKey, tests::query_plan};
 
     /// Tables that outlive tenants; all others refer to `tenants`.
     const KEPT: [&str; 2] = ["audit", "change_log"];
@@ -143,18 +116,18 @@ mod tests {
         let store = Store::open(directory.path(), 1).await.unwrap();
         let removed = tables(&store).await.unwrap();
         for Table { name, key, .. } in &removed {
-            let statement = sql(format!("SELECT {key} FROM {name} WHERE tenant_id = 1"), []);
+            let statement = sql(format!("SELECT {} FROM {name} WHERE tenant_id = 1", key.join(", ")), []);
             let plan = query_plan(store.reader(), statement).await.join("; ");
             assert!(plan.starts_with("SEARCH"), "{name} needs an index that begins with tenant_id: {plan}");
         }
         let removed: BTreeSet<String> = removed.into_iter().map(|table| table.name).collect();
-        let statement = sql(
-            "SELECT tables.name AS name FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns \
-             WHERE tables.type = 'table' AND columns.name = 'tenant_id'",
-            [],
-        );
-        let of_tenants = statement.fetch_values(store.reader()).await.unwrap();
-        let of_tenants: BTreeSet<String> = of_tenants.into_iter().collect();
+        let of_tenants: BTreeSet<String> = schema::tables(store.reader())
+            .await
+            .unwrap()
+            .into_iter()
+            .filter(|table| table.columns.iter().any(|column| column.name == "tenant_id"))
+            .map(|table| table.name)
+            .collect();
         let kept: Vec<&String> = of_tenants.difference(&removed).collect();
         assert_eq!(kept, KEPT);
         assert!(removed.contains("pictures") && removed.contains("contents"));
@@ -167,15 +140,13 @@ mod tests {
         let store = Store::open(directory.path(), 1).await.unwrap();
         let order: Vec<String> = tables(&store).await.unwrap().into_iter().map(|table| table.name).collect();
         let place = |name: &str| order.iter().position(|other| other == name);
-        let statement = sql(
-            "SELECT tables.name AS child, reference.\"table\" AS parent \
-             FROM sqlite_schema AS tables JOIN pragma_foreign_key_list(tables.name) AS reference \
-             WHERE tables.type = 'table' AND reference.\"table\" NOT IN ('tenants', tables.name)",
-            [],
-        );
         let mut seen = BTreeSet::new();
-        let references: Vec<(String, String)> = statement.fetch_all(store.reader()).await.unwrap();
-        for (child, parent) in references {
+        let tables = schema::tables(store.reader()).await.unwrap();
+        for ForeignKey { table: child, parent, .. } in tables.into_iter().flat_map(|table| table.foreign_keys)
+        {
+            if parent == "tenants" || parent == child {
+                continue;
+            }
             if let Some(parent_place) = place(&parent) {
                 let child_place = place(&child);
                 assert!(
@@ -191,30 +162,12 @@ mod tests {
         store.close().await.unwrap();
     }
 
-    #[test]
-    fn tables_that_refer_to_each_other_are_none_left_out() {
-        let table = |name: &str, parents: &[&str]| Table {
-            name: name.to_owned(),
-            key: "id".to_owned(),
-            parents: Json(parents.iter().map(|&parent| parent.to_owned()).collect()),
-        };
-        let tables = vec![
-            table("a", &["tenants", "a"]),
-            table("b", &["a"]),
-            table("c", &["a", "b"]),
-            table("x", &["y", "a"]),
-            table("y", &["x"]),
-        ];
-        let order: Vec<String> = children_first(tables).into_iter().map(|table| table.name).collect();
-        assert_eq!(order, ["c", "b", "a", "x", "y"]);
-    }
-
-    /// Changed rows including cascades, without the log.
+    /// Changed rows including cascades, without the log and its end.
     async fn changes(store: &Store) -> i64 {
         let job = store.write(|transaction| {
             Box::pin(async move {
                 let statement =
-                    sql("SELECT total_changes() - (SELECT COUNT(*) FROM change_log) AS changes", []);
+                    sql("SELECT total_changes() - (SELECT COALESCE(SUM(1 + is_last), 0) FROM change_log) AS changes", []);
                 Ok(statement.fetch_value(transaction).await?)
             })
         });

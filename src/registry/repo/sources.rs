@@ -73,10 +73,17 @@ pub(in crate::registry) async fn put(
     row: SourceRow,
 ) -> Result<()> {
     let statement = sql(
-        "INSERT OR REPLACE INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
+        "INSERT INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
          client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled, \
          weight, hedging) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         ON CONFLICT (tenant_id, id) DO UPDATE SET name = excluded.name, url = excluded.url, \
+         method = excluded.method, auth_type = excluded.auth_type, token_url = excluded.token_url, \
+         client_id = excluded.client_id, client_secret_sealed = excluded.client_secret_sealed, \
+         scope = excluded.scope, audience = excluded.audience, result_order = excluded.result_order, \
+         timeout_ms = excluded.timeout_ms, page_size = excluded.page_size, \
+         max_concurrency = excluded.max_concurrency, enabled = excluded.enabled, weight = excluded.weight, \
+         hedging = excluded.hedging",
         [
             row.id.into(),
             tenant_id.into(),

@@ -137,7 +137,7 @@ async fn entries_expire_after_the_retention_days() {
     for (keep_days, left) in [(30, 1), (0, 2)] {
         let app = TestApp::start_with(|config| config.audit.keep_days = keep_days).await;
         let operator = app.operator().await.caller;
-        app.execute("UPDATE audit SET at = at - 31 * 86400000 WHERE object_kind = 'tenant'").await;
+        app.execute("UPDATE audit SET at = at - 2678400000 WHERE object_kind = 'tenant'").await;
         app.app.maintenance.make_round().await.unwrap();
         assert_eq!(deeds(&operator, "").await.len(), left, "{keep_days}");
     }

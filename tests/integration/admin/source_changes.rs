@@ -174,11 +174,10 @@ async fn source_with_invalidated_settings_fails_alone() {
     let (searcher, operator) = (moved(&app, &searcher), moved(&app, &operator));
     assert_eq!(searcher.search(&ALL).await.ok().total(), 9);
     // Foreign rows, or another master key.
-    let garbled = "UPDATE search_sources SET client_secret_sealed = x'00' WHERE id = 's'";
-    let broken = "UPDATE search_sources SET page_size = 'many' WHERE id = 'x'";
-    for statement in [garbled, broken] {
-        app.execute(statement).await;
-    }
+    let garbled = "UPDATE search_sources SET client_secret_sealed = ? WHERE id = 's'";
+    app.execute_with(garbled, vec![vec![0_u8].into()]).await;
+    let broken = "UPDATE search_sources SET page_size = -1 WHERE id = 'x'";
+    app.execute(broken).await;
     // Any change reloads all modules.
     operator.put(MODULE, &with(all(&["builtin:article", "x", "s"]), "name", "Again")).await.ok();
     let answer = searcher.search(&ALL).await.ok();

@@ -9,7 +9,8 @@ use crate::util::{
     caller::{Caller, send},
     external::{ExternalSystem, SECRET, with},
     items::many,
-    program::{self, Server, trawl},
+    postgres::holds,
+    program::{Server, create_operator},
 };
 
 const SOURCES: &str = "/admin/v1/sources";
@@ -259,10 +260,7 @@ async fn secret_is_neither_shown_nor_logged_nor_stored_openly() {
     let settings = "[log]\nfilter = \"trace\"\n[connectors]\nallow_http_hosts = [\"127.0.0.1\"]\n";
     std::fs::write(directory.path().join("trawl.toml"), settings).unwrap();
     let server = Server::start(directory.path()).await;
-    let mut command = trawl(&["app", "create", "--tenant", "acme", "--kind", "admin", "--json"]);
-    command.arg("--data").arg(directory.path()).current_dir(directory.path());
-    let output = program::run(command).await;
-    let operator = server.caller(&serde_json::from_slice(&output.stdout).unwrap()).await;
+    let operator = server.caller(&create_operator(directory.path(), "acme").await).await;
 
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
     let source = with(system.registration("x"), "auth", system.credentials());
@@ -302,8 +300,6 @@ async fn secret_is_neither_shown_nor_logged_nor_stored_openly() {
     for secret in [SECRET, "token-1"] {
         assert!(!server.log().contains(secret), "{secret} is logged");
     }
-    for file in ["trawl.db", "trawl.db-wal"] {
-        let bytes = std::fs::read(directory.path().join(file)).unwrap();
-        assert!(!bytes.windows(SECRET.len()).any(|window| window == SECRET.as_bytes()), "found in {file}");
-    }
+    assert!(holds(directory.path(), "OAUTH2_CLIENT").await);
+    assert!(!holds(directory.path(), SECRET).await);
 }

@@ -52,7 +52,7 @@ impl Bench for LocalBench {
     async fn begin(&self) -> String {
         let upload_id = uuid::Uuid::now_v7().to_string();
         let text = "INSERT INTO uploads (id, tenant_id, user_id, is_multipart, reserved_bytes, created_at) \
-            VALUES (?, ?, 'mei', 1, 0, ?)";
+            VALUES (?, ?, 'mei', TRUE, 0, ?)";
         let values = vec![upload_id.as_str().into(), self.tenant_id.into(), now_millis().into()];
         self.app.execute_with(text, values).await;
         upload_id

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use crate::util::{
     callback::{Callback, CallbackReply},
-    internals::Store,
     items::user,
+    postgres::open_store,
     program::{Server, create_application, create_with_scopes},
     quick_handling::{Entry, READ, is_from_trawl, log, press, status, to_read},
 };
@@ -47,7 +47,7 @@ async fn killed_server_moves_and_logs_the_task_or_neither() {
         server.kill();
         let acknowledged = pressing.await.unwrap().is_ok_and(|answer| answer.status() == 200);
 
-        let store = Store::open(data, 1).await.unwrap();
+        let store = open_store(data).await;
         let [handled] = &log(&store, &id).await[..] else { panic!("not one row") };
         let is_moved = status(&store, &id).await == READ;
         store.close().await.unwrap();

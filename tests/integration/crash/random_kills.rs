@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use crate::util::{
     caller::Caller,
     database::read,
-    internals::{Json, Store},
+    internals::Json,
     items::{NEW_YEAR, item, todo, user},
     paging::{Walk, page_after},
+    postgres::open_store,
     program::{Server, create_with_scopes},
 };
 
@@ -163,7 +164,7 @@ async fn walk(caller: &Caller, module: &str) -> (Walk, BTreeMap<String, (String,
 }
 
 async fn rows(data: &Path, statement: &str) -> BTreeMap<String, (String, i64)> {
-    let store = Store::open(data, 1).await.unwrap();
+    let store = open_store(data).await;
     let rows: Vec<_> = read(&store, statement, Vec::new()).await;
     let titled = |(id, content, time): (String, Json<Value>, i64)| {
         (id, (content["title"].as_str().unwrap().to_owned(), time))

@@ -17,9 +17,9 @@ use serde_json::{Value, json};
 use crate::util::{
     caller::Caller,
     database::read,
-    internals::Store,
     items::user,
-    program::{Server, create_with_scopes, run, text, trawl},
+    postgres::open_store,
+    program::{Server, create_with_scopes, run, text, trawl_over},
 };
 
 const KILLS: usize = 50;
@@ -264,10 +264,10 @@ fn text_of(item: &Value, field: &str) -> String {
 }
 
 async fn check_quotas(data: &Path) {
-    let store = Store::open(data, 1).await.unwrap();
-    let tenants = "SELECT file_bytes AS noted, (SELECT COALESCE(SUM(stored_bytes), 0) FROM live WHERE live.tenant_id = tenants.id) AS summed \
+    let store = open_store(data).await;
+    let tenants = "SELECT file_bytes AS noted, (SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM live WHERE live.tenant_id = tenants.id) AS summed \
          FROM tenants";
-    let roots = "SELECT file_bytes AS noted, (SELECT COALESCE(SUM(stored_bytes), 0) FROM live WHERE live.root_id = directories.id) AS summed \
+    let roots = "SELECT file_bytes AS noted, (SELECT CAST(COALESCE(SUM(stored_bytes), 0) AS BIGINT) FROM live WHERE live.root_id = directories.id) AS summed \
          FROM directories WHERE subject IS NOT NULL";
     for statement in [tenants, roots] {
         let text = format!(
@@ -281,16 +281,14 @@ async fn check_quotas(data: &Path) {
         }
     }
     // Versions of removed files are deleted one by one.
-    let sums = "SELECT 1 FROM files JOIN directories ON directories.id = files.directory_id AND removed_at IS NULL \
+    let sums = "SELECT files.sequence FROM files JOIN directories ON directories.id = files.directory_id AND removed_at IS NULL \
         WHERE stored_bytes <> (SELECT SUM(size) FROM file_versions WHERE file_id = files.id)";
     assert_eq!(read::<(i64,)>(&store, sums, Vec::new()).await, []);
     store.close().await.unwrap();
 }
 
 async fn verify(data: &Path) {
-    let mut command = trawl(&["storage", "verify", "--json", "--data"]);
-    command.arg(data).current_dir(data);
-    let output = run(command).await;
+    let output = run(trawl_over(data, &["storage", "verify", "--json"])).await;
     assert!(output.status.success(), "{} {}", text(&output.stdout), text(&output.stderr));
 }
 

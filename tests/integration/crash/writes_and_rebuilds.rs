@@ -9,7 +9,7 @@ use crate::util::{
     eventually,
     items::{NEW_YEAR, item, lines, many},
     paging::{Walk, ids_of, walk_by_cursor},
-    program::{Server, create_application, create_operator, own_address, text, trawl},
+    program::{Server, create_application, create_operator, own_address, text, trawl, trawl_over},
 };
 
 const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
@@ -258,8 +258,9 @@ async fn rebuild_killed_at_startup_restarts() {
     let directory = tempfile::tempdir().unwrap();
     let (application, expected) = filled(directory.path()).await;
     for _ in 0..3 {
-        let mut command = trawl(&["serve", "--listen", "127.0.0.1:0", "--rebuild-index"]);
-        command.arg("--data").arg(directory.path()).stdout(std::process::Stdio::null());
+        let mut command =
+            trawl_over(directory.path(), &["serve", "--listen", "127.0.0.1:0", "--rebuild-index"]);
+        command.stdout(std::process::Stdio::null());
         command.stderr(std::process::Stdio::piped());
         let mut child = command.spawn().unwrap();
         let log = child.stderr.take().unwrap();

@@ -4,11 +4,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::util::{
     app::TestApp,
-    database::write,
+    database::{SqlValue, write},
     files::{commit, commit_form, commit_parts, put_file, send_part, send_to, sha256, sign, start},
     folders::folder,
-    internals::{App, Config, Contents, Store, discard_leftovers, telemetry},
+    internals::{App, Config, Contents, discard_leftovers, telemetry},
     items::user,
+    postgres::{open_store, url_of},
     program::{run, text, trawl},
     stored::{NEVER, bytes, started},
 };
@@ -45,21 +46,22 @@ async fn content_is_removed_with_its_last_file() {
     assert_eq!(app.http.get(address).send().await.unwrap().bytes().await.unwrap(), content);
 }
 
+/// Of contents that exist nowhere, in order.
+fn hashes(count: usize) -> SqlValue {
+    SqlValue::list((1..=count).map(|number| format!("{number:064}")))
+}
+
 /// One mark lacks a content; one content cannot be deleted.
 #[tokio::test]
 async fn unreferenced_contents_are_removed_in_portions() {
     let (app, acme) = started().await;
     let kept = app.file(&acme, "mei", "kept.txt", b"kept".to_vec()).await;
-    let text = "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 250) \
-        INSERT INTO doubtful_blobs (sha256) SELECT printf('%064d', number) FROM numbers";
-    app.execute(text).await;
+    let text = "INSERT INTO doubtful_blobs (sha256) SELECT value FROM json_each(?)";
+    app.execute_with(text, vec![hashes(250)]).await;
     app.execute("INSERT INTO doubtful_blobs (sha256) SELECT sha256 FROM blobs").await;
-    app.execute(
-        "INSERT INTO blobs (sha256, size, store, store_key, created_at) \
-         SELECT sha256, 1, 'local', CASE WHEN sha256 LIKE '%5' THEN 'no key' ELSE sha256 END, 0 FROM doubtful_blobs \
-         WHERE sha256 LIKE '000%' AND sha256 <= printf('%064d', 200)",
-    )
-    .await;
+    let text = "INSERT INTO blobs (sha256, size, store, store_key, created_at) \
+        SELECT value, 1, 'local', CASE WHEN value LIKE '%5' THEN 'no key' ELSE value END, 0 FROM json_each(?)";
+    app.execute_with(text, vec![hashes(200)]).await;
     let outcome = app.app.contents.remove_doubtful(&app.app.store, &CancellationToken::new()).await;
     assert!(outcome.unwrap_err().to_string().contains("no key"));
     assert_eq!((app.count_rows("blobs").await, app.count_rows("doubtful_blobs").await), (21, 20));
@@ -67,10 +69,9 @@ async fn unreferenced_contents_are_removed_in_portions() {
 }
 
 async fn hinder(app: &TestApp) {
-    let text = "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 2100) \
-        INSERT INTO blobs (sha256, size, store, store_key, created_at) \
-        SELECT printf('%064d', number), 1, 'local', 'no key', 0 FROM numbers";
-    app.execute(text).await;
+    let text = "INSERT INTO blobs (sha256, size, store, store_key, created_at) \
+        SELECT value, 1, 'local', 'no key', 0 FROM json_each(?)";
+    app.execute_with(text, vec![hashes(2_100)]).await;
     app.execute("INSERT INTO doubtful_blobs (sha256) SELECT sha256 FROM blobs WHERE store_key = 'no key'")
         .await;
 }
@@ -130,11 +131,12 @@ async fn remains_of_ended_uploads_are_discarded() {
 #[tokio::test]
 async fn server_refuses_to_start_over_another_store() {
     let data = tempfile::tempdir().unwrap();
-    let rows = Store::open(data.path(), 1).await.unwrap();
+    let rows = open_store(data.path()).await;
     let text = "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES ('x', 1, 's3', 'x', 0)";
     write(&rows, vec![(text.to_owned(), Vec::new())], Vec::new()).await;
     rows.close().await.unwrap();
-    let config = Config { data: data.path().to_owned(), ..Config::default() };
+    let mut config = Config { data: data.path().to_owned(), ..Config::default() };
+    config.store.url = url_of(data.path()).map(Into::into);
     let started = App::start(config, telemetry::collect_metrics().unwrap(), false).await;
     let refusal = started.err().unwrap().to_string();
     assert!(refusal.contains("storage.kind: is local") && refusal.contains("s3"), "{refusal}");

@@ -56,7 +56,7 @@ async fn put_many(app: &TestApp, folder: &str, prefix: &str, count: usize, text:
     let store = &app.app.store;
     let statements = [
         (
-            "INSERT OR IGNORE INTO blobs (sha256, size, store, store_key, created_at) VALUES (?, 9, 'local', '', 1)",
+            "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES (?, 9, 'local', '', 1) ON CONFLICT DO NOTHING",
             vec![hash.as_str().into()],
         ),
         (

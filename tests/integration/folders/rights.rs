@@ -212,7 +212,7 @@ async fn rights_of_a_folder_are_limited() {
     app.execute(
         "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) \
          SELECT id, 'u:omar', tenant_id, (SELECT id FROM directories WHERE subject = 'u:mei'), 1, 1 \
-         FROM directories WHERE id GLOB 'd[0-9]*' AND length(id) < 6",
+         FROM directories WHERE id LIKE 'd%' AND length(id) < 6",
     )
     .await;
     let form = json!({"dirId": two, "roleIds": ["viewer"], "authTarget": ["mei", "omar"], "targetType": 1});
@@ -254,14 +254,14 @@ async fn rights_carried_by_a_caller_are_limited() {
     app.execute(
         "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 10100) \
          INSERT INTO directories (id, tenant_id, parent_id, name, name_key, created_by, created_at, updated_at) \
-         SELECT printf('d%05d', number), tenant_id, id, 'f' || number, 'f' || number, 'mei', 1, 1 FROM directories, numbers \
+         SELECT 'd' || substr(CAST(100000 + number AS TEXT), 2), tenant_id, id, 'f' || number, 'f' || number, 'mei', 1, 1 FROM directories, numbers \
          WHERE name = 'Many'",
     )
     .await;
     app.execute(
         "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) \
          SELECT id, 'g:' || (SELECT id FROM groups), tenant_id, (SELECT id FROM directories WHERE subject = 'u:mei'), 1, 1 \
-         FROM directories WHERE id GLOB 'd0*' OR id GLOB 'd1*'",
+         FROM directories WHERE id LIKE 'd0%' OR id LIKE 'd1%'",
     )
     .await;
     give(&mei, &own, "viewer", &["omar"]).await;

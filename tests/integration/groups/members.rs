@@ -250,7 +250,7 @@ async fn group_size_and_groups_of_a_person_are_limited() {
         "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 9996) \
          INSERT INTO users (tenant_id, user_id, platform_user_id, login_id, name, sex, status, is_hidden, is_deleted, \
            created_at, updated_at) \
-         SELECT tenant_id, 'many' || n, 'many' || n, 'many' || n, 'x', 1, 1, 0, 0, n, -n \
+         SELECT tenant_id, 'many' || n, 'many' || n, 'many' || n, 'x', 1, 1, FALSE, FALSE, n, -n \
          FROM numbers, users WHERE user_id = 'mei'",
     )
     .await;
@@ -268,7 +268,7 @@ async fn group_size_and_groups_of_a_person_are_limited() {
     app.execute(
         "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2000) \
          INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
-         SELECT 'many' || n, tenants.id, 'x', 1, 0, 0, 'x', 1, 1 FROM numbers, tenants WHERE tenants.code = 'acme'",
+         SELECT 'many' || n, tenants.id, 'x', 1, FALSE, FALSE, 'x', 1, 1 FROM numbers, tenants WHERE tenants.code = 'acme'",
     )
     .await;
     app.execute(

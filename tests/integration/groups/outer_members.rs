@@ -228,7 +228,7 @@ async fn groups_of_other_tenants_are_counted_apart() {
         let groups = format!(
             "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {count}) \
              INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
-             SELECT '{prefix}' || n, id, 'x', 3, 0, 0, 'x', 1, 1 FROM numbers, tenants WHERE code = '{tenant}'"
+             SELECT '{prefix}' || n, id, 'x', 3, FALSE, FALSE, 'x', 1, 1 FROM numbers, tenants WHERE code = '{tenant}'"
         );
         app.execute(groups.leak()).await;
         let members = format!(
@@ -308,7 +308,7 @@ async fn documents(app: &TestApp, tenant: &Application, group: &str) -> u64 {
     // With a direct membership row a person sees them all.
     for text in [
         "INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
-         VALUES (?1, ?2, 'ghost', 1, 0, 0, 'x', 1, 1)",
+         VALUES (?1, ?2, 'ghost', 1, FALSE, FALSE, 'x', 1, 1)",
         "INSERT INTO group_members (group_id, tenant_id, user_id, role, joined_at) VALUES (?, ?, 'kim', 0, 1)",
     ] {
         app.execute_with(text, vec![group.into(), tenant.tenant_id.into()]).await;

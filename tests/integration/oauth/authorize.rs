@@ -6,13 +6,14 @@ use crate::util::{
     answer::Answer,
     app::TestApp,
     caller::send,
-    internals::{Config, Store},
+    internals::Config,
     items::user,
     login::{
         Browser, CALLBACK, CHALLENGE, LoginSetup, claims, code_form, location, parameter, sealed_form,
         set_password,
     },
-    program::{Server, create_application, run, trawl},
+    postgres::open_store,
+    program::{Server, create_application, run, trawl_over},
 };
 
 /// Asserts a login page with this text and all protective headers.
@@ -389,12 +390,14 @@ async fn logins_are_logged_without_credentials() {
     let server = Server::start(data).await;
     let acme = server.caller(&create_application(data, "acme").await).await;
     acme.put("/v1/users/sync", &json!([user("mei", "")])).await.ok();
-    let store = Store::open(data, 1).await.unwrap();
+    let store = open_store(data).await;
     set_password(&store, "mei", "correct horse").await;
     store.close().await.unwrap();
-    let mut command =
-        trawl(&["app", "create", "--tenant", "acme", "--kind", "application", "--public", "--json"]);
-    command.args(["--redirect-uri", CALLBACK]).arg("--data").arg(data);
+    let mut command = trawl_over(
+        data,
+        &["app", "create", "--tenant", "acme", "--kind", "application", "--public", "--json"],
+    );
+    command.args(["--redirect-uri", CALLBACK]);
     let created: Value = serde_json::from_slice(&run(command).await.stdout).unwrap();
     assert_eq!(created["clientSecret"], Value::Null, "{created}");
     let client_id = created["clientId"].as_str().unwrap();

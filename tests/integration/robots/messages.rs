@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::util::{
     app::TestApp,
     caller::Caller,
+    database::SqlValue,
     groups::{group, members, outer},
     items::user,
     robots::{Robot, RobotGroup},
@@ -97,13 +98,14 @@ async fn list_accepts_a_limit_and_a_time() {
 async fn page_bytes_are_limited_and_the_cursor_continues() {
     let here = RobotGroup::start().await;
     here.robot.say(&here.app, "first of all").await.ok();
+    let content = |length| SqlValue::from(json!({"text": "x".repeat(length)}).to_string());
     here.app
-        .execute(
+        .execute_with(
             "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 200) \
              INSERT INTO messages (id, tenant_id, group_id, robot_id, robot_name, group_name, msg_type, content, created_at) \
              SELECT 'm' || number, tenant_id, group_id, robot_id, robot_name, group_name, msg_type, \
-               json_object('text', printf('%.*c', CASE number WHEN 100 THEN 3000000 ELSE 32000 END, 'x')), created_at + number \
-             FROM messages, numbers",
+               CASE number WHEN 100 THEN ? ELSE ? END, created_at + number FROM messages, numbers",
+            vec![content(3_000_000), content(32_000)],
         )
         .await;
     let content = |message: &Value| message["content"].to_string().len();

@@ -55,8 +55,9 @@ async fn every_message_type_is_returned_as_stored() {
 #[tokio::test]
 async fn hostile_text_is_stored_unchanged() {
     let here = RobotGroup::start().await;
+    here.robot.say(&here.app, "no\u{0}where").await.fails(400, "content.text");
     for hostile in
-        ["'); DROP TABLE messages; --", "<script>alert(1)</script>", "{{7*7}}\u{202e}\u{0}\u{7f}", "\\\"}"]
+        ["'); DROP TABLE messages; --", "<script>alert(1)</script>", "{{7*7}}\u{202e}\u{1}\u{7f}", "\\\"}"]
     {
         let line = hostile.replace(char::is_control, "");
         let rich = json!({

@@ -1,6 +1,6 @@
 //! Trace contexts and exported spans.
 
-use std::{fmt::Write, fs, path::Path};
+use std::{fmt::Write, fs};
 
 use axum::http::Method;
 use opentelemetry_proto::tonic::trace::v1::{Span, span::SpanKind, status::StatusCode};
@@ -16,7 +16,7 @@ use crate::util::{
     eventually,
     external::{ExternalSystem, Reply},
     items::many,
-    program::{Server, create_application, own_address, run, trawl},
+    program::{Server, create_application, create_operator, own_address, run, trawl},
 };
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -105,7 +105,7 @@ impl Exporting {
         fs::write(directory.path().join("trawl.toml"), settings).unwrap();
         let server = Server::start(directory.path()).await;
         let application = create_application(directory.path(), "acme").await;
-        let operator = server.caller(&create_operator(directory.path()).await).await.on("acme");
+        let operator = server.caller(&create_operator(directory.path(), "operations").await).await.on("acme");
         let good = ExternalSystem::start(many("x", "x", 1, 1)).await;
         let bad = ExternalSystem::start(vec![]).await;
         bad.set_reply(Reply::Status(500));
@@ -125,12 +125,6 @@ impl Exporting {
         let log = self.server.log();
         log.split_inclusive('\n').filter(|line| !line.contains("/readyz")).collect()
     }
-}
-
-async fn create_operator(data: &Path) -> Value {
-    let mut command = trawl(&["app", "create", "--tenant", "operations", "--kind", "admin", "--json"]);
-    command.arg("--data").arg(data).current_dir(data);
-    serde_json::from_slice(&run(command).await.stdout).unwrap()
 }
 
 fn hex(id: &[u8]) -> String {

@@ -29,7 +29,7 @@ use super::{
     answer::Answer,
     caller::{Caller, send},
     clock::StillClock,
-    eventually,
+    eventually, postgres,
 };
 
 pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -118,10 +118,13 @@ impl TestApp {
         scanner: Option<Arc<dyn Scanner>>,
     ) -> Self {
         directory.path().clone_into(&mut config.data);
+        if config.store.url.is_none() {
+            config.store.url = postgres::url_of(directory.path()).map(SecretString::from);
+        }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         config.listen = listener.local_addr().unwrap();
         let metrics = telemetry::collect_metrics().unwrap();
-        let started = App::start_by(Arc::clone(&clock) as _, config, metrics, rebuild_index).await;
+        let started = Box::pin(App::start_by(Arc::clone(&clock) as _, config, metrics, rebuild_index)).await;
         let (mut app, indexer) = started.unwrap();
         if scanner.is_some() {
             Arc::get_mut(&mut app).unwrap().scanner = scanner;

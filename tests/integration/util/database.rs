@@ -46,7 +46,8 @@ impl TestApp {
     }
 
     pub(crate) async fn number(&self, query: &str) -> i64 {
-        self.row::<(i64,)>(query, Vec::new()).await.0
+        // PostgreSQL's sums are not integers.
+        self.row::<(i64,)>(&format!("SELECT CAST(({query}) AS BIGINT)"), Vec::new()).await.0
     }
 
     pub(crate) async fn text(&self, query: &str) -> String {

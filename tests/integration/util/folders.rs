@@ -1,6 +1,11 @@
 use serde_json::{Value, json};
 
-use super::{answer::Answer, app::TestApp, caller::Caller, database::write};
+use super::{
+    answer::Answer,
+    app::TestApp,
+    caller::Caller,
+    database::{SqlValue, write},
+};
 
 impl Answer {
     /// HTTP 200 with this code and a message that contains `named` (decisions 2.2).
@@ -57,41 +62,38 @@ pub(crate) async fn files(caller: &Caller, folder: &str) -> Answer {
 
 /// Files `{prefix}0.txt`… of these sizes, with their byte counts.
 pub(crate) async fn put_files(app: &TestApp, folder: &str, prefix: &str, sizes: &[i64]) {
-    let rows: Vec<Value> = sizes.iter().enumerate().map(|(number, size)| {
-        json!({"id": format!("{prefix}{number}-{folder}"), "name": format!("{prefix}{number}.txt"), "size": size})
-    }).collect();
-    let rows = Value::from(rows).to_string();
     let tenant = "(SELECT tenant_id FROM directories WHERE id = ?1)";
-    let of = |field: &str| format!("json_extract(file.value, '$.{field}')");
-    let (id, name, size) = (of("id"), of("name"), of("size"));
-    let hash = format!("substr(hex({name}) || '{}', 1, 64)", "0".repeat(64));
-    let texts = [
-        format!(
-            "INSERT OR IGNORE INTO blobs (sha256, size, store, store_key, created_at) \
-             SELECT {hash}, {size}, 'local', {hash}, 1 FROM json_each(?2) AS file WHERE ?1 <> ''"
-        ),
-        format!(
-            "INSERT INTO files (id, tenant_id, directory_id, name, name_key, extension, version, sha256, size, stored_bytes, \
-               created_by, created_by_name, created_at, updated_at) \
-             SELECT {id}, {tenant}, ?1, {name}, {name}, 'txt', 1, {hash}, {size}, {size}, 'mei', 'mei', 1000, 2000 \
-             FROM json_each(?2) AS file"
-        ),
-        format!(
-            "INSERT INTO file_versions (file_id, version, tenant_id, sha256, size, created_by, created_at) \
-             SELECT {id}, 1, {tenant}, {hash}, {size}, 'mei', 1000 FROM json_each(?2) AS file"
-        ),
-        format!(
-            "UPDATE tenants SET file_bytes = file_bytes + (SELECT SUM({size}) FROM json_each(?2) AS file) WHERE id = {tenant}"
-        ),
-        format!(
-            "WITH RECURSIVE above (id, parent_id) AS (SELECT id, parent_id FROM directories WHERE id = ?1 \
-               UNION ALL SELECT next.id, next.parent_id FROM above JOIN directories AS next ON next.id = above.parent_id) \
-             UPDATE directories SET file_bytes = file_bytes + (SELECT SUM({size}) FROM json_each(?2) AS file) \
-             WHERE id IN (SELECT id FROM above WHERE parent_id IS NULL)"
-        ),
+    let insert_file = format!(
+        "INSERT INTO files (id, tenant_id, directory_id, name, name_key, extension, version, sha256, size, stored_bytes, \
+           created_by, created_by_name, created_at, updated_at) \
+         VALUES (?2, {tenant}, ?1, ?3, ?3, 'txt', 1, ?4, ?5, ?5, 'mei', 'mei', 1000, 2000)"
+    );
+    let insert_version = format!(
+        "INSERT INTO file_versions (file_id, version, tenant_id, sha256, size, created_by, created_at) \
+         VALUES (?2, 1, {tenant}, ?3, ?4, 'mei', 1000)"
+    );
+    let mut statements = Vec::new();
+    for (number, &size) in sizes.iter().enumerate() {
+        let (id, name) = (format!("{prefix}{number}-{folder}"), format!("{prefix}{number}.txt"));
+        let hash = format!("{:0<64}", hex::encode(&name));
+        let [id, name, hash] = [id, name, hash].map(SqlValue::from);
+        let insert_blob = "INSERT INTO blobs (sha256, size, store, store_key, created_at) \
+            VALUES (?1, ?2, 'local', ?1, 1) ON CONFLICT DO NOTHING";
+        statements.push((insert_blob.to_owned(), vec![hash.clone(), size.into()]));
+        let values = vec![folder.into(), id.clone(), name, hash.clone(), size.into()];
+        statements.push((insert_file.clone(), values));
+        statements.push((insert_version.clone(), vec![folder.into(), id, hash, size.into()]));
+    }
+    let sums = [
+        format!("UPDATE tenants SET file_bytes = file_bytes + ?2 WHERE id = {tenant}"),
+        "WITH RECURSIVE above (id, parent_id) AS (SELECT id, parent_id FROM directories WHERE id = ?1 \
+           UNION ALL SELECT next.id, next.parent_id FROM above JOIN directories AS next ON next.id = above.parent_id) \
+         UPDATE directories SET file_bytes = file_bytes + ?2 WHERE id IN (SELECT id FROM above WHERE parent_id IS NULL)"
+            .to_owned(),
     ];
-    let statements = texts.map(|text| (text, vec![folder.into(), rows.as_str().into()]));
-    write(&app.app.store, statements.into(), Vec::new()).await;
+    let bytes: i64 = sizes.iter().sum();
+    statements.extend(sums.map(|text| (text, vec![folder.into(), bytes.into()])));
+    write(&app.app.store, statements, Vec::new()).await;
 }
 
 pub(crate) fn allowed(folder: &Value) -> String {

@@ -28,6 +28,9 @@ pub(crate) use trawl::{
         routes::rules,
         rule::{Identity, Rule},
     },
-    store::{Json, Store, now_millis},
+    store::{
+        Json, Store, now_millis,
+        schema::{Table, tables},
+    },
     telemetry,
 };

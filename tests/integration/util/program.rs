@@ -14,7 +14,7 @@ use super::{
     answer::Answer,
     app::{LOGIN_ID, TOKEN_EXCHANGE},
     caller::{Caller, send},
-    eventually,
+    eventually, postgres,
 };
 
 /// Ignores the environment's settings.
@@ -24,6 +24,13 @@ pub(crate) fn trawl(arguments: &[&str]) -> Command {
         command.env_remove(name);
     }
     command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Over a data directory and its database.
+pub(crate) fn trawl_over(data: &Path, arguments: &[&str]) -> Command {
+    let mut command = trawl(arguments);
+    command.arg("--data").arg(data).current_dir(data).envs(postgres::environment(data, "127.0.0.1:1"));
     command
 }
 
@@ -82,8 +89,11 @@ impl Server {
             fs::remove_file(&address_file).unwrap();
         }
         let log = data.join("test.log");
-        let mut command = trawl(&["serve", "--listen", listen]);
-        command.arg("--data").arg(data).args(arguments).current_dir(data);
+        // Tokens name the address, which PostgreSQL requires beforehand.
+        let own = (postgres::is_store() && listen.ends_with(":0")).then(own_address);
+        let listen = own.as_deref().unwrap_or(listen);
+        let mut command = trawl_over(data, &["serve", "--listen", listen]);
+        command.envs(postgres::environment(data, listen)).args(arguments);
         // A busy machine must not cut searches short.
         command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
         // Any free space is enough.
@@ -198,9 +208,8 @@ pub(crate) async fn create_with_scopes(data: &Path, tenant: &str, scopes: &[&str
 }
 
 async fn create(data: &Path, tenant: &str, kind: &str, scopes: &[&str]) -> Value {
-    let mut command = trawl(&["app", "create", "--tenant", tenant, "--kind", kind, "--json"]);
+    let mut command = trawl_over(data, &["app", "create", "--tenant", tenant, "--kind", kind, "--json"]);
     command.args(scopes.iter().flat_map(|scope| ["--scope", scope]));
-    command.arg("--data").arg(data).current_dir(data);
     let output = run(command).await;
     assert!(output.status.success(), "{}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()

@@ -5,6 +5,8 @@ use std::{
     io::{BufRead, BufReader, Read, Seek},
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
+    sync::{LazyLock, mpsc},
+    thread,
 };
 
 use hyper::server::conn::http1;
@@ -100,6 +102,24 @@ pub(crate) struct CheckingServer {
     pub(crate) settings: S3,
     directory: TempDir,
     _serving: JoinSet<()>,
+}
+
+/// Settings of a bucket of this name, in a server for all tests of this process.
+pub(crate) fn shared_bucket(name: &str) -> S3 {
+    static SERVER: LazyLock<CheckingServer> = LazyLock::new(|| {
+        let (started, starting) = mpsc::channel();
+        // A runtime of its own outlives those of the tests.
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                started.send(CheckingServer::start().await).unwrap();
+                std::future::pending::<()>().await;
+            });
+        });
+        starting.recv().unwrap()
+    });
+    std::fs::create_dir_all(SERVER.directory.path().join(name)).unwrap();
+    S3 { bucket: name.to_owned(), ..SERVER.settings.clone() }
 }
 
 impl CheckingServer {

@@ -41,7 +41,7 @@ impl TestApp {
             now_millis().into(),
         ];
         let text = "INSERT INTO uploads (id, tenant_id, user_id, is_multipart, root_id, reserved_bytes, created_at) \
-            VALUES (?, ?, ?, 1, ?, 0, ?)";
+            VALUES (?, ?, ?, TRUE, ?, 0, ?)";
         self.execute_with(text, values).await;
         id
     }

@@ -26,8 +26,7 @@ pub(super) async fn list(
     limit: Option<u32>,
     offset: u32,
 ) -> store::Result<Vec<Label>> {
-    // SQLite reads a negative limit as none.
-    let limit = limit.map_or(-1, i64::from);
+    let limit = limit.map_or(i64::MAX, i64::from);
     sql(
         format!(
             "SELECT {SHOWN} FROM favorite_labels WHERE tenant_id = ? AND user_id = ? \

@@ -123,7 +123,7 @@ pub(in crate::platform::groups) async fn full(
         let is_outer = tenant_id != group_tenant;
         let most = i64::try_from(if is_outer { MOST_OUTER_GROUPS } else { MOST_GROUPS }).unwrap_or(i64::MAX);
         let text = "SELECT value FROM json_each(?2) WHERE ?4 <= (SELECT COUNT(*) FROM ( \
-            SELECT 1 FROM group_members WHERE tenant_id = ?1 AND user_id = value AND is_outer = ?3 LIMIT ?4))";
+            SELECT 1 FROM group_members WHERE tenant_id = ?1 AND user_id = value AND is_outer = ?3 LIMIT ?4) AS counted)";
         let ids = Value::list(ids);
         let statement = sql(text, [tenant_id.into(), ids, is_outer.into(), most.into()]);
         let rows = statement.fetch_all::<Row>(transaction).await?;

@@ -20,8 +20,8 @@ fn count() -> String {
     let of_removed = "SELECT COUNT(*) FROM tenants CROSS JOIN group_members ON group_members.group_id = groups.id \
         AND group_members.tenant_id = tenants.id WHERE tenants.removed_at IS NOT NULL";
     let few = format!(
-        "(SELECT COUNT(*) FROM (SELECT 1 {NOT_SHOWN} WHERE group_tenants.group_id = groups.id LIMIT 1000)) < \
-         (SELECT COUNT(*) FROM (SELECT 1 FROM group_members WHERE group_members.group_id = groups.id LIMIT 4000)) / 4"
+        "(SELECT COUNT(*) FROM (SELECT 1 {NOT_SHOWN} WHERE group_tenants.group_id = groups.id LIMIT 1000) AS not_shown) < \
+         (SELECT COUNT(*) FROM (SELECT 1 FROM group_members WHERE group_members.group_id = groups.id LIMIT 4000) AS members) / 4"
     );
     let sought_in_group = format!(
         "SELECT COUNT(*) {NOT_SHOWN} CROSS JOIN group_members ON group_members.group_id = groups.id \

@@ -43,7 +43,7 @@ pub(in crate::platform::robots) async fn scan(
 }
 
 pub(in crate::platform::robots) async fn count(reader: &Connection) -> store::Result<i64> {
-    sql(format!("SELECT COUNT(*) AS messages FROM ({FOUND})"), []).fetch_value(reader).await
+    sql(format!("SELECT COUNT(*) AS messages FROM ({FOUND}) AS found"), []).fetch_value(reader).await
 }
 
 #[cfg(test)]

@@ -1,0 +1,128 @@
+//! Statements as each database reads them. Their text is written for SQLite, in what PostgreSQL shares with it.
+
+use std::fmt::Write as _;
+
+/// A database's dialect of SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite.
+    Sqlite,
+    /// PostgreSQL 15 or newer.
+    Postgres,
+}
+
+/// The lock that PostgreSQL's write transactions take in turn, as SQLite's do by `BEGIN IMMEDIATE`.
+const WRITE_LOCK: i64 = 500_236_712_812;
+
+impl Dialect {
+    /// Begins a write transaction, after the one that is running.
+    ///
+    /// PostgreSQL gives the transaction's id as the second column.
+    pub(super) fn begin(self) -> String {
+        match self {
+            // A deferred transaction that reads and then writes fails when another process wrote in between.
+            Self::Sqlite => "BEGIN IMMEDIATE".to_owned(),
+            // READ COMMITTED: a later statement sees what the holder of the lock before committed.
+            Self::Postgres => {
+                format!("BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})::text, pg_current_xact_id()::text")
+            }
+        }
+    }
+}
+
+/// `text` for PostgreSQL: numbered parameters, without hints for SQLite's planner.
+///
+/// Hints are `INDEXED BY index`, `CROSS` before `JOIN`, and a plus before a column's name.
+pub(super) fn postgres(text: &str) -> String {
+    let mut translated = String::with_capacity(text.len() + 16);
+    let mut last_parameter = 0;
+    let mut rest = text;
+    while let Some(place) = rest.find(['?', '\'', '"', 'I', 'C', '+']) {
+        let (before, found) = rest.split_at(place);
+        translated.push_str(before);
+        let starts_word = !translated.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let taken = match found.as_bytes()[0] {
+            b'?' => {
+                let digits = found[1..].bytes().take_while(u8::is_ascii_digit).count();
+                let number = found[1..=digits].parse().unwrap_or(last_parameter + 1);
+                last_parameter = last_parameter.max(number);
+                // Writing to a string cannot fail.
+                let _ = write!(translated, "${number}");
+                1 + digits
+            }
+            quote @ (b'\'' | b'"') => {
+                let end = found[1..].find(char::from(quote)).map_or(found.len(), |end| end + 2);
+                translated.push_str(&found[..end]);
+                end
+            }
+            b'I' if starts_word && found.starts_with("INDEXED BY ") => {
+                let name = &found["INDEXED BY ".len()..];
+                let end = name.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(name.len());
+                translated.truncate(translated.trim_end().len());
+                "INDEXED BY ".len() + end
+            }
+            b'C' if starts_word && found.starts_with("CROSS JOIN ") => "CROSS ".len(),
+            b'+' if is_hint(before, &found[1..]) => 1,
+            _ => {
+                translated.push_str(&found[..1]);
+                1
+            }
+        };
+        rest = &found[taken..];
+    }
+    translated.push_str(rest);
+    translated
+}
+
+/// Whether a plus between these is a hint, and no addition.
+fn is_hint(before: &str, after: &str) -> bool {
+    let follows_operand = before
+        .trim_end()
+        .ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || [')', '_', '?'].contains(&c));
+    !follows_operand && after.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::postgres;
+
+    #[test]
+    fn parameters_are_numbered() {
+        assert_eq!(postgres("SELECT ?, ?"), "SELECT $1, $2");
+        assert_eq!(postgres("SELECT ?2, ?1, ?, ?2"), "SELECT $2, $1, $3, $2");
+        assert_eq!(postgres("SELECT ?12"), "SELECT $12");
+    }
+
+    #[test]
+    fn quoted_text_is_kept() {
+        assert_eq!(
+            postgres("SELECT 'why? INDEXED BY x', \"a?\" = ?"),
+            "SELECT 'why? INDEXED BY x', \"a?\" = $1"
+        );
+        assert_eq!(postgres("SELECT 'it''s ?', ?"), "SELECT 'it''s ?', $1");
+    }
+
+    #[test]
+    fn planner_hints_are_dropped() {
+        assert_eq!(postgres("FROM a INDEXED BY a_by_b WHERE x"), "FROM a WHERE x");
+        assert_eq!(postgres("FROM a CROSS JOIN b ON a.x = b.x"), "FROM a JOIN b ON a.x = b.x");
+        assert_eq!(postgres("WHERE +tenant_id = ? AND (+a.b = 1)"), "WHERE tenant_id = $1 AND (a.b = 1)");
+    }
+
+    #[test]
+    fn additions_are_kept() {
+        assert_eq!(
+            postgres("SET epoch = epoch + 1, a = b +c, d = MAX(?) + ?"),
+            "SET epoch = epoch + 1, a = b +c, d = MAX($1) + $2"
+        );
+        assert_eq!(postgres("SELECT ? + count"), "SELECT $1 + count");
+    }
+
+    #[test]
+    fn words_that_only_resemble_hints_are_kept() {
+        assert_eq!(
+            postgres("INSERT INTO CROSSING SELECT IN_INDEXED"),
+            "INSERT INTO CROSSING SELECT IN_INDEXED"
+        );
+    }
+}

@@ -1,0 +1,48 @@
+//! The schemas of SQLite and PostgreSQL.
+
+use crate::util::{
+    database::read,
+    internals::{Store, Table, tables},
+    postgres::{database, open},
+};
+
+/// In any order of columns, which SQLite adds at the end; booleans are integers there.
+fn sorted(mut tables: Vec<Table>) -> Vec<Table> {
+    for table in &mut tables {
+        table.columns.sort_by(|first, second| first.name.cmp(&second.name));
+        table.columns.iter_mut().for_each(|column| column.is_flag = false);
+    }
+    tables
+}
+
+async fn names(store: &Store, text: &str) -> Vec<String> {
+    read::<(String,)>(store, text, Vec::new()).await.into_iter().map(|(name,)| name).collect()
+}
+
+#[tokio::test]
+async fn both_databases_have_the_same_tables_indexes_and_triggers() {
+    let directory = tempfile::tempdir().unwrap();
+    let sqlite = Store::open(directory.path(), 1).await.unwrap();
+    let postgres = open(&database("schema")).await;
+    let [of_sqlite, of_postgres] =
+        [&sqlite, &postgres].map(|store| async { sorted(tables(store.reader()).await.unwrap()) });
+    let (of_sqlite, of_postgres) = (of_sqlite.await, of_postgres.await);
+    for (left, right) in of_sqlite.iter().zip(&of_postgres) {
+        assert_eq!(left, right);
+    }
+    assert_eq!(of_sqlite.len(), of_postgres.len());
+
+    let in_sqlite = "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL ORDER BY name";
+    let in_postgres = "SELECT indexes.relname::text AS name FROM pg_index \
+        JOIN pg_class AS indexes ON indexes.oid = indexrelid \
+        WHERE indexes.relnamespace = 'public'::regnamespace \
+          AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conindid = indexrelid AND contype IN ('p', 'u')) \
+        ORDER BY indexes.relname";
+    assert_eq!(names(&sqlite, in_sqlite).await, names(&postgres, in_postgres).await);
+    let in_sqlite = "SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name";
+    let in_postgres = "SELECT tgname::text AS name FROM pg_trigger WHERE NOT tgisinternal ORDER BY tgname";
+    assert_eq!(names(&sqlite, in_sqlite).await, names(&postgres, in_postgres).await);
+    for store in [sqlite, postgres] {
+        store.close().await.unwrap();
+    }
+}

@@ -1,0 +1,118 @@
+//! PostgreSQL as the store of servers under test, where `TRAWL_TEST_STORE` is `postgres`.
+
+use std::{
+    collections::HashSet,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::Path,
+    process::Command,
+    sync::{Mutex, PoisonError},
+};
+
+use secrecy::ExposeSecret;
+use trawl::store::{DatabaseAddress, Store};
+
+use super::{program::run, s3};
+
+/// Address of the server that `./tests/run` started, without a database.
+fn server() -> Option<String> {
+    std::env::var("TRAWL_TEST_POSTGRES").ok()
+}
+
+pub(crate) fn is_store() -> bool {
+    std::env::var("TRAWL_TEST_STORE").is_ok_and(|store| store == "postgres")
+}
+
+/// The value of `store.url` for a data directory, whose database is made; none for SQLite.
+pub(crate) fn url_of(data: &Path) -> Option<String> {
+    is_store().then(|| database(&format!("{:x}", hash(data))))
+}
+
+/// Settings of the program for a data directory, where its `trawl.toml` leaves them out; none for SQLite.
+pub(crate) fn environment(data: &Path, listen: &str) -> Vec<(&'static str, String)> {
+    url_of(data).map_or_else(Vec::new, |url| environment_of(&url, data, listen))
+}
+
+/// [`environment`] for this database.
+pub(crate) fn environment_of(url: &str, data: &Path, listen: &str) -> Vec<(&'static str, String)> {
+    let bucket = s3::shared_bucket(&format!("trawl-{:x}", hash(data)));
+    let settings = [
+        ("master_key", "TRAWL_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".to_owned()),
+        ("public_url", "TRAWL_PUBLIC_URL", format!("http://{listen}")),
+        ("[storage", "TRAWL_STORAGE__KIND", "s3".to_owned()),
+        ("[storage", "TRAWL_STORAGE__S3__ENDPOINT", bucket.endpoint.unwrap().to_string()),
+        ("[storage", "TRAWL_STORAGE__S3__BUCKET", bucket.bucket),
+        ("[storage", "TRAWL_STORAGE__S3__REGION", bucket.region),
+        ("[storage", "TRAWL_STORAGE__S3__ACCESS_KEY_ID", bucket.access_key_id),
+        (
+            "[storage",
+            "TRAWL_STORAGE__S3__SECRET_ACCESS_KEY",
+            bucket.secret_access_key.expose_secret().to_owned(),
+        ),
+    ];
+    let file = std::fs::read_to_string(data.join("trawl.toml")).unwrap_or_default();
+    let missing = settings.into_iter().filter(|(name, ..)| !file.contains(name));
+    missing
+        .map(|(_, variable, value)| (variable, value))
+        .chain([("TRAWL_STORE__URL", url.to_owned())])
+        .collect()
+}
+
+/// Opens the store of a data directory, for what no interface offers.
+pub(crate) async fn open_store(data: &Path) -> Store {
+    match url_of(data) {
+        Some(url) => open(&url).await,
+        None => Store::open(data, 1).await.unwrap(),
+    }
+}
+
+pub(crate) async fn open(url: &str) -> Store {
+    Store::open_at(DatabaseAddress::of_server(url).unwrap(), 1).await.unwrap()
+}
+
+/// Whether the database of a data directory holds this text anywhere, as text or as bytes.
+pub(crate) async fn holds(data: &Path, text: &str) -> bool {
+    let (stored, hexadecimal) = if let Some(url) = url_of(data) {
+        let mut command = Command::new("pg_dump");
+        command.args(["--data-only", &url]);
+        let output = run(command).await;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        (output.stdout, hex::encode(text))
+    } else {
+        let files = ["trawl.db", "trawl.db-wal"].map(|file| std::fs::read(data.join(file)).unwrap());
+        (files.concat(), text.to_owned())
+    };
+    let holds = |text: &str| stored.windows(text.len()).any(|window| window == text.as_bytes());
+    holds(text) || holds(&hexadecimal)
+}
+
+/// Runs a statement by `psql`.
+pub(crate) async fn query(url: &str, text: &str) {
+    let mut command = Command::new("psql");
+    command.args(["--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--command", text, url]);
+    let output = run(command).await;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Address of the database of this name, which the first call makes anew.
+pub(crate) fn database(name: &str) -> String {
+    static MADE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    let server = server().expect("TRAWL_TEST_POSTGRES is not set; ./tests/run starts a server");
+    let name = format!("trawl_{name}");
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if made.get_or_insert_default().insert(name.clone()) {
+        let maintenance = format!("{server}/postgres");
+        for arguments in [&["dropdb", "--if-exists", "--force"][..], &["createdb"]] {
+            let mut command = Command::new(arguments[0]);
+            command.args(&arguments[1..]).args(["--maintenance-db", &maintenance, &name]);
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    format!("{server}/{name}")
+}
+
+fn hash(data: &Path) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    hasher.finish()
+}
