@@ -41,7 +41,7 @@ use crate::{
         tasks::quick_deal::QuickDeals,
     },
     registry::{Registry, SourcePolicy},
-    store::{OpenError, Store},
+    store::{OpenError, Store, copy},
 };
 
 /// The shared state of all handlers.
@@ -118,6 +118,9 @@ pub enum StartError {
     /// The database could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
+    /// `trawl store copy` was cut short.
+    #[error("the database is an unfinished copy of another one; run `trawl store copy` again to complete it")]
+    UnfinishedCopy,
     /// The master key is missing or invalid.
     #[error(transparent)]
     Keys(#[from] crate::auth::keys::KeyError),
@@ -158,8 +161,7 @@ impl App {
         let data = &config.data;
         std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
         let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
-        let store = Store::open_configured(&config, config.store.readers, config.store.wait_seconds).await?;
-        let store = store.with_disk_reserve(data, config.store.reserve_bytes);
+        let store = open_store(&config).await?;
         let tokens = Tokens::load(&store, &keys, config.public_url(), config.auth.token_seconds).await?;
 
         let indexer =
@@ -258,6 +260,14 @@ impl App {
         let (store, bulk) = (self.store.clone(), self.bulk.clone());
         Synchronisation { store, bulk, authenticator: Arc::clone(&self.authenticator) }
     }
+}
+
+async fn open_store(config: &Config) -> Result<Store, StartError> {
+    let store = Store::open_configured(config, config.store.readers, config.store.wait_seconds).await?;
+    if copy::origin(&store).await.map_err(Error::from)?.is_some() {
+        return Err(StartError::UnfinishedCopy);
+    }
+    Ok(store.with_disk_reserve(&config.data, config.store.reserve_bytes))
 }
 
 /// Requires the index lock, so no other process works on it.

@@ -9,6 +9,7 @@ mod exit;
 mod import;
 mod serve;
 mod storage;
+mod store;
 
 use std::process::ExitCode;
 
@@ -43,6 +44,9 @@ enum Command {
     /// Check the stored contents of files
     #[command(subcommand)]
     Storage(storage::StorageCommand),
+    /// Copy the database
+    #[command(subcommand)]
+    Store(store::StoreCommand),
 }
 
 /// Runs the command of the process's arguments to its end.
@@ -61,6 +65,7 @@ pub fn run() -> ExitCode {
         // Without a runtime: no thread may run before the sandbox is closed.
         Command::ExtractText(options) => extract_text(&options),
         Command::Storage(command) => block_on(command.run()),
+        Command::Store(command) => block_on(command.run()),
     }
 }
 

@@ -6,6 +6,7 @@
 pub mod change_log;
 pub(crate) mod commits;
 mod connection;
+pub mod copy;
 mod dialect;
 pub(crate) mod disk_reserve;
 mod errors;

@@ -217,6 +217,7 @@ mod sessions {
 }
 #[cfg(test)]
 mod store {
+    mod copy;
     mod failures;
     mod schema;
     mod settings;
