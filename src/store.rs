@@ -58,6 +58,7 @@ const SCAN_QUEUE_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct Store {
     reader: Arc<Connection>,
     index_reader: Arc<Connection>,
+    coordination: Option<Arc<Connection>>,
     scans: Arc<Semaphore>,
     writer: writer::Writer,
     id: String,
@@ -141,7 +142,9 @@ impl Store {
         let last_position = change_log::last_position(&writer).await.map_err(fail)?;
         let reader = Connection::open_readers(&address, readers).await.map_err(fail)?;
         let index_reader = Connection::open_readers(&address, INDEX_READERS).await.map_err(fail)?;
+        let coordination = Connection::open_coordination(&address).await.map_err(fail)?;
         Ok(Self {
+            coordination: coordination.map(Arc::new),
             reader: Arc::new(reader),
             index_reader: Arc::new(index_reader),
             scans: Arc::new(Semaphore::new((readers as usize / 2).max(1))),
@@ -175,6 +178,13 @@ impl Store {
     /// Connections of the indexer alone, so that callers' reads cannot delay the index.
     pub fn index_reader(&self) -> &Connection {
         &self.index_reader
+    }
+
+    /// Connections for single statements on rows that coordinate replicas, outside the turns of write transactions.
+    ///
+    /// None on SQLite, which has one process.
+    pub fn coordination(&self) -> Option<&Arc<Connection>> {
+        self.coordination.as_ref()
     }
 
     /// Runs a read that looks at many rows, under a permit.
@@ -271,8 +281,11 @@ impl Store {
     /// Finishes every accepted write, then closes the database. Later writes are refused.
     pub async fn close(self) -> Result<(), Error> {
         self.writer.close().await;
-        self.reader.close_readers().await;
-        self.index_reader.close_readers().await;
+        self.reader.close_pool().await;
+        self.index_reader.close_pool().await;
+        if let Some(coordination) = &self.coordination {
+            coordination.close_pool().await;
+        }
         Ok(())
     }
 }

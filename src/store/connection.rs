@@ -100,14 +100,14 @@ impl fmt::Debug for DatabaseAddress {
 /// Names a transaction of PostgreSQL, to ask for its outcome.
 pub(super) struct TransactionId(String);
 
-/// Runs statements on a pool of readers or in the writer's transaction.
+/// Runs statements on a pool, each by itself, or in the writer's transaction.
 pub struct Connection(Backend);
 
 /// Only the running write job locks a writer, so the lock is free.
 enum Backend {
-    SqliteReaders(sqlx::Pool<Sqlite>),
+    SqlitePool(sqlx::Pool<Sqlite>),
     SqliteWriter(Mutex<SqliteConnection>),
-    PostgresReaders(sqlx::Pool<Postgres>),
+    PostgresPool(sqlx::Pool<Postgres>),
     PostgresWriter(Mutex<PgConnection>),
 }
 
@@ -115,11 +115,11 @@ enum Backend {
 macro_rules! run {
     ($connection:expr, $statement:expr, $method:ident, $sqlite:expr, $postgres:expr) => {
         match &$connection.0 {
-            Backend::SqliteReaders(pool) => sqlite_query($statement)?.$method(pool).await.map($sqlite),
+            Backend::SqlitePool(pool) => sqlite_query($statement)?.$method(pool).await.map($sqlite),
             Backend::SqliteWriter(writer) => {
                 sqlite_query($statement)?.$method(&mut *writer.lock().await).await.map($sqlite)
             }
-            Backend::PostgresReaders(pool) => {
+            Backend::PostgresPool(pool) => {
                 postgres::answered(postgres_query($statement)?.$method(pool)).await.map($postgres)
             }
             Backend::PostgresWriter(writer) => {
@@ -133,11 +133,17 @@ macro_rules! run {
 impl Connection {
     pub(super) async fn open_readers(address: &DatabaseAddress, count: u32) -> Result<Self> {
         Ok(Self(match address {
-            DatabaseAddress::File(path) => Backend::SqliteReaders(sqlite::open_readers(path, count).await?),
+            DatabaseAddress::File(path) => Backend::SqlitePool(sqlite::open_readers(path, count).await?),
             DatabaseAddress::Server(server) => {
-                Backend::PostgresReaders(postgres::open_readers(server, count).await?)
+                Backend::PostgresPool(postgres::open_readers(server, count).await?)
             }
         }))
+    }
+
+    /// Connections beside the writer's; SQLite has none, for it has one process.
+    pub(super) async fn open_coordination(address: &DatabaseAddress) -> Result<Option<Self>> {
+        let DatabaseAddress::Server(server) = address else { return Ok(None) };
+        Ok(Some(Self(Backend::PostgresPool(postgres::open_coordination(server).await?))))
     }
 
     pub(super) async fn open_writer(address: &DatabaseAddress) -> Result<Self> {
@@ -153,15 +159,15 @@ impl Connection {
 
     pub(super) fn dialect(&self) -> Dialect {
         match &self.0 {
-            Backend::SqliteReaders(_) | Backend::SqliteWriter(_) => Dialect::Sqlite,
-            Backend::PostgresReaders(_) | Backend::PostgresWriter(_) => Dialect::Postgres,
+            Backend::SqlitePool(_) | Backend::SqliteWriter(_) => Dialect::Sqlite,
+            Backend::PostgresPool(_) | Backend::PostgresWriter(_) => Dialect::Postgres,
         }
     }
 
-    pub(super) async fn close_readers(&self) {
+    pub(super) async fn close_pool(&self) {
         match &self.0 {
-            Backend::SqliteReaders(pool) => pool.close().await,
-            Backend::PostgresReaders(pool) => pool.close().await,
+            Backend::SqlitePool(pool) => pool.close().await,
+            Backend::PostgresPool(pool) => pool.close().await,
             Backend::SqliteWriter(_) | Backend::PostgresWriter(_) => {}
         }
     }
@@ -170,7 +176,7 @@ impl Connection {
         match self.0 {
             Backend::SqliteWriter(connection) => connection.into_inner().close().await,
             Backend::PostgresWriter(connection) => connection.into_inner().close().await,
-            Backend::SqliteReaders(_) | Backend::PostgresReaders(_) => Ok(()),
+            Backend::SqlitePool(_) | Backend::PostgresPool(_) => Ok(()),
         }
     }
 
@@ -178,9 +184,9 @@ impl Connection {
     pub(super) async fn run_script(&self, text: impl Into<String>) -> Result<()> {
         let script = sqlx::raw_sql(AssertSqlSafe(text.into()));
         match &self.0 {
-            Backend::SqliteReaders(pool) => script.execute(pool).await.map(drop),
+            Backend::SqlitePool(pool) => script.execute(pool).await.map(drop),
             Backend::SqliteWriter(writer) => script.execute(&mut *writer.lock().await).await.map(drop),
-            Backend::PostgresReaders(pool) => postgres::answered(script.execute(pool)).await.map(drop),
+            Backend::PostgresPool(pool) => postgres::answered(script.execute(pool)).await.map(drop),
             Backend::PostgresWriter(writer) => {
                 let mut writer = writer.lock().await;
                 postgres::answered(script.execute(&mut *writer)).await.map(drop)

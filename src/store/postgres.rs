@@ -30,6 +30,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Idle time after which a connection is tried before a statement runs on it; each time would double the statements.
 const PING_AFTER: Duration = Duration::from_secs(1);
 
+const COORDINATION_CONNECTIONS: u32 = 3;
+
 const PREPARED_STATEMENTS: usize = 256;
 
 /// Properties of a server and its database, with the reason that refuses one without.
@@ -60,6 +62,15 @@ pub(super) async fn missing_requirement(connection: &Connection) -> Result<Optio
 }
 
 pub(super) async fn open_readers(server: &PgConnectOptions, count: u32) -> Result<sqlx::Pool<Postgres>> {
+    open_pool(options(server).options([("default_transaction_read_only", "on")]), count).await
+}
+
+/// Connections whose statements are transactions of their own.
+pub(super) async fn open_coordination(server: &PgConnectOptions) -> Result<sqlx::Pool<Postgres>> {
+    open_pool(options(server).options([("lock_timeout", LOCK_TIMEOUT)]), COORDINATION_CONNECTIONS).await
+}
+
+async fn open_pool(options: PgConnectOptions, count: u32) -> Result<sqlx::Pool<Postgres>> {
     let pool = PoolOptions::new()
         .max_connections(count)
         .min_connections(1)
@@ -73,7 +84,7 @@ pub(super) async fn open_readers(server: &PgConnectOptions, count: u32) -> Resul
                 Ok(true)
             })
         });
-    pool.connect_with(options(server).options([("default_transaction_read_only", "on")])).await
+    pool.connect_with(options).await
 }
 
 pub(super) async fn open_writer(server: &PgConnectOptions) -> Result<PgConnection> {

@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["identity"],
     &["config"],
     &["telemetry", "store"],
+    &["replicas"],
     &["http", "audit"],
     &["auth"],
     &["registry"],
