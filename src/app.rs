@@ -205,7 +205,7 @@ impl App {
             Arc::clone(&opened.store),
             (&config.storage, &config.limits),
             |transaction, content| Box::pin(reindexing::record_text(transaction, content)),
-            upkeep.waker(),
+            store.maintenance_requests(),
         )
         .await?;
         let authenticator = Arc::new(authenticator);
@@ -258,7 +258,7 @@ impl App {
 
     fn sync(&self) -> Synchronisation {
         let (store, bulk) = (self.store.clone(), self.bulk.clone());
-        Synchronisation { store, bulk, authenticator: Arc::clone(&self.authenticator) }
+        Synchronisation { store, bulk }
     }
 }
 

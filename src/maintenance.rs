@@ -53,7 +53,8 @@ pub(crate) struct Jobs {
 impl Maintenance {
     /// Starts with the work left by an earlier process.
     pub(crate) fn start(jobs: Jobs) -> Self {
-        let (jobs, wake) = (Arc::new(jobs), Arc::new(Notify::new()));
+        let wake = jobs.store.maintenance_requests();
+        let jobs = Arc::new(jobs);
         let over = Arc::new(Notify::new());
         let tasks = vec![
             tokio::spawn(run_rows(Arc::clone(&jobs), Arc::clone(&wake), Arc::clone(&over))),
@@ -65,11 +66,6 @@ impl Maintenance {
     /// Requests a round.
     pub fn wake(&self) {
         self.wake.notify_one();
-    }
-
-    /// Requests a round when notified.
-    pub(crate) fn waker(&self) -> Arc<Notify> {
-        Arc::clone(&self.wake)
     }
 
     /// Runs one round to its end.

@@ -1,6 +1,6 @@
 //! The modules and sources of tenants, as registered and as searched (decisions 4.1, 7).
 //!
-//! Modules are cached under a generation that grows before a change is answered.
+//! Modules are cached until a change makes them stale.
 
 mod changes;
 mod forms;
@@ -12,10 +12,7 @@ mod sources;
 mod tests;
 mod validated_settings;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 use moka::sync::Cache;
 use tokio::sync::Semaphore;
@@ -28,7 +25,7 @@ use trawl_search::{
 use self::loader::Loader;
 use crate::{
     auth::keys::Keys,
-    store::{Store, now_millis},
+    store::{Cached, Generation, Store, now_millis},
 };
 
 pub use self::{
@@ -42,7 +39,10 @@ pub use self::{
 const MAX_CHECKS: usize = 4;
 const MAX_TENANTS: u64 = 100_000;
 
-type TenantKey = (u64, i64);
+/// A tenant and the number of the generation.
+type LoadKey = (i64, u64);
+
+type CachedModules = (Generation, Arc<TenantModules>);
 
 /// The modules and sources of every tenant.
 pub struct Registry {
@@ -50,9 +50,8 @@ pub struct Registry {
     keys: Arc<Keys>,
     policy: SourcePolicy,
     loader: Arc<Loader>,
-    generation: AtomicU64,
-    tenants: Cache<TenantKey, Arc<TenantModules>>,
-    loads: SingleFlight<TenantKey, Result<Arc<TenantModules>, String>>,
+    tenants: Cache<i64, CachedModules>,
+    loads: SingleFlight<LoadKey, Result<Arc<TenantModules>, String>>,
     checks: Arc<Semaphore>,
     /// Epoch milliseconds.
     started: i64,
@@ -78,7 +77,6 @@ impl Registry {
             keys,
             policy,
             loader: Arc::new(loader),
-            generation: AtomicU64::new(0),
             tenants: Cache::new(MAX_TENANTS),
             loads: SingleFlight::default(),
             checks: Arc::new(Semaphore::new(MAX_CHECKS)),
@@ -87,41 +85,32 @@ impl Registry {
         }
     }
 
-    /// The modules of a tenant.
+    /// The modules of a tenant, as of the store's last refresh.
     ///
     /// # Errors
     /// [`trawl_search::Error::Internal`].
     pub async fn modules_of(&self, tenant_id: i64) -> trawl_search::Result<Arc<TenantModules>> {
-        let key = (self.generation.load(Ordering::Acquire), tenant_id);
-        if let Some(modules) = self.tenants.get(&key) {
+        if let Some((_, modules)) = self.tenants.get(&tenant_id).filter(|(loaded, _)| loaded.is_current()) {
             return Ok(modules);
         }
+        let generation = self.store.generations().now(Cached::Modules(tenant_id));
         let (loader, tenants) = (Arc::clone(&self.loader), self.tenants.clone());
         let panicked = || Err("loading the modules of a tenant panicked".to_owned());
-        let (load, _joined) = self.loads.join(key, panicked, async move {
+        let (load, _joined) = self.loads.join((tenant_id, generation.number), panicked, async move {
             let modules = Arc::new(loader.load(tenant_id).await.map_err(|error| error.to_string())?);
-            tenants.insert(key, Arc::clone(&modules));
+            tenants.insert(tenant_id, (generation, Arc::clone(&modules)));
             Ok(modules)
         });
         let modules = load.await.map_err(trawl_search::Error::internal)?;
-        if self.generation.load(Ordering::Acquire) != key.0 {
-            self.tenants.invalidate(&key);
-        }
         // Replaced sources close their connections now.
         self.tenants.run_pending_tasks();
         self.loader.run_pending_tasks();
         Ok(modules)
     }
 
-    fn forget_modules(&self) {
-        // An earlier load caches its modules under the old generation.
-        self.generation.fetch_add(1, Ordering::AcqRel);
-        self.tenants.invalidate_all();
-    }
-
-    /// Forgets a deleted tenant.
+    /// Drops the sources of a deleted tenant.
     pub fn forget_tenant(&self, tenant_id: i64) {
-        self.forget_modules();
+        self.tenants.invalidate(&tenant_id);
         self.loader.forget_tenant(tenant_id);
     }
 }

@@ -10,8 +10,10 @@ pub mod copy;
 mod dialect;
 pub(crate) mod disk_reserve;
 mod errors;
+pub mod generations;
 mod json_column;
 mod migrations;
+mod observer;
 mod postgres;
 pub mod schema;
 mod sqlite;
@@ -24,7 +26,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use backon::{ConstantBuilder, Retryable as _};
 use tokio::{
-    sync::{Semaphore, watch},
+    sync::{Notify, Semaphore, watch},
     time::timeout,
 };
 use uuid::Uuid;
@@ -32,6 +34,7 @@ use uuid::Uuid;
 pub use crate::time::{now_millis, rfc3339};
 pub use connection::{Connection, DatabaseAddress};
 pub use dialect::Dialect;
+pub use generations::{Cached, Generation};
 pub use json_column::Json;
 pub use sqlx::{Error as DatabaseError, FromRow, Type as ColumnType};
 pub use statement::{
@@ -39,7 +42,10 @@ pub use statement::{
 };
 pub use writer::{Transaction, WriteFuture};
 
-use self::{commits::Commits, disk_reserve::DiskReserve};
+use self::{
+    commits::Commits, disk_reserve::DiskReserve, generations::Generations, observer::Observer,
+    writer::Signals,
+};
 use crate::{config::Config, error::Error};
 
 /// The result of a statement.
@@ -59,8 +65,10 @@ pub struct Store {
     reader: Arc<Connection>,
     index_reader: Arc<Connection>,
     coordination: Option<Arc<Connection>>,
+    observer: Option<Arc<Observer>>,
     scans: Arc<Semaphore>,
     writer: writer::Writer,
+    signals: Signals,
     id: String,
     disk_reserve: Arc<DiskReserve>,
 }
@@ -142,13 +150,24 @@ impl Store {
         let last_position = change_log::last_position(&writer).await.map_err(fail)?;
         let reader = Connection::open_readers(&address, readers).await.map_err(fail)?;
         let index_reader = Connection::open_readers(&address, INDEX_READERS).await.map_err(fail)?;
-        let coordination = Connection::open_coordination(&address).await.map_err(fail)?;
+        let signals = Signals::new(last_position);
+        let coordination = Connection::open_coordination(&address).await.map_err(fail)?.map(Arc::new);
+        let observer = match &coordination {
+            Some(connection) => {
+                let (positions, generations) = (signals.positions.clone(), Arc::clone(&signals.generations));
+                let observer = Observer::start(Arc::clone(connection), positions, generations).await;
+                Some(Arc::new(observer.map_err(fail)?))
+            }
+            None => None,
+        };
         Ok(Self {
-            coordination: coordination.map(Arc::new),
+            coordination,
+            observer,
             reader: Arc::new(reader),
             index_reader: Arc::new(index_reader),
             scans: Arc::new(Semaphore::new((readers as usize / 2).max(1))),
-            writer: writer::Writer::start(writer, address, last_position),
+            writer: writer::Writer::start(writer, address, signals.clone()),
+            signals,
             id,
             disk_reserve: Arc::default(),
         })
@@ -220,11 +239,32 @@ impl Store {
 
     /// The change log's last committed position, with a signal at each change.
     pub fn positions(&self) -> watch::Receiver<i64> {
-        self.writer.positions()
+        self.signals.positions.subscribe()
     }
 
     pub(crate) fn commits(&self) -> Arc<Commits> {
-        self.writer.commits()
+        Arc::clone(&self.signals.commits)
+    }
+
+    /// Generations of cached data, as of the last [`Self::refresh`].
+    pub fn generations(&self) -> &Generations {
+        &self.signals.generations
+    }
+
+    /// Learns of everything that other replicas acknowledged before this call.
+    ///
+    /// # Errors
+    /// 503 if the database does not answer.
+    pub async fn refresh(&self) -> Result<(), Error> {
+        match &self.observer {
+            Some(observer) => observer.refresh().await,
+            None => Ok(()),
+        }
+    }
+
+    /// Notified when a commit leaves work for maintenance.
+    pub fn maintenance_requests(&self) -> Arc<Notify> {
+        Arc::clone(&self.signals.maintenance)
     }
 
     /// Writes in the writer's queue, without those that it is running.

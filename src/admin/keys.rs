@@ -20,8 +20,8 @@ use crate::{
 pub async fn list_signing_keys(
     State(auth): State<AuthState>,
     Identified(_caller): Identified,
-) -> Envelope<Vec<SigningKeyInfo>> {
-    Envelope::list(auth.authenticator.tokens().describe_keys())
+) -> Result<Envelope<Vec<SigningKeyInfo>>> {
+    Ok(Envelope::list(auth.authenticator.tokens().describe_keys().await?))
 }
 
 /// Rotates the signing key; the old one verifies until its last token expires.

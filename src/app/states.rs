@@ -58,11 +58,7 @@ impl FromRef<Arc<App>> for DepartmentsState {
 
 impl FromRef<Arc<App>> for DevicesState {
     fn from_ref(app: &Arc<App>) -> Self {
-        Self {
-            store: app.store.clone(),
-            limits: Arc::clone(&app.limits),
-            authenticator: Arc::clone(&app.authenticator),
-        }
+        Self { store: app.store.clone(), limits: Arc::clone(&app.limits) }
     }
 }
 
@@ -83,19 +79,13 @@ impl FromRef<Arc<App>> for FilesState {
             scanner: app.scanner.clone(),
             texts: Arc::clone(&app.texts),
             address_seconds: app.config.storage.address_seconds,
-            maintenance: app.maintenance.waker(),
         }
     }
 }
 
 impl FromRef<Arc<App>> for FoldersState {
     fn from_ref(app: &Arc<App>) -> Self {
-        Self {
-            store: app.store.clone(),
-            limits: Arc::clone(&app.limits),
-            authenticator: Arc::clone(&app.authenticator),
-            maintenance: app.maintenance.waker(),
-        }
+        Self { store: app.store.clone(), limits: Arc::clone(&app.limits) }
     }
 }
 
@@ -106,8 +96,6 @@ impl FromRef<Arc<App>> for GroupsState {
             limits: Arc::clone(&app.limits),
             public_url: Arc::clone(&app.public_url),
             throttle: Arc::clone(&app.throttle),
-            authenticator: Arc::clone(&app.authenticator),
-            maintenance: app.maintenance.waker(),
         }
     }
 }
@@ -151,7 +139,6 @@ impl FromRef<Arc<App>> for TenantsState {
             keys: Arc::clone(&app.keys),
             authenticator: Arc::clone(&app.authenticator),
             registry: Arc::clone(&app.registry),
-            maintenance: app.maintenance.waker(),
         }
     }
 }

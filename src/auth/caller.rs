@@ -3,14 +3,7 @@
 mod issuers;
 mod sessions;
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use moka::sync::Cache;
@@ -32,7 +25,7 @@ use crate::{
         frozen::refuse_frozen,
         scopes::{Scope, Scopes},
     },
-    store::{Store, Transaction},
+    store::{Cached, Generation, Store, Transaction},
 };
 
 pub use self::sessions::Role;
@@ -42,7 +35,7 @@ const REMEMBERED_TOKENS: u64 = 100_000;
 
 const PRINCIPALS_OF_A_TOKEN: usize = 1_024;
 
-/// Another process (`trawl app create`) may change the database.
+/// Another process (`trawl app create`) may change an SQLite database.
 const REMEMBERED_FOR: Duration = Duration::from_secs(30);
 
 /// The caller of an operation.
@@ -203,15 +196,12 @@ pub struct Authenticator {
     sessions: Arc<Sessions>,
     directory: Arc<dyn Directory>,
     remembered: Cache<[u8; 32], CachedCaller>,
-    /// Count of changes to each tenant's identities.
-    generations: Mutex<HashMap<i64, Arc<AtomicU64>>>,
 }
 
 #[derive(Clone)]
 struct CachedCaller {
     caller: Arc<Caller>,
-    generation: u64,
-    generations: Arc<AtomicU64>,
+    identities: Generation,
 }
 
 impl CachedCaller {
@@ -222,8 +212,7 @@ impl CachedCaller {
     }
 
     fn holds(&self) -> bool {
-        self.generations.load(Ordering::Acquire) == self.generation
-            && self.caller.expires_at > tokens::epoch_seconds()
+        self.identities.is_current() && self.caller.expires_at > tokens::epoch_seconds()
     }
 }
 
@@ -248,7 +237,6 @@ impl Authenticator {
             sessions,
             directory,
             remembered,
-            generations: Mutex::default(),
         }
     }
 
@@ -278,30 +266,13 @@ impl Authenticator {
         &self.usage
     }
 
-    /// Drops cached callers of this tenant's applications.
-    pub fn forget_callers(&self, tenant_id: i64) {
-        // Earlier look-ups cache under the old generation.
-        self.generations(tenant_id).fetch_add(1, Ordering::AcqRel);
-    }
-
-    pub(super) fn forgetting_callers(&self, tenant_id: i64) -> impl FnOnce() + Send + 'static {
-        let generations = self.generations(tenant_id);
-        move || {
-            generations.fetch_add(1, Ordering::AcqRel);
-        }
-    }
-
-    fn generation(&self, tenant_id: i64) -> (u64, Arc<AtomicU64>) {
-        let generations = self.generations(tenant_id);
-        (generations.load(Ordering::Acquire), generations)
-    }
-
-    fn generations(&self, tenant_id: i64) -> Arc<AtomicU64> {
-        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(generations.entry(tenant_id).or_default())
+    fn identities(&self, tenant_id: i64) -> Generation {
+        self.store.generations().now(Cached::Identities(tenant_id))
     }
 
     /// Resolves a bearer token; `indicated` is `indicated-e-code`.
+    ///
+    /// The store is refreshed, so later reads of the request see what any replica acknowledged before it.
     ///
     /// # Errors
     /// 401 for an invalid token, 403 for a foreign tenant (decisions 3.2).
@@ -318,27 +289,27 @@ impl Authenticator {
     }
 
     async fn identify(&self, token: &str) -> Result<Arc<Caller>> {
+        self.store.refresh().await?;
         let hash = hash(token);
         if let Some(remembered) = self.remembered.get(&hash).filter(CachedCaller::holds) {
             remembered.caller.note_use();
             return Ok(remembered.caller);
         }
-        let (caller, generation, generations) = if let Some(issuer) = self.issuers.of(token) {
+        let (caller, identities) = if let Some(issuer) = self.issuers.of(token) {
             let identity = issuer.verify(token).await?;
             let reader = self.store.reader();
             let tenant = tenants::find_by_code(reader, &identity.trust.tenant).await?;
             let tenant_id = tenant.ok_or_else(issuers::nobody)?.id;
-            let (generation, generations) = self.generation(tenant_id);
-            (self.look_up_person(tenant_id, &identity).await?, generation, generations)
+            let identities = self.identities(tenant_id);
+            (self.look_up_person(tenant_id, &identity).await?, identities)
         } else {
-            let claims = self.tokens.verify(token)?;
-            let (generation, generations) = self.generation(claims.tenant);
-            (self.look_up(claims).await?, generation, generations)
+            let claims = self.tokens.verify(token).await?;
+            let identities = self.identities(claims.tenant);
+            (self.look_up(claims).await?, identities)
         };
         let caller = Arc::new(caller);
         caller.note_use();
-        let remembered = CachedCaller { caller: Arc::clone(&caller), generation, generations };
-        self.remembered.insert(hash, remembered);
+        self.remembered.insert(hash, CachedCaller { caller: Arc::clone(&caller), identities });
         Ok(caller)
     }
 

@@ -18,7 +18,7 @@ use crate::{
     audit::{self, Actor, Deed},
     error::{Error, Result},
     identity::scopes::Scopes,
-    store::{Store, now_millis},
+    store::{Cached, Generation, Store, now_millis},
 };
 
 const TOKEN_TYPE: &str = "at+jwt";
@@ -80,7 +80,7 @@ pub struct Subject {
 pub struct Tokens {
     store: Store,
     sealing: Arc<Keys>,
-    keys: ArcSwap<SigningKeys>,
+    keys: ArcSwap<(Generation, SigningKeys)>,
     validation: Validation,
     issuer: String,
     audience: String,
@@ -95,11 +95,18 @@ impl Tokens {
         issuer: String,
         lifetime_seconds: u32,
     ) -> Result<Arc<Self>> {
+        let generation = store.generations().now(Cached::SigningKeys);
         let mut stored = signing_keys::read(store.reader(), keys).await?;
         if stored.current().is_err() {
             let sealing = Arc::clone(keys);
             let job = store.write(move |transaction| {
-                Box::pin(async move { signing_keys::add(transaction, &sealing, lifetime_seconds).await })
+                Box::pin(async move {
+                    // Another replica may have started at once.
+                    if signing_keys::read(transaction, &sealing).await?.current().is_err() {
+                        signing_keys::add(transaction, &sealing, lifetime_seconds).await?;
+                    }
+                    Ok(())
+                })
             });
             job.await?;
             stored = signing_keys::read(store.reader(), keys).await?;
@@ -113,7 +120,7 @@ impl Tokens {
         Ok(Arc::new(Self {
             store: store.clone(),
             sealing: Arc::clone(keys),
-            keys: ArcSwap::from_pointee(stored),
+            keys: ArcSwap::from_pointee((generation, stored)),
             validation,
             issuer,
             audience,
@@ -131,14 +138,27 @@ impl Tokens {
         &self.issuer
     }
 
+    /// The keys as of the store's last refresh.
+    async fn keys(&self) -> Result<Arc<(Generation, SigningKeys)>> {
+        let keys = self.keys.load_full();
+        if keys.0.is_current() {
+            return Ok(keys);
+        }
+        let generation = self.store.generations().now(Cached::SigningKeys);
+        let keys = Arc::new((generation, signing_keys::read(self.store.reader(), &self.sealing).await?));
+        self.keys.store(Arc::clone(&keys));
+        Ok(keys)
+    }
+
     /// The public keys (RFC 7517).
-    pub fn public_keys(&self) -> Vec<Jwk> {
-        self.keys.load().public()
+    pub async fn public_keys(&self) -> Result<Vec<Jwk>> {
+        self.store.refresh().await?;
+        Ok(self.keys().await?.1.public())
     }
 
     /// The signing keys, current first.
-    pub fn describe_keys(&self) -> Vec<SigningKeyInfo> {
-        self.keys.load().describe()
+    pub async fn describe_keys(&self) -> Result<Vec<SigningKeyInfo>> {
+        Ok(self.keys().await?.1.describe())
     }
 
     /// Rotates the signing key and records it under this tenant.
@@ -152,10 +172,8 @@ impl Tokens {
                 let id = signing_keys::add(transaction, &tokens.sealing, tokens.lifetime_seconds).await?;
                 let deed = Deed::new("rotate", "signing-key", id);
                 audit::record(transaction, &actor, &tenant, vec![deed]).await?;
-                let keys = signing_keys::read(transaction, &tokens.sealing).await?;
-                let described = keys.describe();
-                // On the writer, hence in the order of rotations.
-                transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
+                transaction.invalidate(Cached::SigningKeys);
+                let described = signing_keys::read(transaction, &tokens.sealing).await?.describe();
                 described.into_iter().next().ok_or_else(|| Error::internal("the new key is missing"))
             })
         });
@@ -163,29 +181,26 @@ impl Tokens {
     }
 
     /// Removes keys that verify no valid token.
-    pub async fn remove_old_keys(self: &Arc<Self>) -> Result<()> {
-        if !self.keys.load().has_over() {
+    pub async fn remove_old_keys(&self) -> Result<()> {
+        if !self.keys().await?.1.has_over() {
             return Ok(());
         }
-        let tokens = Arc::clone(self);
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
-                signing_keys::remove_over(transaction).await?;
-                let keys = signing_keys::read(transaction, &tokens.sealing).await?;
-                transaction.after_commit(move || tokens.keys.store(Arc::new(keys)));
-                Ok(())
+                transaction.invalidate(Cached::SigningKeys);
+                Ok(signing_keys::remove_over(transaction).await?)
             })
         });
         job.await
     }
 
     /// Issues a token.
-    pub fn issue(&self, subject: Subject) -> Result<String> {
-        self.issue_as(subject, Uuid::new_v4().to_string())
+    pub async fn issue(&self, subject: Subject) -> Result<String> {
+        self.issue_as(subject, Uuid::new_v4().to_string()).await
     }
 
     /// Issues a token with this unique id (`jti`).
-    pub fn issue_as(&self, subject: Subject, jti: String) -> Result<String> {
+    pub async fn issue_as(&self, subject: Subject, jti: String) -> Result<String> {
         let issued = epoch_seconds();
         let (user_id, user) = subject.user.unzip();
         let claims = Claims {
@@ -201,8 +216,8 @@ impl Tokens {
             scope: subject.scopes.to_string(),
             tenant: subject.tenant_id,
         };
-        let keys = self.keys.load();
-        let key = keys.current()?;
+        let keys = self.keys().await?;
+        let key = keys.1.current()?;
         let mut header = Header::new(Algorithm::ES256);
         header.typ = Some(TOKEN_TYPE.to_owned());
         header.kid = Some(key.id.clone());
@@ -213,11 +228,11 @@ impl Tokens {
     ///
     /// # Errors
     /// 401, telling only expired from invalid.
-    pub fn verify(&self, token: &str) -> Result<Claims> {
+    pub async fn verify(&self, token: &str) -> Result<Claims> {
         let invalid = || Error::unauthorized("the token is not valid");
         let key_id = decode_header(token).ok().and_then(|header| header.kid).ok_or_else(invalid)?;
-        let keys = self.keys.load();
-        let key = keys.find(&key_id).ok_or_else(invalid)?;
+        let keys = self.keys().await?;
+        let key = keys.1.find(&key_id).ok_or_else(invalid)?;
         let data = decode::<Claims>(token, &key.verifying, &self.validation).map_err(|error| match error
             .kind()
         {

@@ -7,12 +7,11 @@ pub mod service;
 
 use std::sync::Arc;
 
-use crate::{auth::caller::Authenticator, config::Limits, store::Store};
+use crate::{config::Limits, store::Store};
 
 /// Route state.
 #[derive(Clone)]
 pub struct DevicesState {
     pub(crate) store: Store,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) authenticator: Arc<Authenticator>,
 }

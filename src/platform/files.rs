@@ -25,8 +25,6 @@ pub const FILE: &str = "file";
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
-
 use crate::{
     blobs::{BlobStore, contents::Contents, extraction::worker::Texts, scanning::Scanner},
     config::Limits,
@@ -45,5 +43,4 @@ pub struct FilesState {
     pub(crate) scanner: Option<Arc<dyn Scanner>>,
     pub(crate) texts: Arc<Texts>,
     pub(crate) address_seconds: u32,
-    pub(crate) maintenance: Arc<Notify>,
 }

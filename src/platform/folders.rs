@@ -15,15 +15,11 @@ mod subjects;
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
-
-use crate::{auth::caller::Authenticator, config::Limits, store::Store};
+use crate::{config::Limits, store::Store};
 
 /// Route state.
 #[derive(Clone)]
 pub struct FoldersState {
     pub(crate) store: Store,
     pub(crate) limits: Arc<Limits>,
-    pub(crate) authenticator: Arc<Authenticator>,
-    pub(crate) maintenance: Arc<Notify>,
 }

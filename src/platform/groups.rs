@@ -16,13 +16,7 @@ pub mod service;
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
-
-use crate::{
-    auth::{caller::Authenticator, throttle::LoginThrottle},
-    config::Limits,
-    store::Store,
-};
+use crate::{auth::throttle::LoginThrottle, config::Limits, store::Store};
 
 /// Route state.
 #[derive(Clone)]
@@ -31,6 +25,4 @@ pub struct GroupsState {
     pub(crate) limits: Arc<Limits>,
     pub(crate) public_url: Arc<str>,
     pub(crate) throttle: Arc<LoginThrottle>,
-    pub(crate) authenticator: Arc<Authenticator>,
-    pub(crate) maintenance: Arc<Notify>,
 }

@@ -10,8 +10,6 @@ pub mod settings;
 
 use std::sync::Arc;
 
-use tokio::sync::Notify;
-
 use crate::{
     auth::{caller::Authenticator, keys::Keys},
     registry::Registry,
@@ -25,5 +23,4 @@ pub struct TenantsState {
     pub(crate) keys: Arc<Keys>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) maintenance: Arc<Notify>,
 }

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    store::{Transaction, WriteFuture},
+    store::{Cached, Transaction, WriteFuture},
 };
 
 const CHECKS_RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -69,7 +69,7 @@ impl Registry {
         form: ModuleForm,
     ) -> Result<RegisteredModule> {
         let module = form.clone().checked(new_id(form.id.as_deref())?)?;
-        self.change(move |transaction| {
+        self.change(tenant_id, move |transaction| {
             Box::pin(async move {
                 let others = repo::modules::list(transaction, tenant_id).await?;
                 modules::check_beside(&module, &others)?;
@@ -91,7 +91,7 @@ impl Registry {
     ) -> Result<RegisteredModule> {
         check_same_id(&id, form.id.as_deref())?;
         let module = form.checked(id)?;
-        self.change(move |transaction| {
+        self.change(tenant_id, move |transaction| {
             Box::pin(async move {
                 let mut others = repo::modules::list(transaction, tenant_id).await?;
                 let place = others.iter().position(|other| other.id == module.id).ok_or_else(no_module)?;
@@ -108,7 +108,7 @@ impl Registry {
     /// # Errors
     /// 404.
     pub async fn remove_module(self: &Arc<Self>, tenant_id: i64, id: String) -> Result<()> {
-        self.change(move |transaction| {
+        self.change(tenant_id, move |transaction| {
             Box::pin(async move {
                 let removed = repo::modules::remove(transaction, tenant_id, &id).await?;
                 if removed { Ok(()) } else { Err(no_module()) }
@@ -168,7 +168,7 @@ impl Registry {
         }
         let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
         let row = self
-            .change_then(after, move |transaction| {
+            .change_then(tenant_id, after, move |transaction| {
                 Box::pin(async move {
                     let others = repo::sources::ids(transaction, tenant_id).await?;
                     sources::check_beside(&row.id, &others)?;
@@ -195,7 +195,7 @@ impl Registry {
         let keys = Arc::clone(&self.keys);
         let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
         let row = self
-            .change_then(after, move |transaction| {
+            .change_then(tenant_id, after, move |transaction| {
                 Box::pin(async move {
                     let stored = repo::sources::find(transaction, tenant_id, &row.id).await?;
                     let stored = stored.ok_or_else(no_source)?;
@@ -219,7 +219,7 @@ impl Registry {
     pub async fn remove_source(self: &Arc<Self>, tenant_id: i64, id: String) -> Result<()> {
         let key = (tenant_id, id.clone());
         let after = move |registry: &Self, (): &()| registry.loader.forget_source(&key);
-        self.change_then(after, move |transaction| {
+        self.change_then(tenant_id, after, move |transaction| {
             Box::pin(async move {
                 let modules = repo::modules::list(transaction, tenant_id).await?;
                 if repo::sources::remove(transaction, tenant_id, &id).await? {
@@ -305,15 +305,15 @@ fn check_unused(id: &String, modules: &[Module]) -> Result<()> {
 
 impl Registry {
     /// Writes; every search after the answer sees the change.
-    async fn change<T, J>(self: &Arc<Self>, job: J) -> Result<T>
+    async fn change<T, J>(self: &Arc<Self>, tenant_id: i64, job: J) -> Result<T>
     where
         T: Send + 'static,
         J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
     {
-        self.change_then(|_, _| (), job).await
+        self.change_then(tenant_id, |_, _| (), job).await
     }
 
-    async fn change_then<T, J, A>(self: &Arc<Self>, after: A, job: J) -> Result<T>
+    async fn change_then<T, J, A>(self: &Arc<Self>, tenant_id: i64, after: A, job: J) -> Result<T>
     where
         T: Send + 'static,
         J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
@@ -322,8 +322,12 @@ impl Registry {
         let registry = Arc::clone(self);
         // In a task of its own: a write commits even if its caller leaves.
         let written = tokio::spawn(async move {
-            let written = registry.store.write(job).await;
-            registry.forget_modules();
+            let written = registry.store.write(move |transaction| {
+                transaction.invalidate(Cached::Modules(tenant_id));
+                job(transaction)
+            });
+            let written = written.await;
+            registry.tenants.invalidate(&tenant_id);
             if let Ok(written) = &written {
                 after(&registry, written);
             }

@@ -6,11 +6,12 @@
 
 use std::{
     any::Any,
+    collections::BTreeSet,
     io,
     ops::Deref,
     panic::AssertUnwindSafe,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -28,6 +29,8 @@ use super::{
     connection::TransactionId,
     dialect::Dialect,
     errors::{cannot_commit, cannot_write, is_unreachable, unknown_outcome},
+    generations::{self, Cached, Generations},
+    observer,
 };
 use crate::{
     budget::BodyReservation,
@@ -59,22 +62,30 @@ pub(super) type Job = Box<dyn for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a,
 
 type AfterCommit = Box<dyn FnOnce() + Send>;
 
+/// Effects of a request beside its rows.
+#[derive(Default)]
+struct Effects {
+    changed: Vec<ItemKey>,
+    stale: BTreeSet<Cached>,
+    needs_maintenance: bool,
+    after_commit: Vec<AfterCommit>,
+}
+
 /// The writer's transaction as the running request sees it: a connection and the change log.
 pub struct Transaction {
     connection: Connection,
-    changed: Mutex<Vec<ItemKey>>,
-    after_commit: Mutex<Vec<AfterCommit>>,
+    effects: Mutex<Effects>,
 }
 
 impl Transaction {
     fn new(connection: Connection) -> Self {
-        Self { connection, changed: Mutex::default(), after_commit: Mutex::default() }
+        Self { connection, effects: Mutex::default() }
     }
 
     /// Adds a searchable item to the change log, in this transaction.
     pub fn record_change(&self, tenant_id: i64, module: &str, item_id: &str) {
         let item = ItemKey { tenant_id, module: module.to_owned(), item_id: item_id.to_owned() };
-        self.changed.lock().unwrap_or_else(PoisonError::into_inner).push(item);
+        self.effects().changed.push(item);
     }
 
     /// Adds the removal of a tenant with all its searchable items to the change log.
@@ -82,19 +93,29 @@ impl Transaction {
         self.record_change(tenant_id, change_log::WHOLE_TENANT, "");
     }
 
+    /// Makes cached data stale at every replica before the answer, even if the caller has gone away.
+    pub fn invalidate(&self, cached: Cached) {
+        self.effects().stale.insert(cached);
+    }
+
+    /// Wakes maintenance after the commit.
+    pub fn request_maintenance(&self) {
+        self.effects().needs_maintenance = true;
+    }
+
     /// Runs `job` after the commit and before the answer, even if the caller has gone away.
     ///
     /// A rolled-back request drops the job. It runs on the writer: it must be short and must not block.
     pub fn after_commit(&self, job: impl FnOnce() + Send + 'static) {
-        self.after_commit.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(job));
+        self.effects().after_commit.push(Box::new(job));
     }
 
-    fn take_after_commit(&self) -> Vec<AfterCommit> {
-        std::mem::take(&mut self.after_commit.lock().unwrap_or_else(PoisonError::into_inner))
+    fn effects(&self) -> MutexGuard<'_, Effects> {
+        self.effects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_changed(&self) -> Vec<ItemKey> {
-        std::mem::take(&mut self.changed.lock().unwrap_or_else(PoisonError::into_inner))
+    fn take_effects(&self) -> Effects {
+        std::mem::take(&mut self.effects())
     }
 }
 
@@ -116,21 +137,21 @@ struct Request {
 struct Pending {
     answer: oneshot::Sender<Result<Outcome>>,
     result: Result<Outcome>,
-    after_commit: Vec<AfterCommit>,
+    effects: Effects,
 }
 
 impl Pending {
-    fn committed(self) {
-        run_jobs(self.after_commit);
+    fn committed(self, signals: &Signals) {
+        signals.send(self.effects);
         drop(self.answer.send(self.result));
     }
 
-    fn failed(self, failure: &GroupFailure) {
+    fn failed(self, failure: &GroupFailure, signals: &Signals) {
         let error = match failure {
             GroupFailure::Undone(error) => cannot_commit(error),
             GroupFailure::Unknown(_) => {
-                // They forget what may have changed.
-                run_jobs(self.after_commit);
+                // The data may be stale.
+                signals.send(self.effects);
                 unknown_outcome()
             }
         };
@@ -138,10 +159,35 @@ impl Pending {
     }
 }
 
-fn run_jobs(jobs: Vec<AfterCommit>) {
-    for job in jobs {
-        if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
-            tracing::error!("a job after a commit panicked");
+/// Signals of commits to the rest of the process.
+#[derive(Clone)]
+pub(super) struct Signals {
+    /// The change log's last committed position.
+    pub(super) positions: watch::Sender<i64>,
+    pub(super) commits: Arc<Commits>,
+    pub(super) generations: Arc<Generations>,
+    pub(super) maintenance: Arc<Notify>,
+}
+
+impl Signals {
+    pub(super) fn new(last_position: i64) -> Self {
+        Self {
+            positions: watch::Sender::new(last_position),
+            commits: Arc::default(),
+            generations: Arc::default(),
+            maintenance: Arc::default(),
+        }
+    }
+
+    fn send(&self, effects: Effects) {
+        self.generations.raise(effects.stale);
+        if effects.needs_maintenance {
+            self.maintenance.notify_one();
+        }
+        for job in effects.after_commit {
+            if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
+                tracing::error!("a job after a commit panicked");
+            }
         }
     }
 }
@@ -159,36 +205,23 @@ enum GroupFailure {
 #[derive(Clone)]
 pub(super) struct Writer {
     requests: mpsc::Sender<Request>,
-    positions: watch::Receiver<i64>,
-    commits: Arc<Commits>,
     task: Arc<Mutex<Option<JoinHandle<()>>>>,
     closing: Arc<Notify>,
 }
 
 impl Writer {
-    pub(super) fn start(connection: Connection, address: DatabaseAddress, last_position: i64) -> Self {
+    pub(super) fn start(connection: Connection, address: DatabaseAddress, signals: Signals) -> Self {
         let (requests, received) = mpsc::channel(QUEUE_LENGTH);
-        let (announce, positions) = watch::channel(last_position);
         let closing = Arc::new(Notify::new());
-        let commits = Arc::new(Commits::default());
         let task = WriterTask {
             transaction: Transaction::new(connection),
             address,
             is_doubtful: false,
             requests: received,
-            announce,
-            commits: Arc::clone(&commits),
+            signals,
         };
         let task = tokio::spawn(task.run(Arc::clone(&closing)));
-        Self { requests, positions, commits, task: Arc::new(Mutex::new(Some(task))), closing }
-    }
-
-    pub(super) fn positions(&self) -> watch::Receiver<i64> {
-        self.positions.clone()
-    }
-
-    pub(super) fn commits(&self) -> Arc<Commits> {
-        Arc::clone(&self.commits)
+        Self { requests, task: Arc::new(Mutex::new(Some(task))), closing }
     }
 
     pub(super) fn waiting(&self) -> usize {
@@ -226,8 +259,7 @@ struct WriterTask {
     /// After a failure on the connection, the database may have ended the transaction or not.
     is_doubtful: bool,
     requests: mpsc::Receiver<Request>,
-    announce: watch::Sender<i64>,
-    commits: Arc<Commits>,
+    signals: Signals,
 }
 
 impl WriterTask {
@@ -253,10 +285,10 @@ impl WriterTask {
         match self.run_group(first, &mut group).await {
             Ok(position) => {
                 if let Some(position) = position {
-                    self.commits.add(position);
-                    self.announce.send_replace(position);
+                    self.signals.commits.add(position);
+                    observer::advance(&self.signals.positions, position);
                 }
-                group.into_iter().for_each(Pending::committed);
+                group.into_iter().for_each(|request| request.committed(&self.signals));
             }
             Err(failure) => {
                 tracing::error!(%failure, requests = group.len(), "a group of writes could not be committed");
@@ -266,7 +298,7 @@ impl WriterTask {
                     self.is_doubtful = true;
                 }
                 for request in group {
-                    request.failed(&failure);
+                    request.failed(&failure, &self.signals);
                 }
             }
         }
@@ -283,15 +315,16 @@ impl WriterTask {
     ) -> Result<Option<i64>, GroupFailure> {
         let started = Instant::now();
         let id = self.begin().await?;
-        let mut changes = Changes::new();
+        let (mut changes, mut stale) = (Changes::new(), BTreeSet::new());
         let mut next = Some(first);
         while let Some(Request { job, answer, _reservation }) = next {
             let outcome = AssertUnwindSafe(async { job(&self.transaction).await }).catch_unwind().await;
             let result = outcome.unwrap_or_else(|_| Err(Error::internal("a write panicked")));
-            let items = self.transaction.take_changed();
-            let mut request = Pending { answer, result, after_commit: self.transaction.take_after_commit() };
+            let mut request = Pending { answer, result, effects: self.transaction.take_effects() };
             let end = match &request.result {
                 Ok(_) => {
+                    stale.extend(request.effects.stale.iter().copied());
+                    let items = std::mem::take(&mut request.effects.changed);
                     let count = items.len();
                     changes.extend(items.into_iter().zip(1..).map(|(item, number)| (item, number == count)));
                     "RELEASE request"
@@ -299,12 +332,12 @@ impl WriterTask {
                 Err(error) if error.kind == Kind::Unavailable => {
                     // The database may have rolled back the whole transaction; on SQLite a later request would then
                     // commit by itself.
-                    request.after_commit.clear();
-                    request.committed();
+                    request.effects = Effects::default();
+                    request.committed(&self.signals);
                     return Err(DatabaseError::Io(io::Error::other("a write of the group failed")).into());
                 }
                 Err(_) => {
-                    request.after_commit.clear();
+                    request.effects = Effects::default();
                     "ROLLBACK TO request"
                 }
             };
@@ -320,6 +353,7 @@ impl WriterTask {
             }
         }
         let position = change_log::append(&self.transaction, &changes).await?;
+        generations::append(&self.transaction, &stale).await?;
         self.commit(id).await?;
         Ok(position)
     }

@@ -20,7 +20,7 @@ use crate::{
         frozen::refuse_frozen,
         scopes::{Scope, Scopes},
     },
-    store::{Connection, Transaction, now_millis},
+    store::{Cached, Connection, Transaction, now_millis},
 };
 
 /// The least recently used are removed.
@@ -112,13 +112,12 @@ impl Authenticator {
         if let Some(replaced) = replaced {
             self.end_session(replaced).await?;
         }
-        let forget = self.forgetting_callers(signed_in.tenant_id);
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
                 sessions::insert(transaction, id, &signed_in, now_millis()).await?;
                 let (tenant_id, user_id) = (signed_in.tenant_id, &signed_in.user_id);
                 if sessions::remove_above(transaction, tenant_id, user_id, MOST_OF_ONE_PERSON).await? {
-                    transaction.after_commit(forget);
+                    transaction.invalidate(Cached::Identities(tenant_id));
                 }
                 Ok(())
             })
@@ -130,11 +129,10 @@ impl Authenticator {
     /// Ends a session. Returns its tenant's number and its person's id.
     pub async fn end_session(&self, id: SessionId) -> Result<Option<(i64, String)>> {
         let Some(row) = sessions::find(self.store.reader(), id).await? else { return Ok(None) };
-        let forget = self.forgetting_callers(row.tenant_id);
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
                 sessions::remove(transaction, id).await?;
-                transaction.after_commit(forget);
+                transaction.invalidate(Cached::Identities(row.tenant_id));
                 Ok(())
             })
         });
@@ -157,6 +155,7 @@ impl Authenticator {
     }
 
     async fn identify_session(&self, id: SessionId, role: Role) -> Result<Arc<Caller>> {
+        self.store.refresh().await?;
         let key = key(id, role);
         if let Some(remembered) = self.remembered.get(&key).filter(CachedCaller::holds) {
             remembered.caller.note_use();
@@ -164,13 +163,12 @@ impl Authenticator {
         }
         let reader = self.store.reader();
         let tenant_id = sessions::find(reader, id).await?.ok_or_else(ended)?.tenant_id;
-        let (generation, generations) = self.generation(tenant_id);
+        let identities = self.identities(tenant_id);
         // Read after the generation, like all cached values.
         let row = sessions::find(reader, id).await?.ok_or_else(ended)?;
         let caller = Arc::new(self.look_up_session(id, role, &row).await?);
         caller.note_use();
-        let remembered = CachedCaller { caller: Arc::clone(&caller), generation, generations };
-        self.remembered.insert(key, remembered);
+        self.remembered.insert(key, CachedCaller { caller: Arc::clone(&caller), identities });
         Ok(caller)
     }
 

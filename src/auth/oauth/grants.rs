@@ -182,7 +182,7 @@ impl Grants<'_> {
         let tokens = self.authenticator.tokens();
         let scope = wanted.subject.scopes.to_string();
         Ok(TokenAnswer {
-            access_token: tokens.issue_as(wanted.subject, wanted.jti)?,
+            access_token: tokens.issue_as(wanted.subject, wanted.jti).await?,
             issued_token_type: wanted.issued_token_type,
             token_type: "Bearer",
             expires_in: tokens.lifetime_seconds(),

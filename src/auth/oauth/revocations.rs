@@ -1,11 +1,12 @@
 //! Revokes tokens (RFC 7009).
 //!
-//! Cached callers skip this check, so revocations call [`Authenticator::forget_callers`] after commit.
+//! Cached callers skip this check, so revocations invalidate them.
 
 use crate::{
     audit::{self, Actor, Deed},
     auth::{applications::Application, caller::Authenticator, revoked_tokens, tenants},
-    error::Result,
+    error::{Kind, Result},
+    store::Cached,
 };
 
 /// The result of a revocation.
@@ -20,13 +21,16 @@ pub enum Revocation {
 impl Authenticator {
     /// Revokes a token of this application. Invalid tokens succeed (RFC 7009 §2.2).
     pub async fn revoke(&self, application: &Application, token: &str) -> Result<Revocation> {
-        let Ok(claims) = self.tokens().verify(token) else { return Ok(Revocation::Done) };
+        self.store.refresh().await?;
+        let claims = match self.tokens().verify(token).await {
+            Err(error) if error.kind == Kind::Unauthorized => return Ok(Revocation::Done),
+            claims => claims?,
+        };
         if claims.client_id != application.client_id {
             return Ok(Revocation::Foreign);
         }
         let tenant_id = application.tenant_id;
         // All of the tenant's: an ES256 token has two encodings.
-        let forget = self.forgetting_callers(tenant_id);
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
                 if !revoked_tokens::insert(transaction, &claims.jti, claims.exp).await? {
@@ -40,7 +44,7 @@ impl Authenticator {
                     let actor = Actor::application(&claims.client_id);
                     audit::record(transaction, &actor, &tenant, vec![deed]).await?;
                 }
-                transaction.after_commit(forget);
+                transaction.invalidate(Cached::Identities(tenant_id));
                 Ok(())
             })
         });

@@ -17,7 +17,7 @@ use crate::{
         extract::{JsonBody, JsonObject, QueryParameters},
     },
     platform::devices::DevicesState,
-    store::{Connection, Transaction},
+    store::{Cached, Connection, Transaction},
 };
 
 /// Binds a device to a user; existing bindings stay.
@@ -95,10 +95,9 @@ pub async fn unbind_devices(
 ) -> Result<Envelope<()>> {
     let unbindings = read_unbindings(&body, state.limits.batch_items)
         .map_err(|reason| Error::bad_request(format!("body: {reason}")))?;
-    let remembering = state.clone();
     let job = state.store.write(move |transaction| {
         let tenant_id = caller.tenant.id;
-        transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
+        transaction.invalidate(Cached::Identities(tenant_id));
         Box::pin(async move { unbind(transaction, &caller, unbindings).await })
     });
     job.await?;

@@ -28,14 +28,12 @@ use crate::{
 
 /// Deletes all versions; maintenance deletes their rows later. In order: 430003 unreadable, 430011 no right, 430017 foreign lock.
 pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<String>) -> Result<()> {
-    let upkeep = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let present = FreshCaller::of(transaction, &caller).await?;
             delete_all(transaction, &present.viewer(), &ids).await?;
             let deeds = ids.into_iter().map(|id| Deed::new("delete", "file", id)).collect();
             audit::record(transaction, &Actor::caller(&caller), &caller.tenant, deeds).await?;
-            transaction.after_commit(move || upkeep.maintenance.notify_one());
             Ok(())
         })
     });

@@ -86,7 +86,6 @@ pub(super) async fn rename(
     name: String,
 ) -> Result<Directory> {
     let name = names::check_folder(&state.limits, &name);
-    let upkeep = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
@@ -101,7 +100,7 @@ pub(super) async fn rename(
                 repo::rename(transaction, &found.id, &name).await?;
                 // Indexed files show folder names.
                 if reindexing::record_renamed(transaction, viewer.tenant_id, &found.id).await? {
-                    transaction.after_commit(move || upkeep.maintenance.notify_one());
+                    transaction.request_maintenance();
                 }
             }
             Ok(Directory::only(found.id))
@@ -116,7 +115,6 @@ pub(super) async fn remove(
     caller: Arc<Caller>,
     directory_id: String,
 ) -> Result<Directory> {
-    let upkeep = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
@@ -130,7 +128,6 @@ pub(super) async fn remove(
             }
             removal::remove(transaction, viewer.tenant_id, &found).await?;
             record(transaction, &caller, "delete", &found.id).await?;
-            transaction.after_commit(move || upkeep.maintenance.notify_one());
             Ok(Directory::only(found.id))
         })
     });

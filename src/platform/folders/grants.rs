@@ -17,7 +17,7 @@ use crate::{
         folders::FoldersState,
         users::service::{NamedBy, find_shown},
     },
-    store::{self, Transaction, now_millis, sql},
+    store::{self, Cached, Transaction, now_millis, sql},
 };
 
 pub(super) const MOST_OF_A_FOLDER: i64 = 1_000;
@@ -27,7 +27,6 @@ pub(super) const MOST_OF_A_TARGET: i64 = 1_000;
 
 /// Replaces the targets' previous rights.
 pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: NewGrants) -> Result<()> {
-    let forgetting = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
@@ -41,7 +40,7 @@ pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: Ne
             let deed = Deed::new("authorize", "folder", found.id)
                 .with("role", new.role.id())
                 .with("targets", targets);
-            finish(&forgetting, transaction, &caller, deed).await
+            finish(transaction, &caller, deed).await
         })
     });
     job.await
@@ -49,7 +48,6 @@ pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: Ne
 
 /// On this folder only. Returns whether it existed.
 pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: GrantToRemove) -> Result<bool> {
-    let forgetting = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let principals = principals_now(transaction, &caller).await?;
@@ -82,7 +80,7 @@ pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: Gra
                 return Ok(false);
             }
             let deed = Deed::new("remove-authorization", "folder", found.id).with("targets", removed);
-            finish(&forgetting, transaction, &caller, deed).await?;
+            finish(transaction, &caller, deed).await?;
             Ok(true)
         })
     });
@@ -189,9 +187,8 @@ async fn check_room(
     Ok(())
 }
 
-async fn finish(state: &FoldersState, transaction: &Transaction, caller: &Caller, deed: Deed) -> Result<()> {
+async fn finish(transaction: &Transaction, caller: &Caller, deed: Deed) -> Result<()> {
     audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?;
-    let (state, tenant_id) = (state.clone(), caller.tenant.id);
-    transaction.after_commit(move || state.authenticator.forget_callers(tenant_id));
+    transaction.invalidate(Cached::Identities(caller.tenant.id));
     Ok(())
 }

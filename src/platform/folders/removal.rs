@@ -28,10 +28,11 @@ pub(super) async fn remove(transaction: &Transaction, tenant_id: i64, found: &Ac
     );
     statement.execute(transaction).await?;
     transaction.record_change(tenant_id, DIRECTORY, &found.id);
+    transaction.request_maintenance();
     Ok(())
 }
 
-/// Detached folder for separate removal; the caller wakes maintenance.
+/// Detached folder whose contents maintenance removes.
 pub async fn make_removed(transaction: &Transaction, viewer: &FolderViewer<'_>) -> store::Result<String> {
     let (id, now) = (uuid::Uuid::now_v7().to_string(), now_millis());
     let statement = sql(
@@ -47,10 +48,11 @@ pub async fn make_removed(transaction: &Transaction, viewer: &FolderViewer<'_>) 
         ],
     );
     statement.execute(transaction).await?;
+    transaction.request_maintenance();
     Ok(id)
 }
 
-/// Detaches a removed subject's folders; the caller wakes maintenance after commit.
+/// Detaches a removed subject's folders, which maintenance removes.
 pub async fn remove_all_of(transaction: &Transaction, tenant_id: i64, subject: &str) -> Result<()> {
     let statement = sql(
         "SELECT id, file_bytes FROM directories WHERE tenant_id = ? AND subject = ?",
@@ -68,6 +70,7 @@ pub async fn remove_all_of(transaction: &Transaction, tenant_id: i64, subject: &
     );
     statement.execute(transaction).await?;
     transaction.record_change(tenant_id, DIRECTORY, &id);
+    transaction.request_maintenance();
     Ok(())
 }
 

@@ -66,7 +66,6 @@ pub(super) async fn decide(
     id: String,
     answer: ApplicationDecision,
 ) -> Result<()> {
-    let deciding = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let group = SeenGroup::find(transaction, &caller, &group_id).await?;
@@ -84,7 +83,7 @@ pub(super) async fn decide(
             }
             let applicant = NamedPerson::known(group.tenant_id, &application.user_id);
             let added = new_among(transaction, &group_id, vec![applicant]).await?;
-            admit(&deciding, transaction, (&group_id, group.tenant_id), &added, user).await
+            admit(transaction, (&group_id, group.tenant_id), &added, user).await
         })
     });
     job.await

@@ -22,7 +22,7 @@ use crate::{
         groups::GroupsState,
         users::service::{NamedBy, ShownPerson, find_shown},
     },
-    store::Transaction,
+    store::{Cached, Transaction},
 };
 
 /// Fails with 400 for unknown accounts. Fails with 403 for people who block the caller, and for a department without chat.
@@ -42,14 +42,14 @@ pub(super) async fn create(state: &GroupsState, caller: Arc<Caller>, new: NewGro
             members::insert(transaction, (&id, tenant_id), &owner, GroupRole::Owner).await?;
             repo::open_to_tenant(transaction, &id, tenant_id).await?;
             transaction.record_change(tenant_id, GROUP, &id);
-            super::membership::forget_callers(&state, transaction, vec![tenant_id]);
+            transaction.invalidate(Cached::Identities(tenant_id));
             let people = colleagues
                 .into_iter()
                 .map(|person| NamedPerson { tenant_id, user_id: person.user_id, given: person.login_id })
                 .collect();
             let added = new_among(transaction, &id, people).await?;
             check_blacklists(transaction, "users", tenant_id, user, &added).await?;
-            admit(&state, transaction, (&id, tenant_id), &added, user).await?;
+            admit(transaction, (&id, tenant_id), &added, user).await?;
             Ok(id)
         })
     });

@@ -65,7 +65,6 @@ pub(super) async fn join(state: &GroupsState, caller: Arc<Caller>, typed: &str) 
     let code = find_group(state, &caller, typed).await?.0;
     let user_id = caller.require_user()?.person.user_id.clone();
     let tenant_id = caller.tenant.id;
-    let joining_app = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let found = joining::find_group(transaction, tenant_id, &code, now_millis()).await?;
@@ -74,7 +73,7 @@ pub(super) async fn join(state: &GroupsState, caller: Arc<Caller>, typed: &str) 
             let user = caller.require_user()?;
             let person = NamedPerson::known(tenant_id, &user.person.user_id);
             let added = new_among(transaction, &group_id, vec![person]).await?;
-            admit(&joining_app, transaction, (&group_id, tenant_id), &added, user).await?;
+            admit(transaction, (&group_id, tenant_id), &added, user).await?;
             Ok(group_id)
         })
     });

@@ -20,7 +20,7 @@ use crate::{
     },
     error::{Error, Result},
     platform::{blacklist, groups::GroupsState, robots},
-    store::Transaction,
+    store::{Cached, Transaction},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(super) async fn add(
             let by = caller.require_user()?;
             let added = new_among(transaction, &group_id, people).await?;
             check_blacklists(transaction, selection.field(), group.tenant_id, by, &added).await?;
-            admit(&state, transaction, (&group_id, group.tenant_id), &added, by).await
+            admit(transaction, (&group_id, group.tenant_id), &added, by).await
         })
     });
     job.await
@@ -149,7 +149,6 @@ pub(super) async fn check_room(
 
 /// Also accepts their applications. 409 at a limit.
 pub(super) async fn admit(
-    state: &GroupsState,
     transaction: &Transaction,
     (group_id, tenant_id): (&str, i64),
     people: &[NamedPerson],
@@ -185,20 +184,17 @@ pub(super) async fn admit(
         }
     }
     if robots::backfill::begin(transaction, group_id, &new).await? {
-        let state = state.clone();
-        transaction.after_commit(move || state.maintenance.notify_one());
+        transaction.request_maintenance();
     }
-    forget_callers(state, transaction, homes);
+    invalidate(transaction, homes);
     Ok(())
 }
 
-pub(super) fn forget_callers(state: &GroupsState, transaction: &Transaction, tenants: Vec<i64>) {
-    let state = state.clone();
-    transaction.after_commit(move || {
-        for tenant_id in tenants {
-            state.authenticator.forget_callers(tenant_id);
-        }
-    });
+/// People of these tenants may see more or less than before.
+pub(super) fn invalidate(transaction: &Transaction, tenants: Vec<i64>) {
+    for tenant_id in tenants {
+        transaction.invalidate(Cached::Identities(tenant_id));
+    }
 }
 
 /// Removes all found or none, each under the given name. Fails with 403 without permission, 409 for the leaving owner.
@@ -239,7 +235,7 @@ pub(super) async fn remove(
             }
             if !found.is_empty() {
                 repo::touch(transaction, &group_id).await?;
-                forget_callers(&state, transaction, homes);
+                invalidate(transaction, homes);
             }
             Ok(found.into_iter().map(|(name, member)| (name, member.name)).collect())
         })

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::{
-    membership::{forget_callers, settle_owner},
+    membership::{invalidate, settle_owner},
     repo::{
         self,
         members::{self, MemberKey},
@@ -89,8 +89,8 @@ pub(super) async fn end(state: &GroupsState, caller: Arc<Caller>, group_id: Stri
             repo::end(transaction, &group_id).await?;
             removal::remove_all_of(transaction, group.tenant_id, &group_principal(&group_id)).await?;
             service::record_change(transaction, &group_id).await?;
-            forget_callers(&state, transaction, service::tenants_of(transaction, &group_id).await?);
-            transaction.after_commit(move || state.maintenance.notify_one());
+            invalidate(transaction, service::tenants_of(transaction, &group_id).await?);
+            transaction.request_maintenance();
             Ok(())
         })
     });

@@ -6,13 +6,13 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::{
-    auth::caller::{Authenticator, Caller},
+    auth::caller::Caller,
     error::{Error, Result},
     http::envelope::Envelope,
     index_progress::BulkGate,
     json,
     platform::shared::patch::SyncFailure,
-    store::{Store, Transaction, WriteFuture},
+    store::{Cached, Store, Transaction, WriteFuture},
 };
 
 /// State for writing a synchronisation.
@@ -20,7 +20,6 @@ use crate::{
 pub struct Synchronisation {
     pub(crate) store: Store,
     pub(crate) bulk: BulkGate,
-    pub(crate) authenticator: Arc<Authenticator>,
 }
 
 /// Parsed rows, and failures of the others.
@@ -82,7 +81,7 @@ where
     }
     sync.bulk.wait_for_room(rows.len()).await?;
     let tenant_id = caller.tenant.id;
-    let (remembering, calling) = (Arc::clone(&sync.authenticator), Arc::clone(caller));
+    let calling = Arc::clone(caller);
     let refused = sync.store.write(move |transaction| {
         Box::pin(async move {
             // Access may have ended meanwhile.
@@ -90,7 +89,7 @@ where
             let (refused, is_changed) = apply(transaction, rows).await?;
             if is_changed {
                 // Cached principals depend on the directory.
-                transaction.after_commit(move || remembering.forget_callers(tenant_id));
+                transaction.invalidate(Cached::Identities(tenant_id));
             }
             Ok(refused)
         })

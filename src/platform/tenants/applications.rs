@@ -19,7 +19,7 @@ use crate::{
     error::{Error, Result},
     identity::scopes::Scope,
     platform::tenants::TenantsState,
-    store::{Transaction, now_millis},
+    store::{Cached, Transaction, now_millis},
 };
 
 pub use self::forms::{ApplicationForm, RotationForm};
@@ -142,7 +142,7 @@ pub async fn change(
     client_id: String,
     form: ApplicationForm,
 ) -> Result<RegisteredApplication> {
-    let (remembering, calling) = (state.clone(), Arc::clone(caller));
+    let calling = Arc::clone(caller);
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
@@ -169,7 +169,7 @@ pub async fn change(
                 }
                 audit::record(transaction, &Actor::caller(&calling), tenant, deeds).await?;
                 let tenant_id = tenant.id;
-                transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
+                transaction.invalidate(Cached::Identities(tenant_id));
             }
             repo::find(transaction, tenant.id, &client_id).await?.ok_or_else(unknown)
         })
@@ -186,7 +186,7 @@ pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: Strin
     if caller.is_by(&client_id) {
         return Err(signed_in("remove"));
     }
-    let (remembering, calling) = (state.clone(), Arc::clone(caller));
+    let calling = Arc::clone(caller);
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
@@ -196,7 +196,7 @@ pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: Strin
             let deed = Deed::new("delete", "application", client_id);
             audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
             let tenant_id = tenant.id;
-            transaction.after_commit(move || remembering.authenticator.forget_callers(tenant_id));
+            transaction.invalidate(Cached::Identities(tenant_id));
             Ok(())
         })
     });

@@ -15,7 +15,7 @@ use crate::{
     error::{Error, Result},
     platform::{groups, tenants::TenantsState},
     registry,
-    store::Transaction,
+    store::{Cached, Transaction},
 };
 
 const TEXT_BYTES: usize = 512;
@@ -87,7 +87,6 @@ pub async fn register(state: &TenantsState, caller: Arc<Caller>, form: Enterpris
     })?;
     let profile = serde_json::to_string(&form).map_err(Error::internal)?;
     let allow_manage = form.is_allow_manage.unwrap_or(true);
-    let remembering = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let code = free_code(transaction).await?;
@@ -101,7 +100,7 @@ pub async fn register(state: &TenantsState, caller: Arc<Caller>, form: Enterpris
             if caller.kind == Kind::Domain {
                 join(transaction, &actor, &caller, &tenant).await?;
                 let home = caller.home.id;
-                transaction.after_commit(move || remembering.authenticator.forget_callers(home));
+                transaction.invalidate(Cached::Identities(home));
             }
             Ok(tenant.code)
         })
@@ -151,7 +150,6 @@ pub async fn decide(
     code: String,
     fate: EnterpriseAction,
 ) -> Result<String> {
-    let remembering = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = managed(transaction, &caller, &code).await?;
@@ -172,13 +170,11 @@ pub async fn decide(
                     changed.push(tenant_id);
                     changed.extend(guests);
                     removal::remove(transaction, tenant_id).await?;
-                    transaction.after_commit(move || {
-                        for id in changed {
-                            remembering.authenticator.forget_callers(id);
-                        }
-                        remembering.registry.forget_tenant(tenant_id);
-                        remembering.maintenance.notify_one();
-                    });
+                    for id in changed {
+                        transaction.invalidate(Cached::Identities(id));
+                    }
+                    transaction.invalidate(Cached::Modules(tenant_id));
+                    transaction.request_maintenance();
                 }
                 EnterpriseAction::Freeze | EnterpriseAction::Unfreeze
                     if tenant.is_frozen == (fate == EnterpriseAction::Freeze) => {}
@@ -188,17 +184,19 @@ pub async fn decide(
                     let action = if is_frozen { "freeze" } else { "unfreeze" };
                     let deed = Deed::new(action, "tenant", tenant.code.as_str());
                     audit::record(transaction, &actor, &tenant, vec![deed]).await?;
-                    transaction.after_commit(move || {
-                        for id in guests.into_iter().chain([tenant_id]) {
-                            remembering.authenticator.forget_callers(id);
-                        }
-                    });
+                    for id in guests.into_iter().chain([tenant_id]) {
+                        transaction.invalidate(Cached::Identities(id));
+                    }
                 }
             }
-            Ok(tenant.code)
+            Ok(tenant)
         })
     });
-    job.await
+    let tenant = job.await?;
+    if fate == EnterpriseAction::Delete {
+        state.registry.forget_tenant(tenant.id);
+    }
+    Ok(tenant.code)
 }
 
 async fn managed(transaction: &Transaction, caller: &Caller, code: &str) -> Result<Tenant> {

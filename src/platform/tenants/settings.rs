@@ -11,7 +11,7 @@ use crate::{
     auth::{caller::Caller, tenants},
     error::{Error, Result},
     platform::{shared::patch::check_id_of, tenants::TenantsState},
-    store::{self, Connection, FromRow, sql},
+    store::{self, Cached, Connection, FromRow, sql},
 };
 
 /// RFC 1035 §2.3.4.
@@ -184,7 +184,6 @@ pub async fn change(
     code: String,
     form: SettingsForm,
 ) -> Result<TenantSettings> {
-    let forgetting = state.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let before = read(transaction, &code).await?;
@@ -212,7 +211,7 @@ pub async fn change(
             audit::record(transaction, &Actor::caller(&caller), &tenant, vec![deed]).await?;
             if before.administrators != after.administrators {
                 // Folder ownership changes at once.
-                transaction.after_commit(move || forgetting.authenticator.forget_callers(tenant.id));
+                transaction.invalidate(Cached::Identities(tenant.id));
             }
             Ok(after)
         })

@@ -313,7 +313,7 @@ async fn documents(app: &TestApp, tenant: &Application, group: &str) -> u64 {
     ] {
         app.execute_with(text, vec![group.into(), tenant.tenant_id.into()]).await;
     }
-    app.app.authenticator.forget_callers(tenant.tenant_id);
+    app.forget_callers(tenant.tenant_id).await;
     let kim = app.user(tenant, "kim").await;
     let parameters = [("moduleId", "message"), ("keyword", "harbour")];
     kim.search(&parameters).await.ok().total()

@@ -350,7 +350,7 @@ async fn login_on_a_device_ends_with_its_binding() {
     let mei = app.caller(answer.body["access_token"].as_str().unwrap());
     mei.post_empty("/modules").await.ok();
     app.execute("DELETE FROM devices").await;
-    app.app.authenticator.forget_callers(setup.acme.tenant_id);
+    app.forget_callers(setup.acme.tenant_id).await;
     mei.post_empty("/modules").await.fails(401, "revoked");
 }
 

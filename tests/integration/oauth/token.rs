@@ -162,7 +162,7 @@ async fn disabled_person_gets_no_token_and_loses_existing_ones() {
 async fn expired_token_is_401_with_its_reason() {
     let (app, acme) = TestApp::start_with_acme().await;
     let tokens = Tokens::load(&app.app.store, &app.app.keys, app.base.clone(), 0).await.unwrap();
-    let token = tokens.issue(subject(&acme)).unwrap();
+    let token = tokens.issue(subject(&acme)).await.unwrap();
     let caller = app.caller(&token);
     let answer = eventually("expiry", async || {
         let answer = caller.post_empty("/modules").await;
@@ -186,7 +186,7 @@ fn subject(application: &Application) -> Subject {
 async fn token_of_another_server_is_401() {
     let (app, stranger) = (TestApp::start().await, TestApp::start().await);
     let (acme, _) = (app.tenant("acme").await, stranger.tenant("acme").await);
-    let foreign = stranger.app.authenticator.tokens().issue(subject(&acme)).unwrap();
+    let foreign = stranger.app.authenticator.tokens().issue(subject(&acme)).await.unwrap();
     app.caller(&foreign).post_empty("/modules").await.fails(401, "the token is not valid");
 }
 

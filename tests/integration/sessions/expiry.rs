@@ -15,11 +15,6 @@ async fn start() -> (TestApp, Application) {
     (app, acme)
 }
 
-/// Direct database changes are seen only without cached callers.
-fn look_again(app: &TestApp, acme: &Application) {
-    app.app.authenticator.forget_callers(acme.tenant_id);
-}
-
 /// Last use and creation in epoch milliseconds.
 async fn times(app: &TestApp) -> (i64, i64) {
     app.row("SELECT used_at, created_at FROM sessions", Vec::new()).await
@@ -31,7 +26,7 @@ async fn unused_session_expires() {
     let session = app.web_session("mei").await;
     session.post_empty("/modules").await.ok();
     app.execute("UPDATE sessions SET used_at = 0").await;
-    look_again(&app, &acme);
+    app.forget_callers(acme.tenant_id).await;
     let before = now_millis();
     session.post_empty("/modules").await.ok();
     app.app.maintenance.make_round().await.unwrap();
@@ -68,7 +63,7 @@ async fn no_session_expires_while_uses_cannot_be_stored() {
     assert_eq!(app.count_rows("sessions").await, 1, "the session is removed");
     app.execute("DROP TRIGGER full").await;
     app.app.maintenance.make_round().await.unwrap();
-    look_again(&app, &acme);
+    app.forget_callers(acme.tenant_id).await;
     session.post_empty("/modules").await.ok();
     let app = app.restart().await;
     app.app.maintenance.make_round().await.unwrap();
@@ -81,10 +76,10 @@ async fn used_session_ends_a_week_after_the_sign_in() {
     let (app, acme) = start().await;
     let session = app.web_session("mei").await;
     app.execute("UPDATE sessions SET created_at = created_at - 167 * 3600000").await;
-    look_again(&app, &acme);
+    app.forget_callers(acme.tenant_id).await;
     session.post_empty("/modules").await.ok();
     app.execute("UPDATE sessions SET created_at = created_at - 3600000").await;
-    look_again(&app, &acme);
+    app.forget_callers(acme.tenant_id).await;
     session.assert_ended().await;
     app.app.maintenance.make_round().await.unwrap();
     assert_eq!(app.count_rows("sessions").await, 0);

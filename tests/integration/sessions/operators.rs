@@ -234,6 +234,6 @@ async fn queued_write_rechecks_the_session() {
         }
         app.execute("UPDATE users SET status = 1, login_id = user_id").await;
         app.execute("DELETE FROM applications WHERE client_id LIKE 'search-page-%'").await;
-        app.app.authenticator.forget_callers(acme.tenant_id);
+        app.forget_callers(acme.tenant_id).await;
     }
 }

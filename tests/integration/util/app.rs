@@ -20,7 +20,7 @@ use trawl::{
     indexer::Indexer,
     platform::tenants::service::register_application,
     server,
-    store::change_log,
+    store::{Cached, change_log},
     telemetry,
 };
 
@@ -267,17 +267,26 @@ impl TestApp {
         self.grant(application, &form).await
     }
 
+    /// Direct changes of the database are seen only without cached callers.
+    pub(crate) async fn forget_callers(&self, tenant_id: i64) {
+        let job = self.app.store.write(move |transaction| {
+            transaction.invalidate(Cached::Identities(tenant_id));
+            Box::pin(async { Ok(()) })
+        });
+        job.await.unwrap();
+    }
+
     pub(crate) async fn expired_caller(&self, application: &Application) -> Caller {
         let tokens = Tokens::load(&self.app.store, &self.app.keys, self.base.clone(), 0).await.unwrap();
         let scopes = [Scope::ContentsRead].into_iter().collect();
-        let token = tokens.issue(Subject {
+        let issued = tokens.issue(Subject {
             client_id: application.client_id.clone(),
             epoch: 0,
             tenant_id: application.tenant_id,
             user: None,
             scopes,
         });
-        let caller = self.caller(&token.unwrap());
+        let caller = self.caller(&issued.await.unwrap());
         eventually("expiry", async || (caller.post_empty("/modules").await.status == 401).then_some(()))
             .await;
         caller

@@ -91,7 +91,7 @@ impl Stage {
 
     pub(crate) async fn end_sessions(&self) {
         self.app.execute("DELETE FROM sessions").await;
-        self.app.app.authenticator.forget_callers(self.company.tenant_id);
+        self.app.forget_callers(self.company.tenant_id).await;
     }
 
     /// The script is truthy and no control is busy.

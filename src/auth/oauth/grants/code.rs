@@ -18,6 +18,7 @@ use crate::{
         tenants,
     },
     identity::frozen::FROZEN,
+    store::Cached,
 };
 
 /// One text for every failure, so that guesses learn nothing.
@@ -109,7 +110,6 @@ async fn take_back(
     if revoked_tokens::is_revoked(grants.store.reader(), &jti).await? {
         return Ok(());
     }
-    let forget = grants.authenticator.forgetting_callers(tenant_id);
     let actor = Actor::application(client_id);
     let job = grants.store.write(move |transaction| {
         Box::pin(async move {
@@ -121,7 +121,7 @@ async fn take_back(
                     Deed::new("revoke", "token", jti).with("reason", "its authorization code was used again");
                 audit::record(transaction, &actor, &tenant, vec![deed]).await?;
             }
-            transaction.after_commit(forget);
+            transaction.invalidate(Cached::Identities(tenant_id));
             Ok(())
         })
     });

@@ -82,9 +82,9 @@ pub async fn show_metadata(State(auth): State<AuthState>) -> Response {
     tag = "identity", security(()),
     responses((status = 200, description = "`{keys: [{kty, crv, x, y, kid, use, alg}]}`", body = serde_json::Value))
 )]
-pub async fn show_keys(State(auth): State<AuthState>) -> Response {
-    let keys = auth.authenticator.tokens().public_keys();
-    cacheable(json(StatusCode::OK, &serde_json::json!({ "keys": keys })))
+pub async fn show_keys(State(auth): State<AuthState>) -> crate::error::Result<Response> {
+    let keys = auth.authenticator.tokens().public_keys().await?;
+    Ok(cacheable(json(StatusCode::OK, &serde_json::json!({ "keys": keys }))))
 }
 
 fn cacheable(mut response: Response) -> Response {
