@@ -5,6 +5,7 @@ pub mod audit;
 pub mod index;
 pub mod keys;
 pub mod modules;
+pub mod replicas;
 pub mod searches;
 pub mod sources;
 pub mod tenants;
@@ -13,13 +14,14 @@ use std::sync::Arc;
 
 use trawl_search::slow::SlowSearches;
 
-use crate::{indexer::IndexControl, registry::Registry, store::Store};
+use crate::{indexer::IndexControl, registry::Registry, replicas::Replicas, store::Store};
 
 /// State of the operator routes.
 #[derive(Clone)]
 pub struct AdminState {
     pub(crate) store: Store,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) replicas: Arc<Replicas>,
     pub(crate) index: Arc<IndexControl>,
     pub(crate) slow_searches: Arc<SlowSearches>,
 }

@@ -4,6 +4,7 @@ mod states;
 
 use std::{num::NonZeroU32, sync::Arc};
 
+use axum::http::HeaderValue;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::watch;
@@ -41,6 +42,7 @@ use crate::{
         tasks::quick_deal::QuickDeals,
     },
     registry::{Registry, SourcePolicy},
+    replicas::{JoinError, Replicas, SharedSettings},
     store::{OpenError, Store, copy},
 };
 
@@ -54,6 +56,10 @@ pub struct App {
     pub public_url: Arc<str>,
     /// Database.
     pub store: Store,
+    /// This process among its replicas.
+    pub replicas: Arc<Replicas>,
+    /// The replica's id as every answer names it.
+    pub replica_header: HeaderValue,
     /// Keys derived from the master key.
     pub keys: Arc<Keys>,
     /// Turns tokens into callers.
@@ -136,6 +142,9 @@ pub enum StartError {
     /// The content store could not be opened.
     #[error(transparent)]
     Blobs(#[from] blobs::OpenError),
+    /// Another replica has other settings.
+    #[error(transparent)]
+    Replicas(#[from] JoinError),
     /// Any other failure.
     #[error(transparent)]
     Other(#[from] Error),
@@ -162,6 +171,8 @@ impl App {
         std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
         let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
         let store = open_store(&config).await?;
+        let shared = config.shared().into_iter().chain([("master_key", keys.fingerprint.clone())]);
+        let replicas = Replicas::join(&store, &config.replica(), &SharedSettings::new(shared)).await?;
         let tokens = Tokens::load(&store, &keys, config.public_url(), config.auth.token_seconds).await?;
 
         let indexer =
@@ -170,8 +181,13 @@ impl App {
         let contents = Arc::new(Contents::new(Arc::clone(&opened.store)));
         let policy = source_policy(&config.connectors)?;
         let issuers = Issuers::new(&config.auth.issuers, &policy.addresses);
-        let quick_deals =
-            QuickDeals::new(store.clone(), Arc::clone(&keys), &policy.addresses, &config.tasks)?;
+        let quick_deals = QuickDeals::new(
+            store.clone(),
+            replicas.leases().clone(),
+            Arc::clone(&keys),
+            &policy.addresses,
+            &config.tasks,
+        )?;
         let registry = Arc::new(Registry::new(
             store.clone(),
             indexer.served(),
@@ -198,6 +214,7 @@ impl App {
             upload_hours: config.storage.upload_hours,
             bulk: BulkGate::new(store.positions(), indexer.progress()),
             contents: Arc::clone(&contents),
+            leases: replicas.leases().clone(),
             stop: CancellationToken::new(),
         });
         let texts = Texts::start(
@@ -206,6 +223,7 @@ impl App {
             (&config.storage, &config.limits),
             |transaction, content| Box::pin(reindexing::record_text(transaction, content)),
             store.maintenance_requests(),
+            replicas.leases().clone(),
         )
         .await?;
         let authenticator = Arc::new(authenticator);
@@ -223,6 +241,11 @@ impl App {
             trusted_proxies: config.trusted_proxies.as_slice().into(),
             usual_tenant: config.web.tenant.as_str().into(),
         };
+        let replicas = Arc::new(replicas);
+        tokio::spawn({
+            let (replicas, progress) = (Arc::clone(&replicas), indexer.progress());
+            async move { replicas.beat(progress).await }
+        });
         let app = Self {
             auth,
             limits: Arc::new(config.limits.clone()),
@@ -242,13 +265,15 @@ impl App {
             robot_limits: Arc::new(RobotLimits::new(config.limits.robot_messages_per_minute)),
             body_budget: ByteBudget::new(config.limits.held_body_bytes),
             answer_budget: ByteBudget::new(config.limits.held_answer_bytes),
-            commits: Arc::default(),
+            commits: Arc::new(Commits::new(replicas.leases().clone())),
             scanner: Clamd::new(&config.scanner).map(|clamd| Arc::new(clamd) as _),
             metrics,
             blobs: opened.store,
             embedded: opened.embedded,
             contents,
             maintenance: upkeep,
+            replica_header: HeaderValue::from_str(replicas.id()).map_err(Error::internal)?,
+            replicas,
             store,
             keys,
             config,

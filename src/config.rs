@@ -2,6 +2,7 @@
 //!
 //! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY`, flags (decisions 1).
 
+mod cluster;
 mod environment;
 mod issuers;
 mod limits;
@@ -29,6 +30,7 @@ use url::Url;
 use crate::json::json_type;
 
 pub use self::{
+    cluster::Cluster,
     environment::{client_secret, state_directory},
     issuers::{Issuer, SignIn},
     limits::Limits,
@@ -64,6 +66,8 @@ pub struct Config {
     pub auth: Auth,
     /// Database.
     pub store: Store,
+    /// This server among its replicas.
+    pub cluster: Cluster,
     /// Full-text index.
     pub index: Index,
     /// Coordinator.
@@ -195,6 +199,7 @@ impl Default for Config {
             log: Log { filter: "info".to_owned(), format: LogFormat::Text },
             auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2, issuers: Vec::new() },
             store: Store { url: None, readers: 4, wait_seconds: 60, reserve_bytes: 256 << 20 },
+            cluster: Cluster::default(),
             index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
             search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50, slow_ms: 500 },
             connectors: Connectors {
@@ -313,6 +318,7 @@ impl Config {
             ));
         }
         issuers::check(&self.auth.issuers, &self.connectors.allow_http_hosts, &self.public_url())?;
+        self.cluster.check()?;
         self.suspension.check()?;
         self.tasks.check()?;
         self.storage.check()?;

@@ -19,6 +19,7 @@ pub mod maintenance;
 pub mod pages;
 pub mod platform;
 pub mod registry;
+pub mod replicas;
 pub mod server;
 pub mod store;
 pub mod telemetry;

@@ -15,13 +15,14 @@ use crate::{
     audit::records,
     auth::{revoked_tokens, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
     blobs::contents::{self, Contents},
-    error::Result,
+    error::{Error, Result},
     index_progress::BulkGate,
     platform::{
         files::{expired_uploads, reindexing},
         folders, groups, robots,
         tenants::removal,
     },
+    replicas::{Lease, Leases},
     store::Store,
 };
 
@@ -47,6 +48,7 @@ pub(crate) struct Jobs {
     pub(crate) upload_hours: u32,
     pub(crate) bulk: BulkGate,
     pub(crate) contents: Arc<Contents>,
+    pub(crate) leases: Leases,
     pub(crate) stop: CancellationToken,
 }
 
@@ -94,8 +96,11 @@ impl Maintenance {
 
 /// Notifies `over` after each round, as removed files may have left contents.
 async fn run_rows(jobs: Arc<Jobs>, wake: Arc<Notify>, over: Arc<Notify>) {
+    let mut lease = None;
     while !jobs.stop.is_cancelled() {
-        if let Err(error) = jobs.make_rows().await {
+        lease = jobs.lead("maintenance", lease).await;
+        let made = if lease.is_some() { jobs.make_rows().await } else { jobs.write_usage().await };
+        if let Err(error) = made {
             tracing::warn!(%error, "a maintenance round failed and will be retried");
         }
         over.notify_one();
@@ -104,8 +109,13 @@ async fn run_rows(jobs: Arc<Jobs>, wake: Arc<Notify>, over: Arc<Notify>) {
 }
 
 async fn run_contents(jobs: Arc<Jobs>, wake: Arc<Notify>) {
+    let mut lease = None;
     while !jobs.stop.is_cancelled() {
         jobs.pause(&wake).await;
+        lease = jobs.lead("contents", lease).await;
+        if lease.is_none() {
+            continue;
+        }
         if let Err(error) = jobs.make_contents().await {
             tracing::warn!(%error, "some unreferenced contents could not be removed and will be retried");
         }
@@ -144,6 +154,23 @@ const PARTS: [Job; 11] = [
 ];
 
 impl Jobs {
+    /// The lease of work that one replica does, while this is the one.
+    async fn lead(&self, name: &str, lease: Option<Lease>) -> Option<Lease> {
+        let led = async {
+            match lease {
+                Some(lease) if lease.is_held().await? => Ok(Some(lease)),
+                lost => {
+                    drop(lost);
+                    self.leases.try_acquire(name).await
+                }
+            }
+        };
+        led.await.unwrap_or_else(|error: Error| {
+            tracing::warn!(%error, name, "a lease could not be checked");
+            None
+        })
+    }
+
     async fn pause(&self, wake: &Notify) {
         tokio::select! {
             () = self.stop.cancelled() => {}

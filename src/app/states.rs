@@ -166,6 +166,7 @@ impl FromRef<Arc<App>> for AdminState {
         Self {
             store: app.store.clone(),
             registry: Arc::clone(&app.registry),
+            replicas: Arc::clone(&app.replicas),
             index: Arc::clone(&app.index),
             slow_searches: Arc::clone(&app.slow_searches),
         }

@@ -45,6 +45,8 @@ pub enum KeyError {
 #[error("a sealed value cannot be opened with this key")]
 pub struct CannotOpen;
 
+const FINGERPRINT_BYTES: usize = 8;
+
 /// The derived keys, one per use.
 #[derive(Debug)]
 pub struct Keys {
@@ -56,6 +58,8 @@ pub struct Keys {
     pub logins: SealingKey,
     /// Signs addresses of the embedded content store (decisions 10.3).
     pub addresses: hmac::Key,
+    /// Tells the master key from others, and tells nothing else of it.
+    pub fingerprint: String,
 }
 
 impl Keys {
@@ -71,6 +75,7 @@ impl Keys {
             cursors: SealingKey::derive(&root, b"cursors")?,
             logins: SealingKey::derive(&root, b"logins")?,
             addresses: hmac::Key::new(hmac::HMAC_SHA256, &derive(&root, b"addresses")?),
+            fingerprint: hex::encode(&derive(&root, b"fingerprint")?[..FINGERPRINT_BYTES]),
         })
     }
 }

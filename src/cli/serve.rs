@@ -140,7 +140,10 @@ async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: b
     println!("listening on http://{address}");
     let demo = if demo { Some(start_demo(&app, address, &indexer).await?) } else { None };
 
-    stop_signal().await;
+    let is_replaced = tokio::select! {
+        () = stop_signal() => false,
+        () = app.replicas.replaced().cancelled() => true,
+    };
     tracing::info!("stopping once requests in flight are answered");
     stop.cancel();
     if tokio::time::timeout(SHUTDOWN_TIMEOUT, server).await.is_err() {
@@ -154,7 +157,15 @@ async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: b
     app.texts.stop().await;
     app.maintenance.stop().await;
     indexer.stop().await;
-    app.store.clone().close().await.map_err(|error| error.to_string())
+    app.replicas.leave().await;
+    app.store.clone().close().await.map_err(|error| error.to_string())?;
+    if is_replaced {
+        return Err(format!(
+            "cluster.replica: another process has started as the replica {}; each needs an id of its own",
+            app.replicas.id()
+        ));
+    }
+    Ok(())
 }
 
 async fn start_demo(app: &Arc<App>, address: SocketAddr, indexer: &Indexer) -> Result<Demo, String> {

@@ -9,7 +9,7 @@ use figment::{
 use secrecy::SecretString;
 
 /// Other `TRAWL_…` variables are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
-const SETTINGS: [&str; 20] = [
+const SETTINGS: [&str; 21] = [
     "listen",
     "public_url",
     "trusted_proxies",
@@ -17,6 +17,7 @@ const SETTINGS: [&str; 20] = [
     "log",
     "auth",
     "store",
+    "cluster",
     "index",
     "search",
     "connectors",
@@ -36,8 +37,13 @@ const SETTINGS: [&str; 20] = [
 const LISTS: [&str; 3] = ["connectors.allow_http_hosts", "console.operators", "trusted_proxies"];
 
 /// Read literally: figment would read digits as a number and show a secret in its error.
-const TEXTS: [&str; 4] =
-    ["storage.s3.bucket", "storage.s3.access_key_id", "storage.s3.secret_access_key", "telemetry.headers"];
+const TEXTS: [&str; 5] = [
+    "cluster.replica",
+    "storage.s3.bucket",
+    "storage.s3.access_key_id",
+    "storage.s3.secret_access_key",
+    "telemetry.headers",
+];
 
 pub(super) fn merge(settings: Figment) -> Figment {
     let variables = Env::prefixed("TRAWL_")

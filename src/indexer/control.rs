@@ -103,6 +103,11 @@ impl IndexControl {
         self.state_at(progress).await
     }
 
+    /// The change log's position that searches see.
+    pub fn position(&self) -> i64 {
+        self.progress.borrow().position
+    }
+
     async fn state_at(&self, progress: Progress) -> Result<IndexState> {
         let files = Arc::clone(&self.files);
         let bytes = tokio::task::spawn_blocking(move || files.bytes()).await.map_err(Error::internal)?;

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     error::Error,
     index_progress::Progress,
+    replicas,
     store::{Store, change_log},
 };
 
@@ -431,7 +432,15 @@ impl Follower {
     }
 }
 
-async fn cut_log(store: Store, position: i64) {
+/// Removes entries that every replica has followed.
+async fn cut_log(store: Store, own: i64) {
+    let position = match replicas::least_position(&store, own).await {
+        Ok(position) => position,
+        Err(error) => {
+            tracing::warn!(%error, "the positions of other replicas are unknown; the change log is not truncated");
+            return;
+        }
+    };
     loop {
         let cut = store.write(move |transaction| {
             Box::pin(async move { Ok(change_log::remove_up_to(transaction, position, CUT_ENTRIES).await?) })

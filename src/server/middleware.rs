@@ -8,9 +8,9 @@ use std::{
 
 use axum::{
     Router,
-    extract::{MatchedPath, Request},
+    extract::{MatchedPath, Request, State},
     http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
-    middleware::{Next, from_fn, from_fn_with_state},
+    middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
 use metrics::Label;
@@ -53,7 +53,7 @@ pub fn wrap(router: Router<Arc<App>>, from_any_origin: Router<Arc<App>>, app: Ar
                 .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
                 .layer(PropagateRequestIdLayer::x_request_id())
                 // … then metrics and logs of every answer …
-                .layer(from_fn(observe))
+                .layer(from_fn_with_state(Arc::clone(&app), observe))
                 // … including the envelope of a panic.
                 .layer(CatchPanicLayer::custom(into_envelope)),
         )
@@ -75,9 +75,13 @@ fn any_origin() -> CorsLayer {
             header::LAST_MODIFIED,
             header::RETRY_AFTER,
             HeaderName::from_static("x-request-id"),
+            REPLICA,
         ])
         .max_age(LEAVE)
 }
+
+/// Names the replica that answers (decisions 11.2).
+const REPLICA: HeaderName = HeaderName::from_static("x-trawl-replica");
 
 const LEAVE: Duration = Duration::from_hours(1);
 
@@ -116,7 +120,7 @@ fn into_envelope(panic: Box<dyn Any + Send>) -> Response {
 }
 
 /// Omits the query string: keywords are private.
-async fn observe(request: Request, next: Next) -> Response {
+async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -136,7 +140,8 @@ async fn observe(request: Request, next: Next) -> Response {
     } else {
         tracing::info_span!("request", id, %method)
     };
-    let response = badge_envelope::answer(request, next).instrument(span.clone()).await;
+    let mut response = badge_envelope::answer(request, next).instrument(span.clone()).await;
+    response.headers_mut().insert(REPLICA, app.replica_header.clone());
 
     let status = response.status();
     let took = started.elapsed();

@@ -163,6 +163,12 @@ mod property {
     mod tasks;
 }
 #[cfg(test)]
+mod replicas {
+    mod caches;
+    mod membership;
+    mod searches;
+}
+#[cfg(test)]
 mod robots {
     mod cards;
     mod manage;

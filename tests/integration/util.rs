@@ -6,6 +6,7 @@ pub(crate) mod callback;
 pub(crate) mod caller;
 pub(crate) mod clamd;
 pub(crate) mod clock;
+pub(crate) mod cluster;
 pub(crate) mod collector;
 pub(crate) mod console;
 pub(crate) mod database;

@@ -26,10 +26,14 @@ use crate::{
     blobs::BlobStore,
     config::{Limits, Storage},
     error::Result,
+    replicas::{Lease, Leases},
     store::{Connection, FromRow, Store, Transaction, WriteFuture, now_millis, sql},
 };
 
 const AT_ONCE: usize = 2;
+
+/// Replicas that may each be reading the first contents of a tenant.
+const REPLICAS: usize = 8;
 
 /// Requests per tenant above which commits do not wait.
 const MOST_ASKED: usize = 200;
@@ -61,6 +65,7 @@ struct ExtractionState {
     hurry: Notify,
     more: Notify,
     follow: Arc<Notify>,
+    leases: Leases,
     stop: CancellationToken,
 }
 
@@ -111,6 +116,7 @@ impl Texts {
         (storage, limits): (&Storage, &Limits),
         record: RecordText,
         follow: Arc<Notify>,
+        leases: Leases,
     ) -> Result<Self> {
         if let Err(error) = put_nothing_off(&store).await {
             tracing::warn!(%error, "contents deferred by an earlier process keep their retry times");
@@ -124,6 +130,7 @@ impl Texts {
             hurry: Notify::new(),
             more: Notify::new(),
             follow,
+            leases,
             stop: CancellationToken::new(),
         });
         let tasks = (0..AT_ONCE).map(|_| tokio::spawn(Arc::clone(&work).run())).collect();
@@ -191,8 +198,8 @@ impl ExtractionState {
     }
 
     async fn make_step(&self) -> Option<Duration> {
-        let sequence = match self.take().await {
-            Ok(Some(sequence)) => sequence,
+        let (in_hand, _lease) = match self.take().await {
+            Ok(Some(taken)) => taken,
             Ok(None) => return Some(LOOK_EVERY),
             Err(error) => {
                 tracing::warn!(%error, "contents without extracted text could not be listed");
@@ -200,8 +207,7 @@ impl ExtractionState {
             }
         };
         self.more.notify_one();
-        let in_hand = ClaimedContent { work: self, sequence };
-        let read = self.read(sequence).await;
+        let read = self.read(in_hand.sequence).await;
         drop(in_hand);
         match read {
             Ok(true) => None,
@@ -213,8 +219,8 @@ impl ExtractionState {
         }
     }
 
-    /// Claims the next tenant's oldest request, or else any unread content.
-    async fn take(&self) -> Result<Option<i64>> {
+    /// Claims the next tenant's oldest request, or else any unread content that no replica reads.
+    async fn take(&self) -> Result<Option<(ClaimedContent<'_>, Lease)>> {
         let now = now_millis();
         let unread = tenants_with_unread(self.store.reader(), now).await?;
         let order = {
@@ -224,17 +230,15 @@ impl ExtractionState {
             turns(&Vec::from_iter(waiting), asked.last_turn, &busy)
         };
         for tenant_id in order {
-            {
-                let mut asked = self.lock();
-                if let Some(sequence) = asked.next_of(tenant_id)
-                    && asked.take(sequence, tenant_id)
-                {
-                    return Ok(Some(sequence));
+            let requested = self.lock().next_of(tenant_id);
+            let unread = unread_of(self.store.reader(), tenant_id, now).await?;
+            for sequence in requested.into_iter().chain(unread) {
+                if !self.lock().take(sequence, tenant_id) {
+                    continue;
                 }
-            }
-            for sequence in unread_of(self.store.reader(), tenant_id, now).await? {
-                if self.lock().take(sequence, tenant_id) {
-                    return Ok(Some(sequence));
+                let claimed = ClaimedContent { work: self, sequence };
+                if let Some(lease) = self.leases.try_acquire(&format!("text:{sequence}")).await? {
+                    return Ok(Some((claimed, lease)));
                 }
             }
         }
@@ -381,7 +385,7 @@ async fn tenants_with_unread(reader: &Connection, now: i64) -> Result<Vec<i64>> 
 }
 
 async fn unread_of(reader: &Connection, tenant_id: i64, now: i64) -> Result<Vec<i64>> {
-    let most = u64::try_from(AT_ONCE + 1).unwrap_or(u64::MAX);
+    let most = u64::try_from(AT_ONCE * REPLICAS + 1).unwrap_or(u64::MAX);
     let statement = sql(
         "SELECT sequence FROM blob_texts WHERE text IS NULL AND turn_of = ? AND due_at <= ? \
          ORDER BY due_at, sequence LIMIT ?",

@@ -1,7 +1,7 @@
 //! Commits of uploads (decisions 10.4). A crash leaves no content without a row.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
@@ -26,6 +26,7 @@ use crate::{
     },
     error::{BusinessCode, Error, Result},
     platform::{files::FilesState, folders::access::FolderViewer},
+    replicas::{Lease, Leases},
     store::now_millis,
 };
 
@@ -42,17 +43,7 @@ const PIECES_AHEAD: usize = 4;
 pub struct Commits {
     places: Arc<Semaphore>,
     of_people: Mutex<HashMap<(i64, String), Weak<Semaphore>>>,
-    uploads: Arc<Mutex<HashSet<String>>>,
-}
-
-impl Default for Commits {
-    fn default() -> Self {
-        Self {
-            places: Arc::new(Semaphore::new(COMMITS_AT_ONCE)),
-            of_people: Mutex::default(),
-            uploads: Arc::default(),
-        }
-    }
+    leases: Leases,
 }
 
 struct CommitPermits {
@@ -61,6 +52,11 @@ struct CommitPermits {
 }
 
 impl Commits {
+    /// No commits yet; `leases` are those of uploads, too.
+    pub fn new(leases: Leases) -> Self {
+        Self { places: Arc::new(Semaphore::new(COMMITS_AT_ONCE)), of_people: Mutex::default(), leases }
+    }
+
     /// Waits for the person's permit first.
     async fn wait(&self, caller: &Caller) -> Result<CommitPermits> {
         let of_person = self.places_of(caller.tenant.id, &caller.require_user()?.person.user_id);
@@ -83,25 +79,10 @@ impl Commits {
         places
     }
 
-    /// Locks out other commits and the abort, until dropped.
-    pub(super) fn begin(&self, upload_id: &str) -> Result<UploadLock> {
-        let is_first =
-            self.uploads.lock().unwrap_or_else(PoisonError::into_inner).insert(upload_id.to_owned());
-        if !is_first {
-            return Err(general("uploadId: this upload is being committed by another call"));
-        }
-        Ok(UploadLock { upload_id: upload_id.to_owned(), uploads: Arc::clone(&self.uploads) })
-    }
-}
-
-pub(super) struct UploadLock {
-    upload_id: String,
-    uploads: Arc<Mutex<HashSet<String>>>,
-}
-
-impl Drop for UploadLock {
-    fn drop(&mut self) {
-        self.uploads.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.upload_id);
+    /// Locks out other commits and the abort, at every replica, until dropped.
+    pub(super) async fn begin(&self, upload_id: &str) -> Result<Lease> {
+        let lease = self.leases.try_acquire(&format!("upload:{upload_id}")).await?;
+        lease.ok_or_else(|| general("uploadId: this upload is being committed by another call"))
     }
 }
 
@@ -125,7 +106,7 @@ pub(super) async fn commit(
 
 async fn run(state: &FilesState, caller: &Arc<Caller>, commit: ValidatedCommit) -> Result<FileInfo> {
     let upload = find(state, caller, &commit).await?;
-    let _begun = state.commits.begin(&upload.id)?;
+    let _begun = state.commits.begin(&upload.id).await?;
     let claim =
         Claim { viewer: FolderViewer::of(caller)?, upload: &upload, commit: &commit, limits: &state.limits };
     commit_transaction::look(&state.store, caller, claim).await?;

@@ -28,23 +28,27 @@ use super::{
     forms::Ending,
     repo as tasks,
     service::{self, Actor},
-    states::TaskMove,
+    states::{TaskMove, TaskStatus},
 };
 use crate::{
     auth::{applications::find_callback_key, caller::Caller, keys::Keys},
     config::Tasks,
     error::{Error, Kind, Result},
+    replicas::Leases,
     store::{Store, Transaction, now_millis},
 };
 
 /// Retries of the write after a successful callback.
 const TRIES_AGAIN: usize = 5;
+/// Time beyond a callback's timeout for the replica that makes it.
+const LEASE_MARGIN: Duration = Duration::from_secs(20);
 /// Doubled for each retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs quick handlings.
 pub struct QuickDeals {
     store: Store,
+    leases: Leases,
     keys: Arc<Keys>,
     callbacks: CallbackClient,
     timeout: Duration,
@@ -70,13 +74,14 @@ impl QuickDeals {
     /// Fails if the HTTP client cannot be set up.
     pub fn new(
         store: Store,
+        leases: Leases,
         keys: Arc<Keys>,
         addresses: &AddressRules,
         settings: &Tasks,
     ) -> Result<Self, SettingsError> {
         let callbacks = CallbackClient::new(addresses)?;
         let timeout = settings.callback_timeout();
-        Ok(Self { store, keys, callbacks, timeout, single_flight: SingleFlight::new(settings) })
+        Ok(Self { store, leases, keys, callbacks, timeout, single_flight: SingleFlight::new(settings) })
     }
 
     /// Handles or joins a task's handling, even if the caller disconnects.
@@ -112,12 +117,27 @@ impl QuickDeals {
         request: QuickDealRequest,
         permit: Arc<ApplicationPermit<()>>,
     ) -> Result<()> {
-        let outcome = self.carry(request, permit).await;
+        let outcome = self.carry_alone(request, permit).await;
         if let Err(refusal) = &outcome {
             // Logged here, since the caller may have disconnected.
             refusal.log();
         }
         outcome
+    }
+
+    /// One replica at a time calls for a task. Another waits for that call and answers what it led to.
+    async fn carry_alone(&self, request: QuickDealRequest, permit: Arc<ApplicationPermit<()>>) -> Result<()> {
+        let name = format!("task:{}:{}", request.tenant_id, request.task_id);
+        if let Some(_lease) = self.leases.try_acquire(&name).await? {
+            return self.carry(request, permit).await;
+        }
+        let _lease = self.leases.acquire(&name, self.timeout + LEASE_MARGIN).await?;
+        let QuickDealRequest { tenant_id, task_id, .. } = request;
+        let rows = tasks::find(self.store.reader(), tenant_id, from_ref(&task_id)).await?;
+        match rows.first().ok_or_else(service::absent)?.status()? {
+            TaskStatus::Done | TaskStatus::Read => Ok(()),
+            _ => Err(Error::bad_gateway("another call for this task has just failed; nothing has changed")),
+        }
     }
 
     async fn carry(&self, request: QuickDealRequest, permit: Arc<ApplicationPermit<()>>) -> Result<()> {

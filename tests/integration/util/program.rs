@@ -84,16 +84,26 @@ impl Server {
 
     /// Waits until it serves, which precedes readiness.
     pub(crate) async fn launch(data: &Path, listen: &str, arguments: &[&str]) -> Self {
+        // Tokens name the address, which PostgreSQL requires beforehand.
+        let own = (postgres::is_store() && listen.ends_with(":0")).then(own_address);
+        let listen = own.as_deref().unwrap_or(listen);
+        Self::launch_by(data, listen, postgres::environment(data, listen), arguments).await
+    }
+
+    /// Like [`Self::launch`], with these settings of the environment.
+    pub(crate) async fn launch_by(
+        data: &Path,
+        listen: &str,
+        environment: Vec<(&'static str, String)>,
+        arguments: &[&str],
+    ) -> Self {
         let address_file = data.join("listen.addr");
         if address_file.exists() {
             fs::remove_file(&address_file).unwrap();
         }
         let log = data.join("test.log");
-        // Tokens name the address, which PostgreSQL requires beforehand.
-        let own = (postgres::is_store() && listen.ends_with(":0")).then(own_address);
-        let listen = own.as_deref().unwrap_or(listen);
-        let mut command = trawl_over(data, &["serve", "--listen", listen]);
-        command.envs(postgres::environment(data, listen)).args(arguments);
+        let mut command = trawl(&["serve", "--listen", listen]);
+        command.arg("--data").arg(data).current_dir(data).envs(environment).args(arguments);
         // A busy machine must not cut searches short.
         command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
         // Any free space is enough.

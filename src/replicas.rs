@@ -1,0 +1,188 @@
+//! Replicas: equal server processes over one PostgreSQL database (decisions 11.2).
+//!
+//! Each registers itself and renews its row; one whose row is old counts as dead. A server over SQLite is its only replica.
+
+mod heartbeat;
+mod leases;
+mod settings;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use crate::{
+    error::{Error, Result},
+    store::{self, Connection, FromRow, Store, now_millis, sql},
+};
+
+pub use self::leases::{Lease, Leases};
+pub use self::settings::{Disagreement, SharedSettings};
+
+/// Epoch milliseconds by PostgreSQL's clock, which replicas share.
+const DATABASE_NOW: &str = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+
+/// Age of its row, in milliseconds, above which a replica counts as dead.
+const DEAD_AFTER: i64 = 15_000;
+
+/// Time, in milliseconds, for which the change log waits for a replica that is away.
+const AWAITED_FOR: i64 = 3_600_000;
+
+/// Why a replica could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum JoinError {
+    /// Its settings differ from another replica's.
+    #[error(transparent)]
+    Settings(#[from] Disagreement),
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] Error),
+}
+
+/// A replica as operators see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplicaInfo {
+    /// Its id (`cluster.replica`).
+    pub id: String,
+    /// Version of trawl.
+    pub version: String,
+    /// Start of its process, epoch milliseconds.
+    pub started_at: i64,
+    /// Its last heartbeat, epoch milliseconds.
+    pub seen_at: i64,
+    /// Position of the change log up to which its searches find all changes.
+    pub position: i64,
+    /// Changes behind the end of the change log.
+    pub behind: i64,
+    /// Background work that it alone does.
+    pub leads: Vec<String>,
+}
+
+/// This process among the replicas.
+pub struct Replicas {
+    store: Store,
+    id: Arc<str>,
+    /// Unique to the process.
+    process: Arc<str>,
+    started_at: i64,
+    leases: Leases,
+    alive: Arc<AtomicUsize>,
+    replaced: CancellationToken,
+    stop: CancellationToken,
+}
+
+#[derive(FromRow)]
+struct ReplicaRow {
+    id: String,
+    version: String,
+    started_at: i64,
+    seen_at: i64,
+    position: i64,
+    last_position: i64,
+    leads: store::Json<Vec<String>>,
+}
+
+impl Replicas {
+    /// Registers this process, in place of an earlier one of the same id.
+    ///
+    /// # Errors
+    /// A live replica has other settings.
+    pub async fn join(store: &Store, id: &str, settings: &SharedSettings) -> Result<Self, JoinError> {
+        let process: Arc<str> = Uuid::new_v4().to_string().into();
+        let replicas = Self {
+            leases: Leases::new(store, Arc::clone(&process)),
+            store: store.clone(),
+            id: id.into(),
+            process,
+            started_at: now_millis(),
+            alive: Arc::new(AtomicUsize::new(1)),
+            replaced: CancellationToken::new(),
+            stop: CancellationToken::new(),
+        };
+        if let Some(connection) = store.coordination() {
+            settings.check_against_others(connection, id).await?;
+            replicas.register(connection, settings).await.map_err(Error::from)?;
+        }
+        Ok(replicas)
+    }
+
+    async fn register(&self, connection: &Connection, settings: &SharedSettings) -> store::Result<()> {
+        let text = format!(
+            "INSERT INTO replicas (id, process, version, started_at, seen_at, position, settings) \
+             VALUES (?, ?, ?, {DATABASE_NOW}, {DATABASE_NOW}, 0, ?) ON CONFLICT (id) DO UPDATE SET \
+             process = excluded.process, version = excluded.version, started_at = excluded.started_at, \
+             seen_at = excluded.seen_at, settings = excluded.settings"
+        );
+        let (id, process) = (&*self.id, &*self.process);
+        let values = [id.into(), process.into(), env!("CARGO_PKG_VERSION").into(), settings.to_json().into()];
+        sql(text, values).execute(connection).await.map(drop)
+    }
+
+    /// The replica's id.
+    pub fn id(&self) -> &Arc<str> {
+        &self.id
+    }
+
+    /// Leases of this process.
+    pub fn leases(&self) -> &Leases {
+        &self.leases
+    }
+
+    /// Cancelled when another process has taken this replica's id.
+    pub fn replaced(&self) -> &CancellationToken {
+        &self.replaced
+    }
+
+    /// Live replicas, with this one, as of its last heartbeat.
+    pub fn alive(&self) -> usize {
+        self.alive.load(Ordering::Relaxed)
+    }
+
+    /// All replicas that have not stopped, by id.
+    ///
+    /// This one's index has followed the change log to `position`.
+    pub async fn list(&self, position: i64) -> Result<Vec<ReplicaInfo>> {
+        let Some(connection) = self.store.coordination() else {
+            return Ok(vec![ReplicaInfo {
+                id: self.id.to_string(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                started_at: self.started_at,
+                seen_at: now_millis(),
+                position,
+                behind: (*self.store.positions().borrow() - position).max(0),
+                leads: vec!["maintenance".to_owned()],
+            }]);
+        };
+        // Names with a colon are of single objects.
+        let text = "SELECT id, version, started_at, seen_at, replicas.position, change_log_end.position AS last_position, \
+                    (SELECT CAST(COALESCE(json_agg(name ORDER BY name), '[]') AS TEXT) FROM leases \
+                     WHERE leases.process = replicas.process AND name NOT LIKE '%:%') AS leads \
+                    FROM replicas, change_log_end WHERE process <> '' ORDER BY id";
+        let rows = sql(text, []).fetch_all::<ReplicaRow>(connection).await?;
+        Ok(rows
+            .into_iter()
+            .map(|row| ReplicaInfo {
+                id: row.id,
+                version: row.version,
+                started_at: row.started_at,
+                seen_at: row.seen_at,
+                position: row.position,
+                behind: (row.last_position - row.position).max(0),
+                leads: row.leads.0,
+            })
+            .collect())
+    }
+}
+
+/// The position up to which every replica has followed the change log, at most `own`.
+pub async fn least_position(store: &Store, own: i64) -> Result<i64> {
+    let Some(connection) = store.coordination() else { return Ok(own) };
+    let text = format!("SELECT MIN(position) FROM replicas WHERE seen_at > {DATABASE_NOW} - ?");
+    let least: Option<i64> = sql(text, [AWAITED_FOR.into()]).fetch_value(connection).await?;
+    Ok(least.map_or(own, |least| least.min(own)))
+}

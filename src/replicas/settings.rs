@@ -1,0 +1,88 @@
+//! Settings on which all replicas must agree (decisions 11.1).
+
+use std::collections::BTreeMap;
+
+use super::{DATABASE_NOW, DEAD_AFTER, JoinError};
+use crate::{
+    error::Error,
+    store::{Connection, FromRow, Json, sql},
+};
+
+/// Settings by name. Of secrets the value is a fingerprint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SharedSettings(BTreeMap<String, String>);
+
+/// A setting that differs from a live replica's.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{name}: is {own}, but the running replica {replica} has {other}; replicas must agree on it")]
+pub struct Disagreement {
+    name: String,
+    own: String,
+    replica: String,
+    other: String,
+}
+
+#[derive(FromRow)]
+struct SettingsRow {
+    id: String,
+    settings: Json<BTreeMap<String, String>>,
+}
+
+impl SharedSettings {
+    /// Settings of these names and values.
+    pub fn new(settings: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        Self(settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    pub(super) fn to_json(&self) -> String {
+        serde_json::json!(self.0).to_string()
+    }
+
+    pub(super) async fn check_against_others(
+        &self,
+        connection: &Connection,
+        id: &str,
+    ) -> Result<(), JoinError> {
+        let text = format!(
+            "SELECT id, settings FROM replicas WHERE id <> ? AND process <> '' AND seen_at > {DATABASE_NOW} - ? \
+             ORDER BY id"
+        );
+        let others = sql(text, [id.into(), DEAD_AFTER.into()]).fetch_all::<SettingsRow>(connection).await;
+        for SettingsRow { id, settings: Json(settings) } in others.map_err(Error::from)? {
+            self.compare(&id, &settings)?;
+        }
+        Ok(())
+    }
+
+    /// A setting that one of them lacks is of another version, and not compared.
+    fn compare(&self, replica: &str, others: &BTreeMap<String, String>) -> Result<(), Disagreement> {
+        let differing = self.0.iter().find_map(|(name, own)| {
+            let other = others.get(name)?;
+            (own != other).then(|| Disagreement {
+                name: name.clone(),
+                own: own.clone(),
+                replica: replica.to_owned(),
+                other: other.clone(),
+            })
+        });
+        differing.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differing_setting_is_named_with_both_values() {
+        let own =
+            SharedSettings::new([("public_url", "http://one".to_owned()), ("storage.kind", "s3".to_owned())]);
+        assert_eq!(own.compare("b", &own.0), Ok(()));
+        let other = SharedSettings::new([("public_url", "http://two".to_owned())]);
+        let refused = own.compare("b", &other.0).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "public_url: is http://one, but the running replica b has http://two; replicas must agree on it"
+        );
+    }
+}

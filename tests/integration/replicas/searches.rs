@@ -1,0 +1,58 @@
+//! Searches at replicas that follow one change log.
+
+use serde_json::json;
+
+use crate::util::{
+    caller::Caller,
+    cluster::{Cluster, at},
+    eventually,
+    items::{NEW_YEAR, many},
+    paging::page_after,
+};
+
+async fn wait_until_found(caller: &Caller, count: usize) {
+    eventually("the other replica to find all", async || {
+        (caller.find("article", "harbour").await.len() == count).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn cursor_of_one_replica_goes_on_at_another() {
+    let mut cluster = Cluster::new("cursors");
+    let (one, other) = (cluster.add().await, cluster.add().await);
+    let caller = one.caller(&cluster.application("acme", "application").await).await;
+    let elsewhere = at(&other, &caller);
+    caller.put("/v1/contents/article", &json!(many("a", "Harbour", 500, 3))).await.ok();
+    wait_until_found(&elsewhere, 500).await;
+    wait_until_found(&caller, 500).await;
+
+    let parameters = [("moduleId", "article"), ("keyword", "harbour")];
+    let (mut found, mut cursor) = (Vec::new(), None);
+    for asked in [&caller, &elsewhere].into_iter().cycle() {
+        let page = page_after(asked, &parameters, 37, cursor.as_deref()).await;
+        found.extend(page.ids().into_iter().map(str::to_owned));
+        cursor = page.cursor();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    assert_eq!(found, caller.find("article", "harbour").await);
+}
+
+#[tokio::test]
+async fn new_replica_is_ready_when_it_has_caught_up() {
+    let mut cluster = Cluster::new("new");
+    let one = cluster.add().await;
+    let caller = one.caller(&cluster.application("acme", "application").await).await;
+    caller.put("/v1/contents/article", &json!(many("a", "Harbour", 500, 3))).await.ok();
+    let two = cluster.add().await;
+    assert_eq!(at(&two, &caller).find("article", "harbour").await.len(), 500);
+
+    two.kill();
+    let late = json!([{"id": "late", "title": "Harbour", "displayTime": NEW_YEAR + 1}]);
+    caller.put("/v1/contents/article", &late).await.ok();
+    let again = cluster.launch(1, &[]).await;
+    again.wait_until_ready().await;
+    assert_eq!(at(&again, &caller).find("article", "harbour").await.len(), 501);
+}
