@@ -74,7 +74,6 @@ impl FromRef<Arc<App>> for FilesState {
             store: app.store.clone(),
             limits: Arc::clone(&app.limits),
             blobs: Arc::clone(&app.blobs),
-            contents: Arc::clone(&app.contents),
             commits: Arc::clone(&app.commits),
             scanner: app.scanner.clone(),
             texts: Arc::clone(&app.texts),

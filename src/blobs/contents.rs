@@ -1,28 +1,24 @@
 //! Consistency of contents and their rows, and removal of unreferenced contents.
 //!
-//! A `blobs` row is written before its content and deleted after it. A content that may have no version has a
-//! row in `doubtful_blobs`, which survives a crash.
+//! Three tables tell what may be in the store, at any time and after a crash:
+//! - `blobs`: contents to read. A commit writes the row with a key that was never used, then the content, then the
+//!   version; the version's transaction checks that the row has kept its key.
+//! - `doubtful_blobs`: contents that may have no version. Commits in progress have a time (`noted_at`).
+//! - `removed_blobs`: keys without a row in `blobs`, to be removed from the store. A late removal harms no later content.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::{StreamExt, stream};
-use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use super::OpenError;
 use super::{BlobStore, is_upload_id};
 use crate::{
     error::Result,
-    store::{FromRow, Store, Value, find_in, sql},
+    store::{FromRow, Store, Transaction, Value, find_in, now_millis, sql},
 };
 
 const PORTION: u64 = 100;
-
-/// Claims above which unused ones are dropped.
-const MANY_CLAIMS: usize = 1_000;
 
 /// Batches per run, so that other maintenance gets its turn.
 const PORTIONS: usize = 20;
@@ -30,46 +26,27 @@ const PORTIONS: usize = 20;
 /// Concurrent removals: a store may be far away.
 const AT_ONCE: usize = 8;
 
-/// The store of contents, with a lock per content.
+/// Time in milliseconds for which the content of a commit in progress is not swept, to spare its repetition.
+const COMMIT_TIME: i64 = 600_000;
+
+/// The store of contents, with the cursors of its sweeps.
 pub struct Contents {
     store: Arc<dyn BlobStore>,
-    claims: Arc<Claims>,
     /// Cursors past failing removals.
     reached: Mutex<SweepPosition>,
 }
 
-/// The last content and the last upload checked; empty at the start.
+/// The last key and the last upload that a sweep reached; empty at the start.
 #[derive(Default)]
 struct SweepPosition {
-    sha256: String,
+    store_key: String,
     upload: String,
-}
-
-type Claims = Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>;
-
-/// The lock on one content, held until dropped.
-///
-/// Inserting or removing a version needs it from writing the `blobs` row to the commit.
-pub struct Claim {
-    sha256: String,
-    guard: Option<OwnedMutexGuard<()>>,
-    claims: Arc<Claims>,
-}
-
-impl Drop for Claim {
-    fn drop(&mut self) {
-        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        self.guard.take();
-        if claims.get(&self.sha256).is_some_and(|claim| claim.strong_count() == 0) {
-            claims.remove(&self.sha256);
-        }
-    }
 }
 
 impl Contents {
     /// Wraps a store.
     pub fn new(store: Arc<dyn BlobStore>) -> Self {
-        Self { store, claims: Arc::default(), reached: Mutex::default() }
+        Self { store, reached: Mutex::default() }
     }
 
     /// The store.
@@ -77,41 +54,11 @@ impl Contents {
         &self.store
     }
 
-    /// Waits for the lock on a content.
-    pub async fn claim(&self, sha256: &str) -> Claim {
-        let guard = self.lock_of(sha256).lock_owned().await;
-        self.claimed(sha256, guard)
-    }
-
-    /// Takes the lock on a content if it is free.
-    pub fn try_claim(&self, sha256: &str) -> Option<Claim> {
-        let guard = self.lock_of(sha256).try_lock_owned().ok()?;
-        Some(self.claimed(sha256, guard))
-    }
-
-    fn claimed(&self, sha256: &str, guard: OwnedMutexGuard<()>) -> Claim {
-        Claim { sha256: sha256.to_owned(), guard: Some(guard), claims: Arc::clone(&self.claims) }
-    }
-
-    fn lock_of(&self, sha256: &str) -> Arc<tokio::sync::Mutex<()>> {
-        let mut claims = self.claims.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(lock) = claims.get(sha256).and_then(Weak::upgrade) {
-            return lock;
-        }
-        // A cancelled waiter leaves an unused entry.
-        if claims.len() > MANY_CLAIMS {
-            claims.retain(|_, claim| claim.strong_count() > 0);
-        }
-        let lock = Arc::default();
-        claims.insert(sha256.to_owned(), Arc::downgrade(&lock));
-        lock
-    }
-
     fn reached(&self) -> std::sync::MutexGuard<'_, SweepPosition> {
         self.reached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes some batches of unlocked contents without a version. Returns whether these were the last.
+    /// Removes some batches of contents without a version. Returns whether these were the last.
     ///
     /// # Errors
     /// The first failure; the others still run, and the next round retries.
@@ -121,98 +68,94 @@ impl Contents {
             if stop.is_cancelled() {
                 break;
             }
-            let after = self.reached().sha256.clone();
-            let doubtful = doubtful_after(store, &after).await?;
-            self.reached().sha256 = doubtful.last().cloned().unwrap_or_default();
-            if doubtful.is_empty() {
+            let is_last = sweep_rows(store).await?;
+            let after = self.reached().store_key.clone();
+            let keys = removed_after(store, &after).await?;
+            self.reached().store_key = keys.last().cloned().unwrap_or_default();
+            if keys.is_empty() && is_last {
                 return outcome.map(|()| true);
             }
-            outcome = outcome.and(self.remove_portion(store, doubtful).await);
+            outcome = outcome.and(self.remove_keys(store, keys).await);
         }
         outcome.map(|()| false)
     }
 
-    async fn remove_portion(&self, store: &Store, doubtful: Vec<String>) -> Result<()> {
-        // Never waits for a lock, which prevents deadlock.
-        let claims: Vec<Claim> = doubtful.iter().filter_map(|sha256| self.try_claim(sha256)).collect();
-        // Under these locks nobody can insert a version.
-        let claimed: Vec<&str> = claims.iter().map(|claim| claim.sha256.as_str()).collect();
-        let reader = store.reader();
-        let named = "SELECT DISTINCT sha256 FROM file_versions WHERE sha256";
-        let mut sure: Vec<String> = find_in::<DoubtfulBlob>(reader, named, &[], &claimed)
-            .await?
-            .into_iter()
-            .map(|named| named.sha256)
-            .collect();
-        let kept = "SELECT sha256, store_key FROM blobs WHERE sha256";
-        let kept = find_in::<StoredBlob>(reader, kept, &[], &claimed).await?;
-        // A doubt without a `blobs` row is void.
-        sure.extend(
-            claimed
-                .iter()
-                .filter(|sha256| !kept.iter().any(|kept| kept.sha256 == **sha256))
-                .map(ToString::to_string),
-        );
-        let unnamed = kept.into_iter().filter(|kept| !sure.contains(&kept.sha256));
-        let removals = stream::iter(unnamed)
-            .map(async |kept| (self.store.remove(&kept.store_key).await, kept.sha256))
+    async fn remove_keys(&self, store: &Store, keys: Vec<String>) -> Result<()> {
+        let removals = stream::iter(keys)
+            .map(async |key| (self.store.remove(&key).await, key))
             .buffer_unordered(AT_ONCE)
             .collect::<Vec<_>>()
             .await;
-        let (mut outcome, mut removed) = (Ok(()), Vec::new());
-        for (removal, sha256) in removals {
+        let (mut outcome, mut gone) = (Ok(()), Vec::new());
+        for (removal, key) in removals {
             match removal {
-                Ok(()) => removed.push(sha256),
+                Ok(()) => gone.push(key),
                 Err(error) => outcome = outcome.and(Err(error)),
             }
         }
-        settle(store, sure, removed).await?;
-        drop(claims);
+        let forgetting = store.write(move |transaction| {
+            let text = "DELETE FROM removed_blobs WHERE store_key IN (SELECT value FROM json_each(?))";
+            Box::pin(async move { Ok(sql(text, [Value::list(&gone)]).execute(transaction).await?) })
+        });
+        forgetting.await?;
         outcome
     }
 }
 
-#[derive(FromRow)]
-struct DoubtfulBlob {
-    sha256: String,
-}
+/// Contents that may be swept: doubtful ones, without those of commits in progress.
+const DOUBTFUL: &str = "SELECT sha256 FROM doubtful_blobs WHERE noted_at <= ?";
 
-#[derive(FromRow)]
-struct StoredBlob {
-    sha256: String,
-    store_key: String,
-}
-
-async fn doubtful_after(store: &Store, after: &str) -> Result<Vec<String>> {
-    let statement = sql(
-        "SELECT sha256 FROM doubtful_blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?",
-        [after.into(), PORTION.into()],
-    );
-    let rows = statement.fetch_all::<DoubtfulBlob>(store.reader()).await?;
-    Ok(rows.into_iter().map(|row| row.sha256).collect())
-}
-
-async fn settle(store: &Store, sure: Vec<String>, removed: Vec<String>) -> Result<()> {
-    if sure.is_empty() && removed.is_empty() {
-        return Ok(());
+/// Moves a batch of contents without versions to `removed_blobs`. Returns whether it was the last.
+async fn sweep_rows(store: &Store) -> Result<bool> {
+    let before = now_millis() - COMMIT_TIME;
+    if !sql(format!("{DOUBTFUL} LIMIT 1"), [before.into()]).exists(store.reader()).await? {
+        return Ok(true);
     }
-    let settling = store.write(move |transaction| {
+    let job = store.write(move |transaction| {
         Box::pin(async move {
-            let of = |text: &str, sha256s: &[String]| {
-                let text = format!("{text} AND sha256 IN (SELECT value FROM json_each(?))");
-                sql(text, [Value::list(sha256s)])
-            };
-            of("DELETE FROM blobs WHERE TRUE", &removed).execute(transaction).await?;
-            of("DELETE FROM doubtful_blobs WHERE TRUE", &removed).execute(transaction).await?;
-            // Deleting a version takes no lock, so check again.
-            let still_sure = "DELETE FROM doubtful_blobs WHERE ( \
-                  EXISTS (SELECT 1 FROM file_versions WHERE file_versions.sha256 = doubtful_blobs.sha256) \
-                  OR NOT EXISTS (SELECT 1 FROM blobs WHERE blobs.sha256 = doubtful_blobs.sha256))";
-            of(still_sure, &sure).execute(transaction).await?;
-            Ok(())
+            let text = format!("{DOUBTFUL} ORDER BY sha256 LIMIT ?");
+            let doubtful: Vec<String> =
+                sql(text, [before.into(), PORTION.into()]).fetch_values(transaction).await?;
+            let unnamed = "sha256 IN (SELECT value FROM json_each(?)) AND NOT EXISTS \
+                (SELECT 1 FROM file_versions WHERE file_versions.sha256 = blobs.sha256)";
+            for text in [
+                format!(
+                    "INSERT INTO removed_blobs (store_key) SELECT store_key FROM blobs WHERE {unnamed} \
+                     ON CONFLICT DO NOTHING"
+                ),
+                format!("DELETE FROM blobs WHERE {unnamed}"),
+                "DELETE FROM doubtful_blobs WHERE sha256 IN (SELECT value FROM json_each(?))".to_owned(),
+            ] {
+                sql(text, [Value::list(&doubtful)]).execute(transaction).await?;
+            }
+            Ok((doubtful.len() as u64) < PORTION)
         })
     });
-    settling.await
+    job.await
+}
+
+async fn removed_after(store: &Store, after: &str) -> Result<Vec<String>> {
+    let statement = sql(
+        "SELECT store_key FROM removed_blobs WHERE store_key > ? ORDER BY store_key LIMIT ?",
+        [after.into(), PORTION.into()],
+    );
+    Ok(statement.fetch_values(store.reader()).await?)
+}
+
+/// Whether a content's row still has the key under which it was kept; otherwise that key will be removed.
+///
+/// # Errors
+/// Those of the database.
+pub async fn confirm(transaction: &Transaction, sha256: &str, store_key: &str) -> Result<bool> {
+    let row =
+        sql("SELECT 1 FROM blobs WHERE sha256 = ? AND store_key = ?", [sha256.into(), store_key.into()]);
+    if row.exists(transaction).await? {
+        return Ok(true);
+    }
+    let remove =
+        sql("INSERT INTO removed_blobs (store_key) VALUES (?) ON CONFLICT DO NOTHING", [store_key.into()]);
+    remove.execute(transaction).await?;
+    Ok(false)
 }
 
 /// Discards some batches of uploads without a row. Returns whether these were the last.

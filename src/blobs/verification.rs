@@ -189,7 +189,7 @@ async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &m
     let mut listed = store.list().await?.try_chunks(ROWS_PER_STATEMENT);
     while let Some(portion) = listed.next().await {
         let portion: Vec<Stored> = portion.map_err(|failed| failed.1)?;
-        // A row is written before its content and deleted after it.
+        // A row in one of two tables is written before a content and deleted after it.
         let rows = rows_of(reader, &portion).await?;
         let by_key: HashMap<&str, &BlobRow> = rows.iter().map(|row| (row.store_key.as_str(), row)).collect();
         for Stored { store_key, size } in portion {
@@ -218,6 +218,10 @@ async fn is_still_unknown(reader: &Connection, store: &dyn BlobStore, store_key:
         _ => true,
     };
     let stored = Stored { store_key: store_key.to_owned(), size: 0 };
+    let leaves = sql("SELECT 1 FROM removed_blobs WHERE store_key = ?", [store_key.into()]);
+    if leaves.exists(reader).await? {
+        return Ok(false);
+    }
     Ok(is_there && rows_of(reader, &[stored]).await?.is_empty())
 }
 

@@ -26,7 +26,7 @@ pub const FILE: &str = "file";
 use std::sync::Arc;
 
 use crate::{
-    blobs::{BlobStore, contents::Contents, extraction::worker::Texts, scanning::Scanner},
+    blobs::{BlobStore, extraction::worker::Texts, scanning::Scanner},
     config::Limits,
     platform::files::commit::Commits,
     store::Store,
@@ -38,7 +38,6 @@ pub struct FilesState {
     pub(crate) store: Store,
     pub(crate) limits: Arc<Limits>,
     pub(crate) blobs: Arc<dyn BlobStore>,
-    pub(crate) contents: Arc<Contents>,
     pub(crate) commits: Arc<Commits>,
     pub(crate) scanner: Option<Arc<dyn Scanner>>,
     pub(crate) texts: Arc<Texts>,

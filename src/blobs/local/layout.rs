@@ -60,7 +60,8 @@ impl Layout {
     }
 
     pub(super) fn content(&self, store_key: &str) -> Result<PathBuf> {
-        if is_sha256(store_key) {
+        let (sha256, suffix) = store_key.split_once('-').unwrap_or((store_key, ""));
+        if is_sha256(sha256) && suffix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             let (first, second) = (&store_key[..2], &store_key[2..4]);
             Ok(self.contents_directory().join(first).join(second).join(store_key))
         } else {

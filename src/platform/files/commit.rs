@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -15,7 +16,7 @@ use super::{
     forms::{UploadKind, ValidatedCommit, general},
     info::FileInfo,
     parts,
-    repo::{self, Upload},
+    repo::{self, NotedContent, Upload},
     signing::no_such_upload,
 };
 use crate::{
@@ -38,6 +39,9 @@ const OF_A_PERSON_AT_ONCE: usize = 8;
 const MANY_PEOPLE: usize = 1_000;
 
 const PIECES_AHEAD: usize = 4;
+
+/// Attempts to keep a content that is removed meanwhile, with the last file that had it.
+const KEPT_AGAIN: usize = 3;
 
 /// Commits in progress.
 pub struct Commits {
@@ -141,9 +145,14 @@ async fn make(
     commit: ValidatedCommit,
     chosen: &[UploadPart],
 ) -> Result<FileInfo> {
-    let content = compose(state, &upload.id, chosen).await?;
-    check_content(&content, &upload, &commit)?;
-    keep(state, caller, commit, content).await
+    for _ in 0..KEPT_AGAIN {
+        let content = compose(state, &upload.id, chosen).await?;
+        check_content(&content, &upload, &commit)?;
+        if let Some(file) = keep(state, caller, commit.clone(), content).await? {
+            return Ok(file);
+        }
+    }
+    Err(Error::unavailable("the content was removed meanwhile; commit again", Duration::from_secs(1)))
 }
 
 async fn find(state: &FilesState, caller: &Caller, commit: &ValidatedCommit) -> Result<Upload> {
@@ -224,15 +233,14 @@ fn check_content(content: &ComposedContent, upload: &Upload, commit: &ValidatedC
     Ok(())
 }
 
+/// `None`: the content's row was removed before its version was written.
 async fn keep(
     state: &FilesState,
     caller: &Arc<Caller>,
     commit: ValidatedCommit,
-    content: ComposedContent,
-) -> Result<FileInfo> {
-    // From here on nobody removes it for lack of versions.
-    let _claim = state.contents.claim(&content.sha256).await;
-    note(state, &content).await?;
+    mut content: ComposedContent,
+) -> Result<Option<FileInfo>> {
+    content.store_key = note(state, &content).await?;
     state.blobs.keep(&commit.upload_id, &content).await?;
     let (caller, limits) = (Arc::clone(caller), state.limits.clone());
     let job = state.store.write(move |transaction| {
@@ -243,12 +251,13 @@ async fn keep(
     job.await
 }
 
-/// Inserts the content's row before the content.
-async fn note(state: &FilesState, content: &ComposedContent) -> Result<()> {
+/// Inserts the content's row before the content. Returns the content's key.
+async fn note(state: &FilesState, content: &ComposedContent) -> Result<String> {
     let (store, content) = (state.blobs.name(), content.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::note_content(transaction, store, &content, now_millis()).await?) })
     });
     // An earlier scan may have found this content unsafe.
-    job.await?.map_or(Ok(()), |_verdict| Err(unsafe_file()))
+    let NotedContent { store_key, verdict } = job.await?;
+    verdict.map_or(Ok(store_key), |_verdict| Err(unsafe_file()))
 }

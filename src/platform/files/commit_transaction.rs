@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     auth::caller::Caller,
-    blobs::ComposedContent,
+    blobs::{ComposedContent, contents},
     config::Limits,
     error::{BusinessCode, Result},
     platform::folders::{
@@ -85,14 +85,17 @@ async fn make_own_root(store: &Store, caller: &Caller) -> Result<()> {
     job.await
 }
 
-/// Errors as [`Claim::check`]; 401 or 403 for revoked callers.
+/// Errors as [`Claim::check`]; 401 or 403 for revoked callers. `None` where the content's row is gone.
 pub(super) async fn put(
     transaction: &Transaction,
     caller: &Caller,
     limits: &Limits,
     commit: &ValidatedCommit,
     content: &ComposedContent,
-) -> Result<FileInfo> {
+) -> Result<Option<FileInfo>> {
+    if !contents::confirm(transaction, &content.sha256, &content.store_key).await? {
+        return Ok(None);
+    }
     let present = FreshCaller::of(transaction, caller).await?;
     let (viewer, person) = (present.viewer(), &present.person);
     let upload = repo::find_upload(transaction, viewer.tenant_id, viewer.user_id, &commit.upload_id).await?;
@@ -113,5 +116,5 @@ pub(super) async fn put(
     quotas::count(transaction, viewer.tenant_id, &folder.root_id, commit.bytes).await?;
     repo::remove_upload(transaction, &upload.id).await?;
     transaction.record_change(viewer.tenant_id, FILE, &file.id);
-    Ok(FileInfo::of(file, &folder))
+    Ok(Some(FileInfo::of(file, &folder)))
 }

@@ -181,31 +181,36 @@ pub(super) async fn find_content(
 }
 
 /// In doubt until it has a version. Returns a known malware verdict.
+/// A content's row before the content is kept.
+#[derive(Clone, Debug, PartialEq, Eq, FromRow)]
+pub(super) struct NotedContent {
+    /// Where to keep it.
+    pub(super) store_key: String,
+    /// The scanner's finding in an unsafe one.
+    pub(super) verdict: Option<String>,
+}
+
 pub(super) async fn note_content(
     transaction: &Transaction,
     store: &str,
     content: &ComposedContent,
     now: i64,
-) -> store::Result<Option<String>> {
+) -> store::Result<NotedContent> {
     let size = i64::try_from(content.size).map_err(|error| DatabaseError::Encode(error.into()))?;
+    let fresh_key = format!("{}-{}", content.sha256, uuid::Uuid::new_v4().simple());
     let statement = sql(
         "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES (?, ?, ?, ?, ?) \
-         ON CONFLICT (sha256) DO UPDATE SET store_key = excluded.store_key RETURNING verdict",
-        [
-            content.sha256.as_str().into(),
-            size.into(),
-            store.into(),
-            content.store_key.as_str().into(),
-            now.into(),
-        ],
+         ON CONFLICT (sha256) DO UPDATE SET store_key = blobs.store_key RETURNING store_key, verdict",
+        [content.sha256.as_str().into(), size.into(), store.into(), fresh_key.into(), now.into()],
     );
-    let verdict = statement.fetch_value(transaction).await?;
+    let noted = statement.fetch_one(transaction).await?;
     let doubt = sql(
-        "INSERT INTO doubtful_blobs (sha256) VALUES (?) ON CONFLICT DO NOTHING",
-        [content.sha256.as_str().into()],
+        "INSERT INTO doubtful_blobs (sha256, noted_at) VALUES (?, ?) \
+         ON CONFLICT (sha256) DO UPDATE SET noted_at = excluded.noted_at",
+        [content.sha256.as_str().into(), now.into()],
     );
     doubt.execute(transaction).await?;
-    Ok(verdict)
+    Ok(noted)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]

@@ -73,7 +73,6 @@ impl TestApp {
         let parts = self.app.blobs.parts(&upload).await.unwrap();
         let composed = self.app.blobs.compose(&upload, &parts, None).await.unwrap();
         assert_eq!(composed.size, size as u64);
-        let claim = self.app.contents.claim(&composed.sha256).await;
         let text = "INSERT INTO blobs (sha256, size, store, store_key, created_at) VALUES (?, ?, 'local', ?, ?) \
             ON CONFLICT DO NOTHING";
         let sha256 = composed.sha256.clone();
@@ -84,7 +83,6 @@ impl TestApp {
         )
         .await;
         self.app.blobs.keep(&upload, &composed).await.unwrap();
-        drop(claim);
         self.execute_with("DELETE FROM uploads WHERE id = ?", vec![upload.as_str().into()]).await;
         self.app.blobs.discard(&upload).await.unwrap();
         composed.sha256
