@@ -1,6 +1,6 @@
 //! Enforces the route table's rules (decisions 3.5).
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use axum::{
     body::HttpBody,
@@ -163,9 +163,12 @@ fn check(rule: &Rule, caller: &Caller) -> Result<()> {
 }
 
 fn count_write(app: &App, caller: &Caller) -> Result<()> {
-    app.writes.check_key(&caller.client_id).map_err(|until| {
+    let most = NonZeroU32::new(app.config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
+    // Of `alive` replicas each counts a write as that many, so that together they keep the limit.
+    let alive = u32::try_from(app.replicas.alive()).ok().and_then(NonZeroU32::new).unwrap_or(most).min(most);
+    let Ok(counted) = app.writes.check_key_n(&caller.client_id, alive) else { return Ok(()) };
+    counted.map_err(|until| {
         let wait = until.wait_time_from(DefaultClock::default().now());
-        let most = app.config.limits.writes_per_minute;
         Error::too_many_requests(
             format!("more than {most} writing calls in a minute by this application"),
             wait,

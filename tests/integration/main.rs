@@ -164,7 +164,9 @@ mod property {
 }
 #[cfg(test)]
 mod replicas {
+    mod balancer;
     mod caches;
+    mod contents;
     mod membership;
     mod searches;
 }

@@ -47,6 +47,7 @@ fn is_operation(rule: &Rule) -> bool {
         "/admin/v1/signing_keys",
         "/admin/v1/audit",
         "/admin/v1/index",
+        "/admin/v1/replicas",
     ];
     operations.iter().any(|operation| rule.path.starts_with(operation))
 }

@@ -121,6 +121,8 @@ impl TestApp {
         if config.store.url.is_none() {
             config.store.url = postgres::url_of(directory.path()).map(SecretString::from);
         }
+        // Started again it has another port, and is the same replica.
+        config.cluster.replica = Some(postgres::REPLICA.to_owned());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         config.listen = listener.local_addr().unwrap();
         let metrics = telemetry::collect_metrics().unwrap();

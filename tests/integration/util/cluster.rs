@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::{
     caller::Caller,
     postgres::{database, environment_of},
-    program::{Server, run, text, trawl},
+    program::{Server, own_address, run, text, trawl},
 };
 
 /// Public address of all replicas, where none listens.
@@ -17,8 +17,8 @@ const PUBLIC: &str = "127.0.0.1:1";
 pub(crate) struct Cluster {
     pub(crate) url: String,
     shared: TempDir,
-    /// Data directories of the replicas `r0`, `r1` and so on.
-    directories: Vec<TempDir>,
+    /// Data directories and addresses of the replicas `r0`, `r1` and so on.
+    replicas: Vec<(TempDir, String)>,
 }
 
 impl Cluster {
@@ -26,7 +26,7 @@ impl Cluster {
         Self {
             url: database(&format!("replicas_{name}")),
             shared: tempfile::tempdir().unwrap(),
-            directories: Vec::new(),
+            replicas: Vec::new(),
         }
     }
 
@@ -37,17 +37,24 @@ impl Cluster {
         server
     }
 
+    /// Starts another replica.
     pub(crate) async fn launch_new(&mut self, changes: &[(&'static str, &str)]) -> Server {
-        self.directories.push(tempfile::tempdir().unwrap());
-        self.launch(self.directories.len() - 1, changes).await
+        self.replicas.push((tempfile::tempdir().unwrap(), own_address()));
+        self.launch(self.replicas.len() - 1, changes).await
     }
 
     /// Starts a replica in its directory, again if it ran before.
     pub(crate) async fn launch(&self, number: usize, changes: &[(&'static str, &str)]) -> Server {
         let mut environment = environment_of(&self.url, self.shared.path(), PUBLIC);
         environment.push(("TRAWL_CLUSTER__REPLICA", format!("r{number}")));
+        environment.push(("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000".to_owned()));
         environment.extend(changes.iter().map(|(name, value)| (*name, (*value).to_owned())));
-        Server::launch_by(self.directories[number].path(), "127.0.0.1:0", environment, &[]).await
+        let (directory, address) = &self.replicas[number];
+        Server::launch_by(directory.path(), address, environment, &[]).await
+    }
+
+    pub(crate) fn address(&self, number: usize) -> &str {
+        &self.replicas[number].1
     }
 
     /// A command of the program over the database.
@@ -59,7 +66,12 @@ impl Cluster {
     }
 
     pub(crate) async fn application(&self, tenant: &str, kind: &str) -> Value {
-        let command = self.command(&["app", "create", "--tenant", tenant, "--kind", kind, "--json"]);
+        self.application_with(tenant, kind, &[]).await
+    }
+
+    pub(crate) async fn application_with(&self, tenant: &str, kind: &str, scopes: &[&str]) -> Value {
+        let mut command = self.command(&["app", "create", "--tenant", tenant, "--kind", kind, "--json"]);
+        command.args(scopes.iter().flat_map(|scope| ["--scope", scope]));
         let output = run(command).await;
         assert!(output.status.success(), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()

@@ -13,6 +13,9 @@ use trawl::store::{DatabaseAddress, Store};
 
 use super::{program::run, s3};
 
+/// Id of servers that are alone over their database.
+pub(crate) const REPLICA: &str = "one";
+
 /// Address of the server that `./tests/run` started, without a database.
 fn server() -> Option<String> {
     std::env::var("TRAWL_TEST_POSTGRES").ok()
@@ -37,6 +40,7 @@ pub(crate) fn environment_of(url: &str, data: &Path, listen: &str) -> Vec<(&'sta
     let bucket = s3::shared_bucket(&format!("trawl-{:x}", hash(data)));
     let settings = [
         ("master_key", "TRAWL_MASTER_KEY", "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".to_owned()),
+        ("[cluster", "TRAWL_CLUSTER__REPLICA", REPLICA.to_owned()),
         ("public_url", "TRAWL_PUBLIC_URL", format!("http://{listen}")),
         ("[storage", "TRAWL_STORAGE__KIND", "s3".to_owned()),
         ("[storage", "TRAWL_STORAGE__S3__ENDPOINT", bucket.endpoint.unwrap().to_string()),
