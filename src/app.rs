@@ -235,7 +235,6 @@ impl App {
             keys: Arc::clone(&keys),
             authenticator: Arc::clone(&authenticator),
             secret_checker: secret_checker.clone(),
-            codes: Arc::default(),
             throttle: Arc::clone(&throttle),
             public_url: Arc::clone(&public_url),
             trusted_proxies: config.trusted_proxies.as_slice().into(),

@@ -23,10 +23,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 
 use crate::{
-    auth::{
-        caller::Authenticator, keys::Keys, oauth::authorization::codes::Codes, secrets::SecretChecker,
-        throttle::LoginThrottle,
-    },
+    auth::{caller::Authenticator, keys::Keys, secrets::SecretChecker, throttle::LoginThrottle},
     store::Store,
 };
 
@@ -37,7 +34,6 @@ pub struct AuthState {
     pub(crate) keys: Arc<Keys>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) secret_checker: SecretChecker,
-    pub(crate) codes: Arc<Codes>,
     pub(crate) throttle: Arc<LoginThrottle>,
     pub(crate) public_url: Arc<str>,
     pub(crate) trusted_proxies: Arc<[IpNet]>,

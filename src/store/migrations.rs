@@ -19,7 +19,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 12] = migrations!("sqlite":
+static SQLITE: [Migration; 13] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -31,10 +31,12 @@ static SQLITE: [Migration; 12] = migrations!("sqlite":
     "0009_portable",
     "0010_change_log_end",
     "0011_replicas",
+    "0012_sign_in",
     "0013_removed_blobs",
 );
 
-static POSTGRES: [Migration; 3] = migrations!("postgres": "0010_base", "0011_replicas", "0013_removed_blobs");
+static POSTGRES: [Migration; 4] =
+    migrations!("postgres": "0010_base", "0011_replicas", "0012_sign_in", "0013_removed_blobs");
 
 fn of(dialect: Dialect) -> &'static [Migration] {
     match dialect {

@@ -229,6 +229,7 @@ mod store {
     mod failures;
     mod schema;
     mod settings;
+    mod two_servers;
 }
 #[cfg(test)]
 mod tasks {

@@ -10,7 +10,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::authorization::codes::{CodeUse, Codes};
+use super::authorization::codes::CodeUse;
 use crate::{
     auth::{
         applications::{self, Application, ClientError},
@@ -127,8 +127,6 @@ pub struct Grants<'a> {
     pub authenticator: &'a Authenticator,
     /// Checks client secrets.
     pub checker: &'a SecretChecker,
-    /// Recent authorization codes.
-    pub codes: &'a Codes,
 }
 
 /// A code to redeem for a session.

@@ -143,8 +143,8 @@ async fn redeem_at(
 }
 
 async fn redeem(auth: &AuthState, pending: &Pending, code: SecretString) -> Result<SignedIn, Outcome> {
-    let AuthState { store, authenticator, secret_checker: checker, codes, .. } = auth;
-    let grants = Grants { store, authenticator, checker, codes };
+    let AuthState { store, authenticator, secret_checker: checker, .. } = auth;
+    let grants = Grants { store, authenticator, checker };
     let redemption = Redemption {
         client_id: sessions::application::client_id(pending.tenant_id),
         code,

@@ -355,7 +355,7 @@ async fn login_on_a_device_ends_with_its_binding() {
 }
 
 #[tokio::test]
-async fn restart_keeps_forms_and_drops_codes() {
+async fn restart_keeps_forms_and_codes() {
     let setup = LoginSetup::start().await;
     let mut browser = setup.app.browser();
     let shown = browser.open(&setup.parameters()).await;
@@ -366,7 +366,7 @@ async fn restart_keeps_forms_and_drops_codes() {
     let mut browser = app.browser();
     browser.cookie = cookie;
     let setup = LoginSetup { app, acme, portal };
-    refused(&setup.use_code(&code).await, 400, "invalid_grant", "is unknown");
+    assert_eq!(setup.use_code(&code).await.status, 200);
     let back = location(&browser.submit(&shown, "mei", "correct horse").await);
     assert_eq!(setup.use_code(&parameter(&back, "code")).await.status, 200);
 }

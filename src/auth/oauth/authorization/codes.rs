@@ -1,35 +1,33 @@
-//! One-time authorization codes, in memory by digest.
+//! One-time authorization codes, stored by digest.
 //!
 //! (RFC 6749 §4.1.2, §10.5; RFC 7636 §4.6.)
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
-
 use aws_lc_rs::digest::{SHA256, digest};
-use moka::{policy::EvictionPolicy, sync::Cache};
 use oauth2::{PkceCodeChallenge, PkceCodeVerifier};
 use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    auth::{secrets, tokens::epoch_seconds},
+    auth::secrets,
     error::Result,
     identity::scopes::Scopes,
+    store::{self, Connection, FromRow, Json, Store, Value, sql},
 };
 
-const LIFE: Duration = Duration::from_mins(1);
+/// Milliseconds.
+const LIFE: i64 = 60 * 1_000;
 
-/// Period in which a reuse revokes the token.
-const REMEMBERED_FOR: Duration = Duration::from_mins(10);
+/// Period in which a reuse revokes the token, in milliseconds.
+const REMEMBERED_FOR: i64 = 10 * 60 * 1_000;
 
+/// Of more codes, the oldest are forgotten.
 const REMEMBERED: u64 = 20_000;
 
 const VERIFIER_BYTES: std::ops::RangeInclusive<usize> = 43..=128;
 
 /// The grant behind a code.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CodeGrant {
     /// Client id.
     pub client_id: String,
@@ -87,61 +85,92 @@ pub enum Outcome {
     },
 }
 
-enum State {
-    Fresh { granted: Box<CodeGrant>, until: Instant },
-    Used { jti: String, expires_at: u64, tenant_id: i64 },
-    Spent,
+#[derive(FromRow)]
+struct StoredCode {
+    granted: Json<CodeGrant>,
+    issued_at: i64,
+    /// Id and latest expiry of a used code's token.
+    jti: Option<String>,
+    token_expires_at: Option<i64>,
 }
 
-struct Code {
-    client_id: String,
-    state: Mutex<State>,
-}
-
-/// The recent codes.
-pub struct Codes(Cache<[u8; 32], Arc<Code>>);
-
-impl Default for Codes {
-    fn default() -> Self {
-        let policy = EvictionPolicy::lru();
-        let cache = Cache::builder().max_capacity(REMEMBERED).time_to_live(REMEMBERED_FOR);
-        Self(cache.eviction_policy(policy).build())
-    }
-}
-
-impl Codes {
-    /// A new code.
-    pub fn give(&self, granted: CodeGrant, now: Instant) -> Result<SecretString> {
-        let code = secrets::generate()?;
-        let client_id = granted.client_id.clone();
-        let state = State::Fresh { granted: Box::new(granted), until: now + LIFE };
-        self.0.insert(hash(code.expose_secret()), Arc::new(Code { client_id, state: Mutex::new(state) }));
-        Ok(code)
-    }
-
-    /// Uses a code for a token of `token_seconds`. Failures spend it too.
-    pub fn take(&self, code_use: CodeUse<'_>, token_seconds: u32, now: Instant) -> Outcome {
-        let Some(code) = self.0.get(&hash(code_use.code)) else { return Outcome::Refused };
-        // Another application neither spends nor probes it.
-        if code.client_id != code_use.client_id {
+impl StoredCode {
+    /// The outcome of a further use.
+    fn used(self) -> Outcome {
+        let (Some(jti), Some(expires_at)) = (self.jti, self.token_expires_at) else {
             return Outcome::Refused;
-        }
-        let mut state = code.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *state, State::Spent) {
-            State::Fresh { granted, until } if now < until && granted.is_proved_by(code_use) => {
-                let jti = Uuid::new_v4().to_string();
-                // The token is issued slightly later.
-                let expires_at = epoch_seconds() + u64::from(token_seconds) + LIFE.as_secs();
-                *state = State::Used { jti: jti.clone(), expires_at, tenant_id: granted.tenant_id };
-                Outcome::CodeGrant { granted, jti }
-            }
-            State::Used { jti, expires_at, tenant_id } => {
-                *state = State::Used { jti: jti.clone(), expires_at, tenant_id };
-                Outcome::UsedAgain { jti, expires_at, tenant_id }
-            }
-            State::Fresh { .. } | State::Spent => Outcome::Refused,
-        }
+        };
+        let expires_at = u64::try_from(expires_at).unwrap_or_default();
+        Outcome::UsedAgain { jti, expires_at, tenant_id: self.granted.tenant_id }
     }
+}
+
+/// A new code, at epoch milliseconds.
+pub async fn give(store: &Store, granted: CodeGrant, now: i64) -> Result<SecretString> {
+    let code = secrets::generate()?;
+    // Codes of one millisecond go together.
+    let forget = sql(
+        "DELETE FROM authorization_codes WHERE issued_at <= MAX(?, COALESCE( \
+           (SELECT issued_at FROM authorization_codes ORDER BY issued_at DESC LIMIT 1 OFFSET ?), 0))",
+        [(now - REMEMBERED_FOR).into(), (REMEMBERED - 1).into()],
+    );
+    let insert = sql(
+        "INSERT INTO authorization_codes (code_digest, tenant_id, granted, issued_at) VALUES (?, ?, ?, ?)",
+        [hash(code.expose_secret()), granted.tenant_id.into(), Value::json(&granted)?, now.into()],
+    );
+    let job = store.write(move |transaction| {
+        Box::pin(async move {
+            forget.execute(transaction).await?;
+            Ok(insert.execute(transaction).await?)
+        })
+    });
+    job.await?;
+    Ok(code)
+}
+
+/// Uses a code for a token of `token_seconds`. Failures spend it too.
+pub async fn take(store: &Store, code_use: CodeUse<'_>, token_seconds: u32, now: i64) -> Result<Outcome> {
+    let hash = hash(code_use.code);
+    let code = find(store.reader(), &hash, now).await?;
+    // Another application neither spends nor probes it.
+    let Some(code) = code.filter(|code| code.granted.client_id == code_use.client_id) else {
+        return Ok(Outcome::Refused);
+    };
+    if code.jti.is_some() {
+        return Ok(code.used());
+    }
+    let is_granted = now < code.issued_at + LIFE && code.granted.is_proved_by(code_use);
+    let jti = Uuid::new_v4().to_string();
+    let spend = if is_granted {
+        // The token is issued slightly later.
+        let expires_at = (now + LIFE) / 1_000 + i64::from(token_seconds);
+        sql(
+            "UPDATE authorization_codes SET jti = ?, token_expires_at = ? WHERE code_digest = ? AND jti IS NULL",
+            [jti.as_str().into(), expires_at.into(), hash.clone()],
+        )
+    } else {
+        sql("DELETE FROM authorization_codes WHERE code_digest = ? AND jti IS NULL", [hash.clone()])
+    };
+    let job = store.write(move |transaction| {
+        Box::pin(async move {
+            let is_first = spend.execute(transaction).await? > 0;
+            Ok(if is_first { None } else { Some(find(transaction, &hash, now).await?) })
+        })
+    });
+    Ok(match job.await? {
+        None if is_granted => Outcome::CodeGrant { granted: Box::new(code.granted.0), jti },
+        None => Outcome::Refused,
+        Some(winner) => winner.map_or(Outcome::Refused, StoredCode::used),
+    })
+}
+
+async fn find(connection: &Connection, hash: &Value, now: i64) -> store::Result<Option<StoredCode>> {
+    let statement = sql(
+        "SELECT granted, issued_at, jti, token_expires_at FROM authorization_codes \
+         WHERE code_digest = ? AND issued_at > ?",
+        [hash.clone(), (now - REMEMBERED_FOR).into()],
+    );
+    statement.fetch_optional(connection).await
 }
 
 impl CodeGrant {
@@ -157,10 +186,8 @@ impl CodeGrant {
     }
 }
 
-fn hash(code: &str) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest(&SHA256, code.as_bytes()).as_ref());
-    hash
+fn hash(code: &str) -> Value {
+    digest(&SHA256, code.as_bytes()).as_ref().into()
 }
 
 #[cfg(test)]
@@ -169,6 +196,18 @@ mod tests {
 
     const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
     const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
+
+    const NOW: i64 = 1_700_000_000_000;
+
+    async fn open() -> (tempfile::TempDir, Store) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path(), 1).await.unwrap();
+        let text = "INSERT INTO tenants (id, code, name, created_at) VALUES (7, 'acme', 'Acme', 0)";
+        let insert = sql(text, []);
+        let job = store.write(|transaction| Box::pin(async { Ok(insert.execute(transaction).await?) }));
+        job.await.unwrap();
+        (directory, store)
+    }
 
     fn granted() -> CodeGrant {
         CodeGrant {
@@ -193,34 +232,54 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_code_is_good_for_one_use_and_a_second_one_names_its_token() {
-        let (codes, now) = (Codes::default(), Instant::now());
-        let code = codes.give(granted(), now).unwrap();
-        let Outcome::CodeGrant { granted, jti: first } = codes.take(right(&code), 60, now) else {
-            panic!("the first use is refused");
-        };
-        assert_eq!(granted.user_id, "mei");
-        for _ in 0..2 {
-            let Outcome::UsedAgain { jti, expires_at, tenant_id } = codes.take(right(&code), 60, now) else {
-                panic!("another use is not noticed");
-            };
-            assert_eq!((jti, tenant_id), (first.clone(), 7));
-            assert!(expires_at >= epoch_seconds() + 60);
+    #[tokio::test]
+    async fn a_code_is_good_for_one_use_and_others_name_its_token() {
+        let (_directory, store) = open().await;
+        let code = give(&store, granted(), NOW).await.unwrap();
+        let uses = (0..8).map(|_| take(&store, right(&code), 60, NOW));
+        let (mut granted, mut again) = (Vec::new(), Vec::new());
+        for outcome in futures::future::try_join_all(uses).await.unwrap() {
+            match outcome {
+                Outcome::CodeGrant { granted: grant, jti } => granted.push((grant.user_id, jti)),
+                Outcome::UsedAgain { jti, expires_at, tenant_id } => again.push((jti, expires_at, tenant_id)),
+                Outcome::Refused => panic!("another use is not noticed"),
+            }
         }
+        assert_eq!(granted.len(), 1);
+        let (user_id, jti) = granted.remove(0);
+        assert_eq!(user_id, "mei");
+        assert_eq!(again, vec![(jti, 1_700_000_120, 7); 7]);
+        let later = take(&store, right(&code), 60, NOW + REMEMBERED_FOR).await.unwrap();
+        assert!(matches!(later, Outcome::Refused), "{later:?}");
+        store.close().await.unwrap();
     }
 
-    #[test]
-    fn a_code_is_good_for_a_minute() {
-        let (codes, now) = (Codes::default(), Instant::now());
-        let code = codes.give(granted(), now).unwrap();
-        assert!(matches!(codes.take(right(&code), 60, now + LIFE), Outcome::Refused));
-        assert!(matches!(codes.take(right(&code), 60, now), Outcome::Refused), "it was not spent");
+    #[tokio::test]
+    async fn a_code_is_good_for_a_minute() {
+        let (_directory, store) = open().await;
+        let code = give(&store, granted(), NOW).await.unwrap();
+        for now in [NOW + LIFE, NOW] {
+            let outcome = take(&store, right(&code), 60, now).await.unwrap();
+            assert!(matches!(outcome, Outcome::Refused), "{outcome:?}");
+        }
+        store.close().await.unwrap();
     }
 
-    #[test]
-    fn a_wrong_use_spends_the_code_and_another_application_does_not() {
-        let now = Instant::now();
+    #[tokio::test]
+    async fn old_codes_are_removed() {
+        let (_directory, store) = open().await;
+        for now in [NOW, NOW + 1, NOW + REMEMBERED_FOR] {
+            give(&store, granted(), now).await.unwrap();
+        }
+        let left = sql("SELECT issued_at FROM authorization_codes ORDER BY issued_at", []);
+        let left: Vec<i64> = left.fetch_values(store.reader()).await.unwrap();
+        assert_eq!(left, [NOW + 1, NOW + REMEMBERED_FOR]);
+        store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_wrong_use_spends_the_code_and_another_application_does_not() {
+        let (_directory, store) = open().await;
         let longest = "x".repeat(100_000);
         for (wrong, is_spent) in [
             (
@@ -233,13 +292,15 @@ mod tests {
             (CodeUse { redirect_uri: "https://app.example/callback/", ..right(&"".into()) }, true),
             (CodeUse { client_id: "other", ..right(&"".into()) }, false),
         ] {
-            let codes = Codes::default();
-            let code = codes.give(granted(), now).unwrap();
+            let code = give(&store, granted(), NOW).await.unwrap();
             let wrong = CodeUse { code: code.expose_secret(), ..wrong };
-            assert!(matches!(codes.take(wrong, 60, now), Outcome::Refused), "{wrong:?}");
-            let afterwards = codes.take(right(&code), 60, now);
+            let outcome = take(&store, wrong, 60, NOW).await.unwrap();
+            assert!(matches!(outcome, Outcome::Refused), "{wrong:?}");
+            let afterwards = take(&store, right(&code), 60, NOW).await.unwrap();
             assert_eq!(matches!(afterwards, Outcome::Refused), is_spent, "{wrong:?}");
         }
-        assert!(matches!(Codes::default().take(right(&"unknown".into()), 60, now), Outcome::Refused));
+        let unknown = take(&store, right(&"unknown".into()), 60, NOW).await.unwrap();
+        assert!(matches!(unknown, Outcome::Refused));
+        store.close().await.unwrap();
     }
 }

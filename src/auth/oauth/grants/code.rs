@@ -2,8 +2,6 @@
 //!
 //! (RFC 6749 §4.1.3, RFC 7636 §4.5, decisions 3.4 b.)
 
-use std::time::Instant;
-
 use secrecy::ExposeSecret;
 
 use super::{GrantError, GrantedToken, Grants, TokenRequest, missing, subject_of};
@@ -12,13 +10,13 @@ use crate::{
     auth::{
         applications::Application,
         directory::{Person, SubjectKind},
-        oauth::authorization::codes::{CodeGrant, CodeUse, Outcome},
+        oauth::authorization::codes::{self, CodeGrant, CodeUse, Outcome},
         revoked_tokens,
         sessions::SignedIn,
         tenants,
     },
     identity::frozen::FROZEN,
-    store::Cached,
+    store::{Cached, now_millis},
 };
 
 /// One text for every failure, so that guesses learn nothing.
@@ -42,7 +40,7 @@ pub(super) async fn user_token(
             .expose_secret(),
     };
     let token_seconds = grants.authenticator.tokens().lifetime_seconds();
-    let (granted, jti) = match grants.codes.take(code_use, token_seconds, Instant::now()) {
+    let (granted, jti) = match codes::take(grants.store, code_use, token_seconds, now_millis()).await? {
         Outcome::CodeGrant { granted, jti } => (granted, jti),
         Outcome::Refused => return Err(GrantError::InvalidGrant(REFUSED)),
         Outcome::UsedAgain { jti, expires_at, tenant_id } => {
@@ -65,7 +63,8 @@ pub(super) async fn signed_in(
     application: &Application,
     code_use: CodeUse<'_>,
 ) -> Result<SignedIn, GrantError> {
-    let Outcome::CodeGrant { granted, .. } = grants.codes.take(code_use, 0, Instant::now()) else {
+    let Outcome::CodeGrant { granted, .. } = codes::take(grants.store, code_use, 0, now_millis()).await?
+    else {
         return Err(GrantError::InvalidGrant(REFUSED));
     };
     let person = person(grants, application, &granted).await?;

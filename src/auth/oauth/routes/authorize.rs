@@ -5,10 +5,7 @@
 //! The form holds the request, sealed with the browser's cookie against changes and login forgery. Each login serves
 //! one application once.
 
-use std::{
-    net::IpAddr,
-    time::{Duration, Instant},
-};
+use std::{net::IpAddr, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -27,7 +24,8 @@ use crate::{
         directory::Person,
         login::{self, Login},
         oauth::authorization::{
-            self, AuthorizationRequest, Refusal, RequestingApplication, codes::CodeGrant,
+            self, AuthorizationRequest, Refusal, RequestingApplication,
+            codes::{self, CodeGrant},
         },
         sessions::cookies::{browser_of, keep_browser, new_browser},
         throttle::{Account, Throttled},
@@ -39,6 +37,7 @@ use crate::{
         extract::{check_content_type, read_body},
     },
     json,
+    store::now_millis,
 };
 
 const FORM_LIFE: Duration = Duration::from_mins(15);
@@ -151,10 +150,10 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
         return shown(Message::Wrong);
     };
     attempt.succeeded();
-    send_back(auth, &sealed.request, tenant_id, person)
+    send_back(auth, &sealed.request, tenant_id, person).await
 }
 
-fn send_back(
+async fn send_back(
     auth: &AuthState,
     request: &AuthorizationRequest,
     tenant_id: i64,
@@ -171,7 +170,7 @@ fn send_back(
         scopes: request.scopes.clone(),
         device_id: request.device_id.clone(),
     };
-    let code = auth.codes.give(granted, Instant::now())?;
+    let code = codes::give(&auth.store, granted, now_millis()).await?;
     let back = authorization::answer(&auth.public_url, request, code.expose_secret());
     let back = back.ok_or_else(|| Error::internal("a valid redirect URI could not be parsed again"))?;
     Ok(send_to(back.as_str()))
