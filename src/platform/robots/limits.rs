@@ -1,14 +1,9 @@
 //! Rate limits of robots (`limits.robot_messages_per_minute`, decisions 9.5).
 //!
-//! Counts are exact over a sliding minute, without rejected messages. New robots share their group's limit. Calls are limited before their
-//! body is read.
+//! Stored messages are counted exactly, in a sliding minute over all replicas. New robots share their group's limit. Each process limits
+//! calls before it reads their body.
 
-use std::{
-    collections::VecDeque,
-    num::NonZeroU32,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use governor::{
     DefaultDirectRateLimiter, Quota, RateLimiter,
@@ -16,8 +11,14 @@ use governor::{
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
 
-use super::forms::ROBOTS_PER_GROUP;
-use crate::error::{Error, Result};
+use super::{
+    forms::ROBOTS_PER_GROUP,
+    repo::{messages, robots::Sender},
+};
+use crate::{
+    error::{Error, Result},
+    store::Transaction,
+};
 
 /// Least recently used counts are evicted.
 const COUNTED: u64 = 100_000;
@@ -25,101 +26,74 @@ const COUNTED: u64 = 100_000;
 /// Above a minute, so that dropped counts are empty.
 const COUNTED_FOR: Duration = Duration::from_mins(2);
 
-const MINUTE: Duration = Duration::from_mins(1);
+/// Milliseconds.
+const MINUTE: i64 = 60 * 1_000;
 
 const CALLS_FOR_EACH: NonZeroU32 = NonZeroU32::MIN.saturating_add(9);
 
-/// Recent calls and messages.
+/// Limits of calls and messages.
 pub struct RobotLimits {
     messages: NonZeroU32,
-    calls: NonZeroU32,
-    messages_of_group: usize,
+    messages_of_group: u32,
+    calls_per_minute: NonZeroU32,
     /// By robot id, so that a new token keeps the count.
-    robots: Cache<String, Arc<RobotCounts>>,
-    groups: Cache<String, Arc<Mutex<SendTimes>>>,
-}
-
-#[derive(Debug)]
-struct RobotCounts {
-    messages: Mutex<SendTimes>,
-    calls: DefaultDirectRateLimiter,
+    calls: Cache<String, Arc<DefaultDirectRateLimiter>>,
 }
 
 impl RobotLimits {
     /// Messages per robot and minute.
     pub fn new(per_minute: u32) -> Self {
         let messages = NonZeroU32::new(per_minute).unwrap_or(NonZeroU32::MIN);
-        let robots = usize::try_from(ROBOTS_PER_GROUP).unwrap_or(usize::MAX);
+        let robots = u32::try_from(ROBOTS_PER_GROUP).unwrap_or(u32::MAX);
+        let policy = EvictionPolicy::lru();
+        let calls = Cache::builder().max_capacity(COUNTED).time_to_idle(COUNTED_FOR).eviction_policy(policy);
         Self {
             messages,
-            calls: messages.saturating_mul(CALLS_FOR_EACH),
-            messages_of_group: (messages.get() as usize).saturating_mul(robots),
-            robots: cache(),
-            groups: cache(),
+            messages_of_group: messages.get().saturating_mul(robots),
+            calls_per_minute: messages.saturating_mul(CALLS_FOR_EACH),
+            calls: calls.build(),
         }
     }
 
     /// Counts a call; 429 above the limit.
     pub fn count_call(&self, robot_id: &str) -> Result<()> {
-        self.robot(robot_id).calls.check().map_err(|until| {
+        let quota = Quota::per_minute(self.calls_per_minute);
+        let calls = self.calls.get_with_by_ref(robot_id, || Arc::new(RateLimiter::direct(quota)));
+        calls.check().map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
             Error::too_many_requests(
-                format!("more than {} calls of this robot in a minute", self.calls),
+                format!("more than {} calls of this robot in a minute", self.calls_per_minute),
                 wait,
             )
         })
     }
 
-    /// Counts a message unless above the limit (429).
-    pub fn count_message(&self, robot_id: &str, group_id: &str, now: Instant) -> Result<()> {
-        let robot = self.robot(robot_id);
-        let group = self.groups.get_with_by_ref(group_id, Arc::default);
-        let (mut of_robot, mut of_group) = (lock(&robot.messages), lock(&group));
-        for (times, most, sender) in [
-            (&mut of_robot, self.messages.get() as usize, "this robot"),
-            (&mut of_group, self.messages_of_group, "all robots of the group"),
+    /// Refuses a message above the limit (429), at epoch milliseconds.
+    pub(super) async fn check_message(
+        &self,
+        transaction: &Transaction,
+        sender: &Sender,
+        now: i64,
+    ) -> Result<()> {
+        let (of_robot, of_group) = (self.messages.get(), self.messages_of_group);
+        let earlier = messages::latest(transaction, sender, now - MINUTE, of_robot, of_group).await?;
+        for (sent, most, robots) in [
+            (earlier.of_robot, of_robot, "this robot"),
+            (earlier.of_group, of_group, "all robots of the group"),
         ] {
-            if let Some(wait) = times.wait(most, now) {
-                return Err(Error::too_many_requests(
-                    format!("more than {most} messages of {sender} in a minute"),
-                    wait,
-                ));
+            if let Some(sent) = sent {
+                let message = format!("more than {most} messages of {robots} in a minute");
+                return Err(Error::too_many_requests(message, wait(sent, now)));
             }
         }
-        of_robot.0.push_back(now);
-        of_group.0.push_back(now);
         Ok(())
     }
-
-    fn robot(&self, id: &str) -> Arc<RobotCounts> {
-        self.robots.get_with_by_ref(id, || {
-            let calls = RateLimiter::direct(Quota::per_minute(self.calls));
-            Arc::new(RobotCounts { messages: Mutex::default(), calls })
-        })
-    }
 }
 
-fn cache<V: Clone + Send + Sync + 'static>() -> Cache<String, V> {
-    let policy = EvictionPolicy::lru();
-    Cache::builder().max_capacity(COUNTED).time_to_idle(COUNTED_FOR).eviction_policy(policy).build()
-}
-
-fn lock(times: &Mutex<SendTimes>) -> MutexGuard<'_, SendTimes> {
-    times.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[derive(Debug, Default)]
-struct SendTimes(VecDeque<Instant>);
-
-impl SendTimes {
-    fn wait(&mut self, most: usize, now: Instant) -> Option<Duration> {
-        while self.0.pop_front_if(|sent| now.saturating_duration_since(*sent) >= MINUTE).is_some() {}
-        if self.0.len() < most {
-            return None;
-        }
-        let wait = MINUTE.saturating_sub(now.saturating_duration_since(*self.0.front()?));
-        Some(Duration::from_secs(wait.as_secs() + u64::from(wait.subsec_nanos() > 0)))
-    }
+/// Whole seconds until a message is a minute old, at most a minute where the clock was put back.
+fn wait(sent: i64, now: i64) -> Duration {
+    let millis = (sent + MINUTE - now).clamp(0, MINUTE);
+    Duration::from_secs(millis.unsigned_abs().div_ceil(1_000))
 }
 
 #[cfg(test)]
@@ -127,66 +101,122 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::{
+        platform::robots::forms::Message,
+        store::{Store, sql},
+    };
 
-    const SECOND: Duration = Duration::from_secs(1);
+    const START: i64 = 1_700_000_000_000;
+
+    const SECOND: i64 = 1_000;
+
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    enum Sent {
+        Taken,
+        /// Message and whole seconds to wait.
+        Refused(String, u64),
+    }
+
+    fn refused(most: u32, robots: &str, wait: u64) -> Sent {
+        Sent::Refused(format!("more than {most} messages of {robots} in a minute"), wait)
+    }
+
+    /// Sends messages in a new group: the robot's id, and milliseconds since the start.
+    async fn send_all(store: &Store, per_minute: u32, messages: Vec<(String, i64)>) -> Vec<Sent> {
+        let job = store.write(move |transaction| {
+            Box::pin(async move {
+                let group_id = uuid::Uuid::new_v4().to_string();
+                for text in [
+                    "INSERT INTO tenants (id, code, name, created_at) VALUES (1, 'acme', ?, 0) ON CONFLICT DO NOTHING",
+                    "INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, \
+                     updated_at) VALUES (?, 1, 'tide', 2, FALSE, FALSE, 'mei', 0, 0)",
+                ] {
+                    sql(text, [group_id.as_str().into()]).execute(transaction).await?;
+                }
+                let limits = RobotLimits::new(per_minute);
+                let body = br#"{"msgType": "text", "content": {"text": "tide"}}"#;
+                let message = Message::read(body).map_err(Error::bad_request)?;
+                let mut outcomes = Vec::new();
+                for (id, after) in messages {
+                    let sender = Sender {
+                        id,
+                        name: "gauge".to_owned(),
+                        group_id: group_id.clone(),
+                        group_name: "tide".to_owned(),
+                        tenant_id: 1,
+                        is_frozen: false,
+                    };
+                    let now = START + after;
+                    outcomes.push(match limits.check_message(transaction, &sender, now).await {
+                        Ok(()) => {
+                            messages::insert(transaction, &sender, &message, now).await?;
+                            Sent::Taken
+                        }
+                        Err(error) => {
+                            Sent::Refused(error.message, error.retry_after.unwrap_or_default().as_secs())
+                        }
+                    });
+                }
+                Ok(outcomes)
+            })
+        });
+        job.await.unwrap()
+    }
+
+    async fn send(per_minute: u32, messages: &[(&str, i64)]) -> Vec<Sent> {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path(), 1).await.unwrap();
+        let messages = messages.iter().map(|(robot, after)| ((*robot).to_owned(), *after)).collect();
+        let outcomes = send_all(&store, per_minute, messages).await;
+        store.close().await.unwrap();
+        outcomes
+    }
 
     #[test]
-    fn robots_and_their_calls_are_counted_separately() {
-        let (limits, now) = (RobotLimits::new(1), Instant::now());
-        limits.count_message("one", "group", now).unwrap();
-        let refused = limits.count_message("one", "group", now).unwrap_err();
-        assert!(refused.message.contains("more than 1 messages of this robot"), "{refused}");
-        assert_eq!(refused.retry_after, Some(MINUTE));
-        limits.count_message("other", "group", now).unwrap();
+    fn calls_are_counted_by_robot() {
+        let limits = RobotLimits::new(1);
         for _ in 0..10 {
             limits.count_call("one").unwrap();
         }
         assert!(limits.count_call("one").unwrap_err().message.contains("more than 10 calls"));
+        limits.count_call("other").unwrap();
     }
 
-    #[test]
-    fn message_count_expires_after_exactly_one_minute() {
-        let (limits, start) = (RobotLimits::new(2), Instant::now());
-        let send = |after: Duration| limits.count_message("robot", "group", start + after);
-        send(Duration::ZERO).unwrap();
-        send(30 * SECOND).unwrap();
-        let early = send(Duration::from_millis(30_500)).unwrap_err();
-        assert_eq!(early.retry_after, Some(30 * SECOND));
-        assert_eq!(send(Duration::from_millis(59_999)).unwrap_err().retry_after, Some(SECOND));
-        send(MINUTE).unwrap();
-        assert_eq!(send(MINUTE).unwrap_err().retry_after, Some(30 * SECOND));
-        send(90 * SECOND).unwrap();
+    #[tokio::test]
+    async fn message_count_expires_after_exactly_one_minute() {
+        let times = [0, 30 * SECOND, 30_500, 59_999, MINUTE, MINUTE + 1, 90 * SECOND];
+        let outcomes = send(2, &times.map(|after| ("robot", after))).await;
+        let again = |wait| refused(2, "this robot", wait);
+        let expected = [Sent::Taken, Sent::Taken, again(30), again(1), Sent::Taken, again(30), Sent::Taken];
+        assert_eq!(outcomes, expected);
     }
 
-    #[test]
-    fn new_robots_share_the_limit_of_their_group() {
-        let (limits, now) = (RobotLimits::new(2), Instant::now());
-        for robot in 0..20 {
-            for _ in 0..2 {
-                limits.count_message(&robot.to_string(), "group", now).unwrap();
-            }
-        }
-        let refused = limits.count_message("anew", "group", now).unwrap_err();
-        assert!(refused.message.contains("more than 40 messages of all robots"), "{refused}");
-        limits.count_message("elsewhere", "another group", now).unwrap();
-        for _ in 0..2 {
-            limits.count_message("anew", "group", now + MINUTE).unwrap();
-        }
+    #[tokio::test]
+    async fn new_robots_share_the_limit_of_their_group() {
+        let robots: Vec<String> = (0..20).map(|robot| robot.to_string()).collect();
+        let mut messages: Vec<(&str, i64)> =
+            robots.iter().flat_map(|robot| [(robot.as_str(), 0), (robot.as_str(), 0)]).collect();
+        messages.extend([("anew", SECOND), ("anew", MINUTE + SECOND)]);
+        let outcomes = send(2, &messages).await;
+        assert!(outcomes[..40].iter().all(|outcome| *outcome == Sent::Taken), "{outcomes:?}");
+        assert_eq!(outcomes[40..], [refused(40, "all robots of the group", 59), Sent::Taken]);
     }
 
     proptest! {
-        #![proptest_config(trawl_seeds::cases(200))]
+        #![proptest_config(trawl_seeds::cases(40))]
 
         #[test]
-        fn no_minute_has_more(most in 1_u32..6, gaps in prop::collection::vec(0_u64..25_000, 0..80)) {
-            let (limits, start) = (RobotLimits::new(most), Instant::now());
-            let (mut now, mut taken) = (start, Vec::<Instant>::new());
-            for gap in gaps {
-                now += Duration::from_millis(gap);
+        fn no_minute_has_more(most in 1_u32..6, gaps in prop::collection::vec(1_i64..25_000, 0..80)) {
+            let times: Vec<i64> =
+                gaps.iter().scan(0, |now, gap| { *now += gap; Some(*now) }).collect();
+            let robot: Vec<(&str, i64)> = times.iter().map(|after| ("robot", *after)).collect();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let outcomes = runtime.block_on(send(most, &robot));
+            let mut taken = Vec::<i64>::new();
+            for (now, outcome) in times.into_iter().zip(outcomes) {
                 let of_last_minute = taken.iter().filter(|sent| now - **sent < MINUTE).count();
-                let is_taken = limits.count_message("robot", "group", now).is_ok();
-                prop_assert_eq!(is_taken, of_last_minute < most as usize);
-                if is_taken {
+                prop_assert_eq!(outcome == Sent::Taken, of_last_minute < most as usize);
+                if outcome == Sent::Taken {
                     taken.push(now);
                 }
             }

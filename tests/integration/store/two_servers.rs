@@ -7,6 +7,7 @@ use crate::util::{
     internals::{Config, StorageKind},
     login::{LoginSetup, code_form},
     postgres::database,
+    robots::RobotGroup,
 };
 
 /// Settings of each server over the database of this name.
@@ -37,4 +38,28 @@ async fn code_used_at_both_servers_is_granted_once() {
             app.caller(token).post_empty("/modules").await.fails(401, "revoked");
         }
     }
+}
+
+#[tokio::test]
+async fn messages_of_a_robot_are_limited_over_both_servers() {
+    let settings = over("messages_at_both_servers");
+    let five_per_minute = move |config: &mut Config| {
+        settings(config);
+        config.limits.robot_messages_per_minute = 5;
+    };
+    let here = RobotGroup::start_with(five_per_minute).await;
+    let other = TestApp::start_with(five_per_minute).await;
+    let sent = (0..20).map(|number| {
+        let app = if number % 2 == 0 { &here.app } else { &other };
+        here.robot.say(app, "tide")
+    });
+    let (taken, refused): (Vec<_>, Vec<_>) =
+        join_all(sent).await.into_iter().partition(|answer| answer.status == 200);
+    assert_eq!(taken.len(), 5);
+    for answer in refused {
+        answer.fails(429, "more than 5 messages of this robot");
+    }
+    // The stored messages count, whatever server took them.
+    here.app.execute("UPDATE messages SET created_at = created_at - 60000").await;
+    here.robot.say(&other, "tide").await.ok();
 }

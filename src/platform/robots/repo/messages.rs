@@ -6,7 +6,7 @@ use super::robots::Sender;
 use crate::{
     error::{Error, Result},
     platform::robots::forms::Message,
-    store::{self, Connection, DatabaseError, FromRow, Transaction, now_millis, sql},
+    store::{self, Connection, DatabaseError, FromRow, Transaction, sql},
 };
 
 /// A sent message (decisions 9.5).
@@ -55,11 +55,43 @@ impl TryFrom<StoredMessage> for SentMessage {
 
 const SHOWN: &str = "id, robot_id, robot_name, msg_type, content, created_at";
 
-/// Its time is above the group's latest.
+/// Times of earlier messages, epoch milliseconds.
+#[derive(FromRow)]
+pub(in crate::platform::robots) struct EarlierMessages {
+    pub(in crate::platform::robots) of_robot: Option<i64>,
+    pub(in crate::platform::robots) of_group: Option<i64>,
+}
+
+/// The robot's `of_robot`th and its group's `of_group`th latest message since a time.
+pub(in crate::platform::robots) async fn latest(
+    transaction: &Transaction,
+    sender: &Sender,
+    since: i64,
+    of_robot: u32,
+    of_group: u32,
+) -> store::Result<EarlierMessages> {
+    let statement = sql(
+        "SELECT (SELECT created_at FROM messages WHERE group_id = ?1 AND created_at > ?2 AND robot_id = ?3 \
+             ORDER BY created_at DESC LIMIT 1 OFFSET ?4 - 1) AS of_robot, \
+           (SELECT created_at FROM messages WHERE group_id = ?1 AND created_at > ?2 \
+             ORDER BY created_at DESC LIMIT 1 OFFSET ?5 - 1) AS of_group",
+        [
+            sender.group_id.as_str().into(),
+            since.into(),
+            sender.id.as_str().into(),
+            of_robot.into(),
+            of_group.into(),
+        ],
+    );
+    statement.fetch_one(transaction).await
+}
+
+/// Its time is `now`, or above the group's latest.
 pub(in crate::platform::robots) async fn insert(
     transaction: &Transaction,
     sender: &Sender,
     message: &Message,
+    now: i64,
 ) -> Result<SentMessage> {
     let text = format!(
         "INSERT INTO messages (id, tenant_id, group_id, robot_id, robot_name, group_name, msg_type, content, created_at) \
@@ -77,7 +109,7 @@ pub(in crate::platform::robots) async fn insert(
             sender.group_name.as_str().into(),
             message.msg_type().into(),
             message.content().map_err(Error::internal)?.into(),
-            now_millis().into(),
+            now.into(),
         ],
     );
     let row = statement.fetch_optional::<StoredMessage>(transaction).await?;

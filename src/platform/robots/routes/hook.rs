@@ -1,7 +1,5 @@
 //! `POST /notificationapi/hook/send`, authorised by the token alone.
 
-use std::time::Instant;
-
 use axum::extract::{Request, State};
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -27,7 +25,7 @@ use crate::{
             token::TokenDigest,
         },
     },
-    store::Transaction,
+    store::{Transaction, now_millis},
 };
 
 /// Webhook parameters.
@@ -83,8 +81,9 @@ async fn send(
     if let Message::CardTemplate(card) = &mut message {
         settle_template(transaction, sender.tenant_id, card).await?;
     }
-    state.robot_limits.count_message(&sender.id, &sender.group_id, Instant::now())?;
-    let sent = messages::insert(transaction, &sender, &message).await?;
+    let now = now_millis();
+    state.robot_limits.check_message(transaction, &sender, now).await?;
+    let sent = messages::insert(transaction, &sender, &message, now).await?;
     for tenant_id in tenants_of(transaction, &sender.group_id).await? {
         transaction.record_change(tenant_id, MESSAGE, &sent.id);
     }
