@@ -228,7 +228,8 @@ impl App {
         .await?;
         let authenticator = Arc::new(authenticator);
         let secret_checker = SecretChecker::new(config.auth.secret_checks_at_once)?;
-        let throttle = Arc::new(LoginThrottle::new(config.limits.logins_per_minute));
+        let shared = config.store.url.is_some().then(|| store.clone());
+        let throttle = Arc::new(LoginThrottle::new(config.limits.logins_per_minute, shared));
         let public_url: Arc<str> = config.public_url().into();
         let auth = AuthState {
             store: store.clone(),

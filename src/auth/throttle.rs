@@ -1,13 +1,17 @@
 //! Throttles logins and guesses (`limits.logins_per_minute`, decisions 9.9).
 //!
 //! Logins count by address. Failures and attempts in flight also count by account, except at addresses of its recent
-//! successes. Clients count by address, join codes by person. Full caches evict the longest unused.
+//! successes. Clients count by address, join codes by person. Full caches evict the longest unused. Over PostgreSQL,
+//! accounts and persons count over all replicas.
+
+mod limit;
+mod shared;
 
 use std::{
     net::{IpAddr, Ipv6Addr},
     num::NonZeroU32,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    sync::Arc,
+    time::Duration,
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
@@ -16,6 +20,13 @@ use governor::{
     clock::{Clock, DefaultClock},
 };
 use moka::{policy::EvictionPolicy, sync::Cache};
+use tokio::runtime::Handle;
+
+use self::{
+    limit::{Ending, FailureLimit, Failures},
+    shared::{SharedAttempt, SharedAttempts},
+};
+use crate::{error::Result, store::Store};
 
 const COUNTED: u64 = 100_000;
 
@@ -65,18 +76,19 @@ pub struct Throttled(pub Duration);
 
 /// Counts attempts and failures.
 pub struct LoginThrottle {
-    per_minute: u32,
+    limit: FailureLimit,
     quota: Quota,
     logins: Cache<IpAddr, Arc<DefaultDirectRateLimiter>>,
     failures: Cache<Account, Arc<Failures>>,
     /// Separate, so that strangers evict no known account.
     guesses: Cache<Account, Arc<Failures>>,
     known: Cache<(IpAddr, Account), ()>,
+    shared: Option<SharedAttempts>,
 }
 
 impl LoginThrottle {
-    /// An empty throttle with this limit per minute.
-    pub fn new(per_minute: u32) -> Self {
+    /// An empty throttle with this limit per minute, or one over a store that replicas share.
+    pub fn new(per_minute: u32, shared: Option<Store>) -> Self {
         fn cache<K, V>(life: Duration) -> Cache<K, V>
         where
             K: std::hash::Hash + Eq + Send + Sync + 'static,
@@ -86,13 +98,15 @@ impl LoginThrottle {
             Cache::builder().max_capacity(COUNTED).time_to_idle(life).eviction_policy(policy).build()
         }
         let at_least_one = NonZeroU32::new(per_minute).unwrap_or(NonZeroU32::MIN);
+        let limit = FailureLimit::new(at_least_one);
         Self {
-            per_minute: at_least_one.get(),
+            limit,
             quota: Quota::per_minute(at_least_one),
             logins: cache(COUNTED_FOR),
             failures: cache(COUNTED_FOR),
             guesses: cache(COUNTED_FOR),
             known: cache(KNOWN_FOR),
+            shared: shared.map(|store| SharedAttempts { store, limit }),
         }
     }
 
@@ -102,21 +116,45 @@ impl LoginThrottle {
     }
 
     /// Begins a login unless too many failed or are in flight.
-    pub fn begin_login(&self, address: IpAddr, account: Account) -> Result<LoginAttempt<'_>, Throttled> {
-        self.count_login(address)?;
-        let place = (network(address), account);
-        let failures = if self.known.contains_key(&place) { None } else { Some(self.failures_of(account)) };
-        if let Some(failures) = &failures {
-            failures.begin()?;
+    pub async fn begin_login(
+        &self,
+        address: IpAddr,
+        account: Account,
+    ) -> Result<Result<LoginAttempt<'_>, Throttled>> {
+        if let Err(throttled) = self.count_login(address) {
+            return Ok(Err(throttled));
         }
-        Ok(LoginAttempt { attempts: self, place, failures })
+        let place = (network(address), account);
+        let is_known = match &self.shared {
+            Some(shared) => shared.is_known(place.0, account).await?,
+            None => self.known.contains_key(&place),
+        };
+        let attempt = |counted| LoginAttempt { throttle: self, place, counted };
+        if is_known {
+            return Ok(Ok(attempt(None)));
+        }
+        let begun = self.begin(&self.failures, account, Ending::Uncounted).await?;
+        Ok(begun.map(|counted| attempt(Some(counted))))
     }
 
     /// Begins a guess, unless throttled.
-    pub fn begin_guess(&self, account: Account) -> Result<PendingGuess, Throttled> {
-        let failures = self.guesses.get_with(account, || Arc::new(Failures::new(self.per_minute)));
-        failures.begin()?;
-        Ok(PendingGuess { failures, is_free: false })
+    pub async fn begin_guess(&self, account: Account) -> Result<Result<PendingGuess, Throttled>> {
+        Ok(self.begin(&self.guesses, account, Ending::Failed).await?.map(PendingGuess))
+    }
+
+    async fn begin(
+        &self,
+        counts: &Cache<Account, Arc<Failures>>,
+        account: Account,
+        dropped_as: Ending,
+    ) -> Result<Result<InFlight, Throttled>> {
+        let counter = if let Some(shared) = &self.shared {
+            shared.begin(account).await?.map(Counter::Shared)
+        } else {
+            let failures = counts.get_with(account, || Arc::new(Failures::new(self.limit)));
+            failures.begin().map(|()| Counter::Memory(failures))
+        };
+        Ok(counter.map(|counter| InFlight { counter, dropped_as: Some(dropped_as) }))
     }
 
     /// Throttles an application, except at addresses of recent success.
@@ -130,130 +168,100 @@ impl LoginThrottle {
 
     /// Records a failed authentication of an application.
     pub fn client_failed(&self, address: IpAddr) {
-        self.failures_of(Account::clients_at(address)).fail();
+        let account = Account::clients_at(address);
+        self.failures.get_with(account, || Arc::new(Failures::new(self.limit))).fail();
     }
 
-    /// Records a success.
+    /// Records an application's success.
     pub fn succeeded(&self, address: IpAddr, account: Account) {
         self.known.insert((network(address), account), ());
-    }
-
-    fn failures_of(&self, account: Account) -> Arc<Failures> {
-        self.failures.get_with(account, || Arc::new(Failures::new(self.per_minute)))
     }
 }
 
 /// A login in flight; dropped without a result, it does not count.
 pub struct LoginAttempt<'a> {
-    attempts: &'a LoginThrottle,
+    throttle: &'a LoginThrottle,
     place: (IpAddr, Account),
     /// None after a recent success.
-    failures: Option<Arc<Failures>>,
+    counted: Option<InFlight>,
 }
 
 impl LoginAttempt<'_> {
     /// Records the failure.
-    pub fn failed(self) {
-        if let Some(failures) = &self.failures {
-            failures.fail();
+    pub async fn failed(self) -> Result<()> {
+        match self.counted {
+            Some(counted) => counted.end(Ending::Failed).await,
+            None => Ok(()),
         }
     }
 
     /// Records the success.
-    pub fn succeeded(self) {
-        self.attempts.known.insert(self.place, ());
-    }
-}
-
-impl Drop for LoginAttempt<'_> {
-    fn drop(&mut self) {
-        if let Some(failures) = &self.failures {
-            failures.end();
+    pub async fn succeeded(self) -> Result<()> {
+        let Self { throttle, place: place @ (network, account), counted } = self;
+        let ended = async {
+            match counted {
+                Some(counted) => counted.end(Ending::Uncounted).await,
+                None => Ok(()),
+            }
+        };
+        if let Some(shared) = &throttle.shared {
+            // One transaction takes both.
+            return tokio::try_join!(ended, shared.succeeded(network, account)).map(drop);
         }
+        throttle.known.insert(place, ());
+        ended.await
     }
 }
 
 /// A guess in flight; dropped, it counts as wrong, since its result may be learnt elsewhere.
-pub struct PendingGuess {
-    failures: Arc<Failures>,
-    is_free: bool,
-}
+pub struct PendingGuess(InFlight);
 
 impl PendingGuess {
-    /// The guess was right and does not count.
-    pub fn succeeded(mut self) {
-        self.is_free = true;
-    }
-
-    /// The guess was not judged and does not count.
-    pub fn withdrawn(mut self) {
-        self.is_free = true;
+    /// The guess was right or not judged, and does not count.
+    pub async fn withdrawn(self) -> Result<()> {
+        self.0.end(Ending::Uncounted).await
     }
 }
 
-impl Drop for PendingGuess {
-    fn drop(&mut self) {
-        if !self.is_free {
-            self.failures.fail();
+enum Counter {
+    Memory(Arc<Failures>),
+    Shared(SharedAttempt),
+}
+
+/// A counted attempt, which ends once.
+struct InFlight {
+    counter: Counter,
+    dropped_as: Option<Ending>,
+}
+
+impl InFlight {
+    async fn end(mut self, ending: Ending) -> Result<()> {
+        self.dropped_as = None;
+        match &self.counter {
+            Counter::Memory(failures) => failures.end(ending),
+            Counter::Shared(attempt) => attempt.clone().end(ending).await?,
         }
-        self.failures.end();
-    }
-}
-
-/// A token bucket with refunds, which the limiter crate lacks.
-struct Failures {
-    per_minute: u32,
-    bucket: Mutex<Bucket>,
-}
-
-struct Bucket {
-    /// Failures left at that time; negative beyond the limit.
-    left: f64,
-    at: Instant,
-    under_way: u32,
-}
-
-impl Failures {
-    fn new(per_minute: u32) -> Self {
-        let bucket = Bucket { left: f64::from(per_minute), at: Instant::now(), under_way: 0 };
-        Self { per_minute, bucket: Mutex::new(bucket) }
-    }
-
-    fn bucket(&self) -> MutexGuard<'_, Bucket> {
-        let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);
-        let (now, most) = (Instant::now(), f64::from(self.per_minute));
-        let filled = now.saturating_duration_since(bucket.at).as_secs_f64() * most / 60.0;
-        (bucket.left, bucket.at) = ((bucket.left + filled).min(most), now);
-        bucket
-    }
-
-    fn allows(&self, bucket: &Bucket) -> Result<(), Throttled> {
-        let missing = 1.0 - (bucket.left - f64::from(bucket.under_way));
-        if missing <= 0.0 {
-            return Ok(());
-        }
-        Err(Throttled(Duration::from_secs_f64(missing * 60.0 / f64::from(self.per_minute))))
-    }
-
-    fn check(&self) -> Result<(), Throttled> {
-        self.allows(&self.bucket())
-    }
-
-    fn begin(&self) -> Result<(), Throttled> {
-        let mut bucket = self.bucket();
-        self.allows(&bucket)?;
-        bucket.under_way += 1;
         Ok(())
     }
+}
 
-    fn end(&self) {
-        self.bucket().under_way -= 1;
-    }
-
-    fn fail(&self) {
-        let mut bucket = self.bucket();
-        // Bounds the wait.
-        bucket.left = (bucket.left - 1.0).max(-f64::from(self.per_minute));
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        let Some(ending) = self.dropped_as else { return };
+        match &self.counter {
+            Counter::Memory(failures) => failures.end(ending),
+            Counter::Shared(attempt) => {
+                let attempt = attempt.clone();
+                // Outside of the runtime, the attempt counts until its row ends.
+                if let Ok(runtime) = Handle::try_current() {
+                    runtime.spawn(async move {
+                        if let Err(error) = attempt.end(ending).await {
+                            tracing::warn!(%error, "the end of a login attempt could not be recorded");
+                        }
+                    });
+                }
+            }
+        }
     }
 }
 
@@ -273,70 +281,103 @@ mod tests {
         text.parse().unwrap()
     }
 
+    /// In memory, and over a store.
+    async fn throttles() -> (tempfile::TempDir, Store, [LoginThrottle; 2]) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path(), 1).await.unwrap();
+        let throttles = [None, Some(store.clone())].map(|store| LoginThrottle::new(2, store));
+        (directory, store, throttles)
+    }
+
+    async fn begin<'a>(throttle: &'a LoginThrottle, from: &str, account: Account) -> LoginAttempt<'a> {
+        throttle.begin_login(address(from), account).await.unwrap().unwrap()
+    }
+
+    async fn wait(throttle: &LoginThrottle, from: &str, account: Account) -> u64 {
+        match throttle.begin_login(address(from), account).await.unwrap() {
+            Ok(_) => panic!("a login was not throttled"),
+            Err(Throttled(wait)) => wait.as_secs(),
+        }
+    }
+
+    /// Waits for the ends of dropped attempts, which the writer takes in turn.
+    async fn settle(store: &Store) {
+        tokio::task::yield_now().await;
+        store.write(|_| Box::pin(async { Ok(()) })).await.unwrap();
+    }
+
     #[test]
     fn logins_count_by_address_and_by_network() {
-        let attempts = LoginThrottle::new(2);
+        let throttle = LoginThrottle::new(2, None);
         for name in ["192.0.2.1", "2001:db8::1"] {
-            attempts.count_login(address(name)).unwrap();
-            attempts.count_login(address(name)).unwrap();
-            let Throttled(wait) = attempts.count_login(address(name)).unwrap_err();
+            throttle.count_login(address(name)).unwrap();
+            throttle.count_login(address(name)).unwrap();
+            let Throttled(wait) = throttle.count_login(address(name)).unwrap_err();
             assert!(wait <= Duration::from_secs(30), "{wait:?}");
         }
-        assert!(attempts.count_login(address("::ffff:192.0.2.1")).is_err());
-        assert!(attempts.count_login(address("2001:db8::ffff:2")).is_err());
-        attempts.count_login(address("192.0.2.2")).unwrap();
-        attempts.count_login(address("2001:db8:0:1::1")).unwrap();
+        assert!(throttle.count_login(address("::ffff:192.0.2.1")).is_err());
+        assert!(throttle.count_login(address("2001:db8::ffff:2")).is_err());
+        throttle.count_login(address("192.0.2.2")).unwrap();
+        throttle.count_login(address("2001:db8:0:1::1")).unwrap();
     }
 
-    #[test]
-    fn failures_count_from_all_addresses_and_in_flight() {
-        let attempts = LoginThrottle::new(2);
-        let (mei, omar) = (Account::login(1, "mei"), Account::login(1, "omar"));
-        attempts.begin_login(address("192.0.2.7"), mei).unwrap().succeeded();
-        drop(attempts.begin_login(address("192.0.2.8"), mei).unwrap());
-        let first = attempts.begin_login(address("192.0.2.1"), mei).unwrap();
-        let second = attempts.begin_login(address("192.0.2.2"), mei).unwrap();
-        let Err(Throttled(wait)) = attempts.begin_login(address("192.0.2.3"), mei) else {
-            panic!("a third one")
-        };
-        assert!(wait <= Duration::from_secs(30), "{wait:?}");
-        first.failed();
-        assert!(attempts.begin_login(address("192.0.2.3"), mei).is_err());
-        second.failed();
-        assert!(attempts.begin_login(address("192.0.2.3"), mei).is_err());
-        attempts.begin_login(address("192.0.2.7"), mei).unwrap().failed();
-        attempts.begin_login(address("192.0.2.4"), omar).unwrap().failed();
-        attempts.begin_login(address("192.0.2.4"), Account::login(2, "mei")).unwrap().failed();
-    }
-
-    #[test]
-    fn guesses_count_by_person_in_flight_and_failed() {
-        let attempts = LoginThrottle::new(2);
-        let (mei, omar) = (Account::join_codes_of(1, "mei"), Account::join_codes_of(1, "omar"));
-        for _ in 0..5 {
-            attempts.begin_guess(mei).unwrap().succeeded();
+    #[tokio::test]
+    async fn failures_count_from_all_addresses_and_in_flight() {
+        let (_directory, store, throttles) = throttles().await;
+        for throttle in &throttles {
+            let (mei, omar) = (Account::login(1, "mei"), Account::login(1, "omar"));
+            begin(throttle, "192.0.2.7", mei).await.succeeded().await.unwrap();
+            drop(begin(throttle, "192.0.2.8", mei).await);
+            settle(&store).await;
+            let first = begin(throttle, "192.0.2.1", mei).await;
+            let second = begin(throttle, "192.0.2.2", mei).await;
+            assert!(wait(throttle, "192.0.2.3", mei).await <= 30);
+            first.failed().await.unwrap();
+            wait(throttle, "192.0.2.3", mei).await;
+            second.failed().await.unwrap();
+            assert!(wait(throttle, "192.0.2.4", mei).await <= 30);
+            begin(throttle, "192.0.2.7", mei).await.failed().await.unwrap();
+            begin(throttle, "192.0.2.5", omar).await.failed().await.unwrap();
+            begin(throttle, "192.0.2.5", Account::login(2, "mei")).await.failed().await.unwrap();
         }
-        let (first, second) = (attempts.begin_guess(mei).unwrap(), attempts.begin_guess(mei).unwrap());
-        assert!(attempts.begin_guess(mei).is_err());
-        drop((first, second));
-        assert!(attempts.begin_guess(mei).is_err());
-        attempts.begin_guess(omar).unwrap().succeeded();
-        attempts.begin_guess(Account::join_codes_of(2, "mei")).unwrap().succeeded();
+        drop(throttles);
+        store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn guesses_count_by_person_in_flight_and_failed() {
+        let (_directory, store, throttles) = throttles().await;
+        for throttle in &throttles {
+            let guess = async |account| throttle.begin_guess(account).await.unwrap();
+            let (mei, omar) = (Account::join_codes_of(1, "mei"), Account::join_codes_of(1, "omar"));
+            for _ in 0..5 {
+                guess(mei).await.unwrap().withdrawn().await.unwrap();
+            }
+            let (first, second) = (guess(mei).await.unwrap(), guess(mei).await.unwrap());
+            assert!(guess(mei).await.is_err());
+            drop((first, second));
+            settle(&store).await;
+            assert!(guess(mei).await.is_err());
+            guess(omar).await.unwrap().withdrawn().await.unwrap();
+            guess(Account::join_codes_of(2, "mei")).await.unwrap().withdrawn().await.unwrap();
+        }
+        drop(throttles);
+        store.close().await.unwrap();
     }
 
     #[test]
     fn applications_count_by_address() {
-        let attempts = LoginThrottle::new(2);
+        let throttle = LoginThrottle::new(2, None);
         let here = address("192.0.2.1");
         let one = Account::client("one");
         for _ in 0..10 {
-            attempts.client_failed(here);
+            throttle.client_failed(here);
         }
-        let Throttled(wait) = attempts.check_client(here, Some(one)).unwrap_err();
+        let Throttled(wait) = throttle.check_client(here, Some(one)).unwrap_err();
         assert!((60..=90).contains(&wait.as_secs()), "{wait:?}");
-        attempts.check_client(address("192.0.2.2"), Some(one)).unwrap();
-        attempts.succeeded(here, one);
-        attempts.check_client(here, Some(one)).unwrap();
-        assert!(attempts.check_client(here, None).is_err());
+        throttle.check_client(address("192.0.2.2"), Some(one)).unwrap();
+        throttle.succeeded(here, one);
+        throttle.check_client(here, Some(one)).unwrap();
+        assert!(throttle.check_client(here, None).is_err());
     }
 }

@@ -74,13 +74,12 @@ async fn sign_in(auth: &AuthState, visit: &Visit, pending: Pending) -> Result<He
     let signed_in = match issuer {
         Some(issuer) => {
             // Every code costs a request to the issuer; refusals count.
-            let attempt = auth.throttle.begin_guess(Account::sign_ins_at(visit.address));
+            let attempt = auth.throttle.begin_guess(Account::sign_ins_at(visit.address)).await?;
             let attempt = attempt.map_err(|Throttled(_)| Outcome::Busy)?;
             let redeemed = redeem_at(auth, issuer, &pending, code, said.as_deref()).await;
             match redeemed {
-                Ok(_) => attempt.succeeded(),
                 // An unreachable issuer does not throttle the address.
-                Err(Outcome::Busy) => attempt.withdrawn(),
+                Ok(_) | Err(Outcome::Busy) => attempt.withdrawn().await?,
                 Err(_) => drop(attempt),
             }
             redeemed?

@@ -89,12 +89,12 @@ async fn find_group(state: &GroupsState, caller: &Caller, typed: &str) -> Result
         return Err(unknown());
     }
     let account = Account::join_codes_of(caller.tenant.id, &caller.require_user()?.person.user_id);
-    let guess = state.throttle.begin_guess(account).map_err(|Throttled(wait)| {
+    let guess = state.throttle.begin_guess(account).await?.map_err(|Throttled(wait)| {
         Error::too_many_requests("joincode: too many unknown codes; try again later", wait)
     })?;
     let found = joining::find_group(state.store.reader(), caller.tenant.id, &code, now_millis()).await;
     if !matches!(found, Ok(None)) {
-        guess.succeeded();
+        guess.withdrawn().await?;
     }
     Ok((code, found?.ok_or_else(unknown)?))
 }

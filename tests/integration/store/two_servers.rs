@@ -3,6 +3,7 @@
 use futures::future::join_all;
 
 use crate::util::{
+    answer::Answer,
     app::TestApp,
     internals::{Config, StorageKind},
     login::{LoginSetup, code_form},
@@ -62,4 +63,41 @@ async fn messages_of_a_robot_are_limited_over_both_servers() {
     // The stored messages count, whatever server took them.
     here.app.execute("UPDATE messages SET created_at = created_at - 60000").await;
     here.robot.say(&other, "tide").await.ok();
+}
+
+async fn log_in(setup: &LoginSetup, app: &TestApp, from: &str, password: &str) -> Answer {
+    let mut browser = app.browser();
+    browser.forwarded_for = Some(from.to_owned());
+    let page = browser.open(&setup.parameters()).await;
+    browser.submit(&page, "mei", password).await
+}
+
+#[tokio::test]
+async fn failed_logins_of_an_account_are_limited_over_both_servers() {
+    let settings = over("logins_at_both_servers");
+    let two_per_minute = move |config: &mut Config| {
+        settings(config);
+        config.limits.logins_per_minute = 2;
+        config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    };
+    let setup = LoginSetup::start_with(two_per_minute).await;
+    let (one, other) = (&setup.app, &TestApp::start_with(two_per_minute).await);
+    assert_eq!(log_in(&setup, one, "192.0.2.200", "correct horse").await.status, 303);
+    let attempts = (0..12).map(async |number| {
+        let app = if number % 2 == 0 { one } else { other };
+        log_in(&setup, app, &format!("192.0.2.{number}"), "wrong").await.status
+    });
+    let mut statuses = join_all(attempts).await;
+    statuses.sort_unstable();
+    assert_eq!(statuses, [[403; 2].as_slice(), &[429; 10]].concat());
+    for app in [one, other] {
+        assert_eq!(log_in(&setup, app, "192.0.2.100", "correct horse").await.status, 429);
+        // Addresses of successes are known to both.
+        assert_eq!(log_in(&setup, app, "192.0.2.200", "correct horse").await.status, 303);
+    }
+    // Attempts of a server that died count until their time.
+    one.execute("UPDATE login_attempts SET state = 'in flight' WHERE state = 'failed'").await;
+    assert_eq!(log_in(&setup, other, "192.0.2.101", "correct horse").await.status, 429);
+    one.execute("UPDATE login_attempts SET ends_at = 0 WHERE state = 'in flight'").await;
+    assert_eq!(log_in(&setup, other, "192.0.2.102", "correct horse").await.status, 303);
 }

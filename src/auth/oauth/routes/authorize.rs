@@ -132,7 +132,7 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
         render(language, Some(message), Some(&Form { sealed: &filled.form, request, asking: &asking, login }))
     };
     let account = Account::login(asking.tenant.id, &filled.login);
-    let attempt = match auth.throttle.begin_login(address, account) {
+    let attempt = match auth.throttle.begin_login(address, account).await? {
         Ok(attempt) => attempt,
         Err(Throttled(wait)) => {
             // Debug, as throttled attempts are unbounded.
@@ -146,10 +146,10 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     let login = login::check(store, directory, checker, tenant_id, &filled.login, &filled.password).await?;
     log(address, &asking, &login);
     let Some(person) = login.person else {
-        attempt.failed();
+        attempt.failed().await?;
         return shown(Message::Wrong);
     };
-    attempt.succeeded();
+    attempt.succeeded().await?;
     send_back(auth, &sealed.request, tenant_id, person).await
 }
 
