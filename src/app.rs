@@ -171,8 +171,7 @@ impl App {
         std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
         let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
         let store = open_store(&config).await?;
-        let shared = config.shared().into_iter().chain([("master_key", keys.fingerprint.clone())]);
-        let replicas = Replicas::join(&store, &config.replica(), &SharedSettings::new(shared)).await?;
+        let replicas = join_replicas(&config, &keys, &store).await?;
         let tokens = Tokens::load(&store, &keys, config.public_url(), config.auth.token_seconds).await?;
 
         let indexer =
@@ -205,18 +204,7 @@ impl App {
         let sessions = Arc::new(Sessions::new(&config.web, &config.console));
         let authenticator =
             Authenticator::new(store.clone(), tokens, sessions, Arc::new(AreaDirectory)).trusting(issuers);
-        let upkeep = Maintenance::start(Jobs {
-            store: store.clone(),
-            usage: Arc::clone(authenticator.usage()),
-            sessions: Arc::clone(authenticator.sessions()),
-            tokens: Arc::clone(authenticator.tokens()),
-            keep_days: config.audit.keep_days,
-            upload_hours: config.storage.upload_hours,
-            bulk: BulkGate::new(store.positions(), indexer.progress()),
-            contents: Arc::clone(&contents),
-            leases: replicas.leases().clone(),
-            stop: CancellationToken::new(),
-        });
+        let upkeep = start_maintenance(&config, &store, &authenticator, &indexer, &contents, &replicas);
         let texts = Texts::start(
             store.clone(),
             Arc::clone(&opened.store),
@@ -241,11 +229,7 @@ impl App {
             trusted_proxies: config.trusted_proxies.as_slice().into(),
             usual_tenant: config.web.tenant.as_str().into(),
         };
-        let replicas = Arc::new(replicas);
-        tokio::spawn({
-            let (replicas, progress) = (Arc::clone(&replicas), indexer.progress());
-            async move { replicas.beat(progress).await }
-        });
+        replicas.start_heartbeat(indexer.progress());
         let app = Self {
             auth,
             limits: Arc::new(config.limits.clone()),
@@ -293,6 +277,33 @@ async fn open_store(config: &Config) -> Result<Store, StartError> {
         return Err(StartError::UnfinishedCopy);
     }
     Ok(store.with_disk_reserve(&config.data, config.store.reserve_bytes))
+}
+
+async fn join_replicas(config: &Config, keys: &Keys, store: &Store) -> Result<Arc<Replicas>, JoinError> {
+    let shared = config.shared().into_iter().chain([("master_key", keys.fingerprint.clone())]);
+    Replicas::join(store, &config.replica(), &SharedSettings::new(shared)).await.map(Arc::new)
+}
+
+fn start_maintenance(
+    config: &Config,
+    store: &Store,
+    authenticator: &Authenticator,
+    indexer: &Indexer,
+    contents: &Arc<Contents>,
+    replicas: &Replicas,
+) -> Maintenance {
+    Maintenance::start(Jobs {
+        store: store.clone(),
+        usage: Arc::clone(authenticator.usage()),
+        sessions: Arc::clone(authenticator.sessions()),
+        tokens: Arc::clone(authenticator.tokens()),
+        keep_days: config.audit.keep_days,
+        upload_hours: config.storage.upload_hours,
+        bulk: BulkGate::new(store.positions(), indexer.progress()),
+        contents: Arc::clone(contents),
+        leases: replicas.leases().clone(),
+        stop: CancellationToken::new(),
+    })
 }
 
 /// Requires the index lock, so no other process works on it.

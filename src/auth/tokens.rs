@@ -186,10 +186,8 @@ impl Tokens {
             return Ok(());
         }
         let job = self.store.write(move |transaction| {
-            Box::pin(async move {
-                transaction.invalidate(Cached::SigningKeys);
-                Ok(signing_keys::remove_over(transaction).await?)
-            })
+            transaction.invalidate(Cached::SigningKeys);
+            Box::pin(signing_keys::remove_over(transaction))
         });
         job.await
     }

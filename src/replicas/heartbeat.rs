@@ -1,6 +1,9 @@
 //! Renews this replica's row, and learns how many others are alive.
 
-use std::{sync::atomic::Ordering, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tokio::sync::watch;
 
@@ -13,8 +16,13 @@ use crate::{
 const INTERVAL: Duration = Duration::from_secs(3);
 
 impl Replicas {
-    /// Renews the row until [`Self::leave`]. Does nothing over SQLite.
-    pub async fn beat(&self, progress: watch::Receiver<Progress>) {
+    /// Renews the row in the background until [`Self::leave`].
+    pub fn start_heartbeat(self: &Arc<Self>, progress: watch::Receiver<Progress>) {
+        let replicas = Arc::clone(self);
+        tokio::spawn(async move { replicas.beat(progress).await });
+    }
+
+    async fn beat(&self, progress: watch::Receiver<Progress>) {
         let Some(connection) = self.store.coordination() else { return };
         loop {
             let position = progress.borrow().position;

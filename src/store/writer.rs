@@ -288,7 +288,9 @@ impl WriterTask {
                     self.signals.commits.add(position);
                     observer::advance(&self.signals.positions, position);
                 }
-                group.into_iter().for_each(|request| request.committed(&self.signals));
+                for request in group {
+                    request.committed(&self.signals);
+                }
             }
             Err(failure) => {
                 tracing::error!(%failure, requests = group.len(), "a group of writes could not be committed");
