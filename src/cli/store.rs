@@ -14,9 +14,9 @@ use crate::store::{
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum StoreCommand {
-    /// Copy all rows to an empty store; run again, it completes a copy that was cut short
+    /// Copy all rows to an empty store, or complete a copy that was cut short
     ///
-    /// Ends with the rows of each table in both, and exits with 1 where they differ. No server may run over either.
+    /// Prints the rows of each table in both stores, and exits with 1 where they differ. No server may run over either.
     Copy(CopyOptions),
 }
 
@@ -58,7 +58,7 @@ impl StoreCommand {
         if copied.tables.iter().all(|table| table.from == table.to) {
             ExitCode::SUCCESS
         } else {
-            fail(1, "the copy differs from its source")
+            fail(1, "the copy differs from its source; copy to a new store")
         }
     }
 }
@@ -97,7 +97,7 @@ fn address(given: &SecretString) -> Result<DatabaseAddress, String> {
 
     let text = given.expose_secret();
     if text.contains("://") {
-        DatabaseAddress::of_server(text)
+        DatabaseAddress::from_url(text)
     } else {
         Ok(DatabaseAddress::in_directory(Path::new(text)))
     }

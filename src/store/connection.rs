@@ -37,7 +37,7 @@ impl DatabaseAddress {
     /// A message that names the setting.
     pub fn new(url: Option<&SecretString>, data: &Path) -> Result<Self, String> {
         match url {
-            Some(url) => Self::of_server(url.expose_secret()).map_err(|error| format!("store.url: {error}")),
+            Some(url) => Self::from_url(url.expose_secret()).map_err(|error| format!("store.url: {error}")),
             None => Ok(Self::in_directory(data)),
         }
     }
@@ -53,7 +53,7 @@ impl DatabaseAddress {
     ///
     /// # Errors
     /// A message without the address, which may hold a password.
-    pub fn of_server(address: &str) -> Result<Self, String> {
+    pub fn from_url(address: &str) -> Result<Self, String> {
         let scheme = address.split_once("://").map(|(scheme, _)| scheme);
         if !matches!(scheme, Some("postgres" | "postgresql")) {
             return Err("must be postgres://USER@HOST:PORT/DATABASE".to_owned());

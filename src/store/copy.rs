@@ -11,15 +11,15 @@ use super::{
     Connection, DatabaseError, FromRow, Result, Store, Transaction, Value, change_log,
     dialect::Dialect,
     placeholders,
-    schema::{self, Table},
+    schema::{self, Column, Table},
     sql,
 };
 use crate::error::Error;
 
 /// Rows of one statement; PostgreSQL takes 65,535 values in it.
-const BATCH: usize = 500;
+const BATCH: u64 = 500;
 
-/// Marks a target whose copy is not complete; the value is the id of the source.
+/// Marks a target whose copy is not complete; the value begins with the id of the source.
 const MARKER: &str = "copy_of";
 
 /// Tables of a new store that already hold a row.
@@ -52,7 +52,7 @@ pub enum CopyError {
     #[error("the table {0} differs between the stores; open both with one version of trawl first")]
     OtherSchema(String),
     /// Rows were written meanwhile.
-    #[error("the source changed during the copy; stop its servers and copy to a new store")]
+    #[error("the source changed during the copy; stop its servers and copy again")]
     SourceChanged,
     /// A store could not be read or written.
     #[error(transparent)]
@@ -65,48 +65,44 @@ impl From<DatabaseError> for CopyError {
     }
 }
 
-/// Copies `from` to the empty store `to`, or completes such a copy; `told` learns of each table's progress in rows.
+/// Copies `from` to the empty store `to`, or completes such a copy.
+///
+/// A copy of another state of `from` begins anew. `told` gets each table's name and its rows so far.
 ///
 /// # Errors
-/// A target with other rows; a source that was written to meanwhile; a failure of either database.
+/// The target holds other rows, the source changed during the copy, or a database failed.
 pub async fn copy(
     from: &Store,
     to: &Store,
     mut told: impl FnMut(&str, u64),
 ) -> Result<Vec<CopiedTable>, CopyError> {
-    let tables = in_order_of_copy(schema::tables(from.reader()).await?);
-    let targets = schema::tables(to.reader()).await?;
-    let targets: Vec<Table> =
-        tables.iter().map(|table| same_table(table, &targets)).collect::<Result<_, _>>()?;
-    let before = state_of(from, &tables).await?;
-    begin(from, to, &tables).await?;
-    for (table, target) in tables.iter().zip(&targets) {
-        copy_table(table, target, from, to, &mut told).await?;
+    let tables = in_order_of_copy(schema::tables(to.reader()).await?);
+    check_same(&schema::tables(from.reader()).await?, &tables)?;
+    let before = State::of(from, &tables).await?;
+    begin(from, to, &tables, &before).await?;
+    for table in &tables {
+        copy_table(table, from, to, &mut told).await?;
     }
     let counters = identity::counters(from.reader()).await?;
-    to.write(move |transaction| {
-        Box::pin(async move {
-            identity::set_counters(transaction, counters).await?;
-            sql("DELETE FROM meta WHERE name = ?", [MARKER.into()]).execute(transaction).await?;
-            Ok(())
-        })
-    })
-    .await?;
-    let after = state_of(from, &tables).await?;
-    if after != before {
+    if State::of(from, &tables).await? != before {
         return Err(CopyError::SourceChanged);
     }
-    let copied = state_of(to, &tables).await?;
-    let counts = tables.into_iter().zip(after.rows).zip(copied.rows);
+    let copied = State::of(to, &tables).await?;
+    if copied.rows == before.rows {
+        finish(to, counters).await?;
+    }
+    let counts = tables.into_iter().zip(before.rows).zip(copied.rows);
     Ok(counts.map(|((table, from), to)| CopiedTable { table: table.name, from, to }).collect())
 }
 
-/// The id of the store of which `store` is an unfinished copy.
+/// The marker of an unfinished copy.
 pub async fn origin(store: &Store) -> Result<Option<String>> {
     sql("SELECT value FROM meta WHERE name = ?", [MARKER.into()]).fetch_optional_value(store.reader()).await
 }
 
-/// Parents first, contents of files last: a trigger of `files` expects a text of each content that it finds.
+/// Orders parents before children, and contents after files.
+///
+/// The trigger of `files` then finds no content, so it adds no texts to those of the source.
 fn in_order_of_copy(tables: Vec<Table>) -> Vec<Table> {
     let mut tables = schema::children_first(tables);
     tables.reverse();
@@ -114,13 +110,17 @@ fn in_order_of_copy(tables: Vec<Table>) -> Vec<Table> {
     tables
 }
 
-/// The target's table, whose columns may have another order.
-fn same_table(table: &Table, targets: &[Table]) -> Result<Table, CopyError> {
-    let names =
-        |table: &Table| table.columns.iter().map(|column| column.name.clone()).collect::<BTreeSet<_>>();
-    let target = targets.iter().find(|target| target.name == table.name);
-    let target = target.filter(|target| names(target) == names(table) && target.key == table.key);
-    target.cloned().ok_or_else(|| CopyError::OtherSchema(table.name.clone()))
+/// Checks names, columns and keys; the columns' order may differ.
+fn check_same(source: &[Table], target: &[Table]) -> Result<(), CopyError> {
+    let shape = |table: &Table| {
+        let columns: BTreeSet<_> = table.columns.iter().map(|column| column.name.clone()).collect();
+        (table.name.clone(), columns, table.key.clone())
+    };
+    let [source, target] = [source, target].map(|tables| tables.iter().map(shape).collect::<BTreeSet<_>>());
+    match source.symmetric_difference(&target).next() {
+        Some((table, ..)) => Err(CopyError::OtherSchema(table.clone())),
+        None => Ok(()),
+    }
 }
 
 #[derive(PartialEq, Eq)]
@@ -129,38 +129,73 @@ struct State {
     rows: Vec<u64>,
 }
 
-async fn state_of(store: &Store, tables: &[Table]) -> Result<State> {
-    let mut rows = Vec::with_capacity(tables.len());
-    for Table { name, .. } in tables {
-        rows.push(sql(format!("SELECT COUNT(*) FROM {name}"), []).count(store.reader()).await?);
+impl State {
+    async fn of(store: &Store, tables: &[Table]) -> Result<Self> {
+        let mut rows = Vec::with_capacity(tables.len());
+        for table in tables {
+            rows.push(
+                sql(format!("SELECT COUNT(*) FROM {}", unmarked(table)), []).count(store.reader()).await?,
+            );
+        }
+        Ok(Self { position: change_log::last_position(store.reader()).await?, rows })
     }
-    Ok(State { position: change_log::last_position(store.reader()).await?, rows })
 }
 
-/// Marks the target, unless it holds rows of another origin.
-async fn begin(from: &Store, to: &Store, tables: &[Table]) -> Result<(), CopyError> {
+/// The rows of a table without the marker, as `FROM` takes them.
+fn unmarked(table: &Table) -> String {
+    if table.name == "meta" { format!("meta WHERE name <> '{MARKER}'") } else { table.name.clone() }
+}
+
+/// Marks the target, and removes the rows of an earlier copy unless it was of the same state.
+async fn begin(from: &Store, to: &Store, tables: &[Table], state: &State) -> Result<(), CopyError> {
     if origin(from).await?.is_some() {
         return Err(CopyError::UnfinishedSource);
     }
-    match origin(to).await? {
-        Some(origin) if origin == from.id() => return Ok(()),
-        Some(_) => return Err(CopyError::OtherCopy),
-        None => {}
+    let mark = format!("{} at {} with {:?} rows", from.id(), state.position, state.rows);
+    let begun = origin(to).await?;
+    if begun.as_ref() == Some(&mark) {
+        return Ok(());
     }
-    for Table { name, .. } in tables.iter().filter(|table| !FILLED.contains(&table.name.as_str())) {
-        if sql(format!("SELECT 1 FROM {name} LIMIT 1"), []).exists(to.reader()).await? {
-            return Err(CopyError::NotEmpty(name.clone()));
+    if begun.as_ref().is_some_and(|begun| !begun.starts_with(from.id())) {
+        return Err(CopyError::OtherCopy);
+    }
+    // A trigger may fill a table while another one is emptied.
+    while let Some(table) = last_filled(to, tables).await? {
+        if begun.is_none() {
+            return Err(CopyError::NotEmpty(table.name.clone()));
         }
+        let key = table.key.join(", ");
+        let find = sql(format!("SELECT {key} FROM {} LIMIT {BATCH}", table.name), []);
+        to.delete_batch(&table.name, &format!("({key})"), find, BATCH).await?;
     }
-    let values = [MARKER.into(), from.id().into()];
-    let mark = sql("INSERT INTO meta (name, value) VALUES (?, ?)", values);
+    let text = "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+    let mark = sql(text, [MARKER.into(), mark.into()]);
     to.write(move |transaction| Box::pin(async move { Ok(mark.execute(transaction).await?) })).await?;
     Ok(())
 }
 
+async fn last_filled<'a>(store: &Store, tables: &'a [Table]) -> Result<Option<&'a Table>> {
+    for table in tables.iter().rev().filter(|table| !FILLED.contains(&table.name.as_str())) {
+        if sql(format!("SELECT 1 FROM {} LIMIT 1", table.name), []).exists(store.reader()).await? {
+            return Ok(Some(table));
+        }
+    }
+    Ok(None)
+}
+
+async fn finish(to: &Store, counters: Vec<identity::Counter>) -> Result<(), Error> {
+    to.write(move |transaction| {
+        Box::pin(async move {
+            identity::set_counters(transaction, counters).await?;
+            sql("DELETE FROM meta WHERE name = ?", [MARKER.into()]).execute(transaction).await?;
+            Ok(())
+        })
+    })
+    .await
+}
+
 async fn copy_table(
     table: &Table,
-    target: &Table,
     from: &Store,
     to: &Store,
     told: &mut impl FnMut(&str, u64),
@@ -168,7 +203,7 @@ async fn copy_table(
     let key = table.key.join(", ");
     let columns = table.columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>().join(", ");
     let is_filled = FILLED.contains(&table.name.as_str());
-    let mut last = if is_filled { None } else { last_key(target, to.reader()).await? };
+    let mut last = if is_filled { None } else { last_key(table, to.reader()).await? };
     let mut copied = 0;
     loop {
         let behind = match &last {
@@ -180,7 +215,7 @@ async fn copy_table(
         let Some(end) = rows.last() else { return Ok(()) };
         last = Some(key_of(table, end));
         copied += rows.len() as u64;
-        insert(target, table, &columns, rows, is_filled && copied <= BATCH as u64, to).await?;
+        insert(table, &columns, rows, is_filled && copied <= BATCH, to).await?;
         told(&table.name, copied);
     }
 }
@@ -196,9 +231,8 @@ fn key_of(table: &Table, row: &Row) -> Vec<Value> {
     table.key.iter().filter_map(|name| row.0.get(place(name)?).cloned()).collect()
 }
 
-/// Inserts rows in place of those of a new store where `replaces`.
+/// Inserts rows, in place of a new store's own where `replaces`.
 async fn insert(
-    target: &Table,
     table: &Table,
     columns: &str,
     rows: Vec<Row>,
@@ -207,22 +241,13 @@ async fn insert(
 ) -> Result<(), CopyError> {
     let row = format!("({})", placeholders(table.columns.len()));
     let text = format!("INSERT INTO {} ({columns}) VALUES {}", table.name, vec![row; rows.len()].join(", "));
-    let is_flag: Vec<bool> = table
-        .columns
-        .iter()
-        .map(|column| target.columns.iter().any(|other| other.name == column.name && other.is_flag))
-        .collect();
-    let values = rows.into_iter().flat_map(|row| row.0.into_iter().zip(&is_flag).map(for_column));
+    let values = rows.into_iter().flat_map(|row| row.0.into_iter().zip(&table.columns).map(for_column));
     let insert = sql(text, values.collect::<Vec<_>>());
-    let name = table.name.clone();
+    let removal = replaces.then(|| sql(format!("DELETE FROM {}", unmarked(table)), []));
     to.write(move |transaction| {
         Box::pin(async move {
-            if replaces {
-                let (condition, values) = match name.as_str() {
-                    "meta" => (" WHERE name <> ?", vec![MARKER.into()]),
-                    _ => ("", Vec::new()),
-                };
-                sql(format!("DELETE FROM {name}{condition}"), values).execute(transaction).await?;
+            if let Some(removal) = removal {
+                removal.execute(transaction).await?;
             }
             Ok(insert.execute(transaction).await?)
         })
@@ -232,9 +257,9 @@ async fn insert(
 }
 
 /// Flags are integers in SQLite.
-fn for_column((value, is_flag): (Value, &bool)) -> Value {
+fn for_column((value, column): (Value, &Column)) -> Value {
     match value {
-        Value::Integer(number) if *is_flag => Value::Bool(number != 0),
+        Value::Integer(number) if column.is_flag => Value::Bool(number != 0),
         value => value,
     }
 }
@@ -302,7 +327,7 @@ mod identity {
         sql(text, []).fetch_all(connection).await
     }
 
-    /// Goes on behind these counters and behind all rows.
+    /// Sets each counter to the source's, or to the target's largest number where that is greater.
     pub(super) async fn set_counters(transaction: &Transaction, counters: Vec<Counter>) -> Result<()> {
         let numbered = match transaction.dialect() {
             Dialect::Sqlite => {
@@ -322,12 +347,11 @@ mod identity {
             let Some(last) = counter.map(|counter| counter.last).max(largest) else { continue };
             match transaction.dialect() {
                 Dialect::Sqlite => {
-                    for text in [
-                        "DELETE FROM sqlite_sequence WHERE name = ?1 AND ?2 > 0",
-                        "INSERT INTO sqlite_sequence (name, seq) VALUES (?1, ?2)",
-                    ] {
-                        sql(text, [table.as_str().into(), last.into()]).execute(transaction).await?;
-                    }
+                    let removal = sql("DELETE FROM sqlite_sequence WHERE name = ?", [table.as_str().into()]);
+                    removal.execute(transaction).await?;
+                    let values = [table.into(), last.into()];
+                    let insert = sql("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", values);
+                    insert.execute(transaction).await?;
                 }
                 Dialect::Postgres => {
                     let text = "SELECT setval(pg_get_serial_sequence(?, ?)::regclass, ?)";

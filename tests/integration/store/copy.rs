@@ -3,12 +3,17 @@
 use std::process::Output;
 
 use serde_json::{Value, json};
+use sqlx::{Connection as _, Executor as _, raw_sql};
+use sqlx_postgres::PgConnection;
 
 use crate::util::{
     app::TestApp,
+    database::{read, write},
+    eventually,
     groups::group,
+    internals::Store,
     items::{many, user},
-    postgres::{database, environment_of, query, url_of},
+    postgres::{database, environment_of, open, query, url_of},
     program::{text, trawl},
 };
 
@@ -88,29 +93,64 @@ async fn store_is_copied_to_the_other_database_and_back() {
     assert_eq!(copied(&copy(&home, &third)), again);
 }
 
+/// Ends a copy at an item of its second batch.
+const CUT: &str = "CREATE FUNCTION cut() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RAISE 'cut'; END $$; \
+    CREATE TRIGGER cut BEFORE INSERT ON contents FOR EACH ROW WHEN (new.sequence > 700) EXECUTE FUNCTION cut()";
+
 #[tokio::test]
 async fn copy_that_was_cut_short_is_completed() {
     let (app, _) = filled().await;
     let source = url_of(app.data()).unwrap_or(app.data().display().to_string());
     let there = database("resumed");
     app.wait_for_index().await;
-    let id = app.text("SELECT value FROM meta WHERE name = 'store_id'").await;
+    let target = open(&there).await;
+    query(&there, CUT).await;
     let app = app.restart_with(|_| {
-        let first = copied(&copy(&source, &there));
-        // As a copy leaves it that ended between two batches.
-        let cut = format!(
-            "DELETE FROM contents WHERE sequence > 700; DELETE FROM users; \
-             INSERT INTO meta (name, value) VALUES ('copy_of', '{id}')"
-        );
-        std::thread::scope(|scope| {
-            scope.spawn(|| tokio::runtime::Runtime::new().unwrap().block_on(query(&there, &cut)));
-        });
+        refused(&copy(&source, &there), "");
         refused(&copy(&there, &database("of_a_half")), "unfinished copy");
         refused(&serve_over(&there), "unfinished copy");
-        assert_eq!(copied(&copy(&source, &there)), first);
+        let undo = "DROP FUNCTION cut CASCADE; UPDATE contents SET module = 'kept' WHERE sequence = 1";
+        std::thread::scope(|scope| {
+            scope.spawn(|| tokio::runtime::Runtime::new().unwrap().block_on(query(&there, undo)));
+        });
+        copied(&copy(&source, &there));
     });
     drop(app.await);
+    let kept =
+        read::<(i64,)>(&target, "SELECT sequence FROM contents WHERE module = 'kept'", Vec::new()).await;
+    assert_eq!(kept, [(1,)], "the second run goes on behind the first");
     refused(&copy("/nothing/here", &there), "there is no database");
     refused(&copy(&database("unrelated"), &there), "not empty");
     refused(&copy("mysql://u:hunter2@host/x", &there), "postgres://");
+}
+
+#[tokio::test]
+async fn copy_of_a_source_that_changed_stays_unfinished() {
+    let home = tempfile::tempdir().unwrap();
+    let source = Store::open(home.path(), 1).await.unwrap();
+    let change = async |text: &str| write(&source, vec![(text.to_owned(), Vec::new())], Vec::new()).await;
+    change("INSERT INTO tenants (code, name, created_at) VALUES ('acme', 'Acme', 0)").await;
+    let (from, there) = (home.path().display().to_string(), database("changed"));
+    let target = open(&there).await;
+
+    let mut holder = PgConnection::connect(&there).await.unwrap();
+    raw_sql("BEGIN; LOCK TABLE tenants IN SHARE MODE").execute(&mut holder).await.unwrap();
+    let copying = tokio::task::spawn_blocking({
+        let (from, there) = (from.clone(), there.clone());
+        move || copy(&from, &there)
+    });
+    let waiting = "SELECT pid::bigint FROM pg_locks WHERE NOT granted AND relation = 'tenants'::regclass";
+    eventually("the copy to wait for the lock", async || {
+        read::<(i64,)>(&target, waiting, Vec::new()).await.pop()
+    })
+    .await;
+    change("INSERT INTO tenants (code, name, created_at) VALUES ('other', 'Other', 0)").await;
+    holder.close().await.unwrap();
+    refused(&copying.await.unwrap(), "the source changed");
+    refused(&serve_over(&there), "unfinished copy");
+
+    change("UPDATE tenants SET name = 'Harbour' WHERE code = 'acme'").await;
+    copied(&copy(&from, &there));
+    let names = read::<(String,)>(&target, "SELECT name FROM tenants ORDER BY code", Vec::new()).await;
+    assert_eq!(names, [("Harbour".to_owned(),), ("Other".to_owned(),)], "the second run begins anew");
 }

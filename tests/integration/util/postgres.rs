@@ -70,7 +70,7 @@ pub(crate) async fn open_store(data: &Path) -> Store {
 }
 
 pub(crate) async fn open(url: &str) -> Store {
-    Store::open_at(DatabaseAddress::of_server(url).unwrap(), 1).await.unwrap()
+    Store::open_at(DatabaseAddress::from_url(url).unwrap(), 1).await.unwrap()
 }
 
 /// Whether the database of a data directory holds this text anywhere, as text or as bytes.
