@@ -81,6 +81,7 @@ mod files {
     mod download;
     mod error_codes;
     mod multipart;
+    mod no_store;
     mod quotas;
     mod retention;
     mod s3;

@@ -65,6 +65,31 @@ async fn unreachable_server_is_waited_for_and_then_named() {
     refused(&output, &["postgres://127.0.0.1:1/search", "could not be opened"]);
 }
 
+/// The address by this host name, which takes certificates of this authority alone.
+fn verified(url: &str, host: &str, authority: &str) -> String {
+    let directory =
+        std::env::var("TRAWL_TEST_POSTGRES_CERTIFICATES").expect("./tests/run makes certificates");
+    let url = url.replace("127.0.0.1", host);
+    format!("{url}?sslmode=verify-full&sslrootcert={directory}/{authority}.pem")
+}
+
+#[tokio::test]
+async fn certificate_of_another_authority_or_host_is_refused() {
+    let url = database("tls");
+    let good = verified(&url, "localhost", "authority");
+    let app = TestApp::start_with(|config| config.store.url = Some(good.into())).await;
+    let encrypted = "SELECT COUNT(*) FROM pg_stat_ssl WHERE ssl AND pid = pg_backend_pid()";
+    assert_eq!(app.number(encrypted).await, 1);
+    for (host, authority, reason) in [
+        ("localhost", "other", "invalid peer certificate: UnknownIssuer"),
+        ("127.0.0.1", "authority", "certificate not valid for name"),
+    ] {
+        let url = verified(&url, host, authority);
+        let output = serve(&url, &[("TRAWL_STORE__WAIT_SECONDS", "1")]).await;
+        refused(&output, &[host, "could not be opened", reason]);
+    }
+}
+
 #[tokio::test]
 async fn other_master_key_is_refused() {
     let url = database("sealed");
