@@ -7,6 +7,7 @@ mod environment;
 mod issuers;
 mod limits;
 mod storage;
+mod store;
 mod tasks;
 mod telemetry;
 mod web;
@@ -35,6 +36,7 @@ pub use self::{
     issuers::{Issuer, SignIn},
     limits::Limits,
     storage::{S3, Scanner, Storage, StorageKind},
+    store::Store,
     tasks::Tasks,
     telemetry::Telemetry,
     web::{Console, Web},
@@ -129,21 +131,6 @@ pub struct Auth {
     pub issuers: Vec<Issuer>,
 }
 
-/// Database.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Store {
-    /// Address of a PostgreSQL database, `postgres://USER@HOST:PORT/DATABASE`; default: SQLite in `data`.
-    #[serde(serialize_with = "masked", skip_serializing_if = "Option::is_none")]
-    pub url: Option<SecretString>,
-    /// Read connections.
-    pub readers: u32,
-    /// Time that the server waits at start for a PostgreSQL that it cannot reach, in seconds.
-    pub wait_seconds: u32,
-    /// Writes get 503 with less free disk space; 0 disables the check.
-    pub reserve_bytes: u64,
-}
-
 /// Full-text index.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -198,8 +185,8 @@ impl Default for Config {
             master_key: None,
             log: Log { filter: "info".to_owned(), format: LogFormat::Text },
             auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2, issuers: Vec::new() },
-            store: Store { url: None, readers: 4, wait_seconds: 60, reserve_bytes: 256 << 20 },
             cluster: Cluster::default(),
+            store: Store::default(),
             index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
             search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50, slow_ms: 500 },
             connectors: Connectors {
@@ -326,26 +313,6 @@ impl Config {
         self.telemetry.check()?;
         self.web.check()?;
         self.console.check()
-    }
-
-    /// Checks that nothing else is one machine's own where servers share a PostgreSQL (decisions 11.1).
-    ///
-    /// # Errors
-    /// A message that names the setting.
-    pub fn check_shared_store(&self) -> Result<(), String> {
-        if self.store.url.is_none() {
-            return Ok(());
-        }
-        if self.master_key.is_none() {
-            return Err("master_key: is required where store.url is set (TRAWL_MASTER_KEY)".to_owned());
-        }
-        if self.public_url.is_none() {
-            return Err("public_url: is required where store.url is set".to_owned());
-        }
-        if self.storage.kind == StorageKind::Local {
-            return Err("storage.kind: must be s3 or none where store.url is set, not local".to_owned());
-        }
-        Ok(())
     }
 }
 

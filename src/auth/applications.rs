@@ -1,22 +1,24 @@
 //! Applications: the systems that call trawl (decisions 3.1–3.3).
 
-use std::{collections::HashSet, fmt, str::FromStr};
+mod changes;
+mod registration;
 
-use secrecy::{ExposeSecret, SecretString};
+use std::{fmt, str::FromStr};
+
+use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
-use super::{
-    keys::Keys,
-    oauth::authorization::redirect,
-    secrets::{self, SecretChecker},
-    usage::Usage,
-};
+use super::{keys::Keys, oauth::authorization::redirect, secrets::SecretChecker, usage::Usage};
 use crate::{
     error::{Error, Result},
     identity::scopes::{Scope, Scopes},
-    identity::tenant::check_code,
-    store::{self, Connection, DatabaseError, FromRow, Json, Store, Transaction, Value, now_millis, sql},
+    store::{self, Connection, DatabaseError, FromRow, Store, now_millis, sql},
+};
+
+pub(super) use self::changes::{set_epoch, set_redirect_uri};
+pub use self::{
+    changes::{bind, unbind},
+    registration::{Credentials, NewApplication, check_bound, check_scopes, insert, new_secret},
 };
 
 /// The kind of an application (decisions 3.2).
@@ -259,70 +261,6 @@ fn hashes(application: Option<&Application>) -> [Option<String>; 2] {
     [current, previous.filter(|(_, until)| *until > now_millis()).map(|(hash, _)| hash)]
 }
 
-/// The input of `trawl app create`.
-#[derive(Clone, Debug)]
-pub struct NewApplication {
-    /// Tenant code; created if missing.
-    pub tenant: String,
-    /// Kind.
-    pub kind: Kind,
-    /// Codes of a domain application's further tenants.
-    pub bound: Vec<String>,
-    /// Its scopes; `None` means all of its kind except `act-as-user`.
-    pub scopes: Option<Scopes>,
-    /// Display name.
-    pub name: String,
-    /// Browser login settings.
-    pub login: LoginClient,
-}
-
-/// Credentials of a new application, shown once (decisions 1).
-#[derive(Clone, Debug)]
-pub struct Credentials {
-    /// Client id.
-    pub client_id: String,
-    /// Client secret.
-    pub client_secret: SecretString,
-    /// The key that signs callbacks to it (decisions 8.3).
-    pub callback_key: SecretString,
-    /// Scopes.
-    pub scopes: Scopes,
-    secret_hash: String,
-    callback_key_sealed: Vec<u8>,
-}
-
-impl Credentials {
-    /// Creates credentials.
-    ///
-    /// # Errors
-    /// 400 for an invalid tenant code, scope or binding.
-    pub fn generate(keys: &Keys, new: &NewApplication) -> Result<Self> {
-        let scopes = check(new)?;
-        let client_id = Uuid::new_v4().to_string();
-        let client_secret = secrets::generate()?;
-        let callback_key = secrets::generate()?;
-        let secret_hash = secrets::hash(&client_secret)?;
-        let callback_key_sealed = keys
-            .secrets
-            .seal(client_id.as_bytes(), callback_key.expose_secret().as_bytes())
-            .map_err(Error::internal)?;
-        Ok(Self { client_id, client_secret, callback_key, scopes, secret_hash, callback_key_sealed })
-    }
-
-    pub(super) fn without_secret(keys: &Keys, client_id: &str, scopes: Scopes) -> Result<Self> {
-        let callback_key = secrets::generate()?;
-        let sealed = keys.secrets.seal(client_id.as_bytes(), callback_key.expose_secret().as_bytes());
-        Ok(Self {
-            client_id: client_id.to_owned(),
-            client_secret: SecretString::default(),
-            callback_key,
-            scopes,
-            secret_hash: String::new(),
-            callback_key_sealed: sealed.map_err(Error::internal)?,
-        })
-    }
-}
-
 /// The callback signing key (decisions 8.3), unless the application is out of use.
 ///
 /// # Errors
@@ -341,153 +279,4 @@ pub async fn find_callback_key(
     let Some(sealed) = sealed else { return Ok(None) };
     let key = keys.secrets.open(client_id.as_bytes(), &sealed).map_err(Error::internal)?;
     Ok(Some(SecretString::from(String::from_utf8(key).map_err(Error::internal)?)))
-}
-
-/// A new secret and its hash. Takes about 12 ms of CPU.
-pub fn new_secret() -> Result<(SecretString, String)> {
-    let secret = secrets::generate()?;
-    let hash = secrets::hash(&secret)?;
-    Ok((secret, hash))
-}
-
-/// Stores a new application of this tenant.
-pub async fn insert(
-    transaction: &Transaction,
-    tenant_id: i64,
-    new: &NewApplication,
-    credentials: &Credentials,
-) -> Result<()> {
-    // Public applications have no secret to check.
-    let secret_hash = if new.login.is_public { "" } else { &credentials.secret_hash };
-    let statement = sql(
-        "INSERT INTO applications \
-         (client_id, tenant_id, kind, name, secret_hash, callback_key_sealed, scopes, bound, redirect_uris, is_public, \
-          created_at) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            credentials.client_id.as_str().into(),
-            tenant_id.into(),
-            new.kind.as_str().into(),
-            new.name.as_str().into(),
-            secret_hash.into(),
-            credentials.callback_key_sealed.clone().into(),
-            serde_json::to_string(&credentials.scopes).map_err(Error::internal)?.into(),
-            serde_json::to_string(&new.bound).map_err(Error::internal)?.into(),
-            serde_json::to_string(&new.login.redirect_uris).map_err(Error::internal)?.into(),
-            new.login.is_public.into(),
-            now_millis().into(),
-        ],
-    );
-    statement.execute(transaction).await?;
-    Ok(())
-}
-
-pub(super) async fn set_redirect_uri(
-    transaction: &Transaction,
-    client_id: &str,
-    redirect_uri: &str,
-) -> store::Result<()> {
-    let statement = sql(
-        "UPDATE applications SET redirect_uris = ? WHERE client_id = ?",
-        [Value::json(&[redirect_uri])?, client_id.into()],
-    );
-    statement.execute(transaction).await.map(drop)
-}
-
-/// Adds a tenant's code to those of a domain application. Returns whether the application exists.
-pub async fn bind(transaction: &Transaction, client_id: &str, code: &str) -> store::Result<bool> {
-    let statement = sql("SELECT bound FROM applications WHERE client_id = ?", [client_id.into()]);
-    let Some(Json(mut bound)) = statement.fetch_optional_value::<Json<Vec<String>>>(transaction).await?
-    else {
-        return Ok(false);
-    };
-    bound.push(code.to_owned());
-    set_bound(transaction, client_id, &bound).await?;
-    Ok(true)
-}
-
-/// Removes a tenant's code from all applications. Returns their client ids and tenants.
-pub async fn unbind(transaction: &Transaction, code: &str) -> store::Result<Vec<(String, i64)>> {
-    let statement = sql(
-        "SELECT client_id, tenant_id, bound FROM applications \
-         WHERE ? IN (SELECT value FROM json_each(applications.bound)) ORDER BY client_id",
-        [code.into()],
-    );
-    let mut applications = Vec::new();
-    for (client_id, home, Json(mut bound)) in
-        statement.fetch_all::<(String, i64, Json<Vec<String>>)>(transaction).await?
-    {
-        bound.retain(|other| other != code);
-        set_bound(transaction, &client_id, &bound).await?;
-        applications.push((client_id, home));
-    }
-    Ok(applications)
-}
-
-async fn set_bound(transaction: &Transaction, client_id: &str, bound: &[String]) -> store::Result<()> {
-    let values = [Value::json(bound)?, client_id.into()];
-    sql("UPDATE applications SET bound = ? WHERE client_id = ?", values).execute(transaction).await.map(drop)
-}
-
-/// Invalidates everything issued in another epoch.
-pub(super) async fn set_epoch(transaction: &Transaction, client_id: &str, epoch: i64) -> store::Result<()> {
-    let statement =
-        sql("UPDATE applications SET epoch = ? WHERE client_id = ?", [epoch.into(), client_id.into()]);
-    statement.execute(transaction).await.map(drop)
-}
-
-fn check(new: &NewApplication) -> Result<Scopes> {
-    check_code(&new.tenant).map_err(Error::bad_request)?;
-    check_bound("bind", new.kind, &new.bound)?;
-    let scopes = match &new.scopes {
-        None => new.kind.possible_scopes().without(Scope::ActAsUser),
-        Some(scopes) => {
-            check_scopes("scope", new.kind, scopes)?;
-            scopes.clone()
-        }
-    };
-    // The name of the command line's flag.
-    let named = |reason: String| Error::bad_request(reason.replacen("redirectUris", "redirect-uri", 1));
-    new.login.check(new.kind, &scopes).map_err(named)?;
-    Ok(scopes)
-}
-
-/// Limit per request; tenants it registers are added.
-const MOST_BOUND: usize = 10_000;
-
-/// Checks the bound tenants.
-///
-/// # Errors
-/// 400 that names the field.
-pub fn check_bound(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
-    let wrong = |reason: String| Err(Error::bad_request(reason));
-    if !bound.is_empty() && kind != Kind::Domain {
-        return wrong(format!(
-            "{field}: only domain applications may be bound to tenants; this one is of kind {kind}"
-        ));
-    }
-    if bound.len() > MOST_BOUND {
-        return wrong(format!("{field}: must be at most {MOST_BOUND} tenant codes"));
-    }
-    let mut seen = HashSet::new();
-    for (place, code) in bound.iter().enumerate() {
-        check_code(code).map_err(|reason| Error::bad_request(format!("{field}[{place}]: {reason}")))?;
-        if !seen.insert(code) {
-            return wrong(format!("{field}[{place}]: is named twice"));
-        }
-    }
-    Ok(())
-}
-
-/// Checks the scopes.
-///
-/// # Errors
-/// 400 that names field and scope.
-pub fn check_scopes(field: &str, kind: Kind, scopes: &Scopes) -> Result<()> {
-    match scopes.first_outside(&kind.possible_scopes()) {
-        Some(scope) => {
-            Err(Error::bad_request(format!("{field}: an application of kind {kind} may not have {scope}")))
-        }
-        None => Ok(()),
-    }
 }
