@@ -27,7 +27,9 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(70);
 /// Time to connect, or to get a connection of a pool.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Idle time after which a connection is tried before a statement runs on it; each time would double the statements.
+/// Idle time after which a connection is pinged before its next statement.
+///
+/// A ping before every statement would double the round trips.
 const PING_AFTER: Duration = Duration::from_secs(1);
 
 const COORDINATION_CONNECTIONS: u32 = 3;

@@ -1,8 +1,8 @@
 //! The writer: gathers waiting requests into a transaction, so that many callers share one durable commit.
 //!
-//! Transactions run one at a time, on PostgreSQL over all replicas, and a commit costs an fsync. Each request runs in its
-//! own savepoint: a failing request undoes only itself. Each answer leaves after the commit that contains the request is
-//! durable.
+//! A database runs one write transaction at a time, even for several servers, and each commit costs an fsync. Each request
+//! runs in its own savepoint: a failing request undoes only itself. Each answer leaves after the commit that contains the
+//! request is durable.
 
 use std::{
     any::Any,

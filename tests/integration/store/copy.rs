@@ -3,7 +3,7 @@
 use std::process::Output;
 
 use serde_json::{Value, json};
-use sqlx::{Connection as _, Executor as _, raw_sql};
+use sqlx::{Connection as _, raw_sql};
 use sqlx_postgres::PgConnection;
 
 use crate::util::{

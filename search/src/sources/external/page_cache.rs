@@ -19,7 +19,7 @@ use crate::{
     sources::{cache_shares, count_page},
 };
 
-/// A stale page at hand ends the wait this early, by at most a tenth of it.
+/// Time before the deadline at which a stale page ends the wait; at most a tenth of the wait.
 const STALE_LEAD: Duration = Duration::from_millis(100);
 /// The part of the bytes for positions.
 const POSITIONS_PART: u64 = 16;
