@@ -4,6 +4,7 @@
 //! from it.
 
 pub mod change_log;
+pub mod check;
 pub(crate) mod commits;
 mod connection;
 pub mod copy;

@@ -4,11 +4,10 @@ use std::{process::ExitCode, sync::Arc};
 
 use futures::{StreamExt, stream};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde::Serialize;
 
 use super::{
     data_directory::DataDirectory,
-    exit::{WRONG_USAGE, fail},
+    exit::{WRONG_USAGE, fail, show},
 };
 use crate::{
     auth::keys::Keys,
@@ -62,27 +61,6 @@ impl StorageCommand {
             }
         }
     }
-}
-
-fn show<R: Serialize>(
-    report: Result<R, String>,
-    json: bool,
-    is_good: impl Fn(&R) -> bool,
-    print: impl Fn(&R),
-) -> ExitCode {
-    let report = match report {
-        Ok(report) => report,
-        Err(reason) => return fail(1, reason),
-    };
-    if json {
-        match serde_json::to_string(&report) {
-            Ok(text) => println!("{text}"),
-            Err(error) => return fail(1, error),
-        }
-    } else {
-        print(&report);
-    }
-    if is_good(&report) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 async fn verify(config: &Config) -> Result<verification::Report, String> {

@@ -1,4 +1,4 @@
-//! `trawl store`: copies a store to another database.
+//! `trawl store`: copies a store to another database, and checks one.
 
 use std::{path::Path, process::ExitCode};
 
@@ -6,10 +6,13 @@ use indicatif::ProgressBar;
 use secrecy::SecretString;
 use serde::Serialize;
 
-use super::exit::fail;
-use crate::store::{
-    DatabaseAddress, Store,
-    copy::{CopiedTable, copy},
+use super::{data_directory::DataDirectory, exit::show};
+use crate::{
+    config::Config,
+    store::{
+        DatabaseAddress, Store, check,
+        copy::{CopiedTable, copy},
+    },
 };
 
 #[derive(Debug, clap::Subcommand)]
@@ -18,6 +21,17 @@ pub(super) enum StoreCommand {
     ///
     /// Prints the rows of each table in both stores, and exits with 1 where they differ. No server may run over either.
     Copy(CopyOptions),
+    /// Check tables, references and the change log, also while a server runs; exit 1 if anything is wrong
+    Check(CheckOptions),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct CheckOptions {
+    #[command(flatten)]
+    directory: DataDirectory,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -40,35 +54,65 @@ struct Copied {
 
 impl StoreCommand {
     pub(super) async fn run(self) -> ExitCode {
-        let Self::Copy(CopyOptions { from, to, json }) = self;
-        let copied = match copied(&from, &to).await {
-            Ok(tables) => Copied { tables },
-            Err(reason) => return fail(1, reason),
-        };
-        if json {
-            match serde_json::to_string(&copied) {
-                Ok(text) => println!("{text}"),
-                Err(error) => return fail(1, error),
+        match self {
+            Self::Copy(CopyOptions { from, to, json }) => {
+                let copied = copied(&from, &to).await.map(|tables| Copied { tables });
+                show(copied, json, Copied::is_equal, print_copied)
             }
-        } else {
-            for CopiedTable { table, from, to } in &copied.tables {
-                println!("{table:<24}{from:>12}{to:>12}");
-            }
-        }
-        if copied.tables.iter().all(|table| table.from == table.to) {
-            ExitCode::SUCCESS
-        } else {
-            fail(1, "the copy differs from its source; copy to a new store")
+            Self::Check(CheckOptions { directory, json }) => match directory.load_config() {
+                Ok(config) => show(checked(&config).await, json, check::Report::is_good, print_check),
+                Err(failure) => failure,
+            },
         }
     }
 }
 
+impl Copied {
+    fn is_equal(&self) -> bool {
+        self.tables.iter().all(|table| table.from == table.to)
+    }
+}
+
+fn print_copied(copied: &Copied) {
+    for CopiedTable { table, from, to } in &copied.tables {
+        println!("{table:<24}{from:>12}{to:>12}");
+    }
+    if !copied.is_equal() {
+        eprintln!("error: the copy differs from its source; copy to a new store");
+    }
+}
+
+fn print_check(report: &check::Report) {
+    for problem in &report.problems {
+        println!("{problem}");
+    }
+    println!("{} tables, {} rows, {} problems", report.tables, report.rows, report.problems.len());
+}
+
+async fn checked(config: &Config) -> Result<check::Report, String> {
+    if config.store.url.is_none() && !DatabaseAddress::in_directory(&config.data).exists() {
+        return Err(format!("there is no database in {}", config.data.display()));
+    }
+    let empty = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let reference = Store::open(empty.path(), 1).await.map_err(|error| error.to_string())?;
+    let store = Store::open_configured(config, 1, 0).await.map_err(|error| error.to_string())?;
+    let bar = ProgressBar::new_spinner();
+    let report = check::check(&store, &reference, |table, rows| {
+        bar.set_message(format!("{table}: {rows} rows"));
+        bar.tick();
+    })
+    .await;
+    bar.finish_and_clear();
+    for store in [store, reference] {
+        store.close().await.map_err(|error| error.to_string())?;
+    }
+    report.map_err(|error| error.to_string())
+}
+
 async fn copied(from: &SecretString, to: &SecretString) -> Result<Vec<CopiedTable>, String> {
     let source = address(from)?;
-    if let DatabaseAddress::File(path) = &source
-        && !path.is_file()
-    {
-        return Err(format!("--from: there is no database {}", path.display()));
+    if !source.exists() {
+        return Err(format!("--from: there is no database {source}"));
     }
     let target = address(to)?;
     if let DatabaseAddress::File(path) = &target {

@@ -65,6 +65,14 @@ impl DatabaseAddress {
         Ok(Self::Server(Box::new(server)))
     }
 
+    /// Whether its file exists; true of a server's database.
+    pub fn exists(&self) -> bool {
+        match self {
+            Self::File(path) => path.is_file(),
+            Self::Server(_) => true,
+        }
+    }
+
     /// Its dialect of SQL.
     pub fn dialect(&self) -> Dialect {
         match self {

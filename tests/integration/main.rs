@@ -226,6 +226,7 @@ mod sessions {
 }
 #[cfg(test)]
 mod store {
+    mod check;
     mod copy;
     mod failures;
     mod schema;

@@ -1,0 +1,130 @@
+//! Checks a store for damage that its database does not refuse by itself.
+
+use serde::Serialize;
+
+use super::{
+    Connection, FromRow, Result, Store, copy,
+    dialect::Dialect,
+    schema::{self, Table},
+    sql,
+};
+
+/// Problems of one kind that are told.
+const MOST_TOLD: u64 = 100;
+
+/// The result of a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Checked tables.
+    pub tables: u64,
+    /// Their rows.
+    pub rows: u64,
+    /// Problems in words.
+    pub problems: Vec<String>,
+}
+
+impl Report {
+    /// Whether there is no problem.
+    pub fn is_good(&self) -> bool {
+        self.problems.is_empty()
+    }
+}
+
+/// Checks a store, also while servers use it; `told` learns of each table's rows.
+///
+/// `reference` is a new store, whose tables are those of this version.
+///
+/// # Errors
+/// A failure of the database.
+pub async fn check(store: &Store, reference: &Store, mut told: impl FnMut(&str, u64)) -> Result<Report> {
+    let connection = store.reader();
+    let tables = schema::tables(connection).await?;
+    let expected = schema::tables(reference.reader()).await?;
+    let mut report = Report { tables: tables.len() as u64, ..Report::default() };
+    compare(&tables, &expected, &mut report.problems);
+    if copy::origin(store).await?.is_some() {
+        report.problems.push("it is an unfinished copy of another store".to_owned());
+    }
+    if connection.dialect() == Dialect::Sqlite {
+        report.problems.extend(damage(connection).await?);
+    }
+    for table in &tables {
+        let rows = sql(format!("SELECT COUNT(*) FROM {}", table.name), []).count(connection).await?;
+        told(&table.name, rows);
+        report.rows += rows;
+        report.problems.extend(dangling(connection, table, &tables).await?);
+    }
+    report.problems.extend(change_log(connection).await?);
+    Ok(report)
+}
+
+/// Columns may have another order in either kind of database.
+fn compare(tables: &[Table], expected: &[Table], problems: &mut Vec<String>) {
+    let columns = |table: &Table| {
+        let mut names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        names.sort_unstable();
+        names.join(", ")
+    };
+    for table in expected {
+        match tables.iter().find(|there| there.name == table.name) {
+            None => problems.push(format!("{}: the table is missing", table.name)),
+            Some(there) if columns(there) != columns(table) || there.key != table.key => {
+                problems.push(format!("{}: it has other columns than this version knows", table.name));
+            }
+            Some(_) => {}
+        }
+    }
+    let foreign = tables.iter().filter(|there| expected.iter().all(|table| table.name != there.name));
+    problems.extend(foreign.map(|table| format!("{}: no table of trawl has this name", table.name)));
+}
+
+async fn damage(connection: &Connection) -> Result<Vec<String>> {
+    let text = "SELECT integrity_check FROM pragma_integrity_check(?) WHERE integrity_check <> 'ok'";
+    sql(text, [MOST_TOLD.into()]).fetch_values(connection).await
+}
+
+/// Rows whose parent is missing.
+async fn dangling(connection: &Connection, table: &Table, tables: &[Table]) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for key in &table.foreign_keys {
+        let parent = tables.iter().find(|parent| parent.name == key.parent);
+        let Some([id]) = parent.map(|parent| parent.key.as_slice()) else { continue };
+        let (name, column) = (&table.name, &key.column);
+        let text = format!(
+            "SELECT COUNT(*) AS rows FROM {name} AS child WHERE {column} IS NOT NULL AND NOT EXISTS \
+             (SELECT 1 FROM {} AS parent WHERE parent.{id} = child.{column})",
+            key.parent
+        );
+        let count = sql(text, []).count(connection).await?;
+        if count > 0 {
+            problems.push(format!("{name}: {count} rows name a row of {} that is missing", key.parent));
+        }
+    }
+    Ok(problems)
+}
+
+#[derive(FromRow)]
+struct LogRow {
+    entries: i64,
+    first: Option<i64>,
+    last: Option<i64>,
+    position: i64,
+}
+
+/// Positions are given without gaps, up to the recorded end.
+async fn change_log(connection: &Connection) -> Result<Option<String>> {
+    let text = "SELECT (SELECT COUNT(*) FROM change_log) AS entries, (SELECT MIN(position) FROM change_log) AS first, \
+                (SELECT MAX(position) FROM change_log) AS last, position FROM change_log_end";
+    let LogRow { entries, first, last, position } = sql(text, []).fetch_one(connection).await?;
+    let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
+    Ok(if last > position {
+        Some(format!("change_log: its last entry {last} is behind the recorded end {position}"))
+    } else if entries != last - first + 1 {
+        Some(format!(
+            "change_log: {} entries between {first} and {last} are missing",
+            last - first + 1 - entries
+        ))
+    } else {
+        None
+    })
+}
