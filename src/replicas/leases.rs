@@ -45,11 +45,12 @@ impl Leases {
         // Dropped, it gives back the place in this process.
         let lease = Lease { name: name.to_owned(), leases: self.clone() };
         let Some(connection) = &self.shared else { return Ok(Some(lease)) };
-        // A dead process takes none, and loses its own to those who ask.
+        // A dead process takes none, and loses its own to those who ask. A row of this process was not given back.
         let alive = format!("SELECT process FROM replicas WHERE seen_at > {DATABASE_NOW} - {DEAD_AFTER}");
         let text = format!(
             "INSERT INTO leases (name, process) SELECT ?, process FROM replicas WHERE process = ? AND process IN ({alive}) \
-             ON CONFLICT (name) DO UPDATE SET process = excluded.process WHERE leases.process NOT IN ({alive})"
+             ON CONFLICT (name) DO UPDATE SET process = excluded.process \
+             WHERE leases.process = excluded.process OR leases.process NOT IN ({alive})"
         );
         let taken = sql(text, [name.into(), (&*self.process).into()]).execute(connection).await?;
         Ok((taken == 1).then_some(lease))

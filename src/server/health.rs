@@ -66,6 +66,7 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     let indexed = app.index_progress.borrow().position;
     let behind = (*app.store.positions().borrow() - indexed).max(0);
     ::metrics::gauge!("trawl_index_behind").set(u32::try_from(behind).unwrap_or(u32::MAX));
+    ::metrics::gauge!("trawl_replicas").set(u32::try_from(app.replicas.alive()).unwrap_or(u32::MAX));
     let waiting = app.store.waiting_writes();
     ::metrics::gauge!("trawl_writes_waiting").set(u32::try_from(waiting).unwrap_or(u32::MAX));
     if let Some(free) = app.store.free_bytes() {

@@ -1,7 +1,7 @@
 //! Generations of cached data: a change that makes data stale raises its generation.
 //!
 //! A cache keeps the generation under which it read its data. Changes of other replicas arrive by
-//! [`Observer::refresh`](super::observer::Observer::refresh).
+//! [`Store::refresh`](super::Store::refresh).
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -10,7 +10,7 @@ use super::Throttled;
 
 const MINUTE: i64 = 60 * 1_000;
 
-/// What becomes of an attempt.
+/// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     Uncounted,

@@ -28,6 +28,11 @@ async fn replicas_are_listed_until_they_stop() {
         listed.body["data"].as_array().unwrap().iter().all(|replica| replica["behind"] == 0).then_some(())
     })
     .await;
+    eventually("both to count two", async || {
+        let counts = [one.gauge("trawl_replicas").await?, other.gauge("trawl_replicas").await?];
+        (counts == [2, 2]).then_some(())
+    })
+    .await;
     assert_eq!(at(&other, &operator).get("/admin/v1/replicas").await.ok().header("x-trawl-replica"), "r1");
 
     other.terminate();
