@@ -108,7 +108,7 @@ mod tests {
     use crate::store::{schema::ForeignKey, tests::query_plan};
 
     /// Tables that outlive tenants; all others refer to `tenants`.
-    const KEPT: [&str; 2] = ["audit", "change_log"];
+    const KEPT: [&str; 3] = ["audit", "change_log", "invalidations"];
 
     #[tokio::test]
     async fn no_table_with_rows_of_a_tenant_is_forgotten() {
