@@ -75,8 +75,8 @@ impl Maintenance {
     /// # Errors
     /// The first failure; the other parts run regardless.
     pub async fn make_round(&self) -> Result<()> {
-        let rows = self.jobs.make_rows().await;
-        rows.and(self.jobs.make_contents().await)
+        let rows = self.jobs.make_rows(None).await;
+        rows.and(self.jobs.make_contents(None).await)
     }
 
     /// Stops after the current portion and saves usage times. The rest follows after the next start.
@@ -99,7 +99,10 @@ async fn run_rows(jobs: Arc<Jobs>, wake: Arc<Notify>, over: Arc<Notify>) {
     let mut lease = None;
     while !jobs.stop.is_cancelled() {
         lease = jobs.lead("maintenance", lease).await;
-        let made = if lease.is_some() { jobs.make_rows().await } else { jobs.write_usage().await };
+        let made = match &lease {
+            Some(lease) => jobs.make_rows(Some(lease)).await,
+            None => jobs.write_usage().await,
+        };
         if let Err(error) = made {
             tracing::warn!(%error, "a maintenance round failed and will be retried");
         }
@@ -113,10 +116,9 @@ async fn run_contents(jobs: Arc<Jobs>, wake: Arc<Notify>) {
     while !jobs.stop.is_cancelled() {
         jobs.pause(&wake).await;
         lease = jobs.lead("contents", lease).await;
-        if lease.is_none() {
-            continue;
-        }
-        if let Err(error) = jobs.make_contents().await {
+        if lease.is_some()
+            && let Err(error) = jobs.make_contents(lease.as_ref()).await
+        {
             tracing::warn!(%error, "some unreferenced contents could not be removed and will be retried");
         }
     }
@@ -134,11 +136,12 @@ enum Job {
     Revocations,
     Uploads,
     Audit,
+    Leases,
     Histories,
     Files,
 }
 
-const PARTS: [Job; 11] = [
+const PARTS: [Job; 12] = [
     Job::Tenants,
     Job::Groups,
     Job::Folders,
@@ -149,9 +152,15 @@ const PARTS: [Job; 11] = [
     Job::Revocations,
     Job::Uploads,
     Job::Audit,
+    Job::Leases,
     Job::Histories,
     Job::Files,
 ];
+
+async fn is_lost(lease: Option<&Lease>) -> Result<bool> {
+    let Some(lease) = lease else { return Ok(false) };
+    Ok(!lease.is_held().await?)
+}
 
 impl Jobs {
     /// The lease of work that one replica does, while this is the one.
@@ -160,7 +169,9 @@ impl Jobs {
             match lease {
                 Some(lease) if lease.is_held().await? => Ok(Some(lease)),
                 lost => {
-                    drop(lost);
+                    if let Some(lost) = lost {
+                        lost.release().await;
+                    }
                     self.leases.try_acquire(name).await
                 }
             }
@@ -179,8 +190,8 @@ impl Jobs {
         }
     }
 
-    /// Runs all parts in turn until nothing is left. Failed parts wait for the next round.
-    async fn make_rows(&self) -> Result<()> {
+    /// Runs all parts in turn until nothing is left or the lease is lost. Failed parts wait for the next round.
+    async fn make_rows(&self, lease: Option<&Lease>) -> Result<()> {
         let (mut parts, mut outcome) = (PARTS.to_vec(), Ok(()));
         let mut is_done = false;
         while !is_done && !self.stop.is_cancelled() {
@@ -189,6 +200,9 @@ impl Jobs {
                 // Unsaved usage times would make used sessions look expired.
                 if part == Job::Sessions && !parts.contains(&Job::Usage) {
                     continue;
+                }
+                if is_lost(lease).await? {
+                    return outcome;
                 }
                 match self.make(part).await {
                     Ok(is_last) => {
@@ -203,9 +217,9 @@ impl Jobs {
     }
 
     /// Removes unreferenced contents and leftovers of uploads.
-    async fn make_contents(&self) -> Result<()> {
+    async fn make_contents(&self, lease: Option<&Lease>) -> Result<()> {
         let mut is_done = false;
-        while !is_done && !self.stop.is_cancelled() {
+        while !is_done && !self.stop.is_cancelled() && !is_lost(lease).await? {
             let doubtful = self.contents.remove_doubtful(&self.store, &self.stop).await;
             let left = contents::discard_leftovers(&self.contents, &self.store, &self.stop).await;
             is_done = doubtful? & left?;
@@ -230,6 +244,7 @@ impl Jobs {
                 Job::Revocations => revoked_tokens::remove_expired(store).await?,
                 Job::Uploads => expired_uploads::remove_old(store, self.upload_hours).await?,
                 Job::Audit => records::remove_old(store, self.keep_days).await?,
+                Job::Leases => self.leases.remove_orphans().await.map(|()| true)?,
                 Job::Histories => robots::backfill::follow_portion(store).await?,
                 Job::Files => reindexing::follow_portion(store).await?,
             };

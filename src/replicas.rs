@@ -20,11 +20,13 @@ use crate::{
     store::{self, Connection, FromRow, Store, now_millis, sql},
 };
 
-pub use self::leases::{Lease, Leases};
+pub use self::leases::{Fence, Lease, Leases};
 pub use self::settings::{Disagreement, SharedSettings};
 
-/// Epoch milliseconds by PostgreSQL's clock, which replicas share.
-const DATABASE_NOW: &str = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
+/// Epoch milliseconds by PostgreSQL's clock, which replicas share, at the start of the statement.
+///
+/// A later time would make rows look dead that were renewed while the statement waited for a lock.
+const DATABASE_NOW: &str = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)";
 
 /// Age of its row, in milliseconds, above which a replica counts as dead.
 const DEAD_AFTER: i64 = 15_000;

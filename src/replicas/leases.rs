@@ -1,7 +1,8 @@
 //! Leases: work on one thing that one task does at a time, over all replicas.
 //!
 //! In a process a lease is a lock. Over PostgreSQL it is also a row that lives as long as the holder's process does, so
-//! that nothing renews it.
+//! that nothing renews it. A process that was stopped for a while may find its leases taken over: work that must not be
+//! done twice confirms its lease in a write.
 
 use std::{
     collections::HashSet,
@@ -9,14 +10,26 @@ use std::{
     time::Duration,
 };
 
+use backon::{ExponentialBuilder, Retryable as _};
+use tokio::{
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
+
 use super::{DATABASE_NOW, DEAD_AFTER};
 use crate::{
     error::{Error, Result},
-    store::{Connection, Store, sql},
+    store::{Connection, DatabaseError, Store, Transaction, Value, sql},
 };
 
-/// Between attempts to take a lease that another holds.
-const ATTEMPT_INTERVAL: Duration = Duration::from_millis(100);
+/// Between looks at a lease that another holds.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Between attempts to give a lease back, at most.
+const RETURN_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Time for which a caller waits until its lease is given back.
+const RETURN_PATIENCE: Duration = Duration::from_secs(1);
 
 /// The leases of this process.
 #[derive(Clone)]
@@ -26,10 +39,19 @@ pub struct Leases {
     process: Arc<str>,
 }
 
-/// A lease that this process holds, until it is dropped.
+/// A lease that this process holds, until it is released or dropped.
 pub struct Lease {
-    name: String,
+    name: Arc<str>,
     leases: Leases,
+    is_over: bool,
+}
+
+/// A lease's name and holder, for a write.
+#[derive(Clone)]
+pub struct Fence {
+    name: Arc<str>,
+    process: Arc<str>,
+    is_shared: bool,
 }
 
 impl Leases {
@@ -42,35 +64,66 @@ impl Leases {
         if !self.held().insert(name.to_owned()) {
             return Ok(None);
         }
-        // Dropped, it gives back the place in this process.
-        let lease = Lease { name: name.to_owned(), leases: self.clone() };
-        let Some(connection) = &self.shared else { return Ok(Some(lease)) };
-        // A dead process takes none, and loses its own to those who ask. A row of this process was not given back.
-        let alive = format!("SELECT process FROM replicas WHERE seen_at > {DATABASE_NOW} - {DEAD_AFTER}");
-        let text = format!(
-            "INSERT INTO leases (name, process) SELECT ?, process FROM replicas WHERE process = ? AND process IN ({alive}) \
-             ON CONFLICT (name) DO UPDATE SET process = excluded.process \
-             WHERE leases.process = excluded.process OR leases.process NOT IN ({alive})"
-        );
-        let taken = sql(text, [name.into(), (&*self.process).into()]).execute(connection).await?;
-        Ok((taken == 1).then_some(lease))
+        let mut lease = Lease { name: name.into(), leases: self.clone(), is_over: false };
+        let Some(connection) = self.shared.clone() else { return Ok(Some(lease)) };
+        // A caller that goes away during the statement leaves no row: the task gives the lease back.
+        let acquiring = tokio::spawn(async move {
+            let is_taken = lease.take(&connection).await?;
+            if !is_taken {
+                lease.forget();
+            }
+            Ok(is_taken.then_some(lease))
+        });
+        acquiring.await.map_err(Error::internal)?
     }
 
-    /// Waits until the lease is free, and takes it.
+    /// Waits until nobody holds the lease.
     ///
     /// # Errors
     /// 503 after `patience`.
-    pub async fn acquire(&self, name: &str, patience: Duration) -> Result<Lease> {
-        let acquiring = async {
-            loop {
-                if let Some(lease) = self.try_acquire(name).await? {
-                    return Ok(lease);
-                }
-                tokio::time::sleep(ATTEMPT_INTERVAL).await;
+    pub async fn wait_until_free(&self, name: &str, patience: Duration) -> Result<()> {
+        let waiting = async {
+            while self.is_taken(name).await? {
+                sleep(LOOK_INTERVAL).await;
             }
+            Ok(())
         };
         let busy = |_late| Error::unavailable("this is being worked on already", Duration::from_secs(1));
-        tokio::time::timeout(patience, acquiring).await.map_err(busy)?
+        timeout(patience, waiting).await.map_err(busy)?
+    }
+
+    async fn is_taken(&self, name: &str) -> Result<bool> {
+        let Some(connection) = &self.shared else { return Ok(self.held().contains(name)) };
+        let text = format!("SELECT 1 FROM leases WHERE name = ? AND process IN ({})", alive());
+        Ok(sql(text, [name.into()]).exists(connection).await?)
+    }
+
+    /// Removes the rows of dead holders for which nobody has asked.
+    pub async fn remove_orphans(&self) -> Result<()> {
+        let Some(connection) = &self.shared else { return Ok(()) };
+        // By name and process: a row that is taken over meanwhile stays.
+        let text = format!(
+            "DELETE FROM leases WHERE (name, process) IN \
+             (SELECT name, process FROM leases WHERE process NOT IN ({}))",
+            alive()
+        );
+        sql(text, []).execute(connection).await?;
+        Ok(())
+    }
+
+    /// Tries again for as long as the process lives: the row lives as long.
+    async fn remove_row(&self, connection: &Connection, name: &str) {
+        let remove = || async {
+            let text = "DELETE FROM leases WHERE name = ? AND process = ?";
+            sql(text, [name.into(), (&*self.process).into()]).execute(connection).await
+        };
+        let pauses = ExponentialBuilder::default().with_max_delay(RETURN_INTERVAL).without_max_times();
+        let removed = remove
+            .retry(pauses)
+            .when(|error| !matches!(error, DatabaseError::PoolClosed))
+            .notify(|error, _| tracing::warn!(%error, name, "a lease could not be given back yet"));
+        // A closed pool is the end of the process.
+        drop(removed.await);
     }
 
     fn held(&self) -> MutexGuard<'_, HashSet<String>> {
@@ -78,29 +131,95 @@ impl Leases {
     }
 }
 
+/// Processes that do not count as dead.
+fn alive() -> String {
+    format!("SELECT process FROM replicas WHERE seen_at > {DATABASE_NOW} - {DEAD_AFTER}")
+}
+
 impl Lease {
     /// Whether no replica has taken it from this process, which may have counted as dead.
     pub async fn is_held(&self) -> Result<bool> {
         let Some(connection) = &self.leases.shared else { return Ok(true) };
         let text = "SELECT 1 FROM leases WHERE name = ? AND process = ?";
-        Ok(sql(text, [self.name.as_str().into(), (&*self.leases.process).into()]).exists(connection).await?)
+        Ok(sql(text, self.row()).exists(connection).await?)
+    }
+
+    /// What a write needs to confirm this lease.
+    pub fn fence(&self) -> Fence {
+        Fence {
+            name: Arc::clone(&self.name),
+            process: Arc::clone(&self.leases.process),
+            is_shared: self.leases.shared.is_some(),
+        }
+    }
+
+    /// Gives the lease back, so that it is free for a call that follows this one's answer.
+    ///
+    /// A database that does not answer gets it back later.
+    pub async fn release(mut self) {
+        if let Some(returning) = self.give_back() {
+            drop(timeout(RETURN_PATIENCE, returning).await);
+        }
+    }
+
+    async fn take(&self, connection: &Connection) -> Result<bool> {
+        // A dead process takes none, and loses its own to those who ask. A row of this process is left over from a
+        // statement whose answer was lost.
+        let alive = alive();
+        let text = format!(
+            "INSERT INTO leases (name, process) SELECT ?, process FROM replicas WHERE process = ? AND process IN ({alive}) \
+             ON CONFLICT (name) DO UPDATE SET process = excluded.process \
+             WHERE leases.process = excluded.process OR leases.process NOT IN ({alive})"
+        );
+        Ok(sql(text, self.row()).execute(connection).await? == 1)
+    }
+
+    fn give_back(&mut self) -> Option<JoinHandle<()>> {
+        if self.is_over {
+            return None;
+        }
+        let Some(connection) = self.leases.shared.clone() else {
+            self.forget();
+            return None;
+        };
+        self.is_over = true;
+        let (leases, name) = (self.leases.clone(), Arc::clone(&self.name));
+        Some(tokio::spawn(async move {
+            // Until then nobody in this process takes it, so that the row is no other task's.
+            leases.remove_row(&connection, &name).await;
+            leases.held().remove(&*name);
+        }))
+    }
+
+    /// Ends the lease without a row.
+    fn forget(&mut self) {
+        self.is_over = true;
+        self.leases.held().remove(&*self.name);
+    }
+
+    fn row(&self) -> [Value; 2] {
+        [(&*self.name).into(), (&*self.leases.process).into()]
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let (leases, name) = (self.leases.clone(), std::mem::take(&mut self.name));
-        let Some(connection) = leases.shared.clone() else {
-            leases.held().remove(&name);
-            return;
-        };
-        tokio::spawn(async move {
-            let text = "DELETE FROM leases WHERE name = ? AND process = ?";
-            let values = [name.as_str().into(), (&*leases.process).into()];
-            if let Err(error) = sql(text, values).execute(&connection).await {
-                tracing::warn!(%error, name, "a lease could not be given back");
-            }
-            leases.held().remove(&name);
-        });
+        drop(self.give_back());
+    }
+}
+
+impl Fence {
+    /// Keeps other replicas from taking the lease over until the transaction ends.
+    ///
+    /// # Errors
+    /// 409 where one has taken it, because this process counted as dead.
+    pub async fn confirm(&self, transaction: &Transaction) -> Result<()> {
+        if !self.is_shared {
+            return Ok(());
+        }
+        let text = "SELECT 1 FROM leases WHERE name = ? AND process = ? FOR SHARE";
+        let is_held = sql(text, [(&*self.name).into(), (&*self.process).into()]).exists(transaction).await?;
+        let lost = || Error::conflict("another server has taken over this work; nothing was changed");
+        is_held.then_some(()).ok_or_else(lost)
     }
 }

@@ -168,8 +168,10 @@ mod replicas {
     mod balancer;
     mod caches;
     mod contents;
+    mod leases;
     mod membership;
     mod searches;
+    mod work;
 }
 #[cfg(test)]
 mod robots {

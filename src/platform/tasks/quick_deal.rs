@@ -34,13 +34,13 @@ use crate::{
     auth::{applications::find_callback_key, caller::Caller, keys::Keys},
     config::Tasks,
     error::{Error, Kind, Result},
-    replicas::Leases,
+    replicas::{Fence, Leases},
     store::{Store, Transaction, now_millis},
 };
 
 /// Retries of the write after a successful callback.
 const TRIES_AGAIN: usize = 5;
-/// Time beyond a callback's timeout for the replica that makes it.
+/// Time beyond a callback's timeout until the replica that makes it has answered, or counts as dead.
 const LEASE_MARGIN: Duration = Duration::from_secs(20);
 /// Doubled for each retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -128,10 +128,13 @@ impl QuickDeals {
     /// One replica at a time calls for a task. Another waits for that call and answers what it led to.
     async fn carry_alone(&self, request: QuickDealRequest, permit: Arc<ApplicationPermit<()>>) -> Result<()> {
         let name = format!("task:{}:{}", request.tenant_id, request.task_id);
-        if let Some(_lease) = self.leases.try_acquire(&name).await? {
-            return self.carry(request, permit).await;
+        if let Some(lease) = self.leases.try_acquire(&name).await? {
+            let outcome = self.carry(request, lease.fence(), permit).await;
+            // Before the answer, since whoever presses again expects another call.
+            lease.release().await;
+            return outcome;
         }
-        let _lease = self.leases.acquire(&name, self.timeout + LEASE_MARGIN).await?;
+        self.leases.wait_until_free(&name, self.timeout + LEASE_MARGIN).await?;
         let QuickDealRequest { tenant_id, task_id, .. } = request;
         let rows = tasks::find(self.store.reader(), tenant_id, from_ref(&task_id)).await?;
         match rows.first().ok_or_else(service::absent)?.status()? {
@@ -140,8 +143,13 @@ impl QuickDeals {
         }
     }
 
-    async fn carry(&self, request: QuickDealRequest, permit: Arc<ApplicationPermit<()>>) -> Result<()> {
-        let due = self.begin(request.clone()).await?;
+    async fn carry(
+        &self,
+        request: QuickDealRequest,
+        fence: Fence,
+        permit: Arc<ApplicationPermit<()>>,
+    ) -> Result<()> {
+        let due = self.begin(request.clone(), fence).await?;
         let started = Instant::now();
         let called = self.call(&request, &due, permit).await;
         let took_ms = i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX);
@@ -159,11 +167,15 @@ impl QuickDeals {
         }
     }
 
-    async fn begin(&self, request: QuickDealRequest) -> Result<PendingCallback> {
+    async fn begin(&self, request: QuickDealRequest, fence: Fence) -> Result<PendingCallback> {
         let keys = Arc::clone(&self.keys);
-        self.store
-            .write(move |transaction| Box::pin(async move { begin(transaction, &keys, request).await }))
-            .await
+        let job = self.store.write(move |transaction| {
+            Box::pin(async move {
+                fence.confirm(transaction).await?;
+                begin(transaction, &keys, request).await
+            })
+        });
+        job.await
     }
 
     /// Holds the application's permit until the DNS lookup ends, possibly after the call.

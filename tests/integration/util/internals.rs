@@ -23,6 +23,7 @@ pub(crate) use trawl::{
     error::{BusinessCode, Error, Kind as ErrorKind, Result},
     identity::scopes::{Scope, Scopes},
     platform::folders::removal::remove_portion,
+    replicas::{Replicas, SharedSettings},
     server::{
         middleware::wrap,
         routes::rules,
