@@ -97,6 +97,8 @@ pub struct ComposedContent {
     pub sha256: String,
     /// Its bytes.
     pub size: u64,
+    /// Its name among the data of its upload. Compositions of other bytes never share one.
+    pub name: String,
     /// Its key in the store.
     pub store_key: String,
 }
@@ -137,7 +139,7 @@ pub trait BlobStore: Send + Sync {
     ) -> Result<ComposedContent>;
 
     /// Removes the composed content of a refused commit. The parts stay.
-    async fn remove_composed(&self, upload_id: &str) -> Result<()>;
+    async fn remove_composed(&self, upload_id: &str, composed: &ComposedContent) -> Result<()>;
 
     /// Keeps a composed content permanently; idempotent.
     async fn keep(&self, upload_id: &str, composed: &ComposedContent) -> Result<()>;

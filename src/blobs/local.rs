@@ -170,13 +170,13 @@ impl BlobStore for Local {
         composing::compose(directory, parts, tap, &self.room).await
     }
 
-    async fn remove_composed(&self, upload_id: &str) -> Result<()> {
-        let directory = self.layout.upload(upload_id)?;
-        blocking(move || layout::remove_wholes(&directory)).await
+    async fn remove_composed(&self, upload_id: &str, composed: &ComposedContent) -> Result<()> {
+        let whole = layout::whole(&self.layout.upload(upload_id)?, &composed.name);
+        blocking(move || layout::remove(&whole)).await
     }
 
     async fn keep(&self, upload_id: &str, composed: &ComposedContent) -> Result<()> {
-        let whole = layout::whole(&self.layout.upload(upload_id)?, &composed.sha256);
+        let whole = layout::whole(&self.layout.upload(upload_id)?, &composed.name);
         let (layout, key) = (self.layout.clone(), composed.store_key.clone());
         blocking(move || layout.keep(&whole, &key)).await
     }

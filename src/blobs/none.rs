@@ -45,7 +45,7 @@ impl BlobStore for NoStore {
         Err(refused())
     }
 
-    async fn remove_composed(&self, _upload_id: &str) -> Result<()> {
+    async fn remove_composed(&self, _upload_id: &str, _composed: &ComposedContent) -> Result<()> {
         Ok(())
     }
 

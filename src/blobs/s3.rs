@@ -3,8 +3,8 @@
 //! Clients use URLs that the store checks (decisions 10.3). A commit streams the parts through this server for hashing
 //! and scanning.
 //!
-//! `uploads/<upload id>/<5 digits>` is a part. `uploads/<upload id>/whole` is the composed content, without a signed
-//! URL. `contents/<SHA-256>` is a kept content.
+//! `uploads/<upload id>/<5 digits>` is a part. `uploads/<upload id>/whole-<random>` is a composed content, without a
+//! signed URL: a replica that wakes up in the middle of a commit overwrites no other's. `contents/<key>` is a kept content.
 //!
 //! Parts are separate objects, because completing an S3 multipart upload drops its parts. An S3 signature cannot limit
 //! the size, so the commit checks it.
@@ -23,6 +23,7 @@ use object_store::{
 };
 use secrecy::ExposeSecret;
 use tokio::sync::{Semaphore, mpsc};
+use uuid::Uuid;
 
 use super::{
     BlobStore, ComposedContent, Download, Expected, Pieces, SignedUpload, Stored, UploadPart, changed,
@@ -246,13 +247,14 @@ impl BlobStore for S3 {
         let mut seen = Seen { hash: Context::new(&SHA256), tap };
         let size = parts.iter().map(|part| part.size).sum();
         let content = self.pieces_of(upload_id, parts);
-        self.write(&whole_key(upload_id), size, content, &mut seen).await?;
+        let name = Uuid::new_v4().simple().to_string();
+        self.write(&whole_key(upload_id, &name), size, content, &mut seen).await?;
         let sha256 = hex::encode(seen.hash.finish());
-        Ok(ComposedContent { store_key: sha256.clone(), sha256, size })
+        Ok(ComposedContent { name, store_key: sha256.clone(), sha256, size })
     }
 
-    async fn remove_composed(&self, upload_id: &str) -> Result<()> {
-        self.delete(&whole_key(upload_id)).await
+    async fn remove_composed(&self, upload_id: &str, composed: &ComposedContent) -> Result<()> {
+        self.delete(&whole_key(upload_id, &composed.name)).await
     }
 
     async fn keep(&self, upload_id: &str, composed: &ComposedContent) -> Result<()> {
@@ -260,7 +262,7 @@ impl BlobStore for S3 {
         if self.head(&key).await?.is_some_and(|there| there.size == composed.size) {
             return Ok(());
         }
-        let whole = whole_key(upload_id);
+        let whole = whole_key(upload_id, &composed.name);
         if composed.size <= MOST_COPIED {
             return self.patient.copy(&whole, &key).await.map_err(failed);
         }
@@ -358,8 +360,8 @@ fn part_key(upload_id: &str, number: u32) -> Path {
     Path::from_iter([UPLOADS, upload_id, &format!("{number:05}")])
 }
 
-fn whole_key(upload_id: &str) -> Path {
-    Path::from_iter([UPLOADS, upload_id, "whole"])
+fn whole_key(upload_id: &str, name: &str) -> Path {
+    Path::from_iter([UPLOADS, upload_id, &format!("whole-{name}")])
 }
 
 fn content_key(store_key: &str) -> Path {

@@ -46,10 +46,14 @@ pub(super) async fn take_whole(directory: PathBuf, part: UploadPart) -> Result<O
         Ok(LinkOutcome::Done)
     });
     match linked.await? {
-        LinkOutcome::Done => Ok(Some(ComposedContent { store_key: sha256.clone(), sha256, size: part.size })),
+        LinkOutcome::Done => Ok(Some(composed(sha256, part.size))),
         LinkOutcome::Missing => Err(changed(part.number)),
         LinkOutcome::Impossible => Ok(None),
     }
+}
+
+fn composed(sha256: String, size: u64) -> ComposedContent {
+    ComposedContent { name: sha256.clone(), store_key: sha256.clone(), sha256, size }
 }
 
 enum LinkOutcome {
@@ -107,7 +111,7 @@ impl Composition {
         whole.as_file().sync_all()?;
         whole.persist(layout::whole(directory, &sha256))?;
         layout::sync_directory(directory)?;
-        Ok(ComposedContent { store_key: sha256.clone(), sha256, size: self.size })
+        Ok(composed(sha256, self.size))
     }
 }
 

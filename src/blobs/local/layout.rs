@@ -168,8 +168,8 @@ fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
-pub(super) fn whole(directory: &Path, sha256: &str) -> PathBuf {
-    directory.join(format!("{WHOLE}{sha256}"))
+pub(super) fn whole(directory: &Path, name: &str) -> PathBuf {
+    directory.join(format!("{WHOLE}{name}"))
 }
 
 pub(super) fn entries(directory: &Path) -> io::Result<Vec<DirEntry>> {
@@ -202,7 +202,7 @@ pub(super) fn remove_durably(path: &Path) -> io::Result<()> {
     }
 }
 
-pub(super) fn remove_wholes(directory: &Path) -> io::Result<()> {
+fn remove_wholes(directory: &Path) -> io::Result<()> {
     for entry in entries(directory)? {
         if entry.file_name().to_string_lossy().starts_with(WHOLE) {
             remove(&entry.path())?;

@@ -8,7 +8,7 @@ pub(super) async fn cancel(state: &FilesState, caller: Arc<Caller>, upload_id: S
     let user_id = &caller.require_user()?.person.user_id;
     // Uploads of other people are unknown, even during their commit.
     let upload = repo::find_upload(state.store.reader(), caller.tenant.id, user_id, &upload_id).await?;
-    let _begun = state.commits.begin(&upload.ok_or_else(no_such_upload)?.id).await?;
+    let begun = state.commits.begin(&upload.ok_or_else(no_such_upload)?.id).await?;
     let id = upload_id.clone();
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
@@ -19,7 +19,10 @@ pub(super) async fn cancel(state: &FilesState, caller: Arc<Caller>, upload_id: S
             Ok(())
         })
     });
-    job.await?;
-    discard(state, &upload_id).await;
-    Ok(())
+    let removed = job.await;
+    if removed.is_ok() {
+        discard(state, &upload_id).await;
+    }
+    begun.release().await;
+    removed
 }

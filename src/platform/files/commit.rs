@@ -110,25 +110,26 @@ pub(super) async fn commit(
 
 async fn run(state: &FilesState, caller: &Arc<Caller>, commit: ValidatedCommit) -> Result<FileInfo> {
     let upload = find(state, caller, &commit).await?;
-    let _begun = state.commits.begin(&upload.id).await?;
+    let begun = state.commits.begin(&upload.id).await?;
+    let outcome = run_alone(state, caller, upload, commit).await;
+    // Before the answer, since the caller may commit again or give up.
+    begun.release().await;
+    outcome
+}
+
+async fn run_alone(
+    state: &FilesState,
+    caller: &Arc<Caller>,
+    upload: Upload,
+    commit: ValidatedCommit,
+) -> Result<FileInfo> {
     let claim =
         Claim { viewer: FolderViewer::of(caller)?, upload: &upload, commit: &commit, limits: &state.limits };
     commit_transaction::look(&state.store, caller, claim).await?;
     let chosen = choose(state, &commit).await?;
-    let upload_id = upload.id.clone();
-    match make(state, caller, upload, commit, &chosen).await {
-        Ok(file) => {
-            discard(state, &upload_id).await;
-            Ok(file)
-        }
-        Err(refusal) => {
-            // Quotas do not count composed contents, and commits can be repeated.
-            if let Err(error) = state.blobs.remove_composed(&upload_id).await {
-                tracing::warn!(%error, "the composed content of a refused commit could not be removed");
-            }
-            Err(refusal)
-        }
-    }
+    let file = make(state, caller, &upload, &commit, &chosen).await?;
+    discard(state, &upload.id).await;
+    Ok(file)
 }
 
 /// `storage/contents` removes any remainder.
@@ -141,16 +142,26 @@ pub(super) async fn discard(state: &FilesState, upload_id: &str) {
 async fn make(
     state: &FilesState,
     caller: &Arc<Caller>,
-    upload: Upload,
-    commit: ValidatedCommit,
+    upload: &Upload,
+    commit: &ValidatedCommit,
     chosen: &[UploadPart],
 ) -> Result<FileInfo> {
     for _ in 0..KEPT_AGAIN {
-        let content = compose(state, &upload.id, chosen).await?;
-        check_content(&content, &upload, &commit)?;
-        if let Some(file) = keep(state, caller, commit.clone(), content).await? {
+        let (content, verdict) = compose(state, &upload.id, chosen).await?;
+        let keeping = async {
+            check_verdict(&verdict?)?;
+            check_content(&content, upload, commit)?;
+            keep(state, caller, commit.clone(), content.clone()).await
+        };
+        let kept = keeping.await;
+        if let Ok(Some(file)) = kept {
             return Ok(file);
         }
+        // Quotas do not count composed contents, and commits can be repeated.
+        if let Err(error) = state.blobs.remove_composed(&upload.id, &content).await {
+            tracing::warn!(%error, "the composed content of a refused commit could not be removed");
+        }
+        kept?;
     }
     Err(Error::unavailable("the content was removed meanwhile; commit again", Duration::from_secs(1)))
 }
@@ -193,19 +204,24 @@ fn check_size(bytes: u64, commit: &ValidatedCommit) -> Result<()> {
 }
 
 /// The scanner reads along.
-async fn compose(state: &FilesState, upload_id: &str, chosen: &[UploadPart]) -> Result<ComposedContent> {
-    let Some(scanner) = &state.scanner else { return state.blobs.compose(upload_id, chosen, None).await };
+async fn compose(
+    state: &FilesState,
+    upload_id: &str,
+    chosen: &[UploadPart],
+) -> Result<(ComposedContent, Result<Verdict>)> {
+    let Some(scanner) = &state.scanner else {
+        return Ok((state.blobs.compose(upload_id, chosen, None).await?, Ok(Verdict::Safe)));
+    };
     let (tap, pieces) = mpsc::channel(PIECES_AHEAD);
     let (composed, verdict) =
         tokio::join!(state.blobs.compose(upload_id, chosen, Some(tap)), scan(scanner.as_ref(), pieces));
-    let composed = composed?;
-    match verdict? {
-        Verdict::Safe => Ok(composed),
-        Verdict::Unsafe(what) => {
-            tracing::warn!(what, "an unsafe file was refused");
-            Err(unsafe_file())
-        }
-    }
+    Ok((composed?, verdict))
+}
+
+fn check_verdict(verdict: &Verdict) -> Result<()> {
+    let Verdict::Unsafe(what) = verdict else { return Ok(()) };
+    tracing::warn!(what, "an unsafe file was refused");
+    Err(unsafe_file())
 }
 
 async fn scan(scanner: &dyn Scanner, pieces: mpsc::Receiver<Bytes>) -> Result<Verdict> {

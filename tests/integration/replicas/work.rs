@@ -9,11 +9,13 @@ use crate::util::{
     cluster::{Cluster, at},
     database::read,
     eventually,
+    files::{commit, commit_form, sent, take},
     internals::Store,
     items::user,
     postgres,
     program::Server,
     quick_handling::{READ, TO_READ, log, press, status, to_read},
+    s3::S3Server,
 };
 
 /// Two replicas, of a person and her application.
@@ -27,7 +29,10 @@ struct World {
 
 impl World {
     async fn new(name: &str) -> Self {
-        let settings = &[("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1")];
+        Self::with(name, &[("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1")]).await
+    }
+
+    async fn with(name: &str, settings: &[(&'static str, &str)]) -> Self {
         let mut cluster = Cluster::new(name);
         let servers = [cluster.launch_new(settings).await, cluster.launch_new(settings).await];
         for server in &servers {
@@ -134,6 +139,35 @@ async fn task_of_a_replica_killed_during_its_call_is_handled_by_another() {
     assert_eq!((callback.calls().len(), status(&store, &task).await), (2, READ));
     let outcomes = log(&store, &task).await.into_iter().map(|entry| entry.outcome).collect::<Vec<_>>();
     assert_eq!(outcomes, ["begun", "succeeded"]);
+}
+
+#[tokio::test]
+async fn upload_committed_at_two_replicas_becomes_one_file() {
+    // The servers' usual store tells no entity tags of parts.
+    let s3 = S3Server::start().await;
+    let endpoint = s3.settings.endpoint.as_ref().unwrap().to_string();
+    let settings = [
+        ("TRAWL_STORAGE__S3__ENDPOINT", endpoint.as_str()),
+        ("TRAWL_STORAGE__S3__BUCKET", s3.settings.bucket.as_str()),
+    ];
+    let world = World::with("uploads", &settings).await;
+    for round in 0..20 {
+        let content = format!("content {round}").into_bytes();
+        let upload = sent(&world.mei_at(0), &content).await;
+        let name = format!("{round}.txt");
+        let wrong = commit_form(&upload, "root", &name, content.len() + 1);
+        commit(&world.mei_at(round % 2), &wrong).await.fails_in_business(400, "fileSize");
+        let form = commit_form(&upload, "root", &name, content.len());
+        let (one, other) = (world.mei_at(0), world.mei_at(1));
+        let answers = tokio::join!(commit(&one, &form), commit(&other, &form));
+        let (committed, refused) =
+            if answers.0.body["code"] == 200 { (answers.0, answers.1) } else { (answers.1, answers.0) };
+        refused.fails_in_business(400, "");
+        let file = committed.ok().data()["id"].as_str().unwrap().to_owned();
+        for caller in [one, other] {
+            assert_eq!(take(&caller, &file, None).await, content, "{round}");
+        }
+    }
 }
 
 #[tokio::test]
