@@ -26,7 +26,7 @@ const PORTIONS: usize = 20;
 /// Concurrent removals: a store may be far away.
 const AT_ONCE: usize = 8;
 
-/// Time in milliseconds for which the content of a commit in progress is not swept, to spare its repetition.
+/// Time in milliseconds for which the noted content of a commit in progress is not swept, to spare its repetition.
 const COMMIT_TIME: i64 = 600_000;
 
 /// The store of contents, with the cursors of its sweeps.

@@ -212,17 +212,15 @@ async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &m
 }
 
 async fn is_still_unknown(reader: &Connection, store: &dyn BlobStore, store_key: &str) -> Result<bool> {
-    let is_there = match store.read(store_key, 0..0).await {
-        Err(error) if error.kind == Kind::NotFound => false,
-        // An unreadable content exists.
-        _ => true,
-    };
+    // In the order in which a sweep takes a key from the tables and its content from the store.
     let stored = Stored { store_key: store_key.to_owned(), size: 0 };
     let leaves = sql("SELECT 1 FROM removed_blobs WHERE store_key = ?", [store_key.into()]);
-    if leaves.exists(reader).await? {
+    if !rows_of(reader, &[stored]).await?.is_empty() || leaves.exists(reader).await? {
         return Ok(false);
     }
-    Ok(is_there && rows_of(reader, &[stored]).await?.is_empty())
+    let read = store.read(store_key, 0..0).await;
+    // An unreadable content exists.
+    Ok(!read.is_err_and(|error| error.kind == Kind::NotFound))
 }
 
 async fn rows_of(reader: &Connection, stored: &[Stored]) -> Result<Vec<BlobRow>> {

@@ -2,13 +2,17 @@
 
 use std::{
     collections::HashMap,
+    pin::pin,
     sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
+    time::sleep,
+};
 use tracing::Instrument;
 
 use super::{
@@ -42,6 +46,9 @@ const PIECES_AHEAD: usize = 4;
 
 /// Attempts to keep a content that is removed meanwhile, with the last file that had it.
 const KEPT_AGAIN: usize = 3;
+
+/// Interval at which a commit in progress renews the note that keeps sweeps off (`blobs::contents`).
+const NOTED_AGAIN: Duration = Duration::from_mins(3);
 
 /// Commits in progress.
 pub struct Commits {
@@ -256,15 +263,34 @@ async fn keep(
     commit: ValidatedCommit,
     mut content: ComposedContent,
 ) -> Result<Option<FileInfo>> {
-    content.store_key = note(state, &content).await?;
-    state.blobs.keep(&commit.upload_id, &content).await?;
+    let store_key = note(state, &content).await?;
+    content.store_key.clone_from(&store_key);
+    keep_noted(state, &commit.upload_id, &content).await?;
     let (caller, limits) = (Arc::clone(caller), state.limits.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(
             async move { commit_transaction::put(transaction, &caller, &limits, &commit, &content).await },
         )
     });
-    job.await
+    let file = job.await?;
+    if file.is_none()
+        && let Err(error) = state.blobs.remove(&store_key).await
+    {
+        // A sweep may have forgotten the key, which it removed before the content was there.
+        tracing::warn!(%error, store_key, "a content without a row could not be removed");
+    }
+    Ok(file)
+}
+
+/// Keeps a noted content. Sweeps spare it for as long as that takes.
+async fn keep_noted(state: &FilesState, upload_id: &str, content: &ComposedContent) -> Result<()> {
+    let mut keeping = pin!(state.blobs.keep(upload_id, content));
+    loop {
+        tokio::select! {
+            kept = &mut keeping => return kept,
+            () = sleep(NOTED_AGAIN) => drop(note(state, content).await?),
+        }
+    }
 }
 
 /// Inserts the content's row before the content. Returns the content's key.

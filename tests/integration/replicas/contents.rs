@@ -1,19 +1,24 @@
 //! Contents of files that replicas keep and sweep at once.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
+use futures::TryStreamExt;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::util::{
     app::TestApp,
     caller::Caller,
+    database::read,
     files::{delete, put_file, take},
     groups::people,
-    internals::Contents,
+    internals::{Contents, Store},
 };
 
 /// Few, so that commits and removals of one content meet.
@@ -34,6 +39,18 @@ async fn put_and_delete(caller: Caller, client: usize) {
     }
 }
 
+/// Removes keys some time after it read them, like a sweeper of a process that was stopped in between.
+async fn sweep_late(contents: Contents, store: Store, seed: u64, is_over: Arc<AtomicBool>) {
+    let mut random = fastrand::Rng::with_seed(seed);
+    while !is_over.load(Ordering::Relaxed) {
+        let keys: Vec<(String,)> = read(&store, "SELECT store_key FROM removed_blobs", vec![]).await;
+        tokio::time::sleep(Duration::from_millis(random.u64(0..100))).await;
+        for (key,) in keys {
+            contents.store().remove(&key).await.unwrap();
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_content_is_lost_to_two_sweepers() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -51,6 +68,8 @@ async fn no_content_is_lost_to_two_sweepers() {
             }
         });
     }
+    let (contents, store) = (Contents::new(Arc::clone(&app.app.blobs)), app.app.store.clone());
+    sweepers.spawn(sweep_late(contents, store, trawl_seeds::seed(), Arc::clone(&is_over)));
     let mut clients = JoinSet::new();
     for (client, caller) in callers.into_iter().enumerate() {
         clients.spawn(put_and_delete(caller, client));
@@ -58,4 +77,11 @@ async fn no_content_is_lost_to_two_sweepers() {
     clients.join_all().await;
     is_over.store(true, Ordering::Relaxed);
     sweepers.join_all().await;
+
+    let text = "SELECT store_key FROM blobs UNION ALL SELECT store_key FROM removed_blobs";
+    app.execute("UPDATE doubtful_blobs SET noted_at = 0").await;
+    while !app.app.contents.remove_doubtful(&app.app.store, &CancellationToken::new()).await.unwrap() {}
+    let rows: Vec<(String,)> = read(&app.app.store, text, vec![]).await;
+    let stored: Vec<_> = app.app.blobs.list().await.unwrap().try_collect().await.unwrap();
+    assert!(rows.is_empty() && stored.is_empty(), "{rows:?} {stored:?}");
 }
