@@ -124,8 +124,8 @@ async fn takeover_waits_for_the_write_that_confirmed() {
     eventually("a takeover that waits", async || {
         let text = "SELECT COUNT(*) FROM pg_stat_activity \
                     WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        let waiting: Vec<(i64,)> = read(&pair.store, text, vec![]).await;
-        (waiting[0].0 == 1).then_some(())
+        let count: Vec<(i64,)> = read(&pair.store, text, vec![]).await;
+        (count[0].0 == 1).then_some(())
     })
     .await;
     end.send(()).unwrap();
