@@ -63,17 +63,25 @@ impl Contents {
     /// # Errors
     /// The first failure; the others still run, and the next round retries.
     pub async fn remove_doubtful(&self, store: &Store, stop: &CancellationToken) -> Result<bool> {
+        let mut is_last = false;
+        for _ in 0..PORTIONS {
+            is_last = stop.is_cancelled() || sweep_rows(store).await?;
+            if is_last {
+                break;
+            }
+        }
+        // Only then, since the cursor passes keys in their order.
         let mut outcome = Ok(());
         for _ in 0..PORTIONS {
             if stop.is_cancelled() {
                 break;
             }
-            let is_last = sweep_rows(store).await?;
             let after = self.reached().store_key.clone();
             let keys = removed_after(store, &after).await?;
             self.reached().store_key = keys.last().cloned().unwrap_or_default();
-            if keys.is_empty() && is_last {
-                return outcome.map(|()| true);
+            if keys.is_empty() {
+                // Keys before the cursor are for the next round.
+                return outcome.map(|()| is_last && after.is_empty());
             }
             outcome = outcome.and(self.remove_keys(store, keys).await);
         }

@@ -263,41 +263,61 @@ async fn keep(
     commit: ValidatedCommit,
     mut content: ComposedContent,
 ) -> Result<Option<FileInfo>> {
-    let store_key = note(state, &content).await?;
-    content.store_key.clone_from(&store_key);
-    keep_noted(state, &commit.upload_id, &content).await?;
-    let (caller, limits) = (Arc::clone(caller), state.limits.clone());
+    let noted_at = now_millis();
+    content.store_key = note(state, &content, noted_at).await?;
+    let outcome = keep_noted(state, caller, commit, &content).await;
+    match &outcome {
+        Ok(Some(_)) => {}
+        // A sweep may have forgotten the key, which it removed before the content was there.
+        Ok(None) => {
+            if let Err(error) = state.blobs.remove(&content.store_key).await {
+                tracing::warn!(%error, content.store_key, "a content without a row could not be removed");
+            }
+        }
+        Err(_) => withdraw_note(state, content.sha256, noted_at).await,
+    }
+    outcome
+}
+
+async fn keep_noted(
+    state: &FilesState,
+    caller: &Arc<Caller>,
+    commit: ValidatedCommit,
+    content: &ComposedContent,
+) -> Result<Option<FileInfo>> {
+    {
+        let mut keeping = pin!(state.blobs.keep(&commit.upload_id, content));
+        loop {
+            tokio::select! {
+                kept = &mut keeping => break kept?,
+                () = sleep(NOTED_AGAIN) => drop(note(state, content, now_millis()).await?),
+            }
+        }
+    }
+    let (caller, limits, content) = (Arc::clone(caller), state.limits.clone(), content.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(
             async move { commit_transaction::put(transaction, &caller, &limits, &commit, &content).await },
         )
     });
-    let file = job.await?;
-    if file.is_none()
-        && let Err(error) = state.blobs.remove(&store_key).await
-    {
-        // A sweep may have forgotten the key, which it removed before the content was there.
-        tracing::warn!(%error, store_key, "a content without a row could not be removed");
-    }
-    Ok(file)
+    job.await
 }
 
-/// Keeps a noted content. Sweeps spare it for as long as that takes.
-async fn keep_noted(state: &FilesState, upload_id: &str, content: &ComposedContent) -> Result<()> {
-    let mut keeping = pin!(state.blobs.keep(upload_id, content));
-    loop {
-        tokio::select! {
-            kept = &mut keeping => return kept,
-            () = sleep(NOTED_AGAIN) => drop(note(state, content).await?),
-        }
+/// Lets the next sweep look at the content of a refused commit.
+async fn withdraw_note(state: &FilesState, sha256: String, noted_at: i64) {
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move { Ok(repo::withdraw_note(transaction, &sha256, noted_at).await?) })
+    });
+    if let Err(error) = job.await {
+        tracing::warn!(%error, "the content of a refused commit is removed later");
     }
 }
 
 /// Inserts the content's row before the content. Returns the content's key.
-async fn note(state: &FilesState, content: &ComposedContent) -> Result<String> {
+async fn note(state: &FilesState, content: &ComposedContent, now: i64) -> Result<String> {
     let (store, content) = (state.blobs.name(), content.clone());
     let job = state.store.write(move |transaction| {
-        Box::pin(async move { Ok(repo::note_content(transaction, store, &content, now_millis()).await?) })
+        Box::pin(async move { Ok(repo::note_content(transaction, store, &content, now).await?) })
     });
     // An earlier scan may have found this content unsafe.
     let NotedContent { store_key, verdict } = job.await?;

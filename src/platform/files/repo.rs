@@ -180,7 +180,6 @@ pub(super) async fn find_content(
     sql(text, values).fetch_optional::<Content>(connection).await
 }
 
-/// In doubt until it has a version. Returns a known malware verdict.
 /// A content's row before the content is kept.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct NotedContent {
@@ -190,6 +189,7 @@ pub(super) struct NotedContent {
     pub(super) verdict: Option<String>,
 }
 
+/// In doubt until it has a version.
 pub(super) async fn note_content(
     transaction: &Transaction,
     store: &str,
@@ -211,6 +211,16 @@ pub(super) async fn note_content(
     );
     doubt.execute(transaction).await?;
     Ok(noted)
+}
+
+/// Unless another commit has noted the content since.
+pub(super) async fn withdraw_note(
+    transaction: &Transaction,
+    sha256: &str,
+    noted_at: i64,
+) -> store::Result<()> {
+    let text = "UPDATE doubtful_blobs SET noted_at = 0 WHERE sha256 = ? AND noted_at = ?";
+    sql(text, [sha256.into(), noted_at.into()]).execute(transaction).await.map(drop)
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]

@@ -45,9 +45,11 @@ async fn harbour() -> Harbour {
     Harbour { app, way, settings, mei, _store: store }
 }
 
+/// SHA-256s of contents, and uploads.
 async fn stored(app: &TestApp) -> (Vec<String>, Vec<String>) {
     let contents: Vec<_> = app.app.blobs.list().await.unwrap().try_collect().await.unwrap();
-    let mut contents: Vec<_> = contents.into_iter().map(|content| content.store_key).collect();
+    let sha256 = |key: String| key.split('-').next().map(str::to_owned);
+    let mut contents: Vec<_> = contents.into_iter().filter_map(|content| sha256(content.store_key)).collect();
     contents.sort();
     (contents, app.app.blobs.uploads().await.unwrap())
 }
