@@ -15,7 +15,6 @@ use crate::util::{
     postgres,
     program::Server,
     quick_handling::{READ, TO_READ, log, press, status, to_read},
-    s3::S3Server,
 };
 
 /// Two replicas, of a person and her application.
@@ -29,10 +28,7 @@ struct World {
 
 impl World {
     async fn new(name: &str) -> Self {
-        Self::with(name, &[("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1")]).await
-    }
-
-    async fn with(name: &str, settings: &[(&'static str, &str)]) -> Self {
+        let settings = &[("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1")];
         let mut cluster = Cluster::new(name);
         let servers = [cluster.launch_new(settings).await, cluster.launch_new(settings).await];
         for server in &servers {
@@ -143,14 +139,7 @@ async fn task_of_a_replica_killed_during_its_call_is_handled_by_another() {
 
 #[tokio::test]
 async fn upload_committed_at_two_replicas_becomes_one_file() {
-    // The servers' usual store tells no entity tags of parts.
-    let s3 = S3Server::start().await;
-    let endpoint = s3.settings.endpoint.as_ref().unwrap().to_string();
-    let settings = [
-        ("TRAWL_STORAGE__S3__ENDPOINT", endpoint.as_str()),
-        ("TRAWL_STORAGE__S3__BUCKET", s3.settings.bucket.as_str()),
-    ];
-    let world = World::with("uploads", &settings).await;
+    let world = World::new("uploads").await;
     for round in 0..20 {
         let content = format!("content {round}").into_bytes();
         let upload = sent(&world.mei_at(0), &content).await;

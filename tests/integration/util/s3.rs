@@ -1,12 +1,12 @@
 //! S3 servers: moto (`tests/s3/server.py`) with all operations, s3s-fs in this process with signature checks.
 
 use std::{
+    collections::HashSet,
     fs::File,
     io::{BufRead, BufReader, Read, Seek},
     path::Path,
     process::{Child, ChildStdin, Command, Stdio},
-    sync::{LazyLock, mpsc},
-    thread,
+    sync::{LazyLock, Mutex, PoisonError},
 };
 
 use hyper::server::conn::http1;
@@ -16,8 +16,6 @@ use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
 use trawl::config::S3;
-
-use super::PATIENCE;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/s3");
 
@@ -44,18 +42,14 @@ pub(crate) struct S3Server {
 
 impl S3Server {
     pub(crate) async fn start() -> Self {
-        let (child, stdin, endpoint) = tokio::task::spawn_blocking(spawn).await.unwrap();
+        let start = || {
+            let (child, stdin, endpoint) = spawn();
+            make_bucket(&endpoint, BUCKET);
+            (child, stdin, endpoint)
+        };
+        let (child, stdin, endpoint) = tokio::task::spawn_blocking(start).await.unwrap();
         let settings = settings(&endpoint);
-        let server = Self { settings, child, _stdin: stdin };
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
-        let made = http.put(format!("{endpoint}/{BUCKET}")).body(
-            "<CreateBucketConfiguration>\
-            <LocationConstraint>eu-north-1</LocationConstraint></CreateBucketConfiguration>",
-        );
-        // In the region of the signature.
-        let scope = format!("AWS4-HMAC-SHA256 Credential={}/20260101/eu-north-1/s3/aws4_request", KEY.0);
-        assert_eq!(made.header("authorization", scope).send().await.unwrap().status(), 200);
-        server
+        Self { settings, child, _stdin: stdin }
     }
 
     pub(crate) fn stop(&mut self) {
@@ -90,6 +84,18 @@ fn spawn() -> (Child, ChildStdin, String) {
     (child, stdin, line.trim().to_owned())
 }
 
+fn make_bucket(endpoint: &str, name: &str) {
+    // In the region of the signature.
+    let scope =
+        format!("authorization: AWS4-HMAC-SHA256 Credential={}/20260101/eu-north-1/s3/aws4_request", KEY.0);
+    let region = "<CreateBucketConfiguration>\
+        <LocationConstraint>eu-north-1</LocationConstraint></CreateBucketConfiguration>";
+    let mut command = Command::new("curl");
+    command.args(["--silent", "--show-error", "--fail", "--noproxy", "*", "--request", "PUT"]);
+    command.args(["--header", &scope, "--header", "content-type: application/xml", "--data", region]);
+    assert!(command.arg(format!("{endpoint}/{name}")).status().unwrap().success(), "no bucket {name}");
+}
+
 fn read_from_start(file: &mut File) -> String {
     let mut text = String::new();
     file.rewind().unwrap();
@@ -106,20 +112,14 @@ pub(crate) struct CheckingServer {
 
 /// Settings of a bucket of this name, in a server for all tests of this process.
 pub(crate) fn shared_bucket(name: &str) -> S3 {
-    static SERVER: LazyLock<CheckingServer> = LazyLock::new(|| {
-        let (started, starting) = mpsc::channel();
-        // A runtime of its own outlives those of the tests.
-        thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(async {
-                started.send(CheckingServer::start().await).unwrap();
-                std::future::pending::<()>().await;
-            });
-        });
-        starting.recv().unwrap()
-    });
-    std::fs::create_dir_all(SERVER.directory.path().join(name)).unwrap();
-    S3 { bucket: name.to_owned(), ..SERVER.settings.clone() }
+    static SERVER: LazyLock<(Child, ChildStdin, String)> = LazyLock::new(spawn);
+    static MADE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    let endpoint = &SERVER.2;
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if made.get_or_insert_default().insert(name.to_owned()) {
+        make_bucket(endpoint, name);
+    }
+    S3 { bucket: name.to_owned(), ..settings(endpoint) }
 }
 
 impl CheckingServer {
