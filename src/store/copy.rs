@@ -344,7 +344,9 @@ mod identity {
             let largest = sql(format!("SELECT MAX({column}) FROM {table}"), []);
             let largest: Option<i64> = largest.fetch_value(transaction).await?;
             let counter = counters.iter().find(|counter| counter.table_name == table);
-            let Some(last) = counter.map(|counter| counter.last).max(largest) else { continue };
+            let last = counter.map(|counter| counter.last).max(largest);
+            // PostgreSQL counts from 1.
+            let Some(last) = last.filter(|last| *last > 0) else { continue };
             match transaction.dialect() {
                 Dialect::Sqlite => {
                     let removal = sql("DELETE FROM sqlite_sequence WHERE name = ?", [table.as_str().into()]);

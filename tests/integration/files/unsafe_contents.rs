@@ -162,7 +162,7 @@ async fn failed_rescan_is_reported_and_changes_nothing() {
     let id = put_file(&mei, "root", "calm.txt", b"calm sea").await;
     put_file(&mei, "root", "tides.txt", b"tides").await;
     app.execute("UPDATE blobs SET verdict = 'Harbour.Earlier' WHERE size = 8").await;
-    std::fs::remove_file(content_path(&app, b"calm sea")).unwrap();
+    std::fs::remove_file(content_path(&app, b"calm sea").await).unwrap();
     let report = report(app.data(), &scanner, 1).await;
     assert_eq!(report["contents"], 1);
     assert_eq!(report["notScanned"][0]["reason"], "there is no such content", "{report}");
@@ -180,7 +180,8 @@ async fn failed_rescan_is_reported_and_changes_nothing() {
     assert!(text(&output.stderr).contains("scanner.clamd"), "{}", text(&output.stderr));
 }
 
-fn content_path(app: &TestApp, content: &[u8]) -> std::path::PathBuf {
+async fn content_path(app: &TestApp, content: &[u8]) -> std::path::PathBuf {
     let sha256 = sha256(content);
-    app.data().join("files/contents").join(&sha256[..2]).join(&sha256[2..4]).join(&sha256)
+    let key = app.text(&format!("SELECT store_key FROM blobs WHERE sha256 = '{sha256}'")).await;
+    app.data().join("files/contents").join(&sha256[..2]).join(&sha256[2..4]).join(key)
 }

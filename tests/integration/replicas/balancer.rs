@@ -16,10 +16,10 @@ use tokio::task::JoinSet;
 
 use crate::util::{
     answer::Answer,
-    caller::{Caller, send},
+    caller::Caller,
     cluster::{Cluster, at},
     eventually,
-    files::{commit, commit_form, send_to, take},
+    files::{commit_form, send_to, take},
     items::{NEW_YEAR, item, many, user},
     program::{Server, own_address},
 };
@@ -83,15 +83,24 @@ impl World {
     /// Repeats a request whose replica died; any other server error fails the test.
     async fn ask(&self, request: impl Fn() -> RequestBuilder) -> Answer {
         loop {
-            let answer = send(request()).await;
-            // The balancer's own answers have no replica.
-            if answer.status >= 500 && answer.header("x-trawl-replica").is_empty() {
-                self.lost.fetch_add(1, Ordering::Relaxed);
-                continue;
+            if let Some(answer) = self.try_ask(request()).await {
+                return answer;
             }
-            assert!(answer.status < 500, "{}: {}", answer.status, answer.text);
-            return answer;
         }
+    }
+
+    /// `None`: the replica died.
+    async fn try_ask(&self, request: RequestBuilder) -> Option<Answer> {
+        let answer = read(request).await;
+        // The balancer's own answers have no replica.
+        let answer =
+            answer.filter(|answer| answer.status < 500 || !answer.header("x-trawl-replica").is_empty());
+        if let Some(answer) = &answer {
+            assert!(answer.status < 500, "{}: {}", answer.status, answer.text);
+        } else {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        answer
     }
 
     async fn token(&self) -> String {
@@ -183,15 +192,23 @@ async fn upload(world: Arc<World>, person: Caller, client: usize) {
         send_to(&person, signed.data(), &content).await;
         let upload = signed.data()["uploadId"].as_str().unwrap();
         let name = format!("{client}-{number}.txt");
-        let committed = commit(&person, &commit_form(upload, "root", &name, content.len())).await;
+        let form = commit_form(upload, "root", &name, content.len());
+        let committed = person.request(Method::POST, "/v1/stream/upload/commit").json(&form);
         // A repeated commit would find its upload gone, or the name taken.
-        if committed.status < 500 || !committed.header("x-trawl-replica").is_empty() {
+        if let Some(committed) = world.try_ask(committed).await {
             let id = committed.ok().data()["id"].as_str().unwrap().to_owned();
             world.files.lock().unwrap().insert(id, content);
-        } else {
-            world.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// `None` where the connection is cut.
+async fn read(request: RequestBuilder) -> Option<Answer> {
+    let response = request.send().await.ok()?;
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let text = response.text().await.ok()?;
+    let body = serde_json::from_str(&text).unwrap_or_default();
+    Some(Answer { status, headers, text, body })
 }
 
 async fn start(cluster: &mut Cluster) -> Vec<Option<Server>> {
