@@ -11,6 +11,7 @@ pub mod copy;
 mod dialect;
 pub(crate) mod disk_reserve;
 mod errors;
+mod failover;
 pub mod generations;
 mod json_column;
 mod migrations;
@@ -147,6 +148,9 @@ impl Store {
             return Err(OpenError::NewerSchema { address, migration });
         }
         migrations::run(&writer).await.map_err(fail)?;
+        if writer.dialect() == Dialect::Postgres {
+            failover::follow_timeline(&writer).await.map_err(fail)?;
+        }
         let id = store_id(&writer).await.map_err(fail)?;
         let last_position = change_log::last_position(&writer).await.map_err(fail)?;
         let reader = Connection::open_readers(&address, readers).await.map_err(fail)?;

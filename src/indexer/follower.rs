@@ -262,6 +262,10 @@ impl Follower {
                 }
                 self.announcer.catch_up();
             }
+            ReaderStep::Lost => {
+                let reason = "it holds changes that a failover of the database lost";
+                return Err(IndexFailure::Unusable(reason.to_owned()));
+            }
         }
         Ok(())
     }

@@ -29,6 +29,8 @@ pub(super) enum ReaderStep {
     /// All changes up to this position were sent, and a request ends here.
     Reach(i64),
     CaughtUp,
+    /// The database has lost changes that were sent.
+    Lost,
 }
 
 #[derive(Clone)]
@@ -58,6 +60,10 @@ impl LogReader {
                 self.positions.changed().await.map_err(Error::internal)?;
                 continue;
             };
+            let lost = |entry: &Entry| entry.last_before_failover().is_some_and(|last| position > last);
+            if entries.iter().any(lost) && self.steps.send(ReaderStep::Lost).await.is_err() {
+                return Ok(());
+            }
             let rows = self.rows.clone();
             let mut changes = futures::stream::iter(pieces(entries))
                 .map(move |piece| tokio::spawn(piece.read(rows.clone())))

@@ -8,6 +8,9 @@ use super::{Connection, FromRow, ROWS_PER_STATEMENT, Result, Transaction, Value,
 /// The module of an entry that removes a whole tenant. No module has this code.
 pub const WHOLE_TENANT: &str = "";
 
+/// The tenant of entries for failovers.
+const NO_TENANT: i64 = 0;
+
 /// Names one searchable item: a module's code and the item's id in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItemKey {
@@ -35,6 +38,13 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Of a failover of the database: the last position whose change it kept.
+    ///
+    /// Changes at later positions before this entry are lost, and indexes that have applied them are wrong.
+    pub fn last_before_failover(&self) -> Option<i64> {
+        (self.tenant_id == NO_TENANT).then(|| self.item_id.parse().ok()).flatten()
+    }
+
     /// The item that changed.
     pub fn into_key(self) -> ItemKey {
         ItemKey { tenant_id: self.tenant_id, module: self.module, item_id: self.item_id }
@@ -72,6 +82,15 @@ pub(super) async fn append(transaction: &Transaction, changes: &Changes) -> Resu
         sql(text, values).execute(transaction).await?;
     }
     Ok(Some(last))
+}
+
+/// Adds the entry of a failover, for which followers have nothing to apply.
+pub(super) async fn append_failover(connection: &Connection, position: i64, last_before: i64) -> Result<()> {
+    let text =
+        "INSERT INTO change_log (position, tenant_id, module, item_id, is_last) VALUES (?, ?, ?, ?, ?)";
+    let (module, item_id) = (WHOLE_TENANT.into(), last_before.to_string().into());
+    let values = [position.into(), NO_TENANT.into(), module, item_id, true.into()];
+    sql(text, values).execute(connection).await.map(drop)
 }
 
 /// Up to `limit` entries after `position`, oldest first.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::{
     Connection, FromRow, Result, Store, copy,
     dialect::Dialect,
+    failover::SKIPPED,
     schema::{self, Table},
     sql,
 };
@@ -89,22 +90,23 @@ struct LogRow {
     entries: i64,
     first: Option<i64>,
     last: Option<i64>,
+    failovers: i64,
     position: i64,
 }
 
-/// Positions are given without gaps, up to the recorded end.
+/// Positions are given up to the recorded end, without gaps but at failovers.
 async fn change_log(connection: &Connection) -> Result<Option<String>> {
     let text = "SELECT (SELECT COUNT(*) FROM change_log) AS entries, (SELECT MIN(position) FROM change_log) AS first, \
-                (SELECT MAX(position) FROM change_log) AS last, position FROM change_log_end";
-    let LogRow { entries, first, last, position } = sql(text, []).fetch_one(connection).await?;
+                (SELECT MAX(position) FROM change_log) AS last, position, \
+                (SELECT COUNT(*) FROM change_log WHERE tenant_id = 0 AND position > (SELECT MIN(position) FROM change_log)) \
+                AS failovers FROM change_log_end";
+    let LogRow { entries, first, last, failovers, position } = sql(text, []).fetch_one(connection).await?;
     let (Some(first), Some(last)) = (first, last) else { return Ok(None) };
+    let missing = last - first + 1 - entries - failovers * (SKIPPED - 1);
     Ok(if last > position {
         Some(format!("change_log: its last entry {last} is behind the recorded end {position}"))
-    } else if entries != last - first + 1 {
-        Some(format!(
-            "change_log: {} entries between {first} and {last} are missing",
-            last - first + 1 - entries
-        ))
+    } else if missing != 0 {
+        Some(format!("change_log: {missing} entries between {first} and {last} are missing"))
     } else {
         None
     })

@@ -13,8 +13,9 @@ use sqlx_sqlite::{Sqlite, SqliteConnection};
 use tokio::sync::Mutex;
 
 use super::{
-    DatabaseError, Result, Statement,
+    DatabaseError, FromRow, Result, Statement,
     dialect::{self, Dialect},
+    failover::TIMELINE,
     postgres, sqlite,
     statement::DatabaseRow,
 };
@@ -106,7 +107,25 @@ impl fmt::Debug for DatabaseAddress {
 }
 
 /// Names a transaction of PostgreSQL, to ask for its outcome.
-pub(super) struct TransactionId(String);
+pub(super) struct TransactionId {
+    number: String,
+    timeline: String,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CommitStatus {
+    Committed,
+    Aborted,
+    /// The server has failed over since, and may have given its number to another transaction.
+    Unknown,
+}
+
+#[derive(FromRow)]
+struct StatusRow {
+    timeline: String,
+    status: Option<String>,
+}
 
 /// Runs statements on a pool, each by itself, or in the writer's transaction.
 pub struct Connection(Backend);
@@ -211,22 +230,22 @@ impl Connection {
         let mut writer = writer.lock().await;
         let rows = postgres::answered(sqlx::raw_sql(AssertSqlSafe(script)).fetch_all(&mut *writer)).await?;
         drop(writer);
-        let id = rows.first().map(|row| row.try_get(1)).transpose()?;
-        Ok(id.map(TransactionId))
+        let Some(row) = rows.first() else { return Ok(None) };
+        Ok(Some(TransactionId { number: row.try_get(1)?, timeline: row.try_get(2)? }))
     }
 
-    /// Whether a transaction of PostgreSQL was committed.
-    ///
-    /// `None`: it is running, or the server does not know it.
-    pub(super) async fn is_committed(&self, id: &TransactionId) -> Result<Option<bool>> {
-        let statement = Statement {
-            text: "SELECT pg_xact_status(?::text::xid8)".into(),
-            values: vec![id.0.as_str().into()],
-        };
-        let status: Option<String> = statement.fetch_value(self).await?;
-        Ok(match status.as_deref() {
-            Some("committed") => Some(true),
-            Some("aborted") => Some(false),
+    /// How a transaction of PostgreSQL ended; `None` while it is running.
+    pub(super) async fn commit_status(&self, id: &TransactionId) -> Result<Option<CommitStatus>> {
+        // Of a number that it has not given, the server tells no status.
+        let text = format!(
+            "SELECT {TIMELINE} AS timeline, CASE WHEN {TIMELINE} = ? THEN pg_xact_status(?::text::xid8) END AS status"
+        );
+        let values = vec![id.timeline.as_str().into(), id.number.as_str().into()];
+        let row: StatusRow = Statement { text: text.into(), values }.fetch_one(self).await?;
+        Ok(match row.status.as_deref() {
+            _ if row.timeline != id.timeline => Some(CommitStatus::Unknown),
+            Some("committed") => Some(CommitStatus::Committed),
+            Some("aborted") => Some(CommitStatus::Aborted),
             _ => None,
         })
     }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::failover::TIMELINE;
+
 /// A database's dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -17,14 +19,16 @@ const WRITE_LOCK: i64 = 500_236_712_812;
 impl Dialect {
     /// Begins a write transaction, after the one that is running.
     ///
-    /// PostgreSQL gives the transaction's id as the second column.
+    /// PostgreSQL gives the transaction's number and its timeline as second and third column.
     pub(super) fn begin(self) -> String {
         match self {
             // A deferred transaction that reads and then writes fails when another process wrote in between.
             Self::Sqlite => "BEGIN IMMEDIATE".to_owned(),
             // READ COMMITTED: a later statement sees what the holder of the lock before committed.
             Self::Postgres => {
-                format!("BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})::text, pg_current_xact_id()::text")
+                format!(
+                    "BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})::text, pg_current_xact_id()::text, {TIMELINE}"
+                )
             }
         }
     }

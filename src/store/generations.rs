@@ -78,6 +78,12 @@ impl Generations {
         }
     }
 
+    pub(super) fn raise_all(&self) {
+        for counter in self.lock().values() {
+            counter.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<Cached, Arc<AtomicU64>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -19,7 +19,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 13] = migrations!("sqlite":
+static SQLITE: [Migration; 14] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -33,10 +33,16 @@ static SQLITE: [Migration; 13] = migrations!("sqlite":
     "0011_replicas",
     "0012_sign_in",
     "0013_removed_blobs",
+    "0014_timeline",
 );
 
-static POSTGRES: [Migration; 4] =
-    migrations!("postgres": "0010_base", "0011_replicas", "0012_sign_in", "0013_removed_blobs");
+static POSTGRES: [Migration; 5] = migrations!("postgres":
+    "0010_base",
+    "0011_replicas",
+    "0012_sign_in",
+    "0013_removed_blobs",
+    "0014_timeline",
+);
 
 fn of(dialect: Dialect) -> &'static [Migration] {
     match dialect {
@@ -72,7 +78,11 @@ async fn run_first(connection: &Connection, count: usize) -> Result<()> {
     Ok(())
 }
 
-async fn in_transaction(connection: &Connection, work: impl AsyncFnOnce() -> Result<()>) -> Result<()> {
+/// Commits the work, or rolls it back where it fails.
+pub(super) async fn in_transaction(
+    connection: &Connection,
+    work: impl AsyncFnOnce() -> Result<()>,
+) -> Result<()> {
     connection.run_script(connection.dialect().begin()).await?;
     let done = work().await;
     let ended = connection.run_script(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await;

@@ -49,6 +49,7 @@ struct Finished {
 struct ObservedRow {
     position: i64,
     generation: i64,
+    timeline: i64,
     kind: Option<String>,
     tenant_id: Option<i64>,
 }
@@ -60,7 +61,8 @@ impl Observer {
         positions: watch::Sender<i64>,
         generations: Arc<Generations>,
     ) -> Result<Self> {
-        let generation = sql("SELECT generation FROM change_log_end", []).fetch_value(&connection).await?;
+        let text = "SELECT generation, timeline FROM change_log_end";
+        let (generation, timeline) = sql(text, []).fetch_one(&connection).await?;
         let (announce, finished) = watch::channel(Finished::default());
         let (wanted, begun) = (Arc::new(Notify::new()), Arc::new(AtomicU64::new(0)));
         let task = ObserverTask {
@@ -68,6 +70,7 @@ impl Observer {
             positions,
             generations,
             generation,
+            timeline,
             wanted: Arc::clone(&wanted),
             begun: Arc::clone(&begun),
             announce,
@@ -96,6 +99,7 @@ struct ObserverTask {
     positions: watch::Sender<i64>,
     generations: Arc<Generations>,
     generation: i64,
+    timeline: i64,
     wanted: Arc<Notify>,
     begun: Arc<AtomicU64>,
     announce: watch::Sender<Finished>,
@@ -118,13 +122,17 @@ impl ObserverTask {
     }
 
     async fn observe(&mut self) -> Result<(), DatabaseError> {
-        let text = "SELECT last.position, last.generation, stale.kind, stale.tenant_id FROM change_log_end AS last \
+        let text = "SELECT last.position, last.generation, last.timeline, stale.kind, stale.tenant_id FROM change_log_end AS last \
                     LEFT JOIN invalidations AS stale ON stale.generation > ?";
         let rows: Vec<ObservedRow> = sql(text, [self.generation.into()]).fetch_all(&self.connection).await?;
         self.generations
             .raise(rows.iter().filter_map(|row| Cached::of_key(row.kind.as_deref()?, row.tenant_id?)));
-        if let Some(ObservedRow { position, generation, .. }) = rows.first() {
-            self.generation = *generation;
+        if let Some(ObservedRow { position, generation, timeline, .. }) = rows.first() {
+            // Cached data may come from changes that a failover lost.
+            if *timeline != self.timeline {
+                self.generations.raise_all();
+            }
+            (self.generation, self.timeline) = (*generation, *timeline);
             advance(&self.positions, *position);
         }
         Ok(())

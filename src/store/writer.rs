@@ -26,9 +26,10 @@ use super::{
     Connection, DatabaseAddress, DatabaseError,
     change_log::{self, Changes, ItemKey},
     commits::Commits,
-    connection::TransactionId,
+    connection::{CommitStatus, TransactionId},
     dialect::Dialect,
     errors::{cannot_commit, cannot_write, is_unreachable, unknown_outcome},
+    failover,
     generations::{self, Cached, Generations},
     observer,
 };
@@ -388,19 +389,19 @@ impl WriterTask {
         let Some(id) = id else { return Err(GroupFailure::Undone(error)) };
         self.is_doubtful = true;
         match timeout(OUTCOME_TIMEOUT, self.outcome(&id)).await {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(GroupFailure::Undone(error)),
-            Err(_late) => Err(GroupFailure::Unknown(error)),
+            Ok(CommitStatus::Committed) => Ok(()),
+            Ok(CommitStatus::Aborted) => Err(GroupFailure::Undone(error)),
+            Ok(CommitStatus::Unknown) | Err(_) => Err(GroupFailure::Unknown(error)),
         }
     }
 
-    /// Whether a transaction of the lost connection was committed, as soon as the server tells.
-    async fn outcome(&mut self, id: &TransactionId) -> bool {
+    /// How a transaction of the lost connection ended, as soon as the server tells.
+    async fn outcome(&mut self, id: &TransactionId) -> CommitStatus {
         loop {
             if let Err(error) = self.replace_doubtful_connection().await {
                 tracing::warn!(%error, "the database does not tell the outcome of a commit yet");
-            } else if let Ok(Some(is_committed)) = self.transaction.is_committed(id).await {
-                return is_committed;
+            } else if let Ok(Some(status)) = self.transaction.commit_status(id).await {
+                return status;
             } else {
                 self.is_doubtful = true;
             }
@@ -410,7 +411,11 @@ impl WriterTask {
 
     async fn replace_doubtful_connection(&mut self) -> Result<(), DatabaseError> {
         if self.is_doubtful {
-            let fresh = Transaction::new(Connection::open_writer(&self.address).await?);
+            let fresh = Connection::open_writer(&self.address).await?;
+            if fresh.dialect() == Dialect::Postgres {
+                failover::follow_timeline(&fresh).await?;
+            }
+            let fresh = Transaction::new(fresh);
             let doubtful = std::mem::replace(&mut self.transaction, fresh);
             self.is_doubtful = false;
             if let Err(error) = doubtful.connection.close_writer().await {

@@ -231,6 +231,7 @@ mod store {
     mod check;
     mod copy;
     mod failures;
+    mod outages;
     mod schema;
     mod settings;
     mod two_servers;

@@ -29,6 +29,7 @@ pub(crate) mod openid;
 pub(crate) mod paging;
 pub(crate) mod paths;
 pub(crate) mod postgres;
+pub(crate) mod postgres_server;
 pub(crate) mod program;
 pub(crate) mod protected;
 pub(crate) mod quick_handling;

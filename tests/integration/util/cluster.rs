@@ -23,11 +23,12 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(name: &str) -> Self {
-        Self {
-            url: database(&format!("replicas_{name}")),
-            shared: tempfile::tempdir().unwrap(),
-            replicas: Vec::new(),
-        }
+        Self::over(&database(&format!("replicas_{name}")))
+    }
+
+    /// Over an empty database.
+    pub(crate) fn over(url: &str) -> Self {
+        Self { url: url.to_owned(), shared: tempfile::tempdir().unwrap(), replicas: Vec::new() }
     }
 
     /// Starts another replica and waits until it is ready.

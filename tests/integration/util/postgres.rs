@@ -91,10 +91,17 @@ pub(crate) async fn holds(data: &Path, text: &str) -> bool {
 
 /// Runs a statement by `psql`.
 pub(crate) async fn query(url: &str, text: &str) {
+    value(url, text).await;
+}
+
+/// The value that a statement gives, as text.
+pub(crate) async fn value(url: &str, text: &str) -> String {
     let mut command = Command::new("psql");
-    command.args(["--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", "--command", text, url]);
+    command.args(["--quiet", "--no-psqlrc", "--tuples-only", "--no-align", "--set", "ON_ERROR_STOP=1"]);
+    command.args(["--command", text, url]);
     let output = run(command).await;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 /// Address of the database of this name, which the first call makes anew.

@@ -174,8 +174,21 @@ impl Server {
     }
 
     pub(crate) fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// Stops the process until [`Self::resume`].
+    pub(crate) fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    pub(crate) fn resume(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
         let process = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+        assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 
     pub(crate) async fn wait_for_end(&mut self) -> ExitStatus {

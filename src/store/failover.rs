@@ -1,0 +1,51 @@
+//! Notices that PostgreSQL has failed over, or was restored, and may have lost changes.
+//!
+//! It begins a new timeline then. Positions and generations that lost changes had are never given again.
+
+use super::{Connection, FromRow, Result, change_log, migrations::in_transaction, sql};
+
+/// The timeline of a server that is no standby, as eight hexadecimal digits.
+pub(super) const TIMELINE: &str = "left(pg_walfile_name(pg_current_wal_lsn()), 8)";
+
+/// Positions and generations left out, more than a failover loses.
+pub(super) const SKIPPED: i64 = 1 << 32;
+
+#[derive(FromRow)]
+struct Timelines {
+    noted: i64,
+    current: i64,
+}
+
+/// Skips positions and generations where the timeline is another one than at the last write.
+///
+/// Called for each new connection that writes.
+pub(super) async fn follow_timeline(connection: &Connection) -> Result<()> {
+    let Timelines { noted, current } = timelines(connection).await?;
+    if noted == current { Ok(()) } else { in_transaction(connection, async || skip(connection).await).await }
+}
+
+async fn timelines(connection: &Connection) -> Result<Timelines> {
+    let text = format!(
+        "SELECT timeline AS noted, CAST(CAST(('x' || {TIMELINE}) AS BIT(32)) AS BIGINT) AS current FROM change_log_end"
+    );
+    sql(text, []).fetch_one(connection).await
+}
+
+async fn skip(connection: &Connection) -> Result<()> {
+    // Another replica may have been first.
+    let Timelines { noted, current } = timelines(connection).await?;
+    if noted == current {
+        return Ok(());
+    }
+    let skipped = if noted == 0 { 0 } else { SKIPPED };
+    let text = "UPDATE change_log_end SET timeline = ?, position = position + ?, generation = generation + ? RETURNING position";
+    let values = [current.into(), skipped.into(), skipped.into()];
+    let position: i64 = sql(text, values).fetch_value(connection).await?;
+    if skipped > 0 {
+        tracing::warn!(
+            "the database has failed over or was restored; changes that it lost are removed from indexes"
+        );
+        change_log::append_failover(connection, position, position - skipped).await?;
+    }
+    Ok(())
+}
