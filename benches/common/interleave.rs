@@ -109,7 +109,7 @@ fn drive<const N: usize>(
 }
 
 impl Connection {
-    async fn call_until(&mut self, target: &Target, end: Instant, latencies: &mut Vec<Duration>) {
+    pub(crate) async fn call_until(&mut self, target: &Target, end: Instant, latencies: &mut Vec<Duration>) {
         loop {
             let started = Instant::now();
             if started >= end {

@@ -20,7 +20,7 @@ use crate::{
         report::Report,
         server::Server,
     },
-    memory::resident_mib,
+    process::resident_mib,
 };
 
 const CALL: usize = 10_000;

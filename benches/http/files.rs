@@ -16,8 +16,8 @@ use trawl::auth::applications::Kind;
 use crate::{
     Scale,
     common::{data_directory::DataDirectory, report::Report, server::Server},
-    memory::resident_mib,
     peers,
+    process::resident_mib,
 };
 
 const CLIENTS: usize = 32;

@@ -1,6 +1,6 @@
 //! Load over HTTP, beside the least that the same work can cost. See `benches/README.md`.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|objects|directory|files …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|objects|directory|files|replicas …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -12,10 +12,11 @@ mod common;
 mod corpus;
 mod directory;
 mod files;
-mod memory;
 mod objects;
 mod pages;
 mod peers;
+mod process;
+mod replicas;
 mod texts;
 mod todos;
 mod writes;
@@ -80,7 +81,7 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections: [Section; 8] = [
+    let sections: [Section; 9] = [
         ("pages", pages::run),
         ("freshness", writes::freshness),
         ("merge", writes::freshness_while_merging),
@@ -89,6 +90,7 @@ fn main() {
         ("objects", objects::run),
         ("directory", directory::run),
         ("files", files::run),
+        ("replicas", replicas::run),
     ];
     let all = !sections.iter().any(|(name, _)| has(name));
     let started = Instant::now();
