@@ -276,6 +276,7 @@ async fn open_store(config: &Config) -> Result<Store, StartError> {
     if copy::origin(&store).await.map_err(Error::from)?.is_some() {
         return Err(StartError::UnfinishedCopy);
     }
+    let store = store.with_tenant_writers(config.store.writers).await.map_err(Error::from)?;
     Ok(store.with_disk_reserve(&config.data, config.store.reserve_bytes))
 }
 

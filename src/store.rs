@@ -22,6 +22,7 @@ mod sqlite;
 mod statement;
 #[cfg(test)]
 pub(crate) mod tests;
+mod transaction;
 mod writer;
 
 use std::{path::Path, sync::Arc, time::Duration};
@@ -36,17 +37,18 @@ use uuid::Uuid;
 pub use crate::time::{now_millis, rfc3339};
 pub use connection::{Connection, DatabaseAddress};
 pub use dialect::Dialect;
+use dialect::WriteScope;
 pub use generations::{Cached, Generation};
 pub use json_column::Json;
 pub use sqlx::{Error as DatabaseError, FromRow, Type as ColumnType};
 pub use statement::{
     ROWS_PER_STATEMENT, Record, RowResult, Statement, Value, batch_end, find_in, placeholders, sql,
 };
-pub use writer::{Transaction, WriteFuture};
+pub use transaction::{Transaction, WriteFuture};
 
 use self::{
     commits::Commits, disk_reserve::DiskReserve, generations::Generations, observer::Observer,
-    writer::Signals,
+    transaction::Signals,
 };
 use crate::{config::Config, error::Error};
 
@@ -148,9 +150,7 @@ impl Store {
             return Err(OpenError::NewerSchema { address, migration });
         }
         migrations::run(&writer).await.map_err(fail)?;
-        if writer.dialect() == Dialect::Postgres {
-            failover::follow_timeline(&writer).await.map_err(fail)?;
-        }
+        writer.follow_timeline().await.map_err(fail)?;
         let id = store_id(&writer).await.map_err(fail)?;
         let last_position = change_log::last_position(&writer).await.map_err(fail)?;
         let reader = Connection::open_readers(&address, readers).await.map_err(fail)?;
@@ -176,6 +176,15 @@ impl Store {
             id,
             disk_reserve: Arc::default(),
         })
+    }
+
+    /// Writes on PostgreSQL by this many more connections, for jobs of single tenants.
+    ///
+    /// # Errors
+    /// The database refused them.
+    pub async fn with_tenant_writers(mut self, count: u32) -> Result<Self, DatabaseError> {
+        self.writer.add_tenant_queues(count).await?;
+        Ok(self)
     }
 
     /// Refuses writes while less than `bytes` are free on the disk of `directory`.
@@ -288,11 +297,34 @@ impl Store {
         T: Send + 'static,
         J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
     {
+        self.write_in(WriteScope::Any, job).await
+    }
+
+    /// Runs a `job` that touches rows of one tenant only.
+    ///
+    /// On PostgreSQL it runs beside those of other tenants.
+    ///
+    /// # Errors
+    /// Those of [`Self::write`].
+    pub async fn write_for<T, J>(&self, tenant_id: i64, job: J) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
+    {
+        self.write_in(WriteScope::Tenant(tenant_id), job).await
+    }
+
+    async fn write_in<T, J>(&self, scope: WriteScope, job: J) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
+    {
+        self.disk_reserve.check()?;
         let job: writer::Job = Box::new(move |transaction| {
             let result = job(transaction);
             Box::pin(async move { Ok(Box::new(result.await?) as writer::Outcome) })
         });
-        let outcome = self.run(job).await?.downcast();
+        let outcome = self.writer.write(scope, job).await?.downcast();
         outcome.map(|outcome| *outcome).map_err(|_| Error::internal("a write returned another job's outcome"))
     }
 
@@ -316,11 +348,6 @@ impl Store {
         let job =
             self.write(move |transaction| Box::pin(async move { Ok(delete.execute(transaction).await?) }));
         Ok(job.await? < batch)
-    }
-
-    async fn run(&self, job: writer::Job) -> Result<writer::Outcome, Error> {
-        self.disk_reserve.check()?;
-        self.writer.write(job).await
     }
 
     /// Finishes every accepted write, then closes the database. Later writes are refused.

@@ -1,5 +1,7 @@
 //! Data directories, filled through the library.
 
+use std::path::Path;
+
 use trawl::{
     auth::{
         applications::{Kind, LoginClient, NewApplication},
@@ -20,23 +22,29 @@ pub(crate) struct DataDirectory {
 
 impl DataDirectory {
     pub(crate) fn new(kind: Kind) -> Self {
-        block_on(async {
-            let directory = tempfile::tempdir().unwrap();
-            let store = Store::open(directory.path(), 1).await.unwrap();
-            let keys = Keys::load(None, directory.path()).unwrap();
-            let new = NewApplication {
-                tenant: "bench".to_owned(),
-                kind,
-                bound: Vec::new(),
-                scopes: Some(
-                    Scope::ALL.into_iter().filter(|scope| kind.possible_scopes().allow(*scope)).collect(),
-                ),
-                name: "bench".to_owned(),
-                login: LoginClient::default(),
-            };
-            let registered = register_application(&store, &keys, new).await.unwrap();
-            store.close().await.unwrap();
-            Self { directory, registered }
-        })
+        let directory = tempfile::tempdir().unwrap();
+        let registered = register(directory.path(), "bench", kind);
+        Self { directory, registered }
     }
+}
+
+/// Adds an application with every scope of its kind.
+pub(crate) fn register(data: &Path, tenant: &str, kind: Kind) -> Registered {
+    block_on(async {
+        let store = Store::open(data, 1).await.unwrap();
+        let keys = Keys::load(None, data).unwrap();
+        let new = NewApplication {
+            tenant: tenant.to_owned(),
+            kind,
+            bound: Vec::new(),
+            scopes: Some(
+                Scope::ALL.into_iter().filter(|scope| kind.possible_scopes().allow(*scope)).collect(),
+            ),
+            name: "bench".to_owned(),
+            login: LoginClient::default(),
+        };
+        let registered = register_application(&store, &keys, new).await.unwrap();
+        store.close().await.unwrap();
+        registered
+    })
 }

@@ -7,6 +7,7 @@ use std::{
 };
 
 use secrecy::ExposeSecret;
+use trawl::platform::tenants::service::Registered;
 
 use super::{data_directory::DataDirectory, load::block_on};
 
@@ -44,13 +45,17 @@ impl Server {
     }
 
     pub(crate) fn token(&self, prepared: &DataDirectory) -> String {
-        self.grant(prepared, &[("grant_type", "client_credentials")])
+        self.token_of(&prepared.registered)
+    }
+
+    pub(crate) fn token_of(&self, application: &Registered) -> String {
+        self.grant(application, &[("grant_type", "client_credentials")])
     }
 
     /// A token by a form of the token endpoint.
-    pub(crate) fn grant(&self, prepared: &DataDirectory, form: &[(&str, &str)]) -> String {
+    pub(crate) fn grant(&self, application: &Registered, form: &[(&str, &str)]) -> String {
         let request = async {
-            let credentials = &prepared.registered.credentials;
+            let credentials = &application.credentials;
             let client = reqwest::Client::builder().no_proxy().build().unwrap();
             let answer = client
                 .post(format!("http://{}/oauth2/token", self.address))

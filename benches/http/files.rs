@@ -103,7 +103,7 @@ fn person(trawl: &Server, prepared: &DataDirectory) -> String {
         assert!(answer.status().is_success());
     });
     trawl.grant(
-        prepared,
+        &prepared.registered,
         &[
             ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
             ("subject_token_type", "urn:trawl:params:oauth:token-type:login-id"),

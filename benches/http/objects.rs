@@ -47,7 +47,7 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
         connection.call(&sync).await;
     });
     let personal = trawl.grant(
-        &prepared,
+        &prepared.registered,
         &[
             ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
             ("subject_token_type", "urn:trawl:params:oauth:token-type:login-id"),

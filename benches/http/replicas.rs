@@ -9,11 +9,12 @@ use std::{
 use futures::future::join_all;
 use serde_json::json;
 use tempfile::TempDir;
+use trawl::auth::applications::Kind;
 
 use crate::{
     Scale,
     common::{
-        data_directory::DataDirectory,
+        data_directory::{DataDirectory, register},
         interleave::Slices,
         load::{Connection, NUMBER, Samples, Target, block_on},
         report::{Report, millis},
@@ -25,6 +26,7 @@ use crate::{
 
 const SETTINGS: [(&str, &str); 2] = [("LOG__FILTER", "warn"), ("STORAGE__KIND", "none")];
 
+const TENANTS: usize = 8;
 const SEARCHING: usize = 16;
 const WRITING: usize = 32;
 const BATCHING: usize = 8;
@@ -63,6 +65,9 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     };
     let documents = scale.documents[0];
     let prepared = corpus::prepare(documents);
+    let others: Vec<_> = (1..TENANTS)
+        .map(|number| register(prepared.directory.path(), &format!("bench-{number}"), Kind::Application))
+        .collect();
     let mut arrangements = Vec::new();
     for (name, replicas) in [("PostgreSQL, 1 replica", 1), ("2 replicas", 2), ("3 replicas", 3)] {
         arrangements.push(Arrangement::replicated(name, &postgres, &prepared, replicas));
@@ -85,6 +90,13 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     let one = target("/api/todo/create", Some(todo(format!("single-{NUMBER}")).to_string()), "\"code\":200");
     let batch =
         target("/api/todo/batch_create", Some(serde_json::to_string(&items).unwrap()), "\"error\":[]");
+    let of_tenants: Vec<_> = std::iter::once(&prepared.registered)
+        .chain(&others)
+        .map(|registered| {
+            let token = arrangements[0].servers[0].token_of(registered);
+            Target { token: Some(token), ..one.clone() }
+        })
+        .collect();
 
     writeln!(report, "\n## Replicas\n");
     writeln!(
@@ -98,14 +110,15 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
         report,
         "| load | clients | on | per second | median | p99 | processor: trawl | PostgreSQL |\n|---|---|---|---|---|---|---|---|"
     );
-    for (name, target, clients, each) in [
-        ("search", &search, SEARCHING, 1),
-        ("one to-do", &one, 1, 1),
-        ("one to-do", &one, WRITING, 1),
-        ("100 to-dos", &batch, BATCHING, BATCH),
+    for (name, targets, clients, each) in [
+        ("search", std::slice::from_ref(&search), SEARCHING, 1),
+        ("one to-do", std::slice::from_ref(&one), 1, 1),
+        ("one to-do", std::slice::from_ref(&one), WRITING, 1),
+        ("one to-do of 8 tenants", &of_tenants, WRITING, 1),
+        ("100 to-dos", std::slice::from_ref(&batch), BATCHING, BATCH),
     ] {
         let measured = in_turns(&arrangements, scale.slices, |arrangement, length| {
-            arrangement.load(target, clients, length)
+            arrangement.load(targets, clients, length)
         });
         write_rows(report, name, clients, each, &arrangements, measured);
     }
@@ -185,11 +198,11 @@ impl Arrangement {
     }
 
     /// Clients are spread over the servers.
-    fn load(&self, target: &Target, clients: usize, length: Duration) -> Measured {
+    fn load(&self, targets: &[Target], clients: usize, length: Duration) -> Measured {
         self.measure(async {
             let end = Instant::now() + length;
             let latencies = join_all((0..clients).map(|client| async move {
-                let target = self.at(client, target);
+                let target = self.at(client, &targets[client % targets.len()]);
                 let mut connection = Connection::open(target.address).await;
                 let mut latencies = Vec::new();
                 connection.call_until(&target, end, &mut latencies).await;

@@ -84,7 +84,7 @@ impl Site {
             ("subject_token", LOGIN),
         ];
         Self {
-            token: server.grant(&prepared, &form),
+            token: server.grant(&prepared.registered, &form),
             server,
             login: LOGIN.to_owned(),
             password: PASSWORD.to_owned(),

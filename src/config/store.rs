@@ -14,6 +14,8 @@ pub struct Store {
     pub url: Option<SecretString>,
     /// Read connections.
     pub readers: u32,
+    /// Connections to PostgreSQL that write for one tenant at a time, beside the one for all other writes.
+    pub writers: u32,
     /// Time that the server waits at start for a PostgreSQL that it cannot reach, in seconds.
     pub wait_seconds: u32,
     /// Writes get 503 with less free disk space; 0 disables the check.
@@ -22,7 +24,7 @@ pub struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { url: None, readers: 4, wait_seconds: 60, reserve_bytes: 256 << 20 }
+        Self { url: None, readers: 4, writers: 4, wait_seconds: 60, reserve_bytes: 256 << 20 }
     }
 }
 

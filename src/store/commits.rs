@@ -19,7 +19,8 @@ impl Commits {
     pub(crate) fn add(&self, position: i64) {
         let mut waiting = self.lock();
         if waiting.len() < CAPACITY {
-            waiting.push_back((position, Instant::now()));
+            let place = waiting.partition_point(|(earlier, _)| *earlier < position);
+            waiting.insert(place, (position, Instant::now()));
         }
     }
 

@@ -8,13 +8,13 @@ use std::{
 
 use secrecy::{ExposeSecret as _, SecretString};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _};
-use sqlx_postgres::{PgConnectOptions, PgConnection, Postgres};
+use sqlx_postgres::{PgConnectOptions, PgConnection, PgRow, Postgres};
 use sqlx_sqlite::{Sqlite, SqliteConnection};
 use tokio::sync::Mutex;
 
 use super::{
     DatabaseError, FromRow, Result, Statement,
-    dialect::{self, Dialect},
+    dialect::{self, Dialect, WriteScope},
     failover::TIMELINE,
     postgres, sqlite,
     statement::DatabaseRow,
@@ -222,16 +222,30 @@ impl Connection {
     }
 
     /// Begins a write transaction and runs `then` in it.
-    pub(super) async fn begin(&self, then: &str) -> Result<Option<TransactionId>> {
-        let script = format!("{}; {then}", self.dialect().begin());
+    pub(super) async fn begin(&self, scope: WriteScope, then: &str) -> Result<Option<TransactionId>> {
+        let script = format!("{}; {then}", self.dialect().begin(scope));
+        let Some(row) = self.run_writer_script(script).await? else { return Ok(None) };
+        Ok(Some(TransactionId { number: row.try_get(0)?, timeline: row.try_get(1)? }))
+    }
+
+    /// Runs a script in the write transaction, then takes the lock of another job's scope if nobody holds it.
+    ///
+    /// Whether the transaction has the lock.
+    pub(super) async fn run_and_lock(&self, script: String, scope: WriteScope) -> Result<bool> {
+        let lock = self.dialect().try_lock(scope);
+        let script = lock.map_or(script.clone(), |lock| format!("{script}; {lock}"));
+        let row = self.run_writer_script(script).await?;
+        row.map_or(Ok(true), |row| Ok(row.try_get::<&str, _>(0)? == "true"))
+    }
+
+    /// Runs a script and returns PostgreSQL's last row.
+    async fn run_writer_script(&self, script: String) -> Result<Option<PgRow>> {
         let Backend::PostgresWriter(writer) = &self.0 else {
             return self.run_script(script).await.map(|()| None);
         };
         let mut writer = writer.lock().await;
         let rows = postgres::answered(sqlx::raw_sql(AssertSqlSafe(script)).fetch_all(&mut *writer)).await?;
-        drop(writer);
-        let Some(row) = rows.first() else { return Ok(None) };
-        Ok(Some(TransactionId { number: row.try_get(1)?, timeline: row.try_get(2)? }))
+        Ok(rows.into_iter().last())
     }
 
     /// How a transaction of PostgreSQL ended; `None` while it is running.

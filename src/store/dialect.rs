@@ -13,25 +13,63 @@ pub enum Dialect {
     Postgres,
 }
 
+/// Rows that a write job may touch, and that no other job changes meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WriteScope {
+    /// Rows of any tenant, and those of none.
+    Any,
+    Tenant(i64),
+}
+
 /// The lock that PostgreSQL's write transactions take in turn, as SQLite's do by `BEGIN IMMEDIATE`.
+///
+/// Those on rows of one tenant share it, and take turns by the tenant's lock.
 const WRITE_LOCK: i64 = 500_236_712_812;
 
+/// With the tenant's number it names the tenant's lock.
+const TENANT_LOCK: i32 = 116_503;
+
 impl Dialect {
-    /// Begins a write transaction, after the one that is running.
+    /// Begins a write transaction, after those on the same rows.
     ///
-    /// PostgreSQL gives the transaction's number and its timeline as second and third column.
-    pub(super) fn begin(self) -> String {
+    /// PostgreSQL gives the transaction's number and its timeline.
+    pub(super) fn begin(self, scope: WriteScope) -> String {
         match self {
             // A deferred transaction that reads and then writes fails when another process wrote in between.
             Self::Sqlite => "BEGIN IMMEDIATE".to_owned(),
             // READ COMMITTED: a later statement sees what the holder of the lock before committed.
             Self::Postgres => {
-                format!(
-                    "BEGIN; SELECT pg_advisory_xact_lock({WRITE_LOCK})::text, pg_current_xact_id()::text, {TIMELINE}"
-                )
+                let lock = match scope {
+                    WriteScope::Any => format!("SELECT pg_advisory_xact_lock({WRITE_LOCK})"),
+                    WriteScope::Tenant(tenant_id) => format!(
+                        "SELECT pg_advisory_xact_lock_shared({WRITE_LOCK}); \
+                         SELECT pg_advisory_xact_lock({TENANT_LOCK}, {})",
+                        lock_number(tenant_id)
+                    ),
+                };
+                format!("BEGIN; {lock}; SELECT pg_current_xact_id()::text, {TIMELINE}")
             }
         }
     }
+
+    /// Takes the lock of a scope in the running transaction, unless another transaction holds it.
+    ///
+    /// PostgreSQL tells whether it did. Nothing is to be taken by transactions whose jobs have the same scope.
+    pub(super) fn try_lock(self, scope: WriteScope) -> Option<String> {
+        match (self, scope) {
+            (Self::Postgres, WriteScope::Tenant(tenant_id)) => {
+                let number = lock_number(tenant_id);
+                Some(format!("SELECT pg_try_advisory_xact_lock({TENANT_LOCK}, {number})::text"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Tenants of one number wait for each other needlessly, and not more.
+#[allow(clippy::cast_possible_truncation, reason = "any number will do")]
+fn lock_number(tenant_id: i64) -> i32 {
+    tenant_id as i32
 }
 
 /// `text` for PostgreSQL: numbered parameters, without hints for SQLite's planner.

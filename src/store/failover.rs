@@ -2,7 +2,7 @@
 //!
 //! It begins a new timeline then. Positions and generations that lost changes had are never given again.
 
-use super::{Connection, FromRow, Result, change_log, migrations::in_transaction, sql};
+use super::{Connection, Dialect, FromRow, Result, change_log, migrations::in_transaction, sql};
 
 /// The timeline of a server that is no standby, as eight hexadecimal digits.
 pub(super) const TIMELINE: &str = "left(pg_walfile_name(pg_current_wal_lsn()), 8)";
@@ -16,12 +16,17 @@ struct Timelines {
     current: i64,
 }
 
-/// Skips positions and generations where the timeline is another one than at the last write.
-///
-/// Called for each new connection that writes.
-pub(super) async fn follow_timeline(connection: &Connection) -> Result<()> {
-    let Timelines { noted, current } = timelines(connection).await?;
-    if noted == current { Ok(()) } else { in_transaction(connection, async || skip(connection).await).await }
+impl Connection {
+    /// Skips positions and generations where PostgreSQL's timeline is another one than at the last write.
+    ///
+    /// Each new connection that writes looks.
+    pub(super) async fn follow_timeline(&self) -> Result<()> {
+        if self.dialect() == Dialect::Sqlite {
+            return Ok(());
+        }
+        let Timelines { noted, current } = timelines(self).await?;
+        if noted == current { Ok(()) } else { in_transaction(self, async || skip(self).await).await }
+    }
 }
 
 async fn timelines(connection: &Connection) -> Result<Timelines> {

@@ -2,7 +2,11 @@
 //!
 //! PostgreSQL begins with the schema that SQLite has after its tenth. From there on each name has a script for either.
 
-use super::{Connection, Result, dialect::Dialect, now_millis, sql};
+use super::{
+    Connection, Result,
+    dialect::{Dialect, WriteScope},
+    now_millis, sql,
+};
 
 struct Migration {
     name: &'static str,
@@ -83,7 +87,7 @@ pub(super) async fn in_transaction(
     connection: &Connection,
     work: impl AsyncFnOnce() -> Result<()>,
 ) -> Result<()> {
-    connection.run_script(connection.dialect().begin()).await?;
+    connection.run_script(connection.dialect().begin(WriteScope::Any)).await?;
     let done = work().await;
     let ended = connection.run_script(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).await;
     done.and(ended)

@@ -1,37 +1,35 @@
 //! The writer: gathers waiting requests into a transaction, so that many callers share one durable commit.
 //!
-//! A database runs one write transaction at a time, even for several servers, and each commit costs an fsync. Each request
-//! runs in its own savepoint: a failing request undoes only itself. Each answer leaves after the commit that contains the
-//! request is durable.
+//! Each commit costs an fsync. Each request runs in its own savepoint: a failing request undoes only itself. Each answer
+//! leaves after the commit that contains the request is durable.
+//!
+//! SQLite runs one write transaction at a time. So does PostgreSQL for jobs on rows of any tenant, even of several servers.
+//! Jobs of a single tenant run beside those of others; the change log's end is written last, so only commits take turns.
 
 use std::{
     any::Any,
     collections::BTreeSet,
     io,
-    ops::Deref,
     panic::AssertUnwindSafe,
-    pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use futures::FutureExt;
 use tokio::{
-    sync::{Notify, mpsc, oneshot, watch},
+    sync::{Notify, mpsc, oneshot},
     task::JoinHandle,
     time::timeout,
 };
 
 use super::{
-    Connection, DatabaseAddress, DatabaseError,
-    change_log::{self, Changes, ItemKey},
-    commits::Commits,
+    Connection, DatabaseAddress, DatabaseError, Transaction, WriteFuture,
+    change_log::{self, Changes},
     connection::{CommitStatus, TransactionId},
-    dialect::Dialect,
+    dialect::{Dialect, WriteScope},
     errors::{cannot_commit, cannot_write, is_unreachable, unknown_outcome},
-    failover,
-    generations::{self, Cached, Generations},
-    observer,
+    generations, observer,
+    transaction::{Effects, Signals},
 };
 use crate::{
     budget::BodyReservation,
@@ -54,81 +52,12 @@ const OUTCOME_INTERVAL: Duration = Duration::from_millis(100);
 /// Time after which a group is closed, to bound the first request's wait.
 const GROUP_TIME: Duration = Duration::from_millis(20);
 
-/// The future of a write job, which borrows the transaction.
-pub type WriteFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T>> + Send + 'a>>;
-
 pub(super) type Outcome = Box<dyn Any + Send>;
 
 pub(super) type Job = Box<dyn for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, Outcome> + Send>;
 
-type AfterCommit = Box<dyn FnOnce() + Send>;
-
-/// Effects of a request beside its rows.
-#[derive(Default)]
-struct Effects {
-    changed: Vec<ItemKey>,
-    stale: BTreeSet<Cached>,
-    needs_maintenance: bool,
-    after_commit: Vec<AfterCommit>,
-}
-
-/// The writer's transaction as the running request sees it: a connection and the change log.
-pub struct Transaction {
-    connection: Connection,
-    effects: Mutex<Effects>,
-}
-
-impl Transaction {
-    fn new(connection: Connection) -> Self {
-        Self { connection, effects: Mutex::default() }
-    }
-
-    /// Adds a searchable item to the change log, in this transaction.
-    pub fn record_change(&self, tenant_id: i64, module: &str, item_id: &str) {
-        let item = ItemKey { tenant_id, module: module.to_owned(), item_id: item_id.to_owned() };
-        self.effects().changed.push(item);
-    }
-
-    /// Adds the removal of a tenant with all its searchable items to the change log.
-    pub fn record_tenant_removal(&self, tenant_id: i64) {
-        self.record_change(tenant_id, change_log::WHOLE_TENANT, "");
-    }
-
-    /// Makes cached data stale at every replica before the answer, even if the caller has gone away.
-    pub fn invalidate(&self, cached: Cached) {
-        self.effects().stale.insert(cached);
-    }
-
-    /// Wakes maintenance after the commit.
-    pub fn request_maintenance(&self) {
-        self.effects().needs_maintenance = true;
-    }
-
-    /// Runs `job` after the commit and before the answer, even if the caller has gone away.
-    ///
-    /// A rolled-back request drops the job. It runs on the writer: it must be short and must not block.
-    pub fn after_commit(&self, job: impl FnOnce() + Send + 'static) {
-        self.effects().after_commit.push(Box::new(job));
-    }
-
-    fn effects(&self) -> MutexGuard<'_, Effects> {
-        self.effects.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn take_effects(&self) -> Effects {
-        std::mem::take(&mut self.effects())
-    }
-}
-
-impl Deref for Transaction {
-    type Target = Connection;
-
-    fn deref(&self) -> &Connection {
-        &self.connection
-    }
-}
-
 struct Request {
+    scope: WriteScope,
     job: Job,
     answer: oneshot::Sender<Result<Outcome>>,
     /// The body's memory, which the job holds even if its caller has gone away.
@@ -160,39 +89,6 @@ impl Pending {
     }
 }
 
-/// Signals of commits to the rest of the process.
-#[derive(Clone)]
-pub(super) struct Signals {
-    /// The change log's last committed position.
-    pub(super) positions: watch::Sender<i64>,
-    pub(super) commits: Arc<Commits>,
-    pub(super) generations: Arc<Generations>,
-    pub(super) maintenance: Arc<Notify>,
-}
-
-impl Signals {
-    pub(super) fn new(last_position: i64) -> Self {
-        Self {
-            positions: watch::Sender::new(last_position),
-            commits: Arc::default(),
-            generations: Arc::default(),
-            maintenance: Arc::default(),
-        }
-    }
-
-    fn send(&self, effects: Effects) {
-        self.generations.raise(effects.stale);
-        if effects.needs_maintenance {
-            self.maintenance.notify_one();
-        }
-        for job in effects.after_commit {
-            if std::panic::catch_unwind(AssertUnwindSafe(job)).is_err() {
-                tracing::error!("a job after a commit panicked");
-            }
-        }
-    }
-}
-
 /// Why a group of writes was not committed.
 #[derive(Debug, thiserror::Error)]
 enum GroupFailure {
@@ -203,15 +99,68 @@ enum GroupFailure {
     Unknown(DatabaseError),
 }
 
+/// The queues of waiting requests, each with a connection of its own.
 #[derive(Clone)]
 pub(super) struct Writer {
+    address: DatabaseAddress,
+    signals: Signals,
+    /// Runs jobs on rows of any tenant.
+    any: Queue,
+    /// Each runs the jobs of some tenants; without one, the other queue does.
+    tenants: Vec<Queue>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, address: DatabaseAddress, signals: Signals) -> Self {
+        let any = Queue::start(connection, address.clone(), signals.clone());
+        Self { address, signals, any, tenants: Vec::new() }
+    }
+
+    /// Lets `count` connections run jobs of single tenants beside each other; SQLite has none of these.
+    pub(super) async fn add_tenant_queues(&mut self, count: u32) -> Result<(), DatabaseError> {
+        if self.address.dialect() == Dialect::Postgres {
+            for _ in 0..count {
+                let connection = Connection::open_writer(&self.address).await?;
+                self.tenants.push(Queue::start(connection, self.address.clone(), self.signals.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn waiting(&self) -> usize {
+        self.queues().map(Queue::waiting).sum()
+    }
+
+    pub(super) async fn write(&self, scope: WriteScope, job: Job) -> Result<Outcome> {
+        match scope {
+            WriteScope::Tenant(tenant_id) if !self.tenants.is_empty() => {
+                let number = usize::try_from(tenant_id).unwrap_or_default() % self.tenants.len();
+                self.tenants[number].write(scope, job).await
+            }
+            _ => self.any.write(WriteScope::Any, job).await,
+        }
+    }
+
+    pub(super) async fn close(&self) {
+        for queue in self.queues() {
+            queue.close().await;
+        }
+    }
+
+    fn queues(&self) -> impl Iterator<Item = &Queue> {
+        self.tenants.iter().chain([&self.any])
+    }
+}
+
+#[derive(Clone)]
+struct Queue {
     requests: mpsc::Sender<Request>,
     task: Arc<Mutex<Option<JoinHandle<()>>>>,
     closing: Arc<Notify>,
 }
 
-impl Writer {
-    pub(super) fn start(connection: Connection, address: DatabaseAddress, signals: Signals) -> Self {
+impl Queue {
+    fn start(connection: Connection, address: DatabaseAddress, signals: Signals) -> Self {
         let (requests, received) = mpsc::channel(QUEUE_LENGTH);
         let closing = Arc::new(Notify::new());
         let task = WriterTask {
@@ -219,19 +168,20 @@ impl Writer {
             address,
             is_doubtful: false,
             requests: received,
+            postponed: None,
             signals,
         };
         let task = tokio::spawn(task.run(Arc::clone(&closing)));
         Self { requests, task: Arc::new(Mutex::new(Some(task))), closing }
     }
 
-    pub(super) fn waiting(&self) -> usize {
+    fn waiting(&self) -> usize {
         self.requests.max_capacity() - self.requests.capacity()
     }
 
-    pub(super) async fn write(&self, job: Job) -> Result<Outcome> {
+    async fn write(&self, scope: WriteScope, job: Job) -> Result<Outcome> {
         let (answer, answered) = oneshot::channel();
-        let request = Request { job, answer, _reservation: BodyReservation::current() };
+        let request = Request { scope, job, answer, _reservation: BodyReservation::current() };
         self.requests.try_send(request).map_err(|refused| {
             let message = match refused {
                 mpsc::error::TrySendError::Full(_) => "too many writes are waiting; nothing was changed",
@@ -243,7 +193,7 @@ impl Writer {
         answered.await.map_err(|_| cannot_write())?
     }
 
-    pub(super) async fn close(&self) {
+    async fn close(&self) {
         self.closing.notify_one();
         let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(task) = task
@@ -260,18 +210,23 @@ struct WriterTask {
     /// After a failure on the connection, the database may have ended the transaction or not.
     is_doubtful: bool,
     requests: mpsc::Receiver<Request>,
+    /// The lock of its tenant was taken while the group before it ran.
+    postponed: Option<Request>,
     signals: Signals,
 }
 
 impl WriterTask {
     async fn run(mut self, closing: Arc<Notify>) {
         loop {
-            let first = tokio::select! {
-                request = self.requests.recv() => request,
-                () = closing.notified() => {
-                    self.requests.close();
-                    continue;
-                }
+            let first = match self.postponed.take() {
+                Some(postponed) => Some(postponed),
+                None => tokio::select! {
+                    request = self.requests.recv() => request,
+                    () = closing.notified() => {
+                        self.requests.close();
+                        continue;
+                    }
+                },
             };
             let Some(first) = first else { break };
             self.write_group(first).await;
@@ -317,10 +272,10 @@ impl WriterTask {
         group: &mut Vec<Pending>,
     ) -> Result<Option<i64>, GroupFailure> {
         let started = Instant::now();
-        let id = self.begin().await?;
+        let id = self.begin(first.scope).await?;
         let (mut changes, mut stale) = (Changes::new(), BTreeSet::new());
         let mut next = Some(first);
-        while let Some(Request { job, answer, _reservation }) = next {
+        while let Some(Request { job, answer, _reservation, .. }) = next {
             let outcome = AssertUnwindSafe(async { job(&self.transaction).await }).catch_unwind().await;
             let result = outcome.unwrap_or_else(|_| Err(Error::internal("a write panicked")));
             let mut request = Pending { answer, result, effects: self.transaction.take_effects() };
@@ -348,9 +303,13 @@ impl WriterTask {
             group.push(request);
             let is_full = group.len() >= self.group_length() || started.elapsed() >= GROUP_TIME;
             next = if is_full { None } else { self.requests.try_recv().ok() };
-            if next.is_some() {
+            if let Some(request) = &next {
                 let begin = if is_undone { "" } else { "; SAVEPOINT request" };
-                self.transaction.run_script(format!("{end}{begin}")).await?;
+                let is_locked = self.transaction.run_and_lock(format!("{end}{begin}"), request.scope).await?;
+                if !is_locked {
+                    // To wait for it while holding other locks could be a deadlock.
+                    self.postponed = next.take();
+                }
             } else if is_undone {
                 self.transaction.run_script(end).await?;
             }
@@ -371,13 +330,13 @@ impl WriterTask {
     /// Begins a transaction and the savepoint of its first request.
     ///
     /// A server may have hung up since the last group, which a second connection tells.
-    async fn begin(&mut self) -> Result<Option<TransactionId>, DatabaseError> {
+    async fn begin(&mut self, scope: WriteScope) -> Result<Option<TransactionId>, DatabaseError> {
         self.replace_doubtful_connection().await?;
-        match self.transaction.begin("SAVEPOINT request").await {
+        match self.transaction.begin(scope, "SAVEPOINT request").await {
             Err(error) if is_unreachable(&error) => {
                 self.is_doubtful = true;
                 self.replace_doubtful_connection().await?;
-                self.transaction.begin("SAVEPOINT request").await
+                self.transaction.begin(scope, "SAVEPOINT request").await
             }
             begun => begun,
         }
@@ -411,11 +370,8 @@ impl WriterTask {
 
     async fn replace_doubtful_connection(&mut self) -> Result<(), DatabaseError> {
         if self.is_doubtful {
-            let fresh = Connection::open_writer(&self.address).await?;
-            if fresh.dialect() == Dialect::Postgres {
-                failover::follow_timeline(&fresh).await?;
-            }
-            let fresh = Transaction::new(fresh);
+            let fresh = Transaction::new(Connection::open_writer(&self.address).await?);
+            fresh.follow_timeline().await?;
             let doubtful = std::mem::replace(&mut self.transaction, fresh);
             self.is_doubtful = false;
             if let Err(error) = doubtful.connection.close_writer().await {

@@ -234,6 +234,7 @@ mod store {
     mod outages;
     mod schema;
     mod settings;
+    mod tenant_locks;
     mod two_servers;
 }
 #[cfg(test)]

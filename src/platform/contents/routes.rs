@@ -43,7 +43,7 @@ pub async fn put_contents(
         state.bulk.wait_for_room(contents.len()).await?;
         state
             .store
-            .write(move |transaction| {
+            .write_for(tenant_id, move |transaction| {
                 Box::pin(async move { repo::upsert(transaction, tenant_id, &module, &contents).await })
             })
             .await?;
@@ -75,7 +75,7 @@ pub async fn delete_contents(
     state.bulk.wait_for_room(ids.len()).await?;
     state
         .store
-        .write(move |transaction| {
+        .write_for(tenant_id, move |transaction| {
             Box::pin(async move { repo::delete(transaction, tenant_id, &module, &ids).await })
         })
         .await?;

@@ -103,7 +103,7 @@ pub async fn update_favorite(
     FavoriteLabels(label_ids): FavoriteLabels,
 ) -> Result<Envelope<Map<String, Value>>> {
     let (owner, item_id) = (Owner::of(&caller)?, selector.checked()?);
-    let job = state.store.write(move |transaction| {
+    let job = state.store.write_for(owner.tenant_id, move |transaction| {
         Box::pin(async move { repo::label(transaction, &owner, &item_id, label_ids).await })
     });
     job.await?;
@@ -147,9 +147,9 @@ pub async fn add_favorite(
     JsonObject(form): JsonObject<FavoriteForm>,
 ) -> Result<Envelope<LabelledFavorite>> {
     let (owner, form) = (Owner::of(&caller)?, form.checked().map_err(Error::bad_request)?);
-    let job = state
-        .store
-        .write(move |transaction| Box::pin(async move { repo::add(transaction, &owner, form).await }));
+    let job = state.store.write_for(owner.tenant_id, move |transaction| {
+        Box::pin(async move { repo::add(transaction, &owner, form).await })
+    });
     Ok(Envelope::of(job.await?))
 }
 
@@ -173,7 +173,7 @@ pub async fn remove_favorite(
     let owner = Owner::of(&caller)?;
     check_id_of("itemId", &item_id).map_err(Error::bad_request)?;
     let from_feed_too = removal.sync_blog_favor.unwrap_or_default();
-    let job = state.store.write(move |transaction| {
+    let job = state.store.write_for(owner.tenant_id, move |transaction| {
         Box::pin(async move { repo::remove(transaction, &owner, &item_id, from_feed_too).await })
     });
     job.await?;

@@ -89,6 +89,8 @@ async fn update(
     changes: Vec<WorkStatus>,
 ) -> Result<Vec<SyncFailure>> {
     let tenant_id = caller.tenant.id;
-    let job = state.store.write(move |transaction| Box::pin(repo::update(transaction, tenant_id, changes)));
+    let job = state
+        .store
+        .write_for(tenant_id, move |transaction| Box::pin(repo::update(transaction, tenant_id, changes)));
     job.await
 }

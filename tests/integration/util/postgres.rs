@@ -3,8 +3,9 @@
 use std::{
     collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
+    io::{BufRead as _, BufReader, Lines, Write as _},
     path::Path,
-    process::Command,
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{Mutex, PoisonError},
 };
 
@@ -102,6 +103,36 @@ pub(crate) async fn value(url: &str, text: &str) -> String {
     let output = run(command).await;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// A session of `psql`.
+pub(crate) struct Session {
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Session {
+    pub(crate) fn open(url: &str) -> Self {
+        let mut command = Command::new("psql");
+        command.args(["--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", url]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        Self { child, input, output: BufReader::new(output).lines() }
+    }
+
+    /// Waits until PostgreSQL has run the statements.
+    pub(crate) fn run(&mut self, statements: &str) {
+        writeln!(self.input, "{statements};\n\\echo done").unwrap();
+        assert!(self.output.any(|line| line.unwrap() == "done"), "psql ended");
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// Address of the database of this name, which the first call makes anew.

@@ -101,7 +101,7 @@ pub async fn add_label(
     JsonObject(form): JsonObject<LabelForm>,
 ) -> Result<Envelope<Label>> {
     let (owner, form) = (Owner::of(&caller)?, form.checked().map_err(Error::bad_request)?);
-    let job = state.store.write(move |transaction| {
+    let job = state.store.write_for(owner.tenant_id, move |transaction| {
         Box::pin(async move {
             if repo::count(transaction, &owner).await? >= MOST_LABELS as u64 {
                 return Err(Error::conflict(format!("you already have {MOST_LABELS} labels, the maximum")));
@@ -127,9 +127,9 @@ pub async fn delete_label(
     QueryParameters(selector): QueryParameters<LabelSelector>,
 ) -> Result<Envelope<Map<String, Value>>> {
     let (owner, id) = (Owner::of(&caller)?, checked_id(selector.id)?);
-    let job = state
-        .store
-        .write(move |transaction| Box::pin(async move { Ok(repo::delete(transaction, &owner, &id).await?) }));
+    let job = state.store.write_for(owner.tenant_id, move |transaction| {
+        Box::pin(async move { Ok(repo::delete(transaction, &owner, &id).await?) })
+    });
     if job.await? { Ok(Envelope::of(Map::new())) } else { Err(unknown()) }
 }
 
@@ -150,7 +150,7 @@ pub async fn rename_label(
 ) -> Result<Envelope<Map<String, Value>>> {
     let (owner, id, name) = (Owner::of(&caller)?, checked_id(id)?, name.unwrap_or_default());
     check_name(&name).map_err(Error::bad_request)?;
-    let job = state.store.write(move |transaction| {
+    let job = state.store.write_for(owner.tenant_id, move |transaction| {
         Box::pin(async move { Ok(repo::rename(transaction, &owner, &id, &name).await?) })
     });
     match job.await? {

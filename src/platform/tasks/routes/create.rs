@@ -151,7 +151,7 @@ async fn create(state: &TasksState, caller: &Caller, new: Vec<NewTask>) -> Resul
     let (tenant_id, application) = (caller.tenant.id, Arc::clone(&caller.client_id));
     state
         .store
-        .write(move |transaction| {
+        .write_for(tenant_id, move |transaction| {
             Box::pin(async move { repo::create(transaction, tenant_id, &application, &new).await })
         })
         .await

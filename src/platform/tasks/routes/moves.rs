@@ -140,7 +140,7 @@ async fn make(
 ) -> Result<Envelope<String>> {
     check_id_of("todoTaskId", &id).map_err(Error::bad_request)?;
     let (tenant_id, actor) = (caller.tenant.id, Actor::of(caller));
-    let job = state.store.write(move |transaction| {
+    let job = state.store.write_for(tenant_id, move |transaction| {
         Box::pin(async move {
             service::make(transaction, tenant_id, &actor, &id, task_move, &ending).await?;
             Ok(id)
