@@ -151,6 +151,7 @@ impl Store {
         }
         migrations::run(&writer).await.map_err(fail)?;
         writer.follow_timeline().await.map_err(fail)?;
+        writer::remove_old(&writer).await.map_err(fail)?;
         let id = store_id(&writer).await.map_err(fail)?;
         let last_position = change_log::last_position(&writer).await.map_err(fail)?;
         let reader = Connection::open_readers(&address, readers).await.map_err(fail)?;

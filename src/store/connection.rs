@@ -11,12 +11,12 @@ use sqlx::{AssertSqlSafe, Connection as _, Row as _};
 use sqlx_postgres::{PgConnectOptions, PgConnection, PgRow, Postgres};
 use sqlx_sqlite::{Sqlite, SqliteConnection};
 use tokio::sync::Mutex;
+use uuid::Uuid;
 
 use super::{
-    DatabaseError, FromRow, Result, Statement,
+    DatabaseError, Result, Statement,
     dialect::{self, Dialect, WriteScope},
-    failover::TIMELINE,
-    postgres, sqlite,
+    postgres, sql, sqlite,
     statement::DatabaseRow,
 };
 
@@ -104,27 +104,6 @@ impl fmt::Debug for DatabaseAddress {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "DatabaseAddress({self})")
     }
-}
-
-/// Names a transaction of PostgreSQL, to ask for its outcome.
-pub(super) struct TransactionId {
-    number: String,
-    timeline: String,
-}
-
-/// How a transaction ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CommitStatus {
-    Committed,
-    Aborted,
-    /// The server has failed over since, and may have given its number to another transaction.
-    Unknown,
-}
-
-#[derive(FromRow)]
-struct StatusRow {
-    timeline: String,
-    status: Option<String>,
 }
 
 /// Runs statements on a pool, each by itself, or in the writer's transaction.
@@ -221,11 +200,24 @@ impl Connection {
         }
     }
 
-    /// Begins a write transaction and runs `then` in it.
-    pub(super) async fn begin(&self, scope: WriteScope, then: &str) -> Result<Option<TransactionId>> {
-        let script = format!("{}; {then}", self.dialect().begin(scope));
-        let Some(row) = self.run_writer_script(script).await? else { return Ok(None) };
-        Ok(Some(TransactionId { number: row.try_get(0)?, timeline: row.try_get(1)? }))
+    /// Begins a write transaction, counts it as one of `writer`, and runs `then` in it.
+    ///
+    /// PostgreSQL gives its number.
+    pub(super) async fn begin(&self, scope: WriteScope, writer: Uuid, then: &str) -> Result<Option<i64>> {
+        let (begin, count) = (self.dialect().begin(scope), self.dialect().count_transaction(writer));
+        let row = self.run_writer_script(format!("{begin}{count}; {then}")).await?;
+        row.map(|row| {
+            row.try_get::<&str, _>(0)?.parse().map_err(|error| DatabaseError::Decode(Box::new(error)))
+        })
+        .transpose()
+    }
+
+    /// Whether this transaction was committed, once it has ended.
+    pub(super) async fn is_committed(&self, writer: Uuid, number: i64) -> Result<bool> {
+        // The row is locked by a transaction that is running.
+        let last =
+            sql("SELECT transactions FROM writers WHERE id = ? FOR UPDATE", [writer.to_string().into()]);
+        Ok(last.fetch_optional_value::<i64>(self).await? == Some(number))
     }
 
     /// Runs a script in the write transaction, then takes the lock of another job's scope if nobody holds it.
@@ -246,22 +238,6 @@ impl Connection {
         let mut writer = writer.lock().await;
         let rows = postgres::answered(sqlx::raw_sql(AssertSqlSafe(script)).fetch_all(&mut *writer)).await?;
         Ok(rows.into_iter().last())
-    }
-
-    /// How a transaction of PostgreSQL ended; `None` while it is running.
-    pub(super) async fn commit_status(&self, id: &TransactionId) -> Result<Option<CommitStatus>> {
-        // Of a number that it has not given, the server tells no status.
-        let text = format!(
-            "SELECT {TIMELINE} AS timeline, CASE WHEN {TIMELINE} = ? THEN pg_xact_status(?::text::xid8) END AS status"
-        );
-        let values = vec![id.timeline.as_str().into(), id.number.as_str().into()];
-        let row: StatusRow = Statement { text: text.into(), values }.fetch_one(self).await?;
-        Ok(match row.status.as_deref() {
-            _ if row.timeline != id.timeline => Some(CommitStatus::Unknown),
-            Some("committed") => Some(CommitStatus::Committed),
-            Some("aborted") => Some(CommitStatus::Aborted),
-            _ => None,
-        })
     }
 
     pub(super) async fn execute(&self, statement: Statement) -> Result<u64> {

@@ -25,6 +25,9 @@ const MARKER: &str = "copy_of";
 /// Tables of a new store that already hold a row.
 const FILLED: [&str; 2] = ["change_log_end", "meta"];
 
+/// Tables of running processes, which are not copied.
+const OF_PROCESSES: [&str; 3] = ["leases", "replicas", "writers"];
+
 /// Rows of a table in both stores after a copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CopiedTable {
@@ -76,8 +79,9 @@ pub async fn copy(
     to: &Store,
     mut told: impl FnMut(&str, u64),
 ) -> Result<Vec<CopiedTable>, CopyError> {
-    let tables = in_order_of_copy(schema::tables(to.reader()).await?);
+    let tables = schema::tables(to.reader()).await?;
     check_same(&schema::tables(from.reader()).await?, &tables)?;
+    let tables = in_order_of_copy(tables);
     let before = State::of(from, &tables).await?;
     begin(from, to, &tables, &before).await?;
     for table in &tables {
@@ -105,6 +109,7 @@ pub async fn origin(store: &Store) -> Result<Option<String>> {
 /// The trigger of `files` then finds no content, so it adds no texts to those of the source.
 fn in_order_of_copy(tables: Vec<Table>) -> Vec<Table> {
     let mut tables = schema::children_first(tables);
+    tables.retain(|table| !OF_PROCESSES.contains(&table.name.as_str()));
     tables.reverse();
     tables.sort_by_key(|table| ["blobs", "blob_texts"].contains(&table.name.as_str()));
     tables

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::failover::TIMELINE;
+use uuid::Uuid;
+
+use super::now_millis;
 
 /// A database's dialect of SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +33,6 @@ const TENANT_LOCK: i32 = 116_503;
 
 impl Dialect {
     /// Begins a write transaction, after those on the same rows.
-    ///
-    /// PostgreSQL gives the transaction's number and its timeline.
     pub(super) fn begin(self, scope: WriteScope) -> String {
         match self {
             // A deferred transaction that reads and then writes fails when another process wrote in between.
@@ -47,8 +47,22 @@ impl Dialect {
                         lock_number(tenant_id)
                     ),
                 };
-                format!("BEGIN; {lock}; SELECT pg_current_xact_id()::text, {TIMELINE}")
+                format!("BEGIN; {lock}")
             }
+        }
+    }
+
+    /// Counts the running transaction among those of a writer, and follows its begin.
+    ///
+    /// PostgreSQL's own transaction ids do not tell whether one was committed: after a crash it gives some of them again.
+    pub(super) fn count_transaction(self, writer: Uuid) -> String {
+        match self {
+            Self::Sqlite => String::new(),
+            Self::Postgres => format!(
+                "; INSERT INTO writers (id, transactions, begun_at) VALUES ('{writer}', 1, {}) ON CONFLICT (id) DO UPDATE \
+                 SET transactions = writers.transactions + 1, begun_at = excluded.begun_at RETURNING transactions::text",
+                now_millis()
+            ),
         }
     }
 

@@ -37,7 +37,7 @@ static SQLITE: [Migration; 14] = migrations!("sqlite":
     "0011_replicas",
     "0012_sign_in",
     "0013_removed_blobs",
-    "0014_timeline",
+    "0014_failover",
 );
 
 static POSTGRES: [Migration; 5] = migrations!("postgres":
@@ -45,7 +45,7 @@ static POSTGRES: [Migration; 5] = migrations!("postgres":
     "0011_replicas",
     "0012_sign_in",
     "0013_removed_blobs",
-    "0014_timeline",
+    "0014_failover",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

@@ -21,14 +21,14 @@ use tokio::{
     task::JoinHandle,
     time::timeout,
 };
+use uuid::Uuid;
 
 use super::{
     Connection, DatabaseAddress, DatabaseError, Transaction, WriteFuture,
     change_log::{self, Changes},
-    connection::{CommitStatus, TransactionId},
     dialect::{Dialect, WriteScope},
     errors::{cannot_commit, cannot_write, is_unreachable, unknown_outcome},
-    generations, observer,
+    generations, now_millis, observer, sql,
     transaction::{Effects, Signals},
 };
 use crate::{
@@ -46,6 +46,9 @@ const GROUP_LENGTH_ON_POSTGRES: usize = 64;
 
 /// Time to learn whether a commit took place whose answer was lost.
 const OUTCOME_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Milliseconds after which nobody asks for a connection's last transaction.
+const UNUSED_FOR: i64 = 24 * 3_600_000;
 
 const OUTCOME_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -97,6 +100,12 @@ enum GroupFailure {
     /// The server's answer to the commit was lost, and it could not be asked about it.
     #[error("unknown outcome: {0}")]
     Unknown(DatabaseError),
+}
+
+/// Removes the counts of connections that have long ended.
+pub(super) async fn remove_old(connection: &Connection) -> Result<(), DatabaseError> {
+    let limit = now_millis() - UNUSED_FOR;
+    sql("DELETE FROM writers WHERE begun_at < ?", [limit.into()]).execute(connection).await.map(drop)
 }
 
 /// The queues of waiting requests, each with a connection of its own.
@@ -164,6 +173,7 @@ impl Queue {
         let (requests, received) = mpsc::channel(QUEUE_LENGTH);
         let closing = Arc::new(Notify::new());
         let task = WriterTask {
+            id: Uuid::new_v4(),
             transaction: Transaction::new(connection),
             address,
             is_doubtful: false,
@@ -205,6 +215,7 @@ impl Queue {
 }
 
 struct WriterTask {
+    id: Uuid,
     transaction: Transaction,
     address: DatabaseAddress,
     /// After a failure on the connection, the database may have ended the transaction or not.
@@ -272,7 +283,7 @@ impl WriterTask {
         group: &mut Vec<Pending>,
     ) -> Result<Option<i64>, GroupFailure> {
         let started = Instant::now();
-        let id = self.begin(first.scope).await?;
+        let number = self.begin(first.scope).await?;
         let (mut changes, mut stale) = (Changes::new(), BTreeSet::new());
         let mut next = Some(first);
         while let Some(Request { job, answer, _reservation, .. }) = next {
@@ -316,7 +327,7 @@ impl WriterTask {
         }
         let position = change_log::append(&self.transaction, &changes).await?;
         generations::append(&self.transaction, &stale).await?;
-        self.commit(id).await?;
+        self.commit(number).await?;
         Ok(position)
     }
 
@@ -330,37 +341,37 @@ impl WriterTask {
     /// Begins a transaction and the savepoint of its first request.
     ///
     /// A server may have hung up since the last group, which a second connection tells.
-    async fn begin(&mut self, scope: WriteScope) -> Result<Option<TransactionId>, DatabaseError> {
+    async fn begin(&mut self, scope: WriteScope) -> Result<Option<i64>, DatabaseError> {
         self.replace_doubtful_connection().await?;
-        match self.transaction.begin(scope, "SAVEPOINT request").await {
+        match self.transaction.begin(scope, self.id, "SAVEPOINT request").await {
             Err(error) if is_unreachable(&error) => {
                 self.is_doubtful = true;
                 self.replace_doubtful_connection().await?;
-                self.transaction.begin(scope, "SAVEPOINT request").await
+                self.transaction.begin(scope, self.id, "SAVEPOINT request").await
             }
             begun => begun,
         }
     }
 
     /// Commits the transaction. Where the server's answer is lost, it is asked about the outcome.
-    async fn commit(&mut self, id: Option<TransactionId>) -> Result<(), GroupFailure> {
+    async fn commit(&mut self, number: Option<i64>) -> Result<(), GroupFailure> {
         let Err(error) = self.transaction.run_script("COMMIT").await else { return Ok(()) };
-        let Some(id) = id else { return Err(GroupFailure::Undone(error)) };
+        let Some(number) = number else { return Err(GroupFailure::Undone(error)) };
         self.is_doubtful = true;
-        match timeout(OUTCOME_TIMEOUT, self.outcome(&id)).await {
-            Ok(CommitStatus::Committed) => Ok(()),
-            Ok(CommitStatus::Aborted) => Err(GroupFailure::Undone(error)),
-            Ok(CommitStatus::Unknown) | Err(_) => Err(GroupFailure::Unknown(error)),
+        match timeout(OUTCOME_TIMEOUT, self.is_committed(number)).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(GroupFailure::Undone(error)),
+            Err(_late) => Err(GroupFailure::Unknown(error)),
         }
     }
 
-    /// How a transaction of the lost connection ended, as soon as the server tells.
-    async fn outcome(&mut self, id: &TransactionId) -> CommitStatus {
+    /// Whether a transaction of the lost connection was committed, as soon as the server tells.
+    async fn is_committed(&mut self, number: i64) -> bool {
         loop {
             if let Err(error) = self.replace_doubtful_connection().await {
                 tracing::warn!(%error, "the database does not tell the outcome of a commit yet");
-            } else if let Ok(Some(status)) = self.transaction.commit_status(id).await {
-                return status;
+            } else if let Ok(is_committed) = self.transaction.is_committed(self.id, number).await {
+                return is_committed;
             } else {
                 self.is_doubtful = true;
             }
