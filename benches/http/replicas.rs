@@ -9,7 +9,7 @@ use std::{
 use futures::future::join_all;
 use serde_json::json;
 use tempfile::TempDir;
-use trawl::auth::applications::Kind;
+use trawl::{auth::applications::Kind, platform::tenants::service::Registered};
 
 use crate::{
     Scale,
@@ -37,6 +37,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 struct Arrangement {
     name: &'static str,
     servers: Vec<Server>,
+    /// One for each tenant.
+    tokens: Vec<String>,
     _directories: Vec<TempDir>,
     database: Option<Database>,
 }
@@ -70,15 +72,14 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
         .collect();
     let mut arrangements = Vec::new();
     for (name, replicas) in [("PostgreSQL, 1 replica", 1), ("2 replicas", 2), ("3 replicas", 3)] {
-        arrangements.push(Arrangement::replicated(name, &postgres, &prepared, replicas));
+        arrangements.push(Arrangement::replicated(name, &postgres, &prepared, &others, replicas));
     }
-    arrangements.insert(0, Arrangement::embedded(&prepared));
-    let token = arrangements[0].servers[0].token(&prepared);
+    arrangements.insert(0, Arrangement::embedded(&prepared, &others));
     let target = |path: &str, body: Option<String>, expected: &str| Target {
         address: arrangements[0].servers[0].address,
         method: "POST",
         path: path.to_owned(),
-        token: Some(token.clone()),
+        token: None,
         body,
         expected: expected.to_owned(),
     };
@@ -90,13 +91,6 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     let one = target("/api/todo/create", Some(todo(format!("single-{NUMBER}")).to_string()), "\"code\":200");
     let batch =
         target("/api/todo/batch_create", Some(serde_json::to_string(&items).unwrap()), "\"error\":[]");
-    let of_tenants: Vec<_> = std::iter::once(&prepared.registered)
-        .chain(&others)
-        .map(|registered| {
-            let token = arrangements[0].servers[0].token_of(registered);
-            Target { token: Some(token), ..one.clone() }
-        })
-        .collect();
 
     writeln!(report, "\n## Replicas\n");
     writeln!(
@@ -110,15 +104,15 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
         report,
         "| load | clients | on | per second | median | p99 | processor: trawl | PostgreSQL |\n|---|---|---|---|---|---|---|---|"
     );
-    for (name, targets, clients, each) in [
-        ("search", std::slice::from_ref(&search), SEARCHING, 1),
-        ("one to-do", std::slice::from_ref(&one), 1, 1),
-        ("one to-do", std::slice::from_ref(&one), WRITING, 1),
-        ("one to-do of 8 tenants", &of_tenants, WRITING, 1),
-        ("100 to-dos", std::slice::from_ref(&batch), BATCHING, BATCH),
+    for (name, target, tenants, clients, each) in [
+        ("search", &search, 1, SEARCHING, 1),
+        ("one to-do", &one, 1, 1, 1),
+        ("one to-do", &one, 1, WRITING, 1),
+        ("one to-do of 8 tenants", &one, TENANTS, WRITING, 1),
+        ("100 to-dos", &batch, 1, BATCHING, BATCH),
     ] {
         let measured = in_turns(&arrangements, scale.slices, |arrangement, length| {
-            arrangement.load(targets, clients, length)
+            arrangement.load(target, tenants, clients, length)
         });
         write_rows(report, name, clients, each, &arrangements, measured);
     }
@@ -172,12 +166,19 @@ fn write_rows(
 }
 
 impl Arrangement {
-    fn embedded(prepared: &DataDirectory) -> Self {
+    fn embedded(prepared: &DataDirectory, others: &[Registered]) -> Self {
         let servers = vec![Server::trawl(prepared.directory.path(), &SETTINGS)];
-        Self { name: "SQLite", servers, _directories: Vec::new(), database: None }
+        let tokens = tokens(&servers[0], prepared, others);
+        Self { name: "SQLite", servers, tokens, _directories: Vec::new(), database: None }
     }
 
-    fn replicated(name: &'static str, server: &str, prepared: &DataDirectory, replicas: usize) -> Self {
+    fn replicated(
+        name: &'static str,
+        server: &str,
+        prepared: &DataDirectory,
+        others: &[Registered],
+        replicas: usize,
+    ) -> Self {
         let database = Database::copy_of(server, prepared.directory.path(), replicas);
         let key = std::fs::read_to_string(prepared.directory.path().join("master.key")).unwrap();
         let url = database.url();
@@ -193,16 +194,17 @@ impl Arrangement {
             ];
             (Server::trawl(directory.path(), &[&SETTINGS[..], &shared].concat()), directory)
         };
-        let (servers, directories) = (0..replicas).map(start).unzip();
-        Self { name, servers, _directories: directories, database: Some(database) }
+        let (servers, directories): (Vec<_>, _) = (0..replicas).map(start).unzip();
+        let tokens = tokens(&servers[0], prepared, others);
+        Self { name, servers, tokens, _directories: directories, database: Some(database) }
     }
 
-    /// Clients are spread over the servers.
-    fn load(&self, targets: &[Target], clients: usize, length: Duration) -> Measured {
+    /// Clients are spread over tenants and servers.
+    fn load(&self, target: &Target, tenants: usize, clients: usize, length: Duration) -> Measured {
         self.measure(async {
             let end = Instant::now() + length;
             let latencies = join_all((0..clients).map(|client| async move {
-                let target = self.at(client, &targets[client % targets.len()]);
+                let target = self.at(client, client % tenants, target);
                 let mut connection = Connection::open(target.address).await;
                 let mut latencies = Vec::new();
                 connection.call_until(&target, end, &mut latencies).await;
@@ -221,9 +223,9 @@ impl Arrangement {
                 method: "PUT",
                 path: format!("/v1/contents/{ENGLISH}"),
                 expected: "\"total\":0".to_owned(),
-                ..self.at(0, search)
+                ..self.at(0, 0, search)
             };
-            let search = self.at(self.servers.len() - 1, search);
+            let search = self.at(self.servers.len() - 1, 0, search);
             let mut writing = Connection::open(write.address).await;
             let mut looking = Connection::open(search.address).await;
             while Instant::now() < end {
@@ -258,8 +260,9 @@ impl Arrangement {
         Measured { latencies, took, trawl: after.0 - before.0, postgres }
     }
 
-    fn at(&self, client: usize, target: &Target) -> Target {
-        Target { address: self.servers[client % self.servers.len()].address, ..target.clone() }
+    fn at(&self, server: usize, tenant: usize, target: &Target) -> Target {
+        let address = self.servers[server % self.servers.len()].address;
+        Target { address, token: Some(self.tokens[tenant].clone()), ..target.clone() }
     }
 }
 
@@ -293,6 +296,13 @@ impl Drop for Arrangement {
             database.run("dropdb", &["--force"]);
         }
     }
+}
+
+fn tokens(server: &Server, prepared: &DataDirectory, others: &[Registered]) -> Vec<String> {
+    std::iter::once(&prepared.registered)
+        .chain(others)
+        .map(|application| server.token_of(application))
+        .collect()
 }
 
 fn copy_directory(from: &Path, to: &Path) {
