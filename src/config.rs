@@ -256,11 +256,10 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), String> {
-        let positive: [(&str, u64); 25] = [
+        let positive: [(&str, u64); 24] = [
             ("auth.token_seconds", u64::from(self.auth.token_seconds)),
             ("auth.secret_checks_at_once", self.auth.secret_checks_at_once as u64),
             ("store.readers", u64::from(self.store.readers)),
-            ("store.writers", u64::from(self.store.writers)),
             ("index.batch_changes", self.index.batch_changes),
             ("search.at_once", self.search.at_once as u64),
             ("search.source_pages", self.search.source_pages as u64),
