@@ -71,7 +71,7 @@ pub struct Store {
     coordination: Option<Arc<Connection>>,
     observer: Option<Arc<Observer>>,
     scans: Arc<Semaphore>,
-    writer: writer::Writer,
+    writer: Arc<writer::Writer>,
     signals: Signals,
     id: String,
     disk_reserve: Arc<DiskReserve>,
@@ -172,7 +172,7 @@ impl Store {
             reader: Arc::new(reader),
             index_reader: Arc::new(index_reader),
             scans: Arc::new(Semaphore::new((readers as usize / 2).max(1))),
-            writer: writer::Writer::start(writer, address, signals.clone()),
+            writer: Arc::new(writer::Writer::start(writer, address, signals.clone())),
             signals,
             id,
             disk_reserve: Arc::default(),
@@ -184,7 +184,7 @@ impl Store {
     /// # Errors
     /// The database refused them.
     pub async fn with_tenant_writers(mut self, count: u32) -> Result<Self, DatabaseError> {
-        self.writer.add_tenant_queues(count).await?;
+        Arc::make_mut(&mut self.writer).add_tenant_queues(count).await?;
         Ok(self)
     }
 

@@ -60,8 +60,8 @@ impl LogReader {
                 self.positions.changed().await.map_err(Error::internal)?;
                 continue;
             };
-            let lost = |entry: &Entry| entry.last_before_failover().is_some_and(|last| position > last);
-            if entries.iter().any(lost) && self.steps.send(ReaderStep::Lost).await.is_err() {
+            let has_lost = |entry: &Entry| entry.last_before_failover().is_some_and(|last| position > last);
+            if entries.iter().any(has_lost) && self.steps.send(ReaderStep::Lost).await.is_err() {
                 return Ok(());
             }
             let rows = self.rows.clone();

@@ -229,15 +229,16 @@ struct WriterTask {
 impl WriterTask {
     async fn run(mut self, closing: Arc<Notify>) {
         loop {
-            let first = match self.postponed.take() {
-                Some(postponed) => Some(postponed),
-                None => tokio::select! {
-                    request = self.requests.recv() => request,
-                    () = closing.notified() => {
-                        self.requests.close();
-                        continue;
-                    }
-                },
+            if let Some(postponed) = self.postponed.take() {
+                self.write_group(postponed).await;
+                continue;
+            }
+            let first = tokio::select! {
+                request = self.requests.recv() => request,
+                () = closing.notified() => {
+                    self.requests.close();
+                    continue;
+                }
             };
             let Some(first) = first else { break };
             self.write_group(first).await;
