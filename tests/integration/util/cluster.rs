@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::{
     caller::Caller,
+    login::CALLBACK,
     postgres::{database, environment_of},
     program::{Server, own_address, run, text, trawl},
 };
@@ -71,8 +72,19 @@ impl Cluster {
     }
 
     pub(crate) async fn application_with(&self, tenant: &str, kind: &str, scopes: &[&str]) -> Value {
+        let scopes: Vec<&str> = scopes.iter().flat_map(|scope| ["--scope", scope]).collect();
+        self.create_application(tenant, kind, &scopes).await
+    }
+
+    /// An application that signs people in and searches.
+    pub(crate) async fn portal(&self, tenant: &str) -> Value {
+        let options = ["--scope", "contents:read", "--redirect-uri", CALLBACK];
+        self.create_application(tenant, "application", &options).await
+    }
+
+    async fn create_application(&self, tenant: &str, kind: &str, options: &[&str]) -> Value {
         let mut command = self.command(&["app", "create", "--tenant", tenant, "--kind", kind, "--json"]);
-        command.args(scopes.iter().flat_map(|scope| ["--scope", scope]));
+        command.args(options);
         let output = run(command).await;
         assert!(output.status.success(), "{}", text(&output.stderr));
         serde_json::from_slice(&output.stdout).unwrap()

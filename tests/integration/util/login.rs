@@ -48,14 +48,7 @@ impl LoginSetup {
     }
 
     pub(crate) fn parameters(&self) -> Vec<(&str, &str)> {
-        vec![
-            ("response_type", "code"),
-            ("client_id", &self.portal.client_id),
-            ("redirect_uri", CALLBACK),
-            ("code_challenge", CHALLENGE),
-            ("code_challenge_method", "S256"),
-            ("state", "st&te ö"),
-        ]
+        login_parameters(&self.portal.client_id)
     }
 
     pub(crate) fn issuer(&self) -> String {
@@ -72,6 +65,17 @@ impl LoginSetup {
     pub(crate) async fn use_code(&self, code: &str) -> Answer {
         self.app.grant(&self.portal, &code_form(code)).await
     }
+}
+
+pub(crate) fn login_parameters(client_id: &str) -> Vec<(&str, &str)> {
+    vec![
+        ("response_type", "code"),
+        ("client_id", client_id),
+        ("redirect_uri", CALLBACK),
+        ("code_challenge", CHALLENGE),
+        ("code_challenge_method", "S256"),
+        ("state", "st&te ö"),
+    ]
 }
 
 pub(crate) fn code_form(code: &str) -> [(&str, &str); 4] {
@@ -109,7 +113,7 @@ impl TestApp {
         }
     }
 
-    pub(crate) async fn set_password(&self, user_id: &'static str, password: &str) {
+    pub(crate) async fn set_password(&self, user_id: &str, password: &str) {
         set_password(&self.app.store, user_id, password).await;
     }
 
@@ -206,7 +210,7 @@ pub(crate) fn claims(token: &str) -> Value {
     jsonwebtoken::dangerous::insecure_decode(token).unwrap().claims
 }
 
-pub(crate) async fn set_password(store: &Store, user_id: &'static str, password: &str) {
+pub(crate) async fn set_password(store: &Store, user_id: &str, password: &str) {
     let hash = secrets::hash(&login::digest(&password.into())).unwrap();
     let text = "UPDATE users SET password_hash = ? WHERE user_id = ?";
     write(store, vec![(text.to_owned(), vec![hash.into(), user_id.into()])], Vec::new()).await;
