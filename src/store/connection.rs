@@ -224,8 +224,10 @@ impl Connection {
     ///
     /// Whether the transaction has the lock.
     pub(super) async fn run_and_lock(&self, script: String, scope: WriteScope) -> Result<bool> {
-        let lock = self.dialect().try_lock(scope);
-        let script = lock.map_or(script.clone(), |lock| format!("{script}; {lock}"));
+        let script = match self.dialect().try_lock(scope) {
+            Some(lock) => format!("{script}; {lock}"),
+            None => script,
+        };
         let row = self.run_writer_script(script).await?;
         row.map_or(Ok(true), |row| Ok(row.try_get::<&str, _>(0)? == "true"))
     }

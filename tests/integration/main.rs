@@ -167,6 +167,7 @@ mod property {
 mod replicas {
     mod balancer;
     mod caches;
+    mod codes;
     mod contents;
     mod leases;
     mod membership;

@@ -2,9 +2,13 @@
 
 use std::process::{Output, Stdio};
 
+use serde_json::json;
+
 use crate::util::{
     cluster::{Cluster, at},
     eventually,
+    items::{NEW_YEAR, item, todo, user},
+    postgres,
     program::{run, text},
 };
 
@@ -87,4 +91,40 @@ async fn replica_with_other_settings_is_refused_with_both_values() {
         }
         assert!(!printed.contains("HwECAwQF"), "{printed}");
     }
+}
+
+/// The next version's migrations run while this one serves.
+#[tokio::test]
+async fn replica_works_on_when_a_newer_one_adds_columns() {
+    let mut cluster = Cluster::new("upgrade");
+    let server = cluster.add().await;
+    let scopes = ["contents:read", "contents:write", "directory:write", "tasks", "act-as-user"];
+    let application = cluster.application_with("acme", "application", &scopes).await;
+    let caller = server.caller(&application).await;
+    let users = json!([user("mei", "")]);
+    let write_and_find = async |id: &str| {
+        caller.put("/v1/users/sync", &users).await.ok();
+        caller.put("/v1/contents/article", &json!([item(id, "Harbour", NEW_YEAR)])).await.ok();
+        caller.post("/api/todo/create", &todo(id, "Lighthouse", "mei")).await.ok();
+        let mei = server.user(&application, "mei").await;
+        eventually("the item", async || {
+            mei.find("article", "harbour").await.contains(&id.to_owned()).then_some(())
+        })
+        .await;
+    };
+    write_and_find("before").await;
+
+    let newer = "INSERT INTO seaql_migrations (version, applied_at) VALUES ('9999_later', 0)";
+    postgres::query(&cluster.url, newer).await;
+    let columns = "DO $$ DECLARE one record; BEGIN \
+                   FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP \
+                   EXECUTE format('ALTER TABLE %I ADD COLUMN later BIGINT NOT NULL DEFAULT 0', one.tablename); \
+                   END LOOP; END $$";
+    postgres::query(&cluster.url, columns).await;
+    write_and_find("after").await;
+    assert_eq!(caller.find("article", "harbour").await, ["after", "before"]);
+
+    let output = serve(&cluster, &[]).await;
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("newer trawl"), "{}", text(&output.stderr));
 }

@@ -101,6 +101,15 @@ export default {
     "overview.slow-searches": ["Slow searches", "慢搜索"],
     "overview.all-searches": ["All slow searches", "全部慢搜索"],
 
+    "replicas.title": ["Replicas", "副本"],
+    "replicas.id": ["Replica", "副本"],
+    "replicas.state": ["State", "状态"],
+    "replicas.alive": ["answers", "正常"],
+    "replicas.silent": ["silent since", "失去联系"],
+    "replicas.version": ["Version", "版本"],
+    "replicas.leads": ["Leads", "主导任务"],
+    "replicas.started": ["Started", "启动时间"],
+
     "index.title": ["Index", "索引"],
     "index.ready": ["ready", "就绪"],
     "index.catching-up": ["catching up", "正在追赶"],

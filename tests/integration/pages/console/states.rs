@@ -240,6 +240,26 @@ async fn failed_rebuild_is_reported() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_are_shown_where_there_are_several() {
+    let all = Operated::start().await;
+    set_clock(&all.app);
+    let page = Page::open(&all.mei, "/console").await;
+    page.find(".index .badge").await;
+    page.wait_for_text("Slow searches").await;
+    assert!(page.texts(".panel.replicas, [role=alert]").await.is_empty());
+    page.run_on_load(include_str!("../../util/scripts/two_replicas.js")).await;
+    page.go("/console").await;
+    page.wait_for_text("9.9.9").await;
+    let rows = page.texts(".panel.replicas tbody tr").await;
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert!(rows[0].contains("answers") && rows[0].contains(env!("CARGO_PKG_VERSION")), "{rows:?}");
+    for part in ["<b>r1</b>", "silent since", "1,200 changes", "maintenance"] {
+        assert!(rows[1].contains(part), "{part}: {rows:?}");
+    }
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failure_of_an_obsolete_list_is_ignored() {
     let all = Operated::start().await;
     let page = Page::open(&all.mei, "/healthz").await;

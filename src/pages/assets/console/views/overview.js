@@ -1,15 +1,18 @@
 import { serverNow } from "../../shared/api.js";
 import { element, isolate } from "../../shared/dom.js";
 import { number, t } from "../../shared/language.js";
-import { duration, share, size } from "../format.js";
+import { duration, share, size, timeElement } from "../format.js";
 import { poll } from "../polling.js";
 import { morph } from "../morph.js";
 import { searchesTable } from "../searches-table.js";
 import { icon } from "../icons.js";
 import { badge, byUrgency, isUrgent, stateBadge, stateOf, explainState } from "../source-state.js";
+import { table } from "../table.js";
 import { View } from "../view.js";
 
 const SEARCHES = 5;
+/** Milliseconds without a sign after which other replicas take over a replica's work. */
+const SILENCE = 15_000;
 
 class Overview extends View {
     open() {
@@ -21,18 +24,20 @@ class Overview extends View {
             load: (options) => this.#load(options),
             show: (data) => {
                 body.removeAttribute("aria-busy");
-                morph(body, this.#sources(data.sources), this.#index(data.index, () => live.refresh()), this.#searches(data.searches));
+                const replicas = data.replicas.length > 1 ? [replicasPanel(data.replicas)] : [];
+                morph(body, this.#sources(data.sources), this.#index(data.index, () => live.refresh()), ...replicas, this.#searches(data.searches));
             },
             failed,
         });
     }
 
     async #load(options) {
-        const [sources, index, searches] = await Promise.all([
+        const [sources, index, replicas, searches] = await Promise.all([
             this.call("GET", "/admin/v1/sources", options), this.call("GET", "/admin/v1/index", options),
+            this.call("GET", "/admin/v1/replicas", options),
             this.call("GET", "/admin/v1/searches/slow", { ...options, query: { limit: SEARCHES } }),
         ]);
-        return { sources: sources.data, index: index.data, searches: searches.data };
+        return { sources: sources.data, index: index.data, replicas: replicas.data, searches: searches.data };
     }
 
     #sources(sources) {
@@ -123,6 +128,25 @@ class Overview extends View {
             element("p", { class: "actions" }, element("a", { href: this.console.href({ view: "searches" }) }, t("overview.all-searches"))),
         );
     }
+}
+
+function replicasPanel(replicas) {
+    const now = serverNow();
+    const columns = ["replicas.id", "replicas.state", "replicas.version", "index.behind", "replicas.leads", "replicas.started"];
+    return panel("replicas", t("replicas.title"), table({
+        caption: t("replicas.title"),
+        columns: columns.map((key) => t(key)),
+        rows: replicas.map(({ id, version, startedAt, seenAt, behind, leads }) => ({
+            key: id,
+            cells: [
+                isolate(id),
+                now - seenAt < SILENCE
+                    ? badge("good", "ok", t("replicas.alive"))
+                    : [badge("alarm", "fail", t("replicas.silent")), " ", timeElement(seenAt)],
+                version, t("index.changes", { count: behind }), leads.join(", ") || "–", timeElement(startedAt),
+            ],
+        })),
+    }));
 }
 
 function panel(key, title, ...children) {
