@@ -167,7 +167,6 @@ mod property {
 mod replicas {
     mod balancer;
     mod caches;
-    mod codes;
     mod contents;
     mod leases;
     mod membership;
