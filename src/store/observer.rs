@@ -112,6 +112,9 @@ impl ObserverTask {
             drop(timeout(INTERVAL, self.wanted.notified()).await);
             let number = self.begun.fetch_add(1, Ordering::AcqRel) + 1;
             let failure = self.observe().await.err();
+            if matches!(failure, Some(DatabaseError::PoolClosed)) {
+                return;
+            }
             let is_failure = failure.is_some();
             if let Some(error) = failure.filter(|_| !was_failure) {
                 tracing::error!(%error, "other replicas' changes cannot be read from the database");

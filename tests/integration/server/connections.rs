@@ -117,7 +117,12 @@ async fn late_body_is_408() {
 }
 
 async fn start_with_small_budget() -> (TestApp, Application) {
-    let app = start(|limits| limits.held_body_bytes = 2 * BODY + 500).await;
+    let start = TestApp::start_with(|config| {
+        config.limits.held_body_bytes = 2 * BODY + 500;
+        // All writes wait in one queue.
+        config.store.writers = 0;
+    });
+    let app = start.await;
     let acme = app.tenant("acme").await;
     (app, acme)
 }
